@@ -1,0 +1,48 @@
+"""The devices by name.  Packages that a device needs are imported when it is used."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from ..lower.device import Device, DeviceError, Probe
+
+CLASSES = {
+    "cuda": ("cuda", "CudaDevice"),
+    "c": ("c", "CDevice"),
+    "numpy": ("numpy", "NumpyDevice"),
+    "opencl": ("opencl", "OpenCLDevice"),
+    "wgpu": ("wgpu", "WgpuDevice"),
+}
+DEFAULTS = ("cuda", "c", "numpy")  # the first whose probe passes
+
+
+@cache
+def device(name: str) -> Device:
+    """The device called `name`, probed or not."""
+    if name not in CLASSES:
+        raise DeviceError(f"unknown device {name!r}; known: {', '.join(CLASSES)}")
+    module, cls = CLASSES[name]
+    made: Device = getattr(import_module(f".{module}", __package__), cls)()
+    return made
+
+
+def all_devices() -> tuple[Device, ...]:
+    """Every device, whether or not it works here."""
+    return tuple(device(name) for name in CLASSES)
+
+
+def default_device() -> Device:
+    reasons: list[str] = []
+    for name in DEFAULTS:
+        found = device(name)
+        probe = found.probe()
+        if probe.ok:
+            return found
+        reasons.append(f"{name}: {probe.detail}")
+    raise DeviceError(f"no device works ({'; '.join(reasons)})")
+
+
+def describe() -> list[tuple[str, Probe]]:
+    """Each device's name and whether it is there, or why not."""
+    return [(d.name, d.probe()) for d in all_devices()]

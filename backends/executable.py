@@ -1,0 +1,202 @@
+"""Running a program on a device: buffers, uploads, launches, results.
+
+Temporaries live in one arena; inputs, outputs and constant arrays have buffers of their
+own, allocated once.  A call copies inputs in, launches the steps and copies results out;
+host ops run where they stand, on arrays copied out and in again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..egraph.evaluate import InputError, apply
+from ..egraph.graph import Graph
+from ..egraph.ops import TensorType
+from ..egraph.scalars import Array
+from ..extract.kernel import Host, Kernel
+from ..extract.memory import nbytes
+from ..lower.device import Device, Module
+from ..lower.program import Invoke, Program
+from .numpy import run_kernel
+
+
+class Executable:
+    """A compiled program bound to device memory.  Not reentrant."""
+
+    def __init__(
+        self,
+        program: Program,
+        graph: Graph,
+        device: Device,
+        module: Module | None = None,
+    ) -> None:
+        """`module` holds the program's functions where they are compiled already."""
+        self.program, self.graph, self.device = program, graph, device
+        self.module = module or load(program, device)
+        self.buffers = self._allocate()
+        overwritten = {b for _, b in program.memory.in_place}
+        must = {b for _, b, kind in program.schedule.aliases if kind == "must"}
+        self.copied = (
+            overwritten - must
+        )  # inputs that a run may spoil: never the caller's
+        for b, x in enumerate(program.schedule.buffers):
+            if x.kind == "data":
+                array = np.ascontiguousarray(graph.data[x.label])
+                device.copy_in(self.buffers[b], array)
+
+    def _allocate(self) -> list[Any]:
+        memory, device = self.program.memory, self.device
+        offsets, placed = dict(memory.offsets), dict(memory.in_place)
+        self.arena = device.alloc(max(memory.arena, 1))
+        out: list[Any] = []
+        for b, x in enumerate(self.program.schedule.buffers):
+            size = max(nbytes(x.type), 1)
+            if b in offsets:
+                out.append(device.view(self.arena, offsets[b], size))
+            elif b not in placed:
+                out.append(device.alloc(size))
+            else:
+                out.append(None)
+        for b, source in placed.items():
+            out[b] = out[source]
+        return out
+
+    def __call__(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """Runs once.  With `out`, results are written into the caller's arrays."""
+        bound = list(self.buffers)
+        held = [checked(x.label, x.type, inputs) if x.kind == "input" else None
+                for x in self.program.schedule.buffers]  # fmt: skip
+        for b, array in enumerate(held):
+            if array is not None:
+                self._bind_input(b, array, bound)
+        results = self._bind_outputs(bound, out)
+        self.launch(bound)
+        for label, array, b, direct in results:
+            if not direct:
+                self.device.copy_out(bound[b], array)
+        for target, source in self.program.memory.copies:
+            self._copy(bound, target, source)
+        return {label: array for label, array, _, _ in results}
+
+    def _bind_input(self, b: int, array: Array, bound: list[Any]) -> None:
+        """The caller's own memory where the device takes it, else a copy."""
+        wrapped = None if b in self.copied else self.device.wrap(array)
+        if wrapped is None:
+            self.device.copy_in(self.buffers[b], array)
+        else:
+            bound[b] = wrapped
+            for target, source in self.program.memory.in_place:
+                if source == b:
+                    bound[target] = wrapped
+
+    def _bind_outputs(
+        self, bound: list[Any], out: Mapping[str, Array] | None
+    ) -> list[tuple[str, Array, int, bool]]:
+        """(label, array, buffer, whether kernels write into the array itself)"""
+        results: list[tuple[str, Array, int, bool]] = []
+        placed = {b for b, _ in self.program.memory.in_place}
+        taken: set[int] = set()
+        for label, b in self.program.schedule.outputs:
+            x = self.program.schedule.buffers[b]
+            array = np.empty(x.type.shape, x.type.dtype.numpy)
+            if out is not None:
+                array = checked(label, x.type, out)
+            free = x.kind == "output" and b not in placed and b not in taken
+            wrapped = self.device.wrap(array) if free else None
+            if wrapped is not None:
+                bound[b] = wrapped
+                taken.add(b)
+            results.append((label, array, b, wrapped is not None))
+        return results
+
+    def launch(self, bound: list[Any] | None = None) -> None:
+        """The steps alone, on what the buffers hold."""
+        buffers = self.buffers if bound is None else bound
+        for step in self.program.steps:
+            if isinstance(step, Invoke):
+                args = [buffers[b] for b in step.args]
+                self.module.launch(step.name, args, None)
+            else:
+                self._host(step, buffers)
+        self.device.sync()
+
+    def _copy(self, bound: list[Any], target: int, source: int) -> None:
+        """An alias that could not be realised in place: the result goes back over it."""
+        self.device.copy_in(bound[source], self._fetch(target, bound))
+
+    def _host(self, step: Host, buffers: list[Any]) -> None:
+        self.device.sync()
+        args = [self._fetch(b, buffers) for b in step.args]
+        t = self.program.schedule.buffers[step.out].type
+        value = run_host(step, args, t, self.graph.calls)
+        self.device.copy_in(buffers[step.out], value)
+
+    def _fetch(self, b: int, buffers: list[Any]) -> Array:
+        t = self.program.schedule.buffers[b].type
+        array = np.empty(t.shape, t.dtype.numpy)
+        self.device.copy_out(buffers[b], array)
+        return array
+
+    def close(self) -> None:
+        """Gives the memory back."""
+        memory = self.program.memory
+        shared = {b for b, _ in (*memory.offsets, *memory.in_place)}
+        for b, buffer in enumerate(self.buffers):
+            if b not in shared:
+                self.device.free(buffer)
+        self.device.free(self.arena)
+
+
+class _Interpreter:
+    """Runs kernels by their NumPy meaning: the module of the reference backend."""
+
+    def __init__(self, kernels: Mapping[str, Kernel]) -> None:
+        self.kernels = kernels
+
+    def launch(self, name: str, buffers: Sequence[Any], scratch: Any) -> None:
+        kernel = self.kernels[name]
+        typed = [
+            b[: count * dtype.itemsize].view(dtype.numpy)
+            for b, (dtype, count) in zip(buffers, kernel.slots, strict=True)
+        ]
+        run_kernel(kernel, typed)
+
+
+def load(program: Program, device: Device) -> Module:
+    """The program's functions, compiled; for the interpreter, its kernels."""
+    if device.name == "numpy":
+        steps = (s for s in program.steps if isinstance(s, Invoke))
+        return _Interpreter({s.name: s.kernel for s in steps})
+    return device.compile(program.functions)
+
+
+def checked(label: str, t: TensorType, inputs: Mapping[str, Array]) -> Array:
+    """The input as a contiguous array of its type."""
+    if label not in inputs:
+        raise InputError(f"input {label!r} ({t}) is missing")
+    a = np.asarray(inputs[label])
+    if a.dtype != t.dtype.numpy or a.shape != t.shape:
+        found = f"{a.dtype}{list(a.shape)}"
+        raise InputError(f"input {label!r}: {t} expected, found {found}")
+    return np.ascontiguousarray(a)
+
+
+def run_host(
+    step: Host,
+    args: list[Array],
+    t: TensorType,
+    calls: Mapping[str, Callable[..., Any]],
+) -> Array:
+    """One op by its NumPy meaning, or the caller's own function."""
+    if step.op == "call":
+        value = np.asarray(calls[step.attrs[0]](*args))
+        if value.shape != t.shape or value.dtype != t.dtype.numpy:
+            found = f"{value.dtype}{list(value.shape)}"
+            raise InputError(f"call {step.attrs[0]!r} returned {found}, not {t}")
+        return np.ascontiguousarray(value)
+    return np.ascontiguousarray(apply(step.op, args, step.attrs, t))

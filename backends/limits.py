@@ -1,0 +1,55 @@
+"""What a device refuses before any text is made, in words that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..egraph.dtypes import DType
+from ..lower.device import Caps, DeviceError
+from ..lower.emit.kernels import Launch
+from ..lower.emit.stages import dtypes_of
+from ..lower.loops import Function
+
+
+def check_functions(caps: Caps, functions: Sequence[Function]) -> None:
+    for f in functions:
+        for dtype in sorted(dtypes_of(f) - caps.dtypes, key=str):
+            raise DeviceError(lacks(caps, f.name, dtype))
+        for p in (*f.params, *f.scratch):
+            nbytes = p.size * p.dtype.itemsize
+            if nbytes > caps.max_buffer:
+                raise DeviceError(
+                    f"{caps.name}: buffer {p.name!r} of {f.name!r} has {nbytes} bytes, "
+                    f"the device binds at most {caps.max_buffer}; split the tensor or "
+                    "choose another device"
+                )
+
+
+def lacks(caps: Caps, name: str, dtype: DType) -> str:
+    have = ", ".join(sorted(map(str, caps.dtypes)))
+    return (
+        f"{caps.name} has no {dtype}, which {name!r} uses; cast to one of {have}, or "
+        "choose another device"
+    )
+
+
+def check_launches(caps: Caps, launches: Mapping[str, Sequence[Launch]]) -> None:
+    for launch in (x for each in launches.values() for x in each):
+        if launch.threads > caps.max_threads:
+            raise DeviceError(
+                f"{caps.name}: {launch.name} wants groups of {launch.threads} threads, "
+                f"the device has at most {caps.max_threads}; lower with fewer"
+            )
+        if launch.shared_bytes > caps.shared_bytes:
+            raise DeviceError(
+                f"{caps.name}: {launch.name} shares {launch.shared_bytes} bytes, "
+                f"the device has {caps.shared_bytes}; lower with smaller tiles"
+            )
+
+
+def check_count(function: Function, buffers: Sequence[object]) -> None:
+    if len(buffers) != len(function.params):
+        raise DeviceError(
+            f"function {function.name!r} takes {len(function.params)} buffers, "
+            f"found {len(buffers)}"
+        )

@@ -1,0 +1,237 @@
+"""The kernel interpreter: a `Kernel` run directly with vectorised NumPy.
+
+Each expression is an array over the kernel's axes, of size 1 along those it does not
+vary along.  Sums of products go to `einsum` and are never materialised.  This is the
+reference that lowered code is held against, and the backend that is always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..egraph.dtypes import DType, compute
+from ..egraph.scalars import BY_NAME, MONOIDS, Array
+from ..extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val
+
+EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
+PRODUCT_THRESHOLD = 1 << 12  # points from which on einsum beats plain arrays
+
+
+def run_kernel(kernel: Kernel, buffers: Sequence[Array], strict: bool = False) -> None:
+    """Runs `kernel` on flat arrays by slot, writing the outputs in place.
+
+    `strict` rounds small floats after every operation, else only at stores and casts.
+    """
+    with np.errstate(all="ignore"):
+        _Run(kernel, buffers, strict).outputs()
+
+
+class _Run:
+    def __init__(self, kernel: Kernel, buffers: Sequence[Array], strict: bool) -> None:
+        self.kernel, self.buffers, self.strict = kernel, buffers, strict
+        self.rank = len(kernel.extents)
+        self.values: dict[int, Array] = {}
+
+    def outputs(self) -> None:
+        for o in self.kernel.outputs:
+            shape = self.shape(o.axes)
+            if 0 in shape:
+                continue
+            value = np.broadcast_to(self.value(o.expr), shape)
+            at = np.broadcast_to(self.affine(o.offset), shape)
+            out = self.buffers[o.slot]
+            out[at.reshape(-1)] = value.reshape(-1).astype(out.dtype)
+
+    def shape(self, axes: Sequence[int]) -> tuple[int, ...]:
+        n = self.kernel.extents
+        return tuple(n[a] if a in axes else 1 for a in range(self.rank))
+
+    # ---- expressions ----
+
+    def value(self, top: int) -> Array:
+        """Expression `top`; what it needs is computed first, without recursion."""
+        todo = [top]
+        while todo:
+            i = todo[-1]
+            if i in self.values:
+                todo.pop()
+                continue
+            missing = [a for a in self.needs(i) if a not in self.values]
+            if missing:
+                todo += missing
+            else:
+                self.values[i] = self.rounded(self.compute(i), self.kernel.exprs[i])
+                todo.pop()
+        return self.values[top]
+
+    def needs(self, i: int) -> list[int]:
+        e = self.kernel.exprs[i]
+        if e.op == "reduce":
+            factors = self.factors(i)
+            return list(factors) if factors else list(e.args)
+        if e.op in ("load", "index", "inside"):
+            return [a for v in _forms(e) for a in _gathered(v)]
+        return list(e.args)
+
+    def rounded(self, value: Array, e: Expr) -> Array:
+        wide = compute(e.dtype).numpy
+        if e.op == "cast" or (self.strict and e.op not in EXACT):
+            value = value.astype(e.dtype.numpy, copy=False)
+        return value.astype(wide, copy=False)
+
+    def compute(self, i: int) -> Array:
+        e = self.kernel.exprs[i]
+        args = [self.values[a] for a in e.args] if e.op != "reduce" else []
+        match e.op:
+            case "load":
+                return self.load(*e.attr)
+            case "const":
+                scalar = np.asarray(e.attr[0], e.dtype.numpy)
+                return scalar.reshape((1,) * self.rank)
+            case "index":
+                return self.affine(e.attr[0]).astype(e.dtype.numpy)
+            case "inside":
+                return self.holds(e.attr[0])
+            case "select":
+                return np.where(args[0], args[1], args[2])
+            case "cast":
+                return args[0].astype(e.dtype.numpy)
+            case "bitcast":
+                source = self.kernel.exprs[e.args[0]].dtype.numpy
+                return args[0].astype(source, copy=False).view(e.dtype.numpy)
+            case "reduce":
+                return self.reduce(i, e)
+            case _:
+                return BY_NAME[e.op].numpy(*args)
+
+    def load(self, slot: int, offset: Affine, guard: tuple[Cond, ...]) -> Array:
+        data = self.buffers[slot]
+        wide = compute(self.kernel.slots[slot][0]).numpy
+        if not guard:
+            view = self.view(data, offset)
+            if view is not None:
+                return view.astype(wide, copy=False)
+        at = self.affine(offset)
+        if not guard:
+            return data[at].astype(wide, copy=False)
+        ok = self.holds(guard)
+        if data.size == 0:
+            return np.zeros(np.broadcast_shapes(at.shape, ok.shape), wide)
+        found = data[np.where(ok, at, 0)].astype(wide, copy=False)
+        return np.where(ok, found, found.dtype.type(0))
+
+    def view(self, data: Array, offset: Affine) -> Array | None:
+        """A strided view, where the offset is plainly affine and in range."""
+        shape, strides = [1] * self.rank, [0] * self.rank
+        low = high = offset.const
+        for a, c in offset.terms:
+            if not isinstance(a, int):
+                return None
+            n = self.kernel.extents[a]
+            shape[a], strides[a] = n, c * data.itemsize
+            low, high = low + min(c * (n - 1), 0), high + max(c * (n - 1), 0)
+        if 0 in shape:
+            return np.zeros(shape, data.dtype)
+        if low < 0 or high >= data.size:
+            raise IndexError(f"{offset} reaches {low}..{high} of {data.size} elements")
+        return np.lib.stride_tricks.as_strided(
+            data[offset.const :], shape, strides, writeable=False
+        )
+
+    # ---- reductions ----
+
+    def reduce(self, i: int, e: Expr) -> Array:
+        monoid, axes, acc = e.attr
+        wide = compute(acc)
+        factors = self.factors(i)
+        if factors:
+            total = self.product([self.values[f] for f in factors], axes, wide)
+        else:
+            body = self.values[e.args[0]].astype(wide.numpy, copy=False)
+            body = np.broadcast_to(body, self.over(body, axes))
+            start = np.asarray(MONOIDS[monoid].identity(wide), wide.numpy)[()]
+            reduce = MONOIDS[monoid].reduce
+            total = np.asarray(
+                reduce(body, axis=tuple(axes), keepdims=True, initial=start)
+            )
+        return total.astype(compute(e.dtype).numpy, copy=False)
+
+    def over(self, body: Array, axes: Sequence[int]) -> tuple[int, ...]:
+        n = self.kernel.extents
+        return tuple(n[a] if a in axes else body.shape[a] for a in range(self.rank))
+
+    def factors(self, i: int) -> tuple[int, ...]:
+        """The factors of a large sum of products, whose rounding may be left out."""
+        e = self.kernel.exprs[i]
+        body = self.kernel.exprs[e.args[0]]
+        points = 1
+        for a in self.kernel.axes_of(self.kernel.free[e.args[0]]):
+            points *= self.kernel.extents[a]
+        small = points < PRODUCT_THRESHOLD or not body.dtype.is_float
+        if e.attr[0] != "sum" or body.op != "mul" or small:
+            return ()
+        rounds = self.strict and compute(body.dtype) is not body.dtype
+        wide = compute(e.attr[2]) is compute(body.dtype)
+        return body.args if wide and not rounds else ()
+
+    def product(self, factors: list[Array], axes: Sequence[int], acc: DType) -> Array:
+        """Sum over `axes` of the product, by einsum over the axes each varies along."""
+        wide = [f.astype(acc.numpy, copy=False) for f in factors]
+        labels = [[a for a in range(self.rank) if f.shape[a] != 1] for f in wide]
+        present = {a for ls in labels for a in ls}
+        kept = [a for a in sorted(present) if a not in axes]
+        operands: list[Any] = []
+        for f, ls in zip(wide, labels, strict=True):
+            operands += [f.reshape([f.shape[a] for a in ls]), ls]
+        total = np.einsum(*operands, kept, optimize=True)
+        for a in axes:
+            if a not in present:
+                total = total * acc.numpy.type(self.kernel.extents[a])
+        n = self.kernel.extents
+        return total.reshape([n[a] if a in kept else 1 for a in range(self.rank)])
+
+    # ---- indices ----
+
+    def affine(self, v: Affine) -> Array:
+        total = np.full((1,) * self.rank, v.const, np.int64)
+        for a, c in v.terms:
+            total = total + c * self.atom(a)
+        return total
+
+    def atom(self, a: Any) -> Array:
+        match a:
+            case Div():
+                return self.affine(a.value) // a.by
+            case Mod():
+                return self.affine(a.value) % a.by
+            case Val():
+                return self.value(a.expr).astype(np.int64)
+            case _:
+                n = self.kernel.extents[a]
+                return np.arange(n).reshape(self.shape((a,)))
+
+    def holds(self, conds: tuple[Cond, ...]) -> Array:
+        ok = np.ones((1,) * self.rank, np.bool_)
+        for c in conds:
+            v = self.affine(c.value)
+            ok = ok & (c.low <= v) & (v < c.high)
+        return ok
+
+
+def _forms(e: Expr) -> list[Affine]:
+    if e.op == "load":
+        return [e.attr[1], *(c.value for c in e.attr[2])]
+    return [e.attr[0]] if e.op == "index" else [c.value for c in e.attr[0]]
+
+
+def _gathered(v: Affine) -> list[int]:
+    out: list[int] = []
+    for a, _ in v.terms:
+        if isinstance(a, Val):
+            out.append(a.expr)
+        elif isinstance(a, (Div, Mod)):
+            out += _gathered(a.value)
+    return out

@@ -1,0 +1,161 @@
+"""The system's C compiler: finding it, what it can do, and a cache of what it built."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import platformdirs
+
+from ..lower.device import CompileError, DeviceError
+
+FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
+         "-fno-strict-aliasing", "-fPIC", "-shared")  # fmt: skip
+WIDE = "-mprefer-vector-width=512"
+TIMEOUT = 300  # seconds that one compilation may take
+
+_OPENMP_TEST = """\
+#include <omp.h>
+int rw_test(void) {
+  int n = 0;
+  #pragma omp parallel for reduction(+ : n)
+  for (int i = 0; i < 4; i++) n++;
+  return n + 0 * omp_get_max_threads();
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A working compiler; `features` names the processor's by its macros."""
+
+    command: tuple[str, ...]
+    version: str
+    flags: tuple[str, ...]
+    openmp: bool
+    vector_bytes: int
+    features: str
+
+    def build(self, source: str, contract: bool) -> Path:
+        """The shared object of `source`, from the cache where it is there."""
+        flags = (*self.flags, f"-ffp-contract={'fast' if contract else 'off'}")
+        parts = (source, self.version, *self.command, *flags, self.features)
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        path = cache_folder() / f"{key[:40]}.so"
+        if not _loads(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _compile(self.command, flags, source, path)
+        return path
+
+
+def cache_folder() -> Path:
+    root = os.environ.get("REWRITE_CACHE") or platformdirs.user_cache_dir("rewrite")
+    return Path(root) / "c"
+
+
+@cache
+def find_toolchain() -> Toolchain:
+    """The compiler of $CC, else cc, gcc, clang or the zig package's; probed once."""
+    reasons: list[str] = []
+    for command in _candidates():
+        try:
+            return _examine(command)
+        except (OSError, CompileError) as e:
+            reasons.append(f"{' '.join(command)}: {str(e).splitlines()[0]}")
+    found = f" (tried {'; '.join(reasons)})" if reasons else ""
+    raise DeviceError(
+        f"no C compiler works{found}; install gcc or clang, or `pip install ziglang`, "
+        "or set CC to one"
+    )
+
+
+def _candidates() -> list[tuple[str, ...]]:
+    wish = os.environ.get("CC")
+    if wish:
+        return [tuple(shlex.split(wish))]
+    paths = (shutil.which(name) for name in ("cc", "gcc", "clang"))
+    found: list[tuple[str, ...]] = [(p,) for p in paths if p]
+    if importlib.util.find_spec("ziglang"):
+        found.append((sys.executable, "-m", "ziglang", "cc"))
+    return found
+
+
+def _examine(command: tuple[str, ...]) -> Toolchain:
+    version = _run((*command, "--version")).splitlines()[0]
+    macros = _run((*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull))
+    defined = set(re.findall(r"#define (\w+)", macros))
+    flags = FLAGS
+    width = 16
+    if "__AVX__" in defined:
+        width = 32
+    if "__AVX512F__" in defined:
+        width, flags = 64, (*flags, WIDE)
+    openmp = _openmp_works(command)
+    flags = (*flags, "-fopenmp" if openmp else "-fopenmp-simd")
+    features = " ".join(sorted(d for d in defined if d.startswith("__")))
+    _trial(command, flags, "int rw_test(void) { return 4; }\n")
+    return Toolchain(command, version, flags, openmp, width, features)
+
+
+def _openmp_works(command: tuple[str, ...]) -> bool:
+    try:
+        return _trial(command, (*FLAGS, "-fopenmp"), _OPENMP_TEST) == 4
+    except (CompileError, OSError):
+        return False
+
+
+def _trial(command: tuple[str, ...], flags: tuple[str, ...], source: str) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "test.so"
+        _compile(command, flags, source, path)
+        return int(ctypes.CDLL(str(path)).rw_test())
+
+
+def _compile(
+    command: tuple[str, ...], flags: tuple[str, ...], source: str, path: Path
+) -> None:
+    """Builds beside the target and renames, so that no one sees half a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "kernels.c"
+        text.write_text(source)
+        handle, built = tempfile.mkstemp(".tmp", path.stem, path.parent)
+        os.close(handle)
+        try:
+            _run((*command, *flags, str(text), "-o", built, "-lm"))
+            os.replace(built, path)
+        finally:
+            Path(built).unlink(missing_ok=True)
+
+
+def _run(command: tuple[str, ...]) -> str:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise CompileError(f"{command[0]} took over {TIMEOUT} s") from None
+    if done.returncode:
+        log = done.stderr or done.stdout
+        raise CompileError(f"{' '.join(command[:2])} failed:\n{log}")
+    return done.stdout
+
+
+def _loads(path: Path) -> bool:
+    """Whether the cached file is there and whole."""
+    if not path.exists():
+        return False
+    try:
+        return hasattr(ctypes.CDLL(str(path)), "rw_run")
+    except OSError:
+        return False

@@ -1,0 +1,147 @@
+"""Optimizer speed: load + saturate + extract against the number of ops.
+
+    python bench/optimizer.py
+
+Three kinds of graph: transformers whose layers repeat (outlining makes them cheap),
+transformers in which no two layers are alike (nothing to outline), and chains of random
+elementwise ops.  Prints seconds and the slope of log time against log(n log n); exits
+with 1 where a bar is missed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+from rewrite.backends.devices import device
+from rewrite.compile import cost_for
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.evaluate import expand_macros
+from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturate
+from rewrite.extract.plan import Plan, plan
+
+LAYERS_SECONDS = {12: 1.5, 32: 4.0}
+
+
+def linear(b: Builder, x: int, label: str, n: int) -> int:
+    d = b.shape(x)[-1]
+    w, bias = b.input(f"w{label}", F32, (d, n)), b.input(f"b{label}", F32, (n,))
+    return b.bin("add", *b.broadcast(b.matmul(x, w), bias))
+
+
+def norm(b: Builder, x: int, label: str) -> int:
+    d = b.shape(x)[-1]
+    gain, bias = b.input(f"g{label}", F32, (1, d)), b.input(f"h{label}", F32, (1, d))
+    return b.macro("layer_norm", [x, gain, bias], (0, 1), 1e-5)
+
+
+def layer(b: Builder, x: int, k: int, heads: int, hidden: int) -> int:
+    seq, d = b.shape(x)
+    assert isinstance(d, int)
+    h = norm(b, x, f"n{k}")
+    q, key, v = (
+        b.permute(
+            b.reshape(linear(b, h, f"{c}{k}", d), (seq, heads, d // heads)), (1, 0, 2)
+        )
+        for c in "qkv"
+    )
+    a = b.macro("attention", [q, key, v], (d // heads) ** -0.5)
+    a = b.reshape(b.permute(a, (1, 0, 2)), (seq, d))
+    x = b.bin("add", x, linear(b, a, f"o{k}", d))
+    h = b.un("gelu", linear(b, norm(b, x, f"m{k}"), f"u{k}", hidden))
+    return b.bin("add", x, linear(b, h, f"d{k}", d))
+
+
+def transformer(layers: int, alike: bool = True, seq: int = 512, d: int = 768) -> Graph:
+    """`layers` layers; unless `alike`, each has a hidden width of its own."""
+    b = Builder("transformer")
+    x = b.input("x", F32, (seq, d))
+    for k in range(layers):
+        x = layer(b, x, k, 12, 4 * d + (0 if alike else 16 * (k + 1)))
+    return expand_macros(b.build([x]))
+
+
+def chain(n: int, seed: int = 0) -> Graph:
+    """Random elementwise ops on few live values."""
+    rng, b = random.Random(seed), Builder("chain")
+    live = [b.input(f"x{i}", F32, (512, 768)) for i in range(4)]
+    for _ in range(n):
+        if rng.random() < 0.4:
+            y = b.un(rng.choice(["neg", "tanh", "abs", "exp", "sqrt"]), live[-1])
+        else:
+            op = rng.choice(["add", "mul", "sub", "max"])
+            y = b.bin(op, live[-1], rng.choice(live))
+        live = [*live[-5:], y]
+    return b.build([live[-1]])
+
+
+def ops(graph: Graph) -> int:
+    return sum(n.op not in ("input", "const", "iota") for n in graph.nodes)
+
+
+def timed(graph: Graph, rounds: int) -> tuple[float, Plan]:
+    """Median seconds of load + saturate + extract, the worker being up."""
+    rules, target = load_rules(), device("c")
+    times: list[float] = []
+    for _ in range(rounds):
+        price = cost_for(target)  # a fresh memo: no run profits from the one before
+        start = perf_counter()
+        made = plan(graph, lambda g: saturate(g, rules), price)
+        times.append(perf_counter() - start)
+    return median(times), made
+
+
+def slope(points: list[tuple[int, float]]) -> float:
+    """Of log time against log(n log n), by least squares."""
+    xs = [math.log(n * math.log(n)) for n, _ in points]
+    ys = [math.log(t) for _, t in points]
+    mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
+    top = sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True))
+    return top / sum((x - mx) ** 2 for x in xs)
+
+
+def table(title: str, graphs: list[tuple[str, Graph]], rounds: int) -> dict[str, float]:
+    print(f"\n{title}\n{'':14}{'ops':>7}{'seconds':>10}{'us/op':>9}{'kernels':>9}")
+    out: dict[str, float] = {}
+    points: list[tuple[int, float]] = []
+    for label, graph in graphs:
+        seconds, made = timed(graph, rounds)
+        n = ops(graph)
+        out[label] = seconds
+        points.append((n, seconds))
+        each = seconds / n * 1e6
+        print(f"{label:14}{n:7}{seconds:10.3f}{each:9.0f}{len(made.groups):9}")
+    out["slope"] = slope(points)
+    print(f"slope of log t against log(n log n): {out['slope']:.2f}")
+    return out
+
+
+def main() -> int:
+    saturate(transformer(1), load_rules())  # the worker is up
+    layers = (1, 4, 12, 32, 40)
+    made: Callable[[bool], list[tuple[str, Graph]]] = lambda alike: [  # noqa: E731
+        (f"{n} layers", transformer(n, alike)) for n in layers
+    ]
+    alike = table("transformer, layers alike", made(True), 3)
+    table_b = table("transformer, no two layers alike", made(False), 1)
+    sizes = (100, 300, 1000, 2500, 5000)
+    table_c = table("chain", [(f"chain {n}", chain(n)) for n in sizes], 1)
+    bad: list[str] = []
+    for n, bar in LAYERS_SECONDS.items():
+        if alike[f"{n} layers"] > bar:
+            bad.append(f"{n} layers took {alike[f'{n} layers']:.2f} s, over {bar}")
+    for name, t in (("alike", alike), ("unlike", table_b), ("chain", table_c)):
+        if t["slope"] > 1.05:
+            bad.append(f"{name}: slope {t['slope']:.2f} is over 1")
+    print("\n" + ("; ".join(bad) or "within every bar"))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""Dimensions: integers, or polynomials over named symbols with integer coefficients.
+
+`f32[b, 128]` has the dims `(Poly b, 128)`.  A polynomial without symbols is always an
+`int`, so `==` on dims is structural equality.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+MAX_RANK = 16
+MAX_SIZE = 1 << 62
+
+type Monomial = tuple[str, ...]  # symbols in sorted order, repeated for powers
+
+
+@dataclass(frozen=True, slots=True)
+class Poly:
+    """A polynomial: sorted (monomial, nonzero coefficient) pairs, one with a symbol."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    def __add__(self, other: Dim) -> Dim:
+        return _collect([*_terms(self), *_terms(other)])
+
+    def __radd__(self, other: int) -> Dim:
+        return self + other
+
+    def __neg__(self) -> Dim:
+        return _collect((m, -c) for m, c in self.terms)
+
+    def __sub__(self, other: Dim) -> Dim:
+        return self + (-other)
+
+    def __rsub__(self, other: int) -> Dim:
+        return (-self) + other
+
+    def __mul__(self, other: Dim) -> Dim:
+        return _collect(
+            (tuple(sorted(m + n)), c * d)
+            for m, c in self.terms
+            for n, d in _terms(other)
+        )
+
+    def __rmul__(self, other: int) -> Dim:
+        return self * other
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for mono, c in self.terms:
+            body = "*".join(mono)
+            text = (
+                str(abs(c)) if not mono else body if abs(c) == 1 else f"{abs(c)}*{body}"
+            )
+            sign = "-" if c < 0 else "+" if parts else ""
+            parts.append(sign + text)
+        return "".join(parts)
+
+
+type Dim = int | Poly
+type Shape = tuple[Dim, ...]
+
+
+def _terms(d: Dim) -> tuple[tuple[Monomial, int], ...]:
+    return d.terms if isinstance(d, Poly) else (((), d),)
+
+
+def _collect(terms: Iterable[tuple[Monomial, int]]) -> Dim:
+    total: dict[Monomial, int] = {}
+    for m, c in terms:
+        total[m] = total.get(m, 0) + c
+    kept = tuple(sorted((m, c) for m, c in total.items() if c))
+    if not kept:
+        return 0
+    if kept[0][0] == () and len(kept) == 1:
+        return kept[0][1]
+    return Poly(kept)
+
+
+def symbol(name: str) -> Dim:
+    """The dimension that is the symbol `name` itself."""
+    return Poly((((name,), 1),))
+
+
+def exact_div(a: Dim, b: Dim) -> Dim | None:
+    """The `q` with `q * b == a` for all values of the symbols, or None."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b if b and a % b == 0 else None
+    if b == 0:
+        return None
+    lead, coef = _leading(b)
+    quotient: Dim = 0
+    rest: Dim = a
+    while rest != 0:
+        mono, c = _leading(rest)
+        factor = _monomial_div(mono, lead)
+        if factor is None or c % coef:
+            return None
+        step = _collect([(factor, c // coef)])
+        quotient, rest = quotient + step, rest - step * b
+    return quotient
+
+
+def _leading(d: Dim) -> tuple[Monomial, int]:
+    """The largest term in graded lexicographic order, which products preserve."""
+    return max(_terms(d), key=lambda t: (len(t[0]), t[0]))
+
+
+def _monomial_div(a: Monomial, b: Monomial) -> Monomial | None:
+    left = list(a)
+    for s in b:
+        if s not in left:
+            return None
+        left.remove(s)
+    return tuple(left)
+
+
+def bind(d: Dim, values: Mapping[str, int]) -> int:
+    """`d` with every symbol replaced by its value."""
+    total = 0
+    for mono, c in _terms(d):
+        for s in mono:
+            if s not in values:
+                raise KeyError(f"dimension symbol {s!r} has no value")
+            c *= values[s]
+        total += c
+    return total
+
+
+def bind_shape(shape: Shape, values: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(bind(d, values) for d in shape)
+
+
+def symbols(shape: Iterable[Dim]) -> frozenset[str]:
+    return frozenset(s for d in shape for m, _ in _terms(d) for s in m)
+
+
+def numel(shape: Iterable[Dim]) -> Dim:
+    total: Dim = 1
+    for d in shape:
+        total = total * d
+    return total
+
+
+def parse(text: str) -> Dim:
+    """A dimension from text: integers and names with `+`, `-`, `*`."""
+    tokens = re.findall(r"\s*(\d+|[A-Za-z_]\w*|[-+*]|\S)", text)
+    total: Dim = 0
+    term: Dim | None = None
+    sign, times = 1, False
+    for i, tok in enumerate(tokens):
+        if tok in "+-":
+            if times or (term is None and i > 0):
+                raise ValueError(f"{text!r} is not a dimension")
+            total, term = total + sign * (0 if term is None else term), None
+            sign = 1 if tok == "+" else -1
+        elif tok == "*":
+            if term is None or times:
+                raise ValueError(f"{text!r} is not a dimension")
+            times = True
+        else:
+            if not re.fullmatch(r"\d+|[A-Za-z_]\w*", tok) or (
+                term is not None and not times
+            ):
+                raise ValueError(f"{text!r} is not a dimension")
+            atom: Dim = int(tok) if tok.isdigit() else symbol(tok)
+            term = atom if term is None else term * atom
+            times = False
+    if term is None or times:
+        raise ValueError(f"{text!r} is not a dimension")
+    return total + sign * term
+
+
+def witness(
+    shapes: Iterable[Shape], hints: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """A distinct prime for each symbol that divides no fixed size in `shapes`.
+
+    Two dims that differ as polynomials then differ as numbers in all but contrived
+    cases; what is decided at the witness is checked again symbolically.  The prime is
+    the first one from the hint on (1009 without one), so that costs are near the hint's.
+    """
+    all_dims = {d for s in shapes for d in s}
+    fixed = {abs(c) for d in all_dims for _, c in _terms(d)}
+    names = sorted(symbols(all_dims))
+    values: dict[str, int] = {}
+    for name in names:
+        prime = max((hints or {}).get(name, 1009), 7)
+        while (
+            not _is_prime(prime)
+            or prime in values.values()
+            or any(f % prime == 0 for f in fixed if f)
+        ):
+            prime += 1
+        values[name] = prime
+    return values
+
+
+def _is_prime(n: int) -> bool:
+    return n > 1 and all(n % k for k in range(2, math.isqrt(n) + 1))

@@ -1,0 +1,186 @@
+"""The e-graph engine, in a process of its own: text in, rows out.
+
+egglog can end its process (an allocation that fails, deep recursion), and its Python
+package imports slowly; so it runs in a worker that is started when first needed, kept,
+and limited in memory.  What goes wrong there is an `EngineError` here, and the next use
+starts a fresh worker.  A forked child leaves its parent's worker alone and starts its
+own; threads take turns, one session at a time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import marshal
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+type Files = Sequence[tuple[str, str]]  # (name shown in errors, text)
+type Tables = dict[str, list[tuple[Any, ...]]]
+
+DEFAULT_MEMORY = 8 << 30  # bytes of address space
+DEFAULT_TIMEOUT = 120.0  # seconds for one request; a safety stop
+
+
+class EngineError(RuntimeError):
+    """The engine refused a program, panicked, ran out of memory, or was killed."""
+
+
+class Engine:
+    """A worker process and the lock that guards it."""
+
+    def __init__(self, memory: int = DEFAULT_MEMORY) -> None:
+        self.memory = memory
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0  # the process that started the worker
+        self._log: IO[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The worker's process id while one runs for this process."""
+        alive = self._process is not None and self._owner == os.getpid()
+        return self._process.pid if alive and self._process else None
+
+    @contextlib.contextmanager
+    def session(
+        self, files: Files, timeout: float = DEFAULT_TIMEOUT
+    ) -> Generator[Session]:
+        """An e-graph that holds `files`, for this thread alone until the end."""
+        with self._lock:
+            session = Session(self, timeout)
+            session.call("load", [(name, text) for name, text in files])
+            yield session
+
+    def forget(self) -> None:
+        """In a forked child: the worker and a lock held by another thread stay behind."""
+        self._process, self._lock = None, threading.RLock()
+
+    def close(self) -> None:
+        """Ends the worker; the next session starts another."""
+        with self._lock:
+            process, self._process = self._process, None
+            if process is None or self._owner != os.getpid():
+                return
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, self._log):
+                if pipe is not None:
+                    with contextlib.suppress(BrokenPipeError):
+                        pipe.close()
+
+    def call(self, request: tuple[Any, ...], timeout: float) -> Any:
+        """One request; called by sessions, which hold the lock."""
+        process = self._ready()
+        try:
+            _write(process, marshal.dumps(request))
+            deadline = time.monotonic() + timeout
+            size = int.from_bytes(_read(process, 8, deadline), "little")
+            kind, value = marshal.loads(_read(process, size, deadline))
+        except TimeoutError:
+            self.close()
+            raise EngineError(
+                f"the engine gave no answer to {request[0]!r} in {timeout:g} s and was "
+                "stopped; lower the budget or raise the time-out"
+            ) from None
+        except (EOFError, BrokenPipeError):
+            raise EngineError(self._death(request[0])) from None
+        except BaseException:
+            self.close()  # interrupted: the pipe holds half an answer
+            raise
+        if kind == "error":
+            raise EngineError(value)
+        return value
+
+    def _ready(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._owner != os.getpid():
+            self._process = None
+            self._start()
+        assert self._process is not None
+        return self._process
+
+    def _start(self) -> None:
+        spec = importlib.util.find_spec("egglog")
+        if spec is None or not spec.submodule_search_locations:
+            raise EngineError("egglog is not installed; run: pip install 'egglog>=14'")
+        folder = next(iter(spec.submodule_search_locations))
+        script = Path(__file__).with_name("worker.py")
+        self._log = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(script), folder, str(self.memory)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+        )  # fmt: skip
+        self._owner = os.getpid()
+
+    def _death(self, doing: str) -> str:
+        process, log = self._process, self._log
+        assert process is not None and log is not None
+        code = process.wait()
+        log.seek(max(0, log.seek(0, os.SEEK_END) - 400))
+        said = log.read().decode(errors="replace").strip()
+        self.close()
+        how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
+        return (
+            f"the engine ended ({how}) in {doing!r}; it may use {self.memory >> 20} MiB"
+            + (f"; it said: {said}" if said else "")
+        )
+
+
+class Session:
+    """One e-graph, from `load` to the end of the `with` block."""
+
+    def __init__(self, engine: Engine, timeout: float) -> None:
+        self._engine, self._timeout = engine, timeout
+
+    def call(self, *request: Any) -> Any:
+        return self._engine.call(request, self._timeout)
+
+    def run(self, text: str, name: str = "session") -> tuple[bool, dict[str, int]]:
+        """Runs commands: (did a schedule change anything, matches of each rule)."""
+        return self.call("run", text, name)
+
+    def sizes(self) -> dict[str, int]:
+        return self.call("sizes")
+
+    def tables(self, names: Sequence[str]) -> Tables:
+        return self.call("tables", list(names))
+
+
+def _write(process: subprocess.Popen[bytes], body: bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(len(body).to_bytes(8, "little") + body)
+    process.stdin.flush()
+
+
+def _read(process: subprocess.Popen[bytes], size: int, deadline: float) -> bytes:
+    assert process.stdout is not None
+    fd, parts = process.stdout.fileno(), bytearray()
+    while len(parts) < size:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([fd], [], [], left)[0]:
+            raise TimeoutError
+        got = os.read(fd, size - len(parts))
+        if not got:
+            raise EOFError
+        parts += got
+    return bytes(parts)
+
+
+_shared = Engine()
+atexit.register(_shared.close)
+os.register_at_fork(after_in_child=_shared.forget)
+
+
+def shared() -> Engine:
+    """The engine of this process."""
+    return _shared

@@ -1,0 +1,329 @@
+"""The parser behind `text.parse`; the text form is described there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import dims, dtypes
+from .dims import Dim, Shape
+from .dtypes import DType
+from .graph import Alias, Builder, Const, Graph, GraphError, attr_kinds, exact, known_op
+from .ops import Array, TensorType
+from .scalars import BY_NAME
+from .tokens import Cursor, Token
+
+FROM_TYPE = frozenset(("dtype", "shape"))  # attributes read off the node's type
+
+
+def parse(
+    text: str,
+    filename: str = "<text>",
+    data: Mapping[str, Array] | None = None,
+    calls: Mapping[str, Callable[..., Any]] | None = None,
+) -> Graph:
+    """The graph in `text`; a `GraphError` gives file, line and column.
+
+    `data` holds the arrays that the text names without values, `calls` the host
+    functions behind its `call` nodes.
+    """
+    return _Parser(text, filename, data or {}, calls or {}).graph()
+
+
+class _Parser(Cursor):
+    """Recursive descent over tokens; every node goes through the op table's checks."""
+
+    def __init__(
+        self, text: str, filename: str, data: Mapping[str, Array],
+        calls: Mapping[str, Callable[..., Any]],
+    ) -> None:  # fmt: skip
+        super().__init__(text, filename)
+        self.given, self.calls = data, calls
+        self.builder = Builder()
+        self.refs: dict[str, int] = {}
+        self.inputs: dict[str, int] = {}
+
+    # -- statements --
+
+    def graph(self) -> Graph:
+        self._blank()
+        self._expect("graph")
+        name = self._name("the graph's name")
+        self._header()
+        outputs: dict[str, int] | None = None
+        aliases: list[Alias] = []
+        while not self._is("}"):
+            if self._skip("return"):
+                outputs = self._return(outputs)
+            elif self._skip("alias"):
+                aliases.append(self._alias(outputs or {}))
+            elif self.peek.kind != "newline":
+                self._node(outputs)
+            self._end_line()
+            self._blank()
+        if outputs is None:
+            raise self._error(self.peek, "expected 'return' before '}'")
+        self._expect("}")
+        self._blank()
+        if self.peek.kind != "end":
+            raise self._error(self.peek, f"expected the end, found {self.peek.shown}")
+        made = self.builder.build(outputs)
+        return Graph(
+            made.nodes, made.outputs, name, tuple(aliases), made.data, dict(self.calls)
+        )
+
+    def _header(self) -> None:
+        self._expect("(")
+        while not self._is(")"):
+            at = self._take()
+            if at.kind != "word":
+                raise self._error(at, f"expected an input's name, found {at.shown}")
+            self._expect(":")
+            attrs = (at.text, *self._type())
+            self.refs[at.text] = self._add(at, "input", [], attrs, at.text)
+            if not self._skip(","):
+                break
+        self._expect(")")
+        self._expect("{")
+
+    def _return(self, earlier: dict[str, int] | None) -> dict[str, int]:
+        if earlier is not None:
+            raise self._error(self.peek, "expected one 'return', found a second")
+        outputs: dict[str, int] = {}
+        while self.peek.kind != "newline" and not self._is("}"):
+            token = self.peek
+            named = self._before_equals
+            label = self._name("an output's name") if named else token.text
+            if named:
+                self._expect("=")
+            if label in outputs:
+                raise self._error(token, f"there are two outputs called {label!r}")
+            outputs[label] = self._ref()
+            if not self._skip(","):
+                break
+        return outputs
+
+    def _alias(self, outputs: dict[str, int]) -> Alias:
+        at = self.peek
+        output = self._name("an output's name")
+        if output not in outputs:
+            raise self._error(at, f"expected an output of this graph, found {output!r}")
+        self._expect("<-")
+        source_at = self.peek
+        source = self._name("an input's name")
+        kind_at = self.peek
+        kind = self._name("'must' or 'may'")
+        if kind not in ("must", "may"):
+            raise self._error(kind_at, f"expected 'must' or 'may', found {kind!r}")
+        if source not in self.inputs:
+            raise self._error(source_at, f"expected an input's name, found {source!r}")
+        have = self.builder.type(outputs[output])
+        want = self.builder.type(self.inputs[source])
+        if have != want:
+            raise self._error(at, f"{have} cannot lie on {want}")
+        return Alias(output, source, kind)
+
+    # -- nodes --
+
+    def _node(self, outputs: dict[str, int] | None) -> None:
+        at = self._take()
+        if at.kind not in ("word", "label"):
+            raise self._error(at, f"expected a node, found {at.shown}")
+        if outputs is not None:
+            raise self._error(at, f"expected 'alias' or '}}', found {at.shown}")
+        if at.text in self.refs:
+            raise self._error(at, f"{at.text!r} is defined twice")
+        name = at.text if at.kind == "word" else ""
+        if at.kind == "label" and self.peek.kind == "string":
+            name = self._unquote(self._take())
+        type_ = TensorType(*self._type()) if self._skip(":") else None
+        self._expect("=")
+        op_at = self.peek
+        i = self._op(op_at, name, type_)
+        if type_ is not None and self.builder.type(i) != type_:
+            have = self.builder.type(i)
+            raise self._error(op_at, f"the result is {have}, not {type_} as written")
+        self.refs[at.text] = i
+
+    def _op(self, at: Token, name: str, type_: TensorType | None) -> int:
+        word = self._name("an op")
+        fixed: dict[str, Any] = {}
+        op = word
+        if word in BY_NAME:
+            op, fixed["op"] = ("un" if BY_NAME[word].arity == 1 else "bin"), word
+        elif not known_op(word) or word in ("un", "bin"):
+            raise self._error(at, f"expected an op or opcode, found {word!r}")
+        kinds = dict(attr_kinds(op))
+        if type_ is not None:
+            fixed |= {"dtype": type_.dtype, "shape": type_.shape}
+        lead = next(iter(kinds.items()), ("", ""))
+        if lead[1] in ("str", "value") and lead[0] not in fixed:
+            fixed[lead[0]] = self._attr(lead[1], type_.dtype if type_ else None)
+        args = self._operands()
+        dtype = self.builder.type(args[0]).dtype if args else None
+        while self.peek.kind == "word":
+            self._named_attr(kinds, fixed, dtype)
+        if op == "data":
+            self._array(at, fixed["label"], type_)
+        self._require(at, op, kinds, fixed)
+        return self._add(at, op, args, tuple(fixed[k] for k in kinds), name)
+
+    def _operands(self) -> list[int]:
+        args: list[int] = []
+        while self.peek.kind in ("word", "label"):
+            if self._before_equals:
+                break
+            args.append(self._ref())
+        return args
+
+    def _ref(self) -> int:
+        token = self._take()
+        if token.kind not in ("word", "label"):
+            raise self._error(token, f"expected an operand, found {token.shown}")
+        if token.text not in self.refs:
+            raise self._error(token, f"{token.text!r} is not defined above")
+        return self.refs[token.text]
+
+    def _named_attr(
+        self, kinds: dict[str, str], fixed: dict[str, Any], dtype: DType | None
+    ) -> None:
+        token = self._take()
+        if token.text not in kinds or token.text in FROM_TYPE:
+            known = ", ".join(k for k in kinds if k not in FROM_TYPE) or "none"
+            raise self._error(
+                token, f"unknown attribute {token.text!r}; known: {known}"
+            )
+        if token.text in fixed:
+            raise self._error(token, f"attribute {token.text!r} is given twice")
+        self._expect("=")
+        fixed[token.text] = self._attr(kinds[token.text], dtype)
+
+    def _require(
+        self, at: Token, op: str, kinds: dict[str, str], fixed: dict[str, Any]
+    ) -> None:
+        missing = [k for k in kinds if k not in fixed]
+        if any(k in FROM_TYPE for k in missing):
+            raise self._error(at, f"expected a type, as in 'x: f32[2] = {op} ..'")
+        if missing:
+            raise self._error(at, f"{op} lacks the attributes {', '.join(missing)}")
+
+    def _add(
+        self, at: Token, op: str, args: list[int], attrs: tuple[Any, ...], name: str
+    ) -> int:
+        if op == "input":
+            if attrs[0] in self.inputs:
+                raise self._error(at, f"there are two inputs called {attrs[0]!r}")
+            self.inputs[attrs[0]] = len(self.builder.nodes)
+        try:
+            return self.builder.add(op, args, attrs, name, share=False)
+        except GraphError as e:
+            raise self._error(at, str(e)) from None
+
+    def _array(self, at: Token, label: str, type_: TensorType | None) -> None:
+        if type_ is None:
+            raise self._error(at, "expected a type, as in 'x: f32[2] = data ..'")
+        if not self._is("["):
+            if label not in self.given:
+                raise self._error(at, f"the array {label!r} ({type_}) is not in the "
+                                  "text: hand it to parse(.., data={..})")  # fmt: skip
+            array = self.given[label]
+        else:
+            values = self._list(lambda: self._value(type_.dtype))
+            array = np.array(values, type_.dtype.numpy)
+        shape = type_.shape
+        if math.prod(array.shape) != dims.numel(shape) or dims.symbols(shape):
+            raise self._error(at, f"{type_} expected, found {array.size} elements")
+        if array.dtype != type_.dtype.numpy:
+            raise self._error(at, f"{type_} expected, found {array.dtype}")
+        self.builder.data[label] = array.reshape(dims.bind_shape(shape, {}))
+
+    # -- values --
+
+    def _type(self) -> tuple[DType, Shape]:
+        dtype = self._dtype()
+        return dtype, tuple(self._list(self._dim))
+
+    def _dtype(self) -> DType:
+        token = self._take()
+        try:
+            return dtypes.of(token.text)
+        except ValueError as e:
+            raise self._error(token, f"expected a dtype: {e}") from None
+
+    def _list[T](self, item: Callable[[], T]) -> list[T]:
+        self._expect("[")
+        items: list[T] = []
+        while not self._is("]"):
+            items.append(item())
+            if not self._skip(","):
+                break
+        self._expect("]")
+        return items
+
+    def _attr(self, kind: str, dtype: DType | None) -> Any:
+        match kind:
+            case "str":
+                return self._name("a word")
+            case "int":
+                return self._int()
+            case "float":
+                return self._value(dtypes.F64)
+            case "dtype":
+                return self._dtype()
+            case "ints" | "mask":
+                return tuple(self._list(self._int))
+            case "dim":
+                return self._dim()
+            case "shape":
+                return tuple(self._list(self._dim))
+            case _:
+                if dtype is None:
+                    raise self._error(
+                        self.peek, "expected a type or operand before this"
+                    )
+                return self._value(dtype)
+
+    def _int(self) -> int:
+        at, sign = self.peek, -1 if self._skip("-") else 1
+        token = self._take()
+        if token.kind != "number" or not token.text.isdigit() or len(token.text) > 40:
+            raise self._error(at, f"expected an integer, found {token.shown}")
+        return sign * int(token.text)
+
+    def _value(self, dtype: DType) -> Const:
+        if dtype.kind == "bool":
+            token = self._take()
+            if token.text not in ("true", "false"):
+                raise self._error(token, f"expected true or false, found {token.shown}")
+            return token.text == "true"
+        at = self.peek
+        value = self._int() if dtype.is_int else self._float()
+        try:
+            return exact(value, dtype)
+        except GraphError as e:
+            raise self._error(at, str(e)) from None
+
+    def _float(self) -> float:
+        sign = -1.0 if self._skip("-") else 1.0
+        token = self._take()
+        if token.kind != "number" and token.text not in ("inf", "nan"):
+            raise self._error(token, f"expected a number, found {token.shown}")
+        return sign * float(token.text)
+
+    def _dim(self) -> Dim:
+        at, parts = self.peek, list[str]()
+        if self._is("-"):
+            parts.append(self._take().text)
+        while True:
+            parts.append(self._take().text)
+            if not self._is("+", "-", "*"):
+                break
+            parts.append(self._take().text)
+        try:
+            return dims.parse("".join(parts))
+        except ValueError:
+            found = "".join(parts)[:40] or self.peek.shown
+            raise self._error(at, f"expected a dimension, found {found!r}") from None

@@ -1,0 +1,177 @@
+"""Saturation: a graph and rules in, every equal form they lead to out.
+
+Phases: types to a fixpoint; the ordinary rulesets to a fixpoint; the explosive ones
+under back-off; the ordinary ones again.  Budgets count e-nodes, steps and matches, so
+the same input always gives the same answer; seconds are a safety stop only.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from .encode import SIGNATURES, ENode, Encoded, encode
+from .engine import Engine, EngineError, Session, shared
+from .graph import Graph
+from .ops import TensorType
+from .rows import EGraph, read
+from .rulefile import RuleSet
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Where saturation stops; what stops it is no error, only fewer forms."""
+
+    steps: int = 64
+    growth: int = 20  # e-nodes, as a multiple of the input's
+    enodes: int = 20_000  # e-nodes that are always allowed
+    matches: int = 1000  # of one explosive rule before it is banned for a while
+    rounds: int = 8  # of explosive rules
+    seconds: float = 60.0  # a safety stop: sets `truncated`
+
+    def limit(self, rows: int) -> int:
+        return max(self.enodes, self.growth * rows)
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """The e-graph below the outputs of a graph, numbered by structure alone.
+
+    `own` is the class of each graph node (None: dead).  `choice` is the e-node that the
+    graph itself uses in each class of its own; it is acyclic.
+    """
+
+    classes: tuple[tuple[ENode, ...], ...]
+    types: tuple[TensorType, ...]
+    outputs: tuple[int, ...]
+    own: tuple[int | None, ...]
+    choice: dict[int, int]
+    fired: dict[str, int] = field(default_factory=dict[str, int])
+    truncated: bool = False
+
+    @property
+    def enodes(self) -> int:
+        return sum(map(len, self.classes))
+
+
+class RuleError(EngineError):
+    """A rule that equates terms of different types; the message names it."""
+
+
+def saturate(
+    graph: Graph,
+    rules: RuleSet,
+    budget: Budget | None = None,
+    engine: Engine | None = None,
+) -> Saturated:
+    """All forms of `graph` (concrete sizes) that `rules` reach within `budget`."""
+    budget, engine, encoded = budget or Budget(), engine or shared(), encode(graph)
+    try:
+        run, tables = _explore(encoded, rules, budget, engine)
+    except EngineError as e:
+        if "Illegal merge" in str(e):
+            raise RuleError(_culprit(encoded, rules, budget, engine)) from None
+        raise
+    roots = [encoded.row(i) for _, i in graph.outputs]
+    return _freeze(graph, encoded, read(tables, encoded, roots), run)
+
+
+def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: _Run) -> Saturated:
+    own = tuple(None if r is None else egraph.own[r] for r in encoded.where)
+    outputs = tuple(c for _, i in graph.outputs if (c := own[i]) is not None)
+    fired = {r: n for r, n in sorted(run.fired.items()) if n}
+    return Saturated(
+        egraph.classes, egraph.types, outputs, own, egraph.choice, fired, run.truncated
+    )
+
+
+# ---- the schedule --------------------------------------------------------------------
+
+FACTS = "(saturate (run facts))"
+
+
+class _Run:
+    """One session's progress: what fired, and whether it may go on."""
+
+    def __init__(self, session: Session, rules: RuleSet, budget: Budget, rows: int):
+        self.session, self.budget = session, budget
+        self.limit = budget.limit(rows)
+        self.deadline = time.monotonic() + budget.seconds
+        self.names = {r.name for r in rules.rules}
+        self.fired: dict[str, int] = {}
+        self.truncated = False
+
+    def schedule(self, text: str) -> bool:
+        """Runs one schedule; whether it changed anything."""
+        changed, matches = self.session.run(f"(run-schedule {text})", "schedule")
+        for label, n in matches.items():
+            name = label.rstrip("<=>")  # a birewrite counts under name=> and name<=
+            if name in self.names:
+                self.fired[name] = self.fired.get(name, 0) + n
+        return changed
+
+    def full(self) -> bool:
+        """Whether the budget of e-nodes or the time is spent."""
+        if time.monotonic() > self.deadline:
+            self.truncated = True
+            return True
+        return enodes(self.session) > self.limit
+
+    def fixpoint(self, text: str) -> None:
+        for _ in range(self.budget.steps):
+            if not self.schedule(text) or self.full():
+                return
+
+
+def enodes(session: Session) -> int:
+    sizes = session.sizes()
+    return sum(sizes.get(c, 0) for c in SIGNATURES)
+
+
+def _explore(
+    encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine
+) -> tuple[_Run, dict[str, list[tuple[object, ...]]]]:
+    with engine.session(rules.sources) as session:
+        session.run("(function Node (i64) T :no-merge)\n" + encoded.text, "graph")
+        run = _Run(session, rules, budget, len(encoded.rows))
+        step = " ".join(f"(run {p})" for p in rules.phases) + f" {FACTS}"
+        run.schedule(FACTS)
+        run.fixpoint(step)
+        if _has_explosive(rules) and not run.full():
+            run.schedule(_explosion(rules, budget))
+            if not run.full():
+                run.fixpoint(step)
+        return run, session.tables([*SIGNATURES, "Node", "shape", "dtype"])
+
+
+def _has_explosive(rules: RuleSet) -> bool:
+    return any(r.ruleset in rules.explosive for r in rules.rules)
+
+
+def _explosion(rules: RuleSet, budget: Budget) -> str:
+    """Back-off counts per rule and lives within one `run-schedule`."""
+    runs = " ".join(f"(run-with backoff {r})" for r in rules.explosive)
+    return (
+        f"(let-scheduler backoff (back-off :match-limit {budget.matches} :ban-length 4))"
+        f" (repeat {budget.rounds} {runs} {FACTS})"
+    )
+
+
+# ---- which rule was it? --------------------------------------------------------------
+
+
+def _culprit(encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine) -> str:
+    """The first rule without which the types agree, alone or after those before it."""
+    names = [r.name for r in rules.rules]
+    for chosen in [[n] for n in names] + [names[: i + 1] for i in range(len(names))]:
+        try:
+            _explore(encoded, rules.only(chosen), budget, engine)
+        except EngineError as e:
+            if "Illegal merge" not in str(e):
+                raise
+            rule = rules.rule(chosen[-1])
+            return (
+                f"{rule.place}: {rule.name} equates terms of different shape or dtype; "
+                "make both sides agree or add a premise"
+            )
+    return "two terms of different shape or dtype were equated; run fewer rules at once"

@@ -1,0 +1,147 @@
+"""The text form of graphs: `show` prints one, `parse` reads it back exactly.
+
+    graph softmax(x: f32[b, 128]) {
+      m: f32[b, 1] = reduce max x mask=[0, 1] acc=f32   ; a comment
+      %2: f32[b, 128] = expand m mask=[0, 1]
+      y: f32[b, 128] = sub x %2
+      return y
+      alias y <- x may
+    }
+
+A node is `label: type = op operands attributes`.  A bare label is the user's name for
+the node, `%label` is an unnamed one, `%label "any text"` has a name that is no word.
+Elementwise opcodes stand for themselves.  A leading word or number attribute follows
+the op; attributes called `dtype` and `shape` are those of the type, which may be left
+out for ops without them.  Arrays of up to `inline` elements stand in the text; larger
+ones, and host functions, are handed to `parse` beside it.  All NaNs are one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from . import dtypes
+from .dtypes import DType
+from .graph import Const, Graph, Node, attr_kinds, exact
+from .ops import Array
+from .parse import FROM_TYPE, parse
+from .tokens import WORD
+
+INLINE = 1024
+_KEYWORDS = frozenset(("alias", "graph", "return"))
+
+
+def show(graph: Graph, inline: int = INLINE) -> str:
+    """The text of a graph; arrays over `inline` elements are named without values."""
+    refs = _labels(graph.nodes)
+    head = _header_length(graph)
+    lines = [_header(graph, head)]
+    for i, node in enumerate(graph.nodes[head:], head):
+        lines.append("  " + _line(graph, node, i, refs, inline))
+    returned = [_output(label, refs[i]) for label, i in graph.outputs]
+    lines.append(f"  return {', '.join(returned)}".rstrip())
+    lines += [
+        f"  alias {_word(a.output)} <- {_word(a.input)} {a.kind}" for a in graph.aliases
+    ]
+    return "\n".join([*lines, "}", ""])
+
+
+def _labels(nodes: Iterable[Node]) -> list[str]:
+    """How each node is referred to: its name, where that is a word and not taken."""
+    taken: set[str] = set()
+    refs: list[str] = []
+    for i, node in enumerate(nodes):
+        free = _is_word(node.name) and node.name not in taken
+        refs.append(node.name if free else f"%{i}")
+        taken.add(node.name)
+    return refs
+
+
+def _is_word(text: str) -> bool:
+    return text not in _KEYWORDS and re.fullmatch(WORD, text) is not None
+
+
+def _word(text: str) -> str:
+    return text if _is_word(text) else json.dumps(text)
+
+
+def _header_length(graph: Graph) -> int:
+    """The leading inputs, which the header declares; later ones are lines."""
+    for i, node in enumerate(graph.nodes):
+        plain = node.op == "input" and node.name == node.attrs[0]
+        if not (plain and _is_word(node.name)):
+            return i
+    return len(graph.nodes)
+
+
+def _header(graph: Graph, head: int) -> str:
+    params = [f"{n.name}: {n.type}" for n in graph.nodes[:head]]
+    line = f"graph {_word(graph.name)}({', '.join(params)}) {{"
+    if len(line) <= 88:
+        return line
+    body = "".join(f"  {p},\n" for p in params)
+    return f"graph {_word(graph.name)}(\n{body}) {{"
+
+
+def _line(graph: Graph, node: Node, i: int, refs: list[str], inline: int) -> str:
+    name = "" if node.name in ("", refs[i]) else f" {json.dumps(node.name)}"
+    words = [node.attrs[0] if node.op in ("un", "bin") else node.op]
+    kinds = attr_kinds(node.op)
+    attrs = [
+        (key, _show_attr(value, kind, node, graph))
+        for (key, kind), value in zip(kinds, node.attrs, strict=True)
+        if key not in FROM_TYPE
+    ]
+    if kinds and kinds[0][1] in ("str", "value"):
+        words += [attrs[0][1]] if node.op not in ("un", "bin") else []
+        attrs = attrs[1:]
+    words += [refs[a] for a in node.args]
+    words += [f"{key}={text}" for key, text in attrs]
+    if node.op == "data" and math.prod(graph.data[node.attrs[0]].shape) <= inline:
+        words.append(_show_array(graph.data[node.attrs[0]], node.dtype))
+    return f"{refs[i]}{name}: {node.type} = {' '.join(words)}"
+
+
+def _show_attr(value: Any, kind: str, node: Node, graph: Graph) -> str:
+    match kind:
+        case "str":
+            return _word(value)
+        case "float":
+            return _show_value(float(value), dtypes.F64)
+        case "value":
+            dtype = graph.nodes[node.args[0]].dtype if node.args else node.dtype
+            return _show_value(value, dtype)
+        case "ints" | "mask" | "shape":
+            return f"[{', '.join(map(str, value))}]"
+        case _:
+            return str(value)
+
+
+def _show_value(value: Const, dtype: DType) -> str:
+    """The shortest decimal that `dtype` reads as `value`."""
+    if dtype.kind == "bool":
+        return "true" if value else "false"
+    if dtype.is_int:
+        return str(int(value))
+    value = float(value)
+    if not math.isfinite(value):
+        return str(value)
+    digits = range(1, 18)
+    texts = (f"{value:.{n}g}" for n in digits)
+    text = next((t for t in texts if exact(float(t), dtype) == value), repr(value))
+    return text if re.search(r"[.e]", text) else text + ".0"
+
+
+def _show_array(a: Array, dtype: DType) -> str:
+    return f"[{', '.join(_show_value(v, dtype) for v in a.ravel().tolist())}]"
+
+
+def _output(label: str, ref: str) -> str:
+    return ref if label == ref else f"{_word(label)} = {ref}"
+
+
+__all__ = ["parse", "show"]

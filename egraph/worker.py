@@ -1,0 +1,136 @@
+"""The engine's process: reads requests, runs egglog, writes answers.
+
+Run as a script by `engine.py`; it imports nothing of this package and, of egglog, only
+the native module: a stand-in package keeps egglog's own `__init__` (0.6 s of imports)
+from running.  Both pipes carry marshalled values, each after its length in 8 bytes.
+
+Requests: ("load", files), ("run", text, name), ("sizes",), ("tables", wanted).
+Answers:  ("ok", value) or ("error", message).  After an error the e-graph is dropped,
+since commands before the failing one have already changed it.
+"""
+
+from __future__ import annotations
+
+import marshal
+import signal
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+
+def import_bindings(folder: str) -> Any:
+    package = types.ModuleType("egglog")
+    package.__path__ = [folder]
+    sys.modules["egglog"] = package
+    import egglog.bindings as bindings
+
+    return bindings
+
+
+class Worker:
+    """One e-graph at a time; the loaded files are kept as a base to return to."""
+
+    def __init__(self, bindings: Any) -> None:
+        self.bindings: Any = bindings
+        self.egraph: Any = None
+        self.files: Any = None
+
+    def load(self, files: Any) -> None:
+        """A fresh e-graph holding `files` (name, text) and nothing else."""
+        if self.egraph is None or files != self.files:
+            self.egraph = self.bindings.EGraph(num_threads=1, no_decomp=True)
+            for name, text in files:
+                self.egraph.parse_and_run_program(text, name)
+            self.files = files
+        else:
+            self.egraph.parse_and_run_program("(pop)", "session")
+        self.egraph.parse_and_run_program("(push)", "session")
+
+    def run(self, text: str, name: str) -> tuple[bool, dict[str, int]]:
+        """Whether a schedule in `text` changed anything, and the matches of each rule."""
+        changed, matches = False, dict[str, int]()
+        for out in self.egraph.parse_and_run_program(text, name):
+            report = getattr(out, "report", None)
+            if report is not None:
+                changed = changed or report.updated
+                for rule, n in report.num_matches_per_rule.items():
+                    matches[rule] = matches.get(rule, 0) + n
+        return changed, matches
+
+    def sizes(self) -> dict[str, int]:
+        (out,) = self.egraph.parse_and_run_program("(print-size)", "session")
+        return dict(out.sizes)
+
+    def tables(self, wanted: list[str]) -> dict[str, list[tuple[Any, ...]]]:
+        """Rows of each function: inputs, then output; terms as small numbers."""
+        frozen = self.egraph.freeze().functions  # copies on each access
+        decode = Decoder(self.egraph)
+        return {f: decode.rows(frozen[f]) for f in wanted if f in frozen}
+
+    def answer(self, request: tuple[Any, ...]) -> tuple[str, Any]:
+        try:
+            return "ok", getattr(self, request[0])(*request[1:])
+        except BaseException as e:  # a panic of the engine is a BaseException
+            self.egraph = self.files = None
+            return "error", f"{type(e).__name__}: {e}"
+
+
+class Decoder:
+    """Values of the engine as plain Python; vectors and strings are read once each."""
+
+    def __init__(self, egraph: Any) -> None:
+        self.egraph = egraph
+        self.memo: dict[str, dict[Any, Any]] = {}
+        self.scalars: dict[str, Callable[[Any], Any]] = {
+            "i64": egraph.value_to_i64,
+            "f64": egraph.value_to_f64,
+            "String": egraph.value_to_string,
+            "Unit": lambda _: None,
+        }
+        self.vectors = {"IV": "i64", "TV": "T", "PV": "P"}
+
+    def one(self, sort: str, value: Any) -> Any:
+        memo = self.memo.setdefault(sort, {})
+        if value not in memo:
+            memo[value] = self._read(sort, value, len(memo))
+        return memo[value]
+
+    def _read(self, sort: str, value: Any, fresh: int) -> Any:
+        if sort in self.scalars:
+            return self.scalars[sort](value)
+        if sort in self.vectors:
+            item = self.vectors[sort]
+            return tuple(self.one(item, v) for v in self.egraph.value_to_vec(value))
+        return fresh  # a term: numbered in order of appearance
+
+    def rows(self, function: Any) -> list[tuple[Any, ...]]:
+        sorts, one = [*function.input_sorts, function.output_sort], self.one
+        return [
+            tuple([one(s, v) for s, v in zip(sorts, [*r.inputs, r.output])])  # noqa: B905
+            for r in function.rows
+        ]
+
+
+def limit_memory(size: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not a POSIX system: no such limit
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def serve(worker: Worker, requests: BinaryIO, answers: BinaryIO) -> None:
+    while head := requests.read(8):
+        request = marshal.loads(requests.read(int.from_bytes(head, "little")))
+        body = marshal.dumps(worker.answer(request))
+        answers.write(len(body).to_bytes(8, "little") + body)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller decides what to stop
+    limit_memory(int(sys.argv[2]))
+    serve(Worker(import_bindings(sys.argv[1])), sys.stdin.buffer, sys.stdout.buffer)

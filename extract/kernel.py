@@ -1,0 +1,170 @@
+"""Kernels and schedules as data: what extraction chooses and lowering receives.
+
+A `Kernel` is a set of stored outputs over one space of loops.  Its body is a DAG of
+scalar expressions; movement ops are gone, folded into the index of each load.  An axis
+is a loop *name*: a reduction binds axes, and an axis that a reduction binds may be free
+elsewhere (softmax reads its row three times over one axis).  Two kernels that are equal
+as data compile to the same code whatever they read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from ..egraph.dtypes import DType
+from ..egraph.ops import Attrs, TensorType
+
+
+class Div(NamedTuple):
+    """`floor(value / by)`, an index atom; `value` is never negative."""
+
+    value: Affine
+    by: int
+
+
+class Mod(NamedTuple):
+    """`value mod by`, an index atom; `value` is never negative."""
+
+    value: Affine
+    by: int
+    is_mod: bool = True  # keeps a Mod unequal to a Div: both are tuples
+
+
+class Val(NamedTuple):
+    """The integer value of expression `expr`, already clipped: a gathered index."""
+
+    expr: int
+
+
+type Atom = int | Div | Mod | Val  # an int is an axis number
+
+
+class Affine(NamedTuple):
+    """`const + sum(coef * atom)`, terms sorted, coefficients not 0."""
+
+    terms: tuple[tuple[Atom, int], ...] = ()
+    const: int = 0
+
+
+class Cond(NamedTuple):
+    """`low <= value < high`."""
+
+    value: Affine
+    low: int
+    high: int
+
+
+class Expr(NamedTuple):
+    """One scalar expression; `args` are numbers of earlier expressions.
+
+    op       args      attr
+    load     -         (slot, offset: Affine, guard: tuple[Cond, ...])
+                       the element of buffer `slot`; 0 where the guard fails, and no
+                       access is made there
+    const    -         (value,)
+    index    -         (Affine,)           a loop position as a number
+    inside   -         (tuple[Cond, ...],) bool: all conditions hold
+    select   c, a, b   ()
+    cast     a         ()                  to `dtype`
+    bitcast  a         ()                  to `dtype`
+    reduce   a         (monoid, axes: tuple[int, ...], acc: DType)
+    <opcode> a [, b]   ()                  an entry of `scalars.BY_NAME`
+    """
+
+    op: str
+    args: tuple[int, ...]
+    attr: tuple[Any, ...]
+    dtype: DType
+
+
+class Output(NamedTuple):
+    """Expression `expr` is stored to buffer `slot` for every point of `axes`."""
+
+    slot: int
+    expr: int
+    axes: tuple[int, ...]
+    offset: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Buffers are numbered by slot: the `reads` first, then the outputs, in order."""
+
+    extents: tuple[int, ...]  # by axis number
+    exprs: tuple[Expr, ...]  # topological
+    free: tuple[int, ...]  # by expression: bit set of the axes it varies along
+    outputs: tuple[Output, ...]
+    slots: tuple[tuple[DType, int], ...]  # element type and count of each buffer
+    reads: int  # slots below this number are only read
+
+    def axes_of(self, bits: int) -> tuple[int, ...]:
+        return tuple(a for a in range(len(self.extents)) if bits >> a & 1)
+
+    @property
+    def reductions(self) -> tuple[int, ...]:
+        return tuple(i for i, e in enumerate(self.exprs) if e.op == "reduce")
+
+
+class Buffer(NamedTuple):
+    """A value in memory.  `kind`: input, data, temp or output."""
+
+    type: TensorType
+    kind: str
+    label: str
+
+
+class Launch(NamedTuple):
+    """Run `kernel` on buffers; `args[s]` is the buffer of slot `s`."""
+
+    kernel: Kernel
+    args: tuple[int, ...]
+
+
+class Host(NamedTuple):
+    """An op that the host runs with its NumPy meaning."""
+
+    op: str
+    attrs: Attrs
+    args: tuple[int, ...]
+    out: int
+
+
+type Step = Launch | Host
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps in order over numbered buffers, at concrete sizes."""
+
+    buffers: tuple[Buffer, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[tuple[str, int], ...]  # an output may be an input or data buffer
+    aliases: tuple[tuple[int, int, str], ...] = ()  # (output, input, must | may)
+
+
+class Cost(NamedTuple):
+    """Predicted seconds of one kernel and the parts they come from."""
+
+    seconds: float
+    launch: float
+    bytes: float
+    scalar: float
+    product: float
+    family: str
+
+
+class KernelCost(Protocol):
+    """The only cost interface; None where no family accepts the kernel."""
+
+    def __call__(self, kernel: Kernel) -> Cost | None: ...
+
+
+class Family(Protocol):
+    """A way to run a class of kernels, as far as extraction needs to know it."""
+
+    name: str
+
+    def accepts(self, kernel: Kernel) -> str | None:
+        """None, or the reason why this family cannot run the kernel."""
+        ...

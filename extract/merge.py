@@ -1,0 +1,149 @@
+"""Kernels with several outputs: merging neighbours where one is cheaper than two.
+
+Candidates are a producer with a kernel that reads it (the value is computed once,
+stored and used at once) and siblings that read the same buffer.  A merge must not close
+a cycle through a third kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .assemble import build_kernel
+from .search import EPSILON, Search
+from .trace import Untraceable
+
+MAX_SIBLINGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A kernel that stores `roots`; `reads` are computed classes of other kernels."""
+
+    roots: tuple[int, ...]
+    reads: frozenset[int]
+    seconds: float
+    sources: frozenset[int]  # all that is read, inputs included
+    host: bool
+
+
+class Merger:
+    """Greedy merging over a finished search."""
+
+    def __init__(self, search: Search) -> None:
+        self.s = search
+        self.groups: dict[int, Group] = {}  # by first root
+        self.home: dict[int, int] = {}  # root class -> group
+        for c in search.kernels_in_order():
+            k = search.kern[c]
+            sources = k.traced.reads if k.traced else k.reads
+            group = Group(
+                (c,),
+                frozenset(k.reads),
+                k.seconds,
+                frozenset(sources),
+                k.traced is None,
+            )
+            self.groups[c] = group
+            self.home[c] = c
+
+    def run(self) -> tuple[tuple[int, ...], ...]:
+        """Merges until nothing helps; the groups, producers first."""
+        changed = set(self.groups)
+        while changed:
+            todo = sorted(changed, key=self._position)
+            changed = set[int]()
+            for g in todo:
+                while g in self.groups and (found := self._best(g)) is not None:
+                    self._merge(g, *found)
+                    changed.add(g)
+        return tuple(self.groups[g].roots for g in self.ordered())
+
+    def _position(self, g: int) -> float:
+        return self.s.pos[g]
+
+    def _candidates(self, g: int) -> Iterator[int]:
+        """Neighbours of group `g` that may join it."""
+        group = self.groups[g]
+        seen = {g}
+        for c in sorted(group.reads, key=self._position):
+            h = self.home[c]
+            if h not in seen:
+                seen.add(h)
+                yield h
+        siblings = 0
+        for h, other in self.groups.items():
+            if h in seen or not (group.sources & other.sources):
+                continue
+            if self.s.type(h).shape == self.s.type(g).shape:
+                siblings += 1
+                yield h
+            if siblings >= MAX_SIBLINGS:
+                return
+
+    def _best(self, g: int) -> tuple[int, Group] | None:
+        best: tuple[float, int, Group] | None = None
+        for h in self._candidates(g):
+            merged = self._price(self.groups[h], self.groups[g])
+            if merged is None or self._cyclic(merged):
+                continue
+            gain = self.groups[g].seconds + self.groups[h].seconds - merged.seconds
+            if gain > EPSILON and (best is None or gain > best[0]):
+                best = gain, h, merged
+        return None if best is None else best[1:]
+
+    def _price(self, a: Group, b: Group) -> Group | None:
+        if a.host or b.host:
+            return None
+        roots = (*a.roots, *b.roots)
+        try:
+            traced = build_kernel(self.s, roots, self.s.stored)
+        except Untraceable:
+            return None
+        price = self.s.cost(traced.kernel)
+        if price is None:
+            return None
+        reads = frozenset(c for c in traced.reads if not self.s.given[c])
+        return Group(roots, reads, price.seconds, frozenset(traced.reads), False)
+
+    def _cyclic(self, merged: Group) -> bool:
+        """Whether an outside kernel between the two would have to run in between."""
+        inside = set(merged.roots)
+        todo, seen = [self.home[c] for c in merged.reads], set[int]()
+        while todo:
+            g = todo.pop()
+            if g in seen:
+                continue
+            seen.add(g)
+            if inside & set(self.groups[g].roots):
+                return True
+            todo += [self.home[c] for c in self.groups[g].reads]
+        return False
+
+    def _merge(self, g: int, h: int, merged: Group) -> None:
+        del self.groups[g], self.groups[h]
+        self.groups[g] = merged
+        for c in merged.roots:
+            self.home[c] = g
+
+    def ordered(self) -> list[int]:
+        """Groups, producers first; ties in the order in which they were found."""
+        out: list[int] = []
+        seen: set[int] = set()
+
+        def visit(g: int) -> None:
+            stack = [(g, False)]
+            while stack:
+                x, leaving = stack.pop()
+                if leaving:
+                    out.append(x)
+                elif x not in seen:
+                    seen.add(x)
+                    stack.append((x, True))
+                    needs = {self.home[c] for c in self.groups[x].reads}
+                    stack += [(y, False) for y in sorted(needs - seen, reverse=True)]
+
+        for c in self.s.roots:
+            visit(self.home[c])
+        return out

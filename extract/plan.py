@@ -1,0 +1,272 @@
+"""From a graph to its cheapest equal schedule: outline, saturate, search, stitch.
+
+A `Plan` is the chosen graph, with symbolic sizes where the input had them, and its
+nodes grouped into kernels.  It is data: `text.show(plan.graph)` prints it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..egraph import dims
+from ..egraph.dims import Dim
+from ..egraph.evaluate import expand_macros
+from ..egraph.graph import Builder, Graph, GraphError, Node, attr_kinds, substitute
+from ..egraph.saturate import Saturated
+from .kernel import KernelCost
+from .merge import Merger
+from .outline import Piece, outline, structure
+from .search import Choice, Search, Space
+from .trace import LEAVES
+
+type Saturate = Callable[[Graph], Saturated]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One distinct piece: its graph before and after, and its place in the whole."""
+
+    before: Graph
+    after: Graph
+    groups: tuple[tuple[int, ...], ...]  # nodes of `after`
+    seconds: float
+    own_seconds: float
+    own_kernels: int
+    fired: Mapping[str, int]
+    uses: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The chosen graph and its kernels, producers first."""
+
+    graph: Graph
+    groups: tuple[tuple[int, ...], ...]
+    seconds: float  # predicted
+    own_seconds: float  # predicted for the input's own schedule
+    own_kernels: int
+    parts: tuple[Part, ...] = ()
+    truncated: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def fired(self) -> dict[str, int]:
+        """How often each rule matched, over the distinct parts."""
+        total: dict[str, int] = {}
+        for p in self.parts:
+            for rule, n in p.fired.items():
+                total[rule] = total.get(rule, 0) + n
+        return dict(sorted(total.items()))
+
+
+def plan(
+    graph: Graph,
+    saturate: Saturate,
+    cost: KernelCost,
+    *,
+    moves: int = 40,
+    hints: Mapping[str, int] | None = None,
+) -> Plan:
+    """The cheapest schedule found for `graph`; `moves` bounds the effort per class."""
+    graph = expand_macros(graph)
+    memo: dict[Any, Part] = {}
+    made: list[tuple[Piece, Part]] = []
+    for piece in outline(graph):
+        key = structure(graph, piece)
+        if key not in memo:
+            memo[key] = _part(_extract(graph, piece), saturate, cost, moves, hints)
+        made.append((piece, memo[key]))
+    return _stitch(graph, made)
+
+
+def _extract(graph: Graph, piece: Piece) -> Graph:
+    """The piece as a graph of its own, inputs called in0, in1, ..."""
+    b = Builder(graph.name)
+    b.calls = dict(graph.calls)
+    where: dict[int, int] = {}
+    for k, a in enumerate(piece.inputs):
+        t = graph.nodes[a].type
+        where[a] = b.input(f"in{k}", t.dtype, t.shape)
+    for i in piece.nodes:
+        n = graph.nodes[i]
+        for a in n.args:
+            if a not in where:  # a constant or an iota: made where it is used
+                leaf = graph.nodes[a]
+                where[a] = b.add(leaf.op, (), leaf.attrs, leaf.name)
+        where[i] = b.add(n.op, [where[a] for a in n.args], n.attrs, n.name)
+    return b.build([where[i] for i in piece.outputs])
+
+
+def _part(
+    graph: Graph,
+    saturate: Saturate,
+    cost: KernelCost,
+    moves: int,
+    hints: Mapping[str, int] | None,
+) -> Part:
+    values = dims.witness([n.shape for n in graph.nodes], hints)
+    fixed = substitute(graph, values) if values else graph
+    found = saturate(fixed)
+    own = dict(found.choice)
+    space = Space(found.classes, found.types, found.outputs, own)
+    choice = choose(space, cost, moves)
+    notes = ("saturation was truncated",) if found.truncated else ()
+    try:
+        after, groups = _rebuild(graph, values, found, choice)
+    except GraphError as e:
+        notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
+        space = own_space(graph, values)
+        choice = choose(space, cost, moves)
+        after, groups = graph, choice.groups
+    return Part(
+        graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
+        found.fired, 1, notes,
+    )  # fmt: skip
+
+
+def own_space(graph: Graph, values: Mapping[str, int]) -> Space:
+    """A space without alternatives: each node is its own class."""
+    fixed = substitute(graph, values) if values else graph
+    live = graph.live
+    return Space(
+        [[n] for n in fixed.nodes],
+        [n.type for n in fixed.nodes],
+        tuple(i for _, i in graph.outputs),
+        dict.fromkeys(live, 0),
+    )
+
+
+def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
+    """Search, then merge."""
+    search = Search(space, cost)
+    search.run(moves * max(len(search.pos), 1))
+    merger = Merger(search)
+    groups = merger.run()
+    seconds = sum(g.seconds for g in merger.groups.values())
+    pick = {c: search.pick[c] for c in search.pos}
+    return Choice(pick, groups, seconds, search.own, search.own_kernels)
+
+
+def _rebuild(
+    graph: Graph, values: Mapping[str, int], found: Saturated, choice: Choice
+) -> tuple[Graph, tuple[tuple[int, ...], ...]]:
+    """The chosen terms as a graph with symbolic sizes; GraphError where none fits."""
+    symbolic = Symbols(graph, values)
+    b = Builder(graph.name)
+    b.calls = dict(graph.calls)
+    names: dict[int, str] = {}
+    for node, c in zip(graph.nodes, found.own, strict=True):
+        if c is not None and node.name and node.op != "input":
+            names.setdefault(c, node.name)
+    where: dict[int, int] = {}
+    for c in _topological(found, choice):
+        node = found.classes[c][choice.pick[c]]
+        attrs = tuple(
+            symbolic.attr(a, kind)
+            for a, (_, kind) in zip(node.attrs, attr_kinds(node.op), strict=True)
+        )
+        name = node.attrs[0] if node.op == "input" else names.get(c, "")
+        where[c] = b.add(node.op, [where[a] for a in node.args], attrs, name)
+    out = b.build([where[c] for c in found.outputs])
+    for (label, i), (_, j) in zip(out.outputs, graph.outputs, strict=True):
+        if out.nodes[i].type != graph.nodes[j].type:
+            raise GraphError(
+                f"{label}: {graph.nodes[j].type} expected, found {out.nodes[i].type}"
+            )
+    groups = tuple(tuple(where[c] for c in g) for g in choice.groups)
+    return out, groups
+
+
+def _topological(found: Saturated, choice: Choice) -> list[int]:
+    out: list[int] = []
+    seen: set[int] = set()
+    stack = [(c, False) for c in reversed(found.outputs)]
+    while stack:
+        c, leaving = stack.pop()
+        if leaving:
+            out.append(c)
+        elif c not in seen:
+            seen.add(c)
+            stack.append((c, True))
+            node = found.classes[c][choice.pick[c]]
+            stack += [(a, False) for a in reversed(node.args)]
+    return out
+
+
+class Symbols:
+    """Sizes at the witness back to polynomials: known ones, else by their factors."""
+
+    def __init__(self, graph: Graph, values: Mapping[str, int]) -> None:
+        self.values = values
+        self.known: dict[int, Dim] = {}
+        if values:
+            for node in graph.nodes:
+                for d in (*node.shape, *_attr_dims(node)):
+                    if not isinstance(d, int):
+                        self.known.setdefault(dims.bind(d, values), d)
+
+    def dim(self, n: int) -> Dim:
+        if n in self.known:
+            return self.known[n]
+        rest, out = n, 1
+        for name, prime in self.values.items():
+            while rest and rest % prime == 0:
+                rest, out = rest // prime, out * dims.symbol(name)
+        return out * rest
+
+    def attr(self, value: Any, kind: str) -> Any:
+        if not self.values or kind not in ("shape", "dim"):
+            return value
+        if kind == "dim":
+            return self.dim(value)
+        return tuple(self.dim(n) for n in value)
+
+
+def _attr_dims(node: Node) -> Sequence[Dim]:
+    out: list[Dim] = []
+    for value, (_, kind) in zip(node.attrs, attr_kinds(node.op), strict=True):
+        out += value if kind == "shape" else [value] if kind == "dim" else []
+    return out
+
+
+def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
+    """The parts put together again as one graph with the input's own interface."""
+    b = Builder(graph.name)
+    b.data, b.calls = dict(graph.data), dict(graph.calls)
+    where: dict[int, int] = {}
+    live = graph.live
+    for i, n in enumerate(graph.nodes):
+        if n.op == "input" or (i in live and n.op in LEAVES):
+            where[i] = b.add(n.op, (), n.attrs, n.name)
+    groups: list[tuple[int, ...]] = []
+    uses: dict[int, int] = {}
+    for piece, part in made:
+        uses[id(part)] = uses.get(id(part), 0) + 1
+        local: dict[int, int] = {}
+        for i, n in enumerate(part.after.nodes):
+            if n.op == "input":
+                local[i] = where[piece.inputs[int(n.attrs[0][2:])]]
+            else:
+                local[i] = b.add(n.op, [local[a] for a in n.args], n.attrs, n.name)
+        outs = zip(piece.outputs, part.after.outputs, strict=True)
+        where.update({i: local[j] for i, (_, j) in outs})
+        groups += [tuple(local[c] for c in g) for g in part.groups]
+    for a in graph.aliases:
+        b.alias(a.output, a.input, a.kind)
+    whole = b.build({label: where[i] for label, i in graph.outputs})
+    distinct = {id(p): p for _, p in made}
+    parts = tuple(
+        Part(p.before, p.after, p.groups, p.seconds, p.own_seconds, p.own_kernels,
+             p.fired, uses[k], p.notes)
+        for k, p in distinct.items()
+    )  # fmt: skip
+    return Plan(
+        whole, tuple(groups),
+        sum(p.seconds for _, p in made), sum(p.own_seconds for _, p in made),
+        sum(p.own_kernels for _, p in made), parts,
+        any("truncated" in n for p in parts for n in p.notes),
+        tuple(n for p in parts for n in p.notes),
+    )  # fmt: skip

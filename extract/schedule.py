@@ -1,0 +1,84 @@
+"""From a plan at concrete sizes to a `Schedule`: buffers and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..egraph.graph import Graph, Node, substitute
+from ..egraph.ops import TensorType
+from .assemble import build_kernel
+from .kernel import Buffer, Host, Launch, Schedule, Step
+from .trace import HOST, READS
+
+
+class GraphTerms:
+    """A graph as terms: each node is its own class."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def node(self, c: int) -> Node:
+        return self.graph.nodes[c]
+
+    def type(self, c: int) -> TensorType:
+        return self.graph.nodes[c].type
+
+
+def schedule(
+    graph: Graph,
+    groups: Sequence[Sequence[int]],
+    sizes: Mapping[str, int] | None = None,
+) -> Schedule:
+    """Buffers and steps for `graph` with its symbols bound to `sizes`."""
+    fixed = substitute(graph, sizes) if sizes else graph
+    terms = GraphTerms(fixed)
+    stored = {c for g in groups for c in g}
+    buffers: list[Buffer] = []
+    of: dict[int, int] = {}
+    outputs = {i for _, i in fixed.outputs}
+
+    def buffer(c: int) -> int:
+        if c not in of:
+            node = fixed.nodes[c]
+            kind = node.op if node.op in READS else "output" if c in outputs else "temp"
+            label = node.attrs[0] if node.op in READS else node.name
+            of[c] = len(buffers)
+            buffers.append(Buffer(node.type, kind, label))
+        return of[c]
+
+    for node in (i for i, n in enumerate(fixed.nodes) if n.op == "input"):
+        buffer(node)
+    steps: list[Step] = []
+    for group in groups:
+        node = fixed.nodes[group[0]]
+        if node.op in HOST:
+            args = tuple(buffer(a) for a in node.args)
+            steps.append(Host(node.op, node.attrs, args, buffer(group[0])))
+            continue
+        traced = build_kernel(terms, group, stored)
+        slots = (*traced.reads, *traced.writes)
+        steps.append(Launch(traced.kernel, tuple(buffer(c) for c in slots)))
+    named = tuple((label, buffer(i)) for label, i in fixed.outputs)
+    where = dict(named)
+    sources = {b.label: k for k, b in enumerate(buffers) if b.kind == "input"}
+    aliases = tuple((where[a.output], sources[a.input], a.kind) for a in fixed.aliases)
+    return Schedule(tuple(buffers), tuple(steps), named, aliases)
+
+
+def own_groups(graph: Graph) -> tuple[tuple[int, ...], ...]:
+    """The graph's own schedule: every op a kernel, views free."""
+    from .trace import LEAVES, VIEWS
+
+    live = graph.live
+    outputs = {i for _, i in graph.outputs}
+    needed: set[int] = set(outputs)
+    for i in live:
+        if graph.nodes[i].op in HOST:
+            needed |= set(graph.nodes[i].args)
+    return tuple(
+        (i,)
+        for i, n in enumerate(graph.nodes)
+        if i in live
+        and n.op not in READS
+        and (i in needed or n.op not in VIEWS | LEAVES)
+    )

@@ -1,0 +1,416 @@
+"""Schedule extraction: which e-node each class takes, and which classes are stored.
+
+State: a choice of one e-node per class and a set of stored classes.  A stored class
+with all that it inlines is a kernel.  From the input's own schedule (every op stored,
+views free) moves are tried in topological sweeps: switch a class to another e-node,
+store or inline it, or both at once.  A move is kept when the predicted total falls, so
+the result is never worse than the input's own schedule under the model.  Only kernels
+that compute or read the class are traced again.  Then kernels are merged (`merge.py`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..egraph.ops import TensorType
+from .assemble import Traced, build_kernel
+from .kernel import KernelCost
+from .trace import HOST, LEAVES, READS, VIEWS, Term, Untraceable
+
+EPSILON = 1e-12  # seconds: a smaller gain is none
+SEED_SIZE = 64  # ops that the fused seed puts in one kernel
+NEAR = 24  # classes around a kept move that are tried again
+ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
+HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
+HOST_BANDWIDTH = 2e9
+
+
+class Kern(NamedTuple):
+    """A kernel of the state: the classes it reads and computes, and its price."""
+
+    seconds: float
+    reads: tuple[int, ...]  # computed classes only: inputs and data are always there
+    members: tuple[int, ...]
+    stamp: int  # grows with every evaluation
+    traced: Traced | None  # None for a host op
+
+
+@dataclass(frozen=True)
+class Space:
+    """What may be chosen: e-nodes and types by class, and the classes to deliver."""
+
+    classes: Sequence[Sequence[Term]]
+    types: Sequence[TensorType]
+    outputs: tuple[int, ...]
+    own: Mapping[int, int]  # the input's own e-node for each of its classes
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One e-node per class in use; kernels as groups of stored classes, in order."""
+
+    pick: Mapping[int, int]
+    groups: tuple[tuple[int, ...], ...]
+    seconds: float
+    own_seconds: float  # the input's own schedule under the same model
+    own_kernels: int
+
+
+class Search:
+    """Hill climbing over one-output kernels.
+
+    `own` is the price of the input's own schedule, `own_kernels` its kernels.
+    """
+
+    def __init__(self, space: Space, cost: KernelCost) -> None:
+        self.space, self.cost = space, cost
+        self.stamp = 0
+        self.pick: dict[int, int] = {**_cheapest(space), **space.own}
+        self.leaf = [any(n.op in LEAVES for n in ns) for ns in space.classes]
+        self.given = [any(n.op in READS for n in ns) for ns in space.classes]
+        for c, ns in enumerate(space.classes):
+            if self.leaf[c]:
+                self.pick[c] = next(i for i, n in enumerate(ns) if n.op in LEAVES)
+        self.roots = tuple(c for c in dict.fromkeys(space.outputs) if not self.given[c])
+        self.stored = set(self.roots)
+        for c in space.own:
+            op = self.node(c).op
+            if op not in VIEWS and not self.leaf[c]:
+                self.stored.add(c)
+            if op in HOST:
+                self.stored |= {a for a in self.node(c).args if not self.given[a]}
+        self.rebuild()
+        self.own, self.own_kernels = self.total, len(self.kern)
+        self.fuse()
+
+    def fuse(self) -> None:
+        """A better start: elementwise values with a single use are inlined at once."""
+        users: dict[int, list[int]] = {}
+        for c in self.pos:
+            for a in set(self.node(c).args):
+                users.setdefault(a, []).append(c)
+        literal, size = set(self.stored), dict[int, int]()
+        for c in sorted(self.pos, key=self.pos.__getitem__):
+            op = self.node(c).op
+            inlined = [a for a in self.node(c).args if a not in self.stored]
+            size[c] = 1 + sum(size[a] for a in inlined)
+            single = len(users.get(c, ())) == 1 and c not in self.roots
+            if op in ELEMENTWISE and single and size[c] < SEED_SIZE:
+                self.stored -= {c} if self.node(users[c][0]).op not in HOST else set()
+        try:
+            self.rebuild()
+        except Untraceable:
+            self.total = self.own + 1
+        if self.total > self.own:
+            self.stored = literal
+            self.rebuild()
+
+    # ---- the terms that are chosen now (extract.trace.Terms) -------------------------
+
+    def node(self, c: int) -> Term:
+        return self.space.classes[c][self.pick[c]]
+
+    def type(self, c: int) -> TensorType:
+        return self.space.types[c]
+
+    # ---- kernels ---------------------------------------------------------------------
+
+    def kernel(self, root: int) -> Kern | None:
+        """The kernel that stores `root`, or None where no family runs it."""
+        self.stamp += 1
+        node = self.node(root)
+        if node.op in HOST:
+            return self._host(root, node)
+        try:
+            traced = build_kernel(self, [root], self.stored)
+        except Untraceable:
+            return None
+        price = self.cost(traced.kernel)
+        if price is None:
+            return None
+        reads = tuple(c for c in traced.reads if not self.given[c])
+        return Kern(price.seconds, reads, traced.members, self.stamp, traced)
+
+    def _host(self, root: int, node: Term) -> Kern | None:
+        reads = tuple(dict.fromkeys(a for a in node.args if not self.given[a]))
+        if not all(a in self.stored for a in reads):
+            return None
+        moved = sum(_bytes(self.type(c)) for c in (*node.args, root))
+        seconds = HOST_SECONDS + moved / HOST_BANDWIDTH
+        return Kern(seconds, reads, (root,), self.stamp, None)
+
+    def rebuild(self) -> None:
+        """Everything from scratch; raises where the own schedule has no kernel."""
+        self.kern: dict[int, Kern] = {}
+        self.refs: dict[int, int] = {}
+        self.total = 0.0
+        n = len(self.space.classes)
+        self.within: list[set[int]] = [set() for _ in range(n)]
+        self.readers: list[set[int]] = [set() for _ in range(n)]
+        self.parked: dict[int, Kern] = {}
+        self.touched: dict[int, int] = {}
+        for c in self.roots:
+            if not self._add(c):
+                raise Untraceable(f"no family runs the op {self.node(c).op} on its own")
+        self.order()
+
+    def order(self) -> None:
+        """Topological positions of the chosen terms, operands first."""
+        self.pos: dict[int, float] = {}
+        stack = [(c, False) for c in reversed(self.space.outputs)]
+        seen: set[int] = set()
+        while stack:
+            c, leaving = stack.pop()
+            if leaving:
+                self.pos[c] = len(self.pos)
+            elif c not in seen:
+                seen.add(c)
+                stack.append((c, True))
+                stack += [
+                    (a, False) for a in reversed(self.node(c).args) if a not in seen
+                ]
+
+    def place(self, c: int) -> None:
+        """Positions for what a switch at `c` made reachable; all anew if in vain."""
+        top, todo = self.pos[c], [(a, False) for a in self.node(c).args]
+        while todo:
+            a, leaving = todo.pop()
+            if leaving:
+                low = max((self.pos[x] for x in self.node(a).args), default=-1.0)
+                self.pos[a] = (low + top) / 2
+            elif a not in self.pos:
+                todo.append((a, True))
+                todo += [(x, False) for x in self.node(a).args]
+            elif self.pos[a] >= top:
+                return self.order()
+
+    # ---- incremental bookkeeping: a class is priced while something reads it ---------
+
+    def _add(self, c: int) -> bool:
+        """Counts a reader of `c`, pricing what was not needed before."""
+        ok, todo = True, [c]
+        while todo:
+            a = todo.pop()
+            self.refs[a] = self.refs.get(a, 0) + 1
+            if self.refs[a] > 1:
+                continue
+            k = self.parked.pop(a, None) or self.kernel(a)
+            if k is None:
+                ok = False
+            else:
+                self._put(a, k)
+                todo += k.reads
+        return ok
+
+    def _release(self, c: int) -> None:
+        todo = [c]
+        while todo:
+            a = todo.pop()
+            self.refs[a] -= 1
+            if self.refs[a] == 0 and a in self.kern:
+                k = self.parked[a] = self._take(a)
+                todo += k.reads
+
+    def _put(self, c: int, k: Kern) -> None:
+        self.kern[c] = k
+        self.total += k.seconds
+        for m in k.members:
+            self.within[m].add(c)
+        for a in k.reads:
+            self.readers[a].add(c)
+
+    def _take(self, c: int) -> Kern:
+        k = self.kern.pop(c)
+        self.total -= k.seconds
+        for m in k.members:
+            self.within[m].discard(c)
+        for a in k.reads:
+            self.readers[a].discard(c)
+        return k
+
+    def _swap(self, new: Mapping[int, Kern]) -> tuple[dict[int, Kern], bool]:
+        """Replaces kernels; what is read anew comes, what nobody reads goes."""
+        old: dict[int, Kern] = {}
+        ok = True
+        for r, k in new.items():
+            if r in self.kern:
+                old[r] = self._take(r)
+                self._put(r, k)
+                for a in k.reads:
+                    ok = self._add(a) and ok
+        for k in old.values():
+            for a in k.reads:
+                self._release(a)
+        return old, ok
+
+    # ---- moves -----------------------------------------------------------------------
+
+    def cyclic(self, c: int, i: int) -> bool:
+        """Whether taking e-node `i` for class `c` would make `c` depend on itself."""
+        low, seen = self.pos.get(c, -1), set[int]()
+        todo = list(self.space.classes[c][i].args)
+        while todo:
+            a = todo.pop()
+            if a == c:
+                return True
+            if a not in seen and self.pos.get(a, low + 1) >= low:
+                seen.add(a)
+                todo += self.node(a).args
+        return False
+
+    def attempt(self, c: int, i: int | None, toggle: bool) -> bool:
+        """One move at `c`: take e-node `i`, toggle its storage, or both."""
+        if toggle and (c in self.roots or self.leaf[c]):
+            return False
+        if i is not None and self.cyclic(c, i):
+            return False
+        before, pick, was_stored = self.total, self.pick[c], c in self.stored
+        affected = self.readers[c] if toggle and was_stored else self.within[c]
+        affected = sorted(affected)
+        if i is not None:
+            self.pick[c] = i
+        if toggle:
+            self.stored ^= {c}
+        old, kept = self._price(affected, before)
+        if kept:
+            if i is not None:
+                self.place(c)
+            self._touch(c)
+            return True
+        self.pick[c] = pick
+        if toggle:
+            self.stored ^= {c}
+        if old is not None:
+            self.parked.update(old)  # what the move displaced is valid again
+            self._swap(old)
+            self.total = before
+        return False
+
+    def _price(
+        self, affected: Sequence[int], before: float
+    ) -> tuple[dict[int, Kern] | None, bool]:
+        """(kernels replaced, if any; whether the total fell)"""
+        self.parked = {}
+        new: dict[int, Kern] = {}
+        for r in affected:
+            k = self.kernel(r)
+            if k is None:
+                return None, False
+            new[r] = k
+        old, ok = self._swap(new)
+        return old, ok and self.total < before - EPSILON
+
+    def _touch(self, c: int) -> None:
+        """Marks what lies around a kept move: only there may other moves now pay."""
+        near: set[int] = set()
+        for r in self.within[c] | self.readers[c]:
+            near |= {r, *self.kern[r].members, *self.kern[r].reads}
+        found, edge = {c}, {c}
+        while edge and len(found) < NEAR:
+            down = {a for x in edge for a in self.node(x).args}
+            up = {x for x in near if not edge.isdisjoint(self.node(x).args)}
+            edge = (down | up) & near - found
+            found |= edge
+        for x in found:
+            self.touched[x] = self.stamp
+
+    def moves(self, c: int) -> Iterator[tuple[int | None, bool]]:
+        toggle = c in self.stored or self._may_store(c)
+        if toggle and (self.node(c).op not in VIEWS or c in self.stored):
+            yield None, True
+        for i in range(len(self.space.classes[c])):
+            if i != self.pick[c]:
+                yield i, False
+                if toggle and c not in self.roots:
+                    yield i, True
+
+    def _may_store(self, c: int) -> bool:
+        """Where a kernel computes `c` once an element, storing it can only cost."""
+        for r in self.within[c]:
+            traced = self.kern[r].traced
+            if traced is None or traced.kernel.reductions or c in traced.repeated:
+                return True
+        return len(self.within[c]) > 1
+
+    def sweep(self, tried: dict[int, int], budget: int) -> tuple[int, int]:
+        """Moves at every class in use, operands first; (moves kept, moves tried)."""
+        kept = spent = 0
+        for c in sorted(self.pos, key=self.pos.__getitem__):
+            if self.leaf[c] or c not in self.pos:
+                continue
+            if self.touched.get(c, 0) <= tried.get(c, -1):
+                continue
+            for i, toggle in list(self.moves(c)):
+                if spent >= budget:
+                    return kept, spent
+                spent += 1
+                kept += self.attempt(c, i, toggle)
+            tried[c] = self.stamp
+        return kept, spent
+
+    def run(self, budget: int) -> None:
+        """Sweeps until nothing helps or `budget` moves have been tried."""
+        tried: dict[int, int] = {}
+        while budget > 0:
+            kept, spent = self.sweep(tried, budget)
+            budget -= spent
+            if not kept:
+                return
+
+    def kernels_in_order(self) -> list[int]:
+        """Roots of the kernels, producers first."""
+        out: list[int] = []
+        seen: set[int] = set()
+        stack = [(c, False) for c in reversed(self.roots)]
+        while stack:
+            c, leaving = stack.pop()
+            if leaving:
+                out.append(c)
+            elif c not in seen:
+                seen.add(c)
+                stack.append((c, True))
+                stack += [(a, False) for a in reversed(self.kern[c].reads)]
+        return out
+
+
+_WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0}
+
+
+def _cheapest(space: Space) -> dict[int, int]:
+    """A default e-node for every class, acyclic (Knuth): small terms first."""
+    pick: dict[int, int] = {}
+    cost: dict[int, float] = {}
+    parents: list[list[tuple[int, int]]] = [[] for _ in space.classes]
+    missing: dict[tuple[int, int], int] = {}
+    heap: list[tuple[float, int, int]] = []
+    for c, nodes in enumerate(space.classes):
+        for i, node in enumerate(nodes):
+            args = set(node.args)
+            missing[c, i] = len(args)
+            for a in args:
+                parents[a].append((c, i))
+            if not args:
+                heapq.heappush(heap, (0.0, c, i))
+    while heap:
+        total, c, i = heapq.heappop(heap)
+        if c in pick:
+            continue
+        pick[c], cost[c] = i, total
+        for p, j in parents[c]:
+            missing[p, j] -= 1
+            if not missing[p, j] and p not in pick:
+                node = space.classes[p][j]
+                price = _WEIGHT.get(node.op, 0.1) + max(cost[a] for a in node.args)
+                heapq.heappush(heap, (price, p, j))
+    return pick
+
+
+def _bytes(t: TensorType) -> int:
+    total = t.dtype.itemsize
+    for n in t.shape:
+        assert isinstance(n, int)
+        total *= n
+    return total

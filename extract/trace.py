@@ -1,0 +1,416 @@
+"""From chosen terms to a `Kernel`: walk down from the stored values, indexing as we go.
+
+Each value is met as an *occurrence*: a class at an index, one affine form per axis.
+Movement ops only change the index.  A reduction binds loops: those over which its
+operand already occurs (so softmax reads one row by one loop name), else a loop of that
+extent that only reductions use, else a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, Protocol, cast
+
+from ..egraph.dtypes import DType
+from ..egraph.ops import TensorType
+from .affine import ZERO, Digit, Ranges, always, atoms
+from .kernel import Affine, Cond, Val
+
+LEAVES = frozenset(("input", "data", "const", "iota"))
+READS = frozenset(("input", "data"))
+HOST = frozenset(("scatter", "argreduce", "random", "call"))
+VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
+MAX_OCCURRENCES = 300  # bounds the work of one trace, hence of a search
+
+type Index = tuple[Affine, ...]
+type Guard = tuple[Cond, ...]
+
+
+class Term(Protocol):
+    """A chosen node: an op over classes."""
+
+    @property
+    def op(self) -> str: ...
+    @property
+    def args(self) -> tuple[int, ...]: ...
+    @property
+    def attrs(self) -> tuple[Any, ...]: ...
+
+
+class Terms(Protocol):
+    """A choice of one node per class, at concrete sizes."""
+
+    def node(self, c: int) -> Term: ...
+    def type(self, c: int) -> TensorType: ...
+
+
+class Conflict(Exception):
+    """A reduction would bind a digit of a loop that cannot be split."""
+
+
+class Untraceable(Exception):
+    """These values cannot share a kernel; says why."""
+
+
+class Occurrence:
+    """A value at an index.  `kind` is an `Expr` op, or same, guarded or clip."""
+
+    __slots__ = ("args", "bound", "cls", "dtype", "guard", "index", "kind", "payload")
+
+    def __init__(self, cls: int, index: Index, guard: Guard, dtype: DType) -> None:
+        self.cls, self.index, self.guard, self.dtype = cls, index, guard, dtype
+        self.kind = ""
+        self.args: list[int] = []
+        self.payload: Any = None
+        self.bound: list[int | Digit] = []
+
+
+class Tracer:
+    """Builds one kernel.  `stored` are the classes that are read, not computed."""
+
+    def __init__(self, terms: Terms, stored: Container[int], share: bool) -> None:
+        self.terms, self.stored, self.share = terms, stored, share
+        self.extents: list[int] = []
+        self.ranges = Ranges(self.extents)
+        self.axis: list[Affine] = []
+        self.occ: list[Occurrence] = []
+        self.number: dict[tuple[int, Index, Guard], int] = {}
+        self.of_class: dict[int, list[int]] = {}
+        self.todo: list[int] = []
+        self.reductions: list[int] = []
+        self.outer: set[int] = set()  # loops of the outputs
+        self.roots: list[tuple[int, int]] = []
+
+    # ---- top down: occurrences -------------------------------------------------------
+
+    def loop(self, extent: int) -> Affine:
+        self.extents.append(extent)
+        self.axis.append(Affine(((len(self.extents) - 1, 1),)))
+        return self.axis[-1]
+
+    def meet(self, c: int, index: Index, guard: Guard = ()) -> int:
+        key = (c, index, guard)
+        found = self.number.get(key)
+        if found is None:
+            found = self.number[key] = len(self.occ)
+            self.occ.append(Occurrence(c, index, guard, self.terms.type(c).dtype))
+            self.of_class.setdefault(c, []).append(found)
+            self.todo.append(found)
+            if found > MAX_OCCURRENCES:
+                raise Untraceable("the kernel would hold too many values")
+        return found
+
+    def pseudo(
+        self, kind: str, args: list[int], payload: Any, at: Occurrence, dtype: DType
+    ) -> int:
+        """An occurrence of no class: a selection, a product, a clipped index."""
+        o = Occurrence(-1, at.index, at.guard, dtype)
+        o.kind, o.args, o.payload = kind, args, payload
+        self.occ.append(o)
+        return len(self.occ) - 1
+
+    def root(self, c: int) -> None:
+        """Adds an output: where it already occurs over plain loops, or by its shape."""
+        for i in self.of_class.get(c, ()):
+            if self._covers(self.occ[i]):
+                self.roots.append((c, i))
+                return
+        free = list(range(len(self.extents))) if self.roots else []
+        index: list[Affine] = []
+        for n in self._shape(c):
+            same = next((a for a in free if self.extents[a] == n), None)
+            if n == 1:
+                index.append(ZERO)
+            elif same is None:
+                index.append(self.loop(n))
+            else:
+                free = [a for a in free if a > same]
+                index.append(self.axis[same])
+        self.outer.update(a for v in index for a, _ in v.terms if isinstance(a, int))
+        self.roots.append((c, self.meet(c, tuple(index))))
+        self.run()
+
+    def _covers(self, o: Occurrence) -> bool:
+        """Whether the loops of the index run over each element once."""
+        seen: set[int] = set()
+        for v, n in zip(o.index, self._shape(o.cls), strict=True):
+            if n == 1:
+                continue
+            radix = self.ranges.exact_radix(v, n) or [Digit(-1, 1, 1)]
+            loops = {a for a in radix if isinstance(a, int)}
+            if len(loops) < len(radix) or seen & loops:
+                return False
+            seen |= loops
+        return not o.guard
+
+    def run(self) -> None:
+        while self.todo or self.reductions:
+            if self.todo:
+                self.visit(self.todo.pop())
+            else:
+                self.bind(self.reductions.pop(0))
+
+    def _shape(self, c: int) -> tuple[int, ...]:
+        return cast(tuple[int, ...], self.terms.type(c).shape)
+
+    def visit(self, i: int) -> None:
+        o = self.occ[i]
+        c = o.cls
+        node = self.terms.node(c)
+        op = node.op
+        if op in READS or c in self.stored:
+            o.kind = "load"
+        elif op == "const":
+            o.kind, o.payload = "const", node.attrs[0]
+        elif op == "iota":
+            o.kind, o.payload = "index", o.index[node.attrs[0]]
+        elif op in ("reduce", "contract"):
+            self.reductions.append(i)
+        elif op in ("un", "bin", "select", "cast", "bitcast"):
+            o.kind = node.attrs[0] if op in ("un", "bin") else op
+            o.args = [self.meet(a, o.index, o.guard) for a in node.args]
+        elif op == "pad":
+            self._pad(o, node)
+        elif op == "concat":
+            self._concat(o, node)
+        elif op == "gather":
+            self._gather(o, node)
+        elif op in VIEWS:
+            o.kind = "same"
+            index = self.through(op, node, o.index, c)
+            o.args = [self.meet(node.args[0], index, o.guard)]
+        else:
+            raise Untraceable(f"{op} runs on its own")
+
+    def through(self, op: str, node: Term, index: Index, c: int) -> Index:
+        """The index into the operand of a movement op."""
+        source = self._shape(node.args[0])
+        match op:
+            case "permute":
+                inner = list(index)
+                for v, p in zip(index, node.attrs[0], strict=True):
+                    inner[p] = v
+                return tuple(inner)
+            case "expand":
+                mask = node.attrs[1]
+                return tuple(ZERO if m else v for v, m in zip(index, mask, strict=True))
+            case "slice":
+                start, _, step = node.attrs
+                parts = zip(index, start, step, strict=True)
+                return tuple(
+                    v if a == 0 and s == 1 else self.ranges.combine([(v, s)], a)
+                    for v, a, s in parts
+                )
+            case "window":
+                axis: int = node.attrs[0]
+                stride, dilation = node.attrs[3:]
+                kept, last = list(index[:-1]), index[-1]
+                kept[axis] = self.ranges.combine(
+                    [(kept[axis], stride), (last, dilation)]
+                )
+                return tuple(kept)
+            case _:
+                return self.reshape(index, self._shape(c), source)
+
+    def reshape(
+        self, index: Index, out: tuple[int, ...], source: tuple[int, ...]
+    ) -> Index:
+        if 0 in out:
+            return (ZERO,) * len(source)
+        inner = [ZERO] * len(source)
+        i, j = 0, 0
+        while i < len(out) or j < len(source):
+            i0, j0 = i, j
+            p, i = (out[i], i + 1) if i < len(out) else (1, i)
+            q, j = (source[j], j + 1) if j < len(source) else (1, j)
+            while p != q:
+                if p < q:
+                    p, i = p * out[i], i + 1
+                else:
+                    q, j = q * source[j], j + 1
+            self._regroup(index, out, (i0, i), inner, source, (j0, j))
+        return tuple(inner)
+
+    def _regroup(
+        self, index: Index, out: tuple[int, ...], left: tuple[int, int],
+        inner: list[Affine], source: tuple[int, ...], right: tuple[int, int],
+    ) -> None:  # fmt: skip
+        """The axes `left` of the result and `right` of the operand hold one block."""
+        a = [x for x in range(*left) if out[x] > 1]
+        b = [x for x in range(*right) if source[x] > 1]
+        if len(a) == len(b) == 1:
+            inner[b[0]] = index[a[0]]
+            return
+        place, parts = 1, list[tuple[Affine, int]]()
+        for x in reversed(a):
+            parts.append((index[x], place))
+            place *= out[x]
+        linear = self.ranges.combine(parts)
+        place = 1
+        for x in reversed(b):
+            inner[x] = self.ranges.window(linear, place, source[x])
+            place *= source[x]
+
+    def _guarded(self, guard: Guard, conds: Iterable[Cond]) -> tuple[Guard, Guard]:
+        """(conditions that may fail, the guard with them added)"""
+        new = tuple(c for c in conds if not always(c, self.ranges))
+        return new, (*guard, *(c for c in new if c not in guard))
+
+    def _pad(self, o: Occurrence, node: Term) -> None:
+        low, _, value = node.attrs
+        (a,) = node.args
+        source = self._shape(a)
+        if 0 in source:
+            o.kind, o.payload = "const", value
+            return
+        moved = tuple(
+            v if n == 0 else self.ranges.combine([(v, 1)], -n)
+            for v, n in zip(o.index, low, strict=True)
+        )
+        conds = [Cond(v, 0, n) for v, n in zip(moved, source, strict=True)]
+        new, guard = self._guarded(o.guard, conds)
+        inside = self.meet(a, moved, guard)
+        if not new:
+            o.kind, o.args = "same", [inside]
+            return
+        other = self.pseudo("const", [], value, o, o.dtype)
+        o.kind, o.payload, o.args = "guarded", new, [inside, other]
+
+    def _concat(self, o: Occurrence, node: Term) -> None:
+        axis: int = node.attrs[0]
+        at, start = o.index[axis], 0
+        parts: list[tuple[Guard, int]] = []
+        for a in node.args:
+            n = self._shape(a)[axis]
+            if n:
+                new, guard = self._guarded(o.guard, [Cond(at, start, start + n)])
+                index = list(o.index)
+                index[axis] = self.ranges.combine([(at, 1)], -start) if start else at
+                parts.append((new, self.meet(a, tuple(index), guard)))
+            start += n
+        if not parts:
+            o.kind, o.payload = "const", 0
+            return
+        rest = parts[-1][1]
+        for conds, arg in reversed(parts[1:-1]):
+            rest = self.pseudo("guarded", [arg, rest], conds, o, o.dtype)
+        if len(parts) == 1 or not parts[0][0]:
+            o.kind, o.args = "same", [parts[0][1]]
+        else:
+            o.kind, o.payload, o.args = "guarded", parts[0][0], [parts[0][1], rest]
+
+    def _gather(self, o: Occurrence, node: Term) -> None:
+        axis: int = node.attrs[0]
+        x, which = node.args
+        n = self._shape(x)[axis]
+        if n == 0:
+            o.kind, o.payload = "const", 0
+            return
+        index_at = self.meet(which, o.index, o.guard)
+        clip = self.pseudo("clip", [index_at], n - 1, o, self.occ[index_at].dtype)
+        self.ranges.val_max[clip] = n - 1
+        index = list(o.index)
+        index[axis] = Affine(((Val(clip), 1),)) if n > 1 else ZERO
+        o.kind, o.args = "same", [self.meet(x, tuple(index), o.guard)]
+
+    # ---- reductions ------------------------------------------------------------------
+
+    def bind(self, i: int) -> None:
+        o = self.occ[i]
+        node = self.terms.node(o.cls)
+        if node.op == "reduce":
+            monoid, mask, acc = node.attrs
+            full = self._shape(node.args[0])
+        else:
+            full, mask, acc = node.attrs
+            monoid = "sum"
+        inner = self._known(o, node, mask, full) or self._bound(o, mask, full)
+        for v, m, n in zip(inner, mask, full, strict=True):
+            if m and n != 1:
+                o.bound += self._loops(v, n)
+        o.kind, o.payload = "reduce", (monoid, acc)
+        if node.op == "reduce":
+            o.args = [self.meet(node.args[0], inner, o.guard)]
+        else:
+            o.args = [self._product(node, inner, o, acc)]
+
+    def _loops(self, v: Affine, n: int) -> list[int | Digit]:
+        """The loops that count an axis of size `n`, which `v` is known to do."""
+        radix = self.ranges.exact_radix(v, n) if n else None
+        if radix is None:
+            return [a for a, _ in v.terms if isinstance(a, int)]
+        return radix
+
+    def _product(self, node: Term, inner: Index, o: Occurrence, acc: DType) -> int:
+        factors: list[int] = []
+        for a in node.args:
+            sizes = self._shape(a)
+            index = tuple(
+                v if n != 1 else ZERO for v, n in zip(inner, sizes, strict=True)
+            )
+            factor = self.meet(a, index, o.guard)
+            if self.occ[factor].dtype is not acc:
+                factor = self.pseudo("cast", [factor], None, o, acc)
+            factors.append(factor)
+        return self.pseudo("mul", factors, None, o, acc)
+
+    def _involved(self, index: Iterable[Affine]) -> set[int]:
+        """The loops that an index varies along, gathered values included."""
+        out: set[int] = set()
+        for v in index:
+            for a in atoms(v):
+                if isinstance(a, Val):
+                    out |= self._involved(self.occ[a.expr].index)
+                elif isinstance(a, Digit):
+                    out.add(a.axis)
+                elif isinstance(a, int):
+                    out.add(a)
+        return out
+
+    def _known(
+        self, o: Occurrence, node: Term, mask: Sequence[int], full: Sequence[int]
+    ) -> Index | None:
+        """Where the operand already occurs at the kept index, over loops to bind."""
+        if node.op != "reduce" or 0 in full or not self.share:
+            return None
+        kept = tuple(ZERO if m else v for v, m in zip(o.index, mask, strict=True))
+        outside = self._involved(kept)
+        for j in self.of_class.get(node.args[0], ()):
+            p = self.occ[j]
+            pairs = zip(o.index, p.index, mask, strict=True)
+            if p.guard == o.guard and all(m or v == w for v, w, m in pairs):
+                loops = self._bindable(p, mask, full)
+                if loops is not None and not outside & loops:
+                    return p.index
+        return None
+
+    def _bindable(
+        self, p: Occurrence, mask: Sequence[int], full: Sequence[int]
+    ) -> set[int] | None:
+        """The loops that count the masked axes at `p`, if each is counted plainly."""
+        loops: list[int] = []
+        for v, m, n in zip(p.index, mask, full, strict=True):
+            if m and n > 1:
+                radix = self.ranges.exact_radix(v, n)
+                if radix is None:
+                    return None
+                loops += [a.axis if isinstance(a, Digit) else a for a in radix]
+        return set(loops) if len(set(loops)) == len(loops) else None
+
+    def _bound(self, o: Occurrence, mask: Sequence[int], full: Sequence[int]) -> Index:
+        taken = self._involved(v for v, m in zip(o.index, mask, strict=True) if not m)
+        taken |= self.outer
+        inner: list[Affine] = []
+        for v, m, n in zip(o.index, mask, full, strict=True):
+            if not m or n == 1:
+                inner.append(ZERO if m else v)
+                continue
+            axis = next(
+                (a for a, e in enumerate(self.extents) if e == n and a not in taken),
+                len(self.extents),
+            )
+            if axis == len(self.extents):
+                self.loop(n)
+            taken.add(axis)
+            inner.append(self.axis[axis])
+        return tuple(inner)

@@ -1,0 +1,91 @@
+"""What a backend is: the `Device` protocol, its capabilities, its errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..egraph.dtypes import DType
+from ..egraph.scalars import Array
+from .loops import Function
+
+
+class DeviceError(RuntimeError):
+    """A device that is missing or refuses: names the device and what to do next."""
+
+
+class CompileError(DeviceError):
+    """Source that did not compile; carries the compiler's log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What lowering needs to know of a device."""
+
+    name: str
+    cpu_like: bool  # one row an item, explicit tiles; else blocks and shared memory
+    dtypes: frozenset[DType]  # that buffers may hold
+    threads: int  # parallel units (CPU) or the default group size (GPU)
+    max_threads: int  # the largest group
+    shared_bytes: int  # on-chip memory of a group
+    vector_bytes: int  # widest CPU vector; 0: do not emit `lanes`
+    max_buffer: int = 1 << 40  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether a device is there, and what it is or why not."""
+
+    ok: bool
+    detail: str
+
+
+class Module(Protocol):
+    """Compiled functions, by name."""
+
+    def launch(self, name: str, buffers: Sequence[Any], scratch: Any) -> None:
+        """Starts the function on device buffers, in parameter order."""
+        ...
+
+
+class Device(Protocol):
+    """One small interface; flat buffers of bytes."""
+
+    name: str
+
+    def probe(self) -> Probe:
+        """Never raises."""
+        ...
+
+    def caps(self) -> Caps: ...
+
+    def alloc(self, nbytes: int) -> Any: ...
+
+    def free(self, buffer: Any) -> None: ...
+
+    def view(self, buffer: Any, offset: int, nbytes: int) -> Any:
+        """A part of a buffer, for arena slots; offsets are multiples of 256."""
+        ...
+
+    def wrap(self, array: Array) -> Any | None:
+        """A contiguous array's own memory as a buffer; None where it must be copied."""
+        ...
+
+    def copy_in(self, buffer: Any, array: Array) -> None: ...
+
+    def copy_out(self, buffer: Any, array: Array) -> None: ...
+
+    def compile(self, functions: Sequence[Function]) -> Module:
+        """Raises CompileError with the log, or DeviceError for a dtype it lacks."""
+        ...
+
+    def source(self, functions: Sequence[Function]) -> str:
+        """The text that `compile` compiles."""
+        ...
+
+    def sync(self) -> None: ...
+
+    def time(self, run: Callable[[], None]) -> float:
+        """Seconds the device spends on what `run` launches."""
+        ...

@@ -1,0 +1,124 @@
+"""Statements of the loop IR as C, OpenCL C or CUDA C++ text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...egraph.dtypes import F32, U32, DType
+from ..loops import Array, Assign, Barrier, For, GroupReduce, If, Let, Stmt, Store
+from .convert import FORMATS
+from .expressions import Expressions, Scope, name_of
+from .lanes import stored
+from .stages import carries, trips, walk
+
+UNROLL_LIMIT = 1024  # statements; a longer unrolled loop is left to the compiler
+TLS_BYTES = 16384  # a larger local array leaves the stack
+
+
+@dataclass(slots=True)
+class Printer(Expressions):
+    """Prints for one dialect; kernels for devices with groups extend it."""
+
+    def block(self, body: tuple[Stmt, ...], scope: Scope, depth: int) -> list[str]:
+        lines: list[str] = []
+        pad = "  " * depth
+        for stmt in body:
+            match stmt:
+                case Let(var=var, value=value):
+                    lines.append(pad + self.let(stmt, scope))
+                    if self.dialect.index and var.name in self.index_only:
+                        scope = scope.with_wide(var.name)
+                case Array():
+                    lines += [pad + x for x in self.array(stmt)]
+                    scope = scope.with_array(stmt.name, stmt.dtype)
+                case For():
+                    lines += self.loop(stmt, scope, depth)
+                case If(cond=cond, body=inner):
+                    lines.append(f"{pad}if ({self.value(cond, scope)}) {{")
+                    lines += [*self.block(inner, scope, depth + 1), pad + "}"]
+                case Assign(var=var, value=value):
+                    text = self.value(value, scope)
+                    lines.append(f"{pad}{name_of(var.name)} = {text};")
+                case Store():
+                    lines.append(pad + self.store(stmt, scope))
+                case Barrier():
+                    lines += [pad + x for x in self.barrier()]
+                case GroupReduce():
+                    lines += [pad + x for x in self.group_reduce(stmt)]
+        return lines
+
+    def let(self, stmt: Let, scope: Scope) -> str:
+        var, name = stmt.var, name_of(stmt.var.name)
+        const = "" if stmt.mutable else "const "
+        if var.name in self.index_only:
+            kind = self.dialect.index or var.dtype
+            return f"const {kind} {name} = {self.index(stmt.value, scope)};"
+        kind = self.type(var.dtype, var.lanes)
+        return f"{const}{kind} {name} = {self.value(stmt.value, scope)};"
+
+    def array(self, stmt: Array) -> list[str]:
+        t, name = stored(stmt.dtype), name_of(stmt.name)
+        if stmt.space == "shared" and self.dialect.shared:
+            return []  # declared at the top of the kernel
+        if self.dialect.name != "C":
+            return [f"{t} {name}[{stmt.size}];"]
+        big = stmt.size * stmt.dtype.itemsize > TLS_BYTES
+        place = "static _Thread_local " if big else ""
+        return [f"{place}{t} {name}[{stmt.size}] __attribute__((aligned(64)));"]
+
+    def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
+        pad, name = "  " * depth, name_of(loop.var.name)
+        kind = self.dialect.index or loop.var.dtype
+        inner = scope.with_wide(loop.var.name) if self.dialect.index else scope
+        count = trips(loop)
+        if loop.kind == "unroll":
+            statements = sum(1 for _ in walk(loop.body))
+            if count * statements <= UNROLL_LIMIT:
+                lines: list[str] = []
+                for i in range(0, loop.extent, loop.step):
+                    lines.append(f"{pad}{{ const {kind} {name} = {i};")
+                    lines += [*self.block(loop.body, inner, depth + 1), pad + "}"]
+                return lines
+        head = self.loop_head(loop, kind, name)
+        body = self.block(loop.body, inner, depth + 1)
+        pragma = self.pragma(loop, count)
+        return [*([pad + pragma] if pragma else []), pad + head, *body, pad + "}"]
+
+    def loop_head(self, loop: For, kind: DType, name: str) -> str:
+        start, step = "0", f"{name} += {loop.step}"
+        if loop.kind == "thread" and self.dialect.shared:
+            start = f"rw_thread * {loop.step}" if loop.step > 1 else "rw_thread"
+            step = f"{name} += rw_threads * {loop.step}"
+            if loop.step == 1:
+                step = f"{name} += rw_threads"
+        elif loop.step == 1:
+            step = f"{name}++"
+        return f"for ({kind} {name} = {start}; {name} < {loop.extent}; {step}) {{"
+
+    def pragma(self, loop: For, count: int) -> str:
+        if loop.kind == "unroll":
+            return self.dialect.unroll.format(n=count)
+        if loop.kind == "simd" and self.dialect.name == "C" and not carries(loop):
+            return "#pragma omp simd"
+        return ""
+
+    def store(self, stmt: Store, scope: Scope) -> str:
+        dtype = scope.arrays[stmt.array]
+        array, index = name_of(stmt.array), self.index(stmt.index, scope)
+        value = self.value(stmt.value, scope)
+        n = stmt.lanes
+        if dtype in FORMATS:
+            value = self.call(f"encode_{dtype}", (F32,), [value], U32, n)
+            value = self.convert_lanes(value, "u32", stored(dtype), n)
+        if n == 1:
+            return f"{array}[{index}] = {value};"
+        v = self.vector(stored(dtype), n)
+        form = self.dialect.store_lanes
+        return form.format(v=v, n=n, a=array, i=index, b=value)
+
+    def barrier(self) -> list[str]:
+        return [self.dialect.barrier] if self.dialect.barrier else []
+
+    def group_reduce(self, stmt: GroupReduce) -> list[str]:
+        """On one thread the value is the total already; kernels override this."""
+        return []

@@ -1,0 +1,197 @@
+"""The C family as data: what differs between C, OpenCL C and CUDA C++.
+
+Source text calls the element types by their names (`f32`, `u8`, ...); each dialect's
+header defines them.  A small float is stored as an unsigned integer of its width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...egraph.dtypes import I64, DType
+
+type Names = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Templates take `{a}`, `{b}`, `{t}` (a type), `{c}` (its name in OpenCL C), `{v}`
+    (a vector type), `{n}` (lanes or a count), `{i}` (an index; `{x}`: hexadecimal)."""
+
+    name: str
+    header: str
+    helper: str  # qualifiers of a helper function
+    native: Mapping[tuple[str, str], str]  # (opcode, dtype) -> expression
+    bitcast: str  # an expression; empty: by a helper with memcpy
+    infinity: Names  # by dtype
+    nan: Names
+    index: DType | None  # the type of all index arithmetic; None: as the IR has it
+    restrict: str
+    vector: str  # defines the type {v} of {n} lanes of {t}; empty: no vectors
+    lane: str  # lane {i} of the vector {a}
+    load_lanes: str  # from {a} at index {i}
+    store_lanes: str
+    unroll: str  # pragma for a loop of {n} trips
+    # For devices with groups of threads; empty for the host.
+    kernel: str = ""  # qualifiers of a kernel with groups of {n} threads
+    pointer: str = ""  # qualifiers of a parameter's pointer
+    item: str = ""  # the number of the thread in the launch
+    group: str = ""  # the number of the group
+    thread: str = ""  # the number of the thread in its group
+    shared: str = ""  # declares an array {name} of {n} {t}, at byte {i} of a block
+    shared_block: str = ""  # declares that block, where the language needs it
+    barrier: str = ""
+    shuffle: str = ""  # {a} of the thread whose number in its warp of 32 differs by {n}
+
+
+C_TYPES = {
+    "f32": "float",
+    "f64": "double",
+    "i8": "char",
+    "i16": "short",
+    "i32": "int",
+    "i64": "long",
+    "u8": "uchar",
+    "u16": "ushort",
+    "u32": "uint",
+    "u64": "ulong",
+}  # as OpenCL C calls them
+ROUNDING = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
+            "round": "rint", "abs": "fabs"}  # fmt: skip
+PERIODIC = {"sin": "sin", "cos": "cos"}
+SMOOTH = {n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "erf")}
+PAIRS = {"pow": "pow", "fmod": "fmod", "copysign": "copysign"}
+
+
+def _natives(f32: str, f64: str, smooth_f32: bool) -> dict[tuple[str, str], str]:
+    """Calls of the math library; `f32` and `f64` make its names of plain ones."""
+    table: dict[tuple[str, str], str] = {}
+    for dtype, form in (("f32", f32), ("f64", f64)):
+        unary = ROUNDING | PERIODIC
+        if dtype == "f64" or smooth_f32:
+            unary |= SMOOTH
+        for op, name in unary.items():
+            table[op, dtype] = form.format(name=name) + "({a})"
+        for op, name in PAIRS.items():
+            table[op, dtype] = form.format(name=name) + "({a}, {b})"
+        table["isnan", dtype] = "({a} != {a})"
+    return table
+
+
+_C_HEADER = """\
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+typedef float f32;
+typedef double f64;
+typedef int8_t i8;
+typedef int16_t i16;
+typedef int32_t i32;
+typedef int64_t i64;
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+"""
+
+C = Dialect(
+    name="C",
+    header=_C_HEADER,
+    helper="static inline",
+    native=_natives("__builtin_{name}f", "__builtin_{name}", smooth_f32=False),
+    bitcast="",
+    infinity={"f32": "__builtin_inff()", "f64": "__builtin_inf()"},
+    nan={"f32": '__builtin_nanf("")', "f64": '__builtin_nan("")'},
+    index=I64,
+    restrict="restrict",
+    vector=(
+        "typedef {t} {v} __attribute__((vector_size({n} * sizeof({t}))));\n"
+        "typedef {t} {v}_u __attribute__((vector_size({n} * sizeof({t})),"
+        " aligned(sizeof({t})), may_alias));\n"
+    ),
+    lane="{a}[{i}]",
+    load_lanes="*(const {v}_u *)({a} + {i})",
+    store_lanes="*({v}_u *)({a} + {i}) = {b};",
+    unroll="#pragma GCC unroll {n}",
+)
+
+_OPENCL_HEADER = """\
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double f64;
+#endif
+typedef float f32;
+typedef char i8;
+typedef short i16;
+typedef int i32;
+typedef long i64;
+typedef uchar u8;
+typedef ushort u16;
+typedef uint u32;
+typedef ulong u64;
+"""
+
+OPENCL = Dialect(
+    name="OpenCL C",
+    header=_OPENCL_HEADER,
+    helper="static inline",
+    native=_natives("{name}", "{name}", smooth_f32=False),
+    bitcast="as_{c}({a})",
+    infinity={"f32": "INFINITY", "f64": "((f64)INFINITY)"},
+    nan={"f32": "NAN", "f64": "((f64)NAN)"},
+    index=I64,
+    restrict="restrict",
+    vector="typedef {c}{n} {v};\n",
+    lane="{a}.s{x}",
+    load_lanes="vload{n}(0, {a} + {i})",
+    store_lanes="vstore{n}({b}, 0, {a} + {i});",
+    unroll="#pragma unroll {n}",
+    kernel="__kernel __attribute__((reqd_work_group_size({n}, 1, 1))) void",
+    pointer="__global ",
+    item="get_global_id(0)",
+    group="get_group_id(0)",
+    thread="get_local_id(0)",
+    shared="__local {t} {name}[{n}];",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+)
+
+_CUDA_HEADER = """\
+typedef float f32;
+typedef double f64;
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+"""
+
+CUDA = Dialect(
+    name="CUDA C++",
+    header=_CUDA_HEADER,
+    helper="static __device__ __forceinline__",
+    native=_natives("{name}f", "{name}", smooth_f32=True),
+    bitcast="",
+    infinity={"f32": "__int_as_float(0x7f800000)",
+              "f64": "__longlong_as_double(0x7ff0000000000000ll)"},
+    nan={"f32": "__int_as_float(0x7fc00000)",
+         "f64": "__longlong_as_double(0x7ff8000000000000ll)"},
+    index=None,
+    restrict="__restrict__",
+    vector="",
+    lane="",
+    load_lanes="",
+    store_lanes="",
+    unroll="#pragma unroll {n}",
+    kernel='extern "C" __global__ void __launch_bounds__({n})',
+    item="(blockIdx.x * (u64)blockDim.x + threadIdx.x)",
+    group="blockIdx.x",
+    thread="threadIdx.x",
+    shared="{t} *const {name} = ({t} *)(rw_shared + {i});",
+    shared_block="extern __shared__ __align__(16) u8 rw_shared[];",
+    barrier="__syncthreads();",
+    shuffle="__shfl_xor_sync(0xffffffffu, {a}, {n})",
+)  # fmt: skip

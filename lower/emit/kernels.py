@@ -1,0 +1,198 @@
+"""OpenCL C and CUDA C++: one kernel for each stage of a function.
+
+The points of a grid are dealt to threads, those of a block nest to groups of threads,
+in one dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...egraph.dtypes import DType
+from ...egraph.scalars import MONOIDS
+from ..device import DeviceError
+from ..loops import Array, Function, GroupReduce, Param
+from .cfamily import Printer
+from .dialects import Dialect
+from .expressions import Scope, name_of
+from .lanes import held, stored
+from .stages import Stage, index_lets, stages, walk
+
+WARP = 32
+SHARED_ALIGN = 16  # bytes
+
+type GroupSize = Callable[[Stage], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel: `groups` groups of `threads` threads."""
+
+    name: str
+    groups: int
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    text: str
+    launches: Mapping[str, tuple[Launch, ...]]  # by function
+
+
+def source(
+    functions: Sequence[Function], dialect: Dialect, group_size: GroupSize
+) -> KernelSource:
+    """`group_size` says how many threads share the points of a grid."""
+    printer = KernelPrinter(dialect)
+    texts: list[str] = []
+    launches: dict[str, tuple[Launch, ...]] = {}
+    for function in functions:
+        if function.name in launches:
+            raise DeviceError(f"two functions are called {function.name!r}")
+        made = [printer.kernel(function, s, group_size) for s in stages(function)]
+        texts += [text for text, _ in made]
+        launches[function.name] = tuple(launch for _, launch in made)
+    head = (dialect.header, *printer.helpers.values())
+    return KernelSource("\n".join((*head, *texts)), launches)
+
+
+@dataclass(slots=True)
+class KernelPrinter(Printer):
+    """`threads`: the group size of the kernel in print."""
+
+    threads: int = 1
+
+    def kernel(
+        self, function: Function, stage: Stage, group_size: GroupSize
+    ) -> tuple[str, Launch]:
+        params = (*function.params, *function.scratch)
+        sizes = {"block": function.threads, "single": 1}
+        self.threads = sizes.get(stage.kind) or group_size(stage)
+        share = 1 if stage.kind == "block" else self.threads
+        count = -(-stage.points // share)
+        shared, nbytes = self.shared_arrays(stage)
+        launch = Launch(stage.name, count, self.threads, nbytes)
+        self.index_only = index_lets(stage.body)
+        scope = Scope({p.name: p.dtype for p in params})
+        if self.dialect.index:
+            for loop in stage.loops:
+                scope = scope.with_wide(loop.var.name)
+        head = ", ".join(self.pointer(p) for p in params)
+        qualifiers = self.dialect.kernel.format(n=self.threads)
+        lines = [f"{qualifiers} {stage.name}({head}) {{", *shared]
+        lines += self.position(stage, count)
+        lines += self.block(stage.body, scope, 1)
+        return "\n".join((*lines, "}", "")), launch
+
+    def pointer(self, p: Param) -> str:
+        const = "" if p.writable else "const "
+        name = name_of(p.name)
+        space = self.dialect.pointer
+        return f"{space}{const}{stored(p.dtype)} *{self.dialect.restrict} {name}"
+
+    def position(self, stage: Stage, count: int) -> list[str]:
+        """The loop variables of this thread or group."""
+        lines: list[str] = []
+        if stage.kind == "block":
+            lines += [f"  const i32 rw_thread = {self.dialect.thread};"]
+            lines += [f"  const i32 rw_threads = {self.threads};"]
+        if not stage.loops:
+            return lines
+        total = count if stage.kind == "block" else count * self.threads
+        wide = "u64" if total > 1 << 31 else "u32"
+        number = self.dialect.group if stage.kind == "block" else self.dialect.item
+        if self.dialect.index:
+            wide = str(self.dialect.index)
+        lines.append(f"  const {wide} rw_point = ({wide}){number};")
+        if stage.kind == "grid" and total > stage.points:
+            lines.append(f"  if (rw_point >= {stage.points}) return;")
+        inner = 1
+        for loop in reversed(stage.loops):
+            n = -(-loop.extent // loop.step)
+            text = "rw_point" if inner == 1 else f"rw_point / {inner}"
+            if inner * n < stage.points:
+                text = f"{text} % {n}"
+            if loop.step > 1:
+                text = f"{text} * {loop.step}"
+            kind = self.dialect.index or loop.var.dtype
+            lines.append(f"  const {kind} {name_of(loop.var.name)} = {text};")
+            inner *= n
+        return lines
+
+    def shared_arrays(self, stage: Stage) -> tuple[list[str], int]:
+        """Declarations of what the group shares, and its bytes."""
+        wanted: dict[str, tuple[str, int, int]] = {}
+        for stmt in walk(stage.body):
+            if isinstance(stmt, Array) and stmt.space == "shared":
+                entry = (stored(stmt.dtype), stmt.dtype.itemsize, stmt.size)
+                name = name_of(stmt.name)
+            elif isinstance(stmt, GroupReduce):
+                dtype = stmt.var.dtype
+                entry = (_cell(dtype), max(dtype.itemsize, 4), self.threads)
+                name = _buffer(stmt)
+            else:
+                continue
+            if wanted.setdefault(name, entry) != entry:
+                raise DeviceError(f"{stage.name}: two shared arrays called {name!r}")
+        block = self.dialect.shared_block
+        lines = [f"  {block}"] if block and wanted else []
+        offset = 0
+        for name, (t, itemsize, n) in wanted.items():
+            form = self.dialect.shared
+            lines.append("  " + form.format(t=t, name=name, n=n, i=offset))
+            offset += -(-n * itemsize // SHARED_ALIGN) * SHARED_ALIGN
+        return lines, offset
+
+    def group_reduce(self, stmt: GroupReduce) -> list[str]:
+        v, buffer = name_of(stmt.var.name), _buffer(stmt)
+        if self.dialect.shuffle and self.threads % WARP == 0:
+            return self.warp_reduce(stmt, v, buffer)
+        first = 1 << (self.threads - 1).bit_length() >> 1
+        fits = f"rw_thread < rw_s && rw_thread + rw_s < {self.threads}"
+        pair = (f"{buffer}[rw_thread]", f"{buffer}[rw_thread + rw_s]")
+        return [
+            f"{buffer}[rw_thread] = {v};",
+            self.dialect.barrier,
+            f"for (i32 rw_s = {first}; rw_s > 0; rw_s >>= 1) {{",
+            f"  if ({fits}) {buffer}[rw_thread] = {self.combine(stmt, *pair)};",
+            f"  {self.dialect.barrier}",
+            "}",
+            f"{v} = {buffer}[0];",
+            self.dialect.barrier,
+        ]
+
+    def warp_reduce(self, stmt: GroupReduce, v: str, buffer: str) -> list[str]:
+        t, cell = held(stmt.var.dtype), _cell(stmt.var.dtype)
+        other = self.dialect.shuffle.format(a=f"({cell}){v}", n="rw_s")
+        lines = [
+            f"for (i32 rw_s = {WARP // 2}; rw_s > 0; rw_s >>= 1)",
+            f"  {v} = {self.combine(stmt, v, f'({t}){other}')};",
+        ]
+        if self.threads == WARP:
+            return lines
+        warps = self.threads // WARP
+        each = self.combine(stmt, v, f"({t}){buffer}[rw_w]")
+        return [
+            *lines,
+            f"if (rw_thread % {WARP} == 0) {buffer}[rw_thread / {WARP}] = {v};",
+            self.dialect.barrier,
+            f"{v} = {buffer}[0];",
+            f"for (i32 rw_w = 1; rw_w < {warps}; rw_w++) {v} = {each};",
+            self.dialect.barrier,
+        ]
+
+    def combine(self, stmt: GroupReduce, a: str, b: str) -> str:
+        dtype = stmt.var.dtype
+        op = MONOIDS[stmt.monoid].op
+        return self.rounded(self.opcode(op, (dtype, dtype), dtype, [a, b], 1), dtype)
+
+
+def _buffer(stmt: GroupReduce) -> str:
+    return f"rw_reduce_{stmt.var.name}"
+
+
+def _cell(dtype: DType) -> str:
+    """The type that crosses threads: shuffles want 32 bits or more."""
+    return held(dtype) if dtype.is_float or dtype.bits >= 32 else "i32"

@@ -1,0 +1,221 @@
+"""A function as a sequence of launches: what emitters share before any text.
+
+A top-level `grid` or `block` nest is a stage of its own; the statements between two
+nests are one single-threaded stage.  Immutable top-level lets are repeated in each
+later stage that reads them, since a launch cannot see another's locals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ...egraph.dtypes import DType
+from ..device import DeviceError
+from ..loops import (
+    Array,
+    Assign,
+    Ex,
+    For,
+    Function,
+    GroupReduce,
+    If,
+    Let,
+    Load,
+    Op,
+    Stmt,
+    Store,
+    Var,
+)
+
+type StageKind = Literal["grid", "block", "single"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`body` for each point of the perfect nest `loops`, outermost first."""
+
+    name: str
+    kind: StageKind
+    loops: tuple[For, ...]
+    body: tuple[Stmt, ...]
+
+    @property
+    def points(self) -> int:
+        return math.prod(trips(loop) for loop in self.loops)
+
+
+def dtypes_of(function: Function) -> frozenset[DType]:
+    """Every dtype that the function stores or computes in."""
+    found = {p.dtype for p in (*function.params, *function.scratch)}
+    for stmt in walk(function.body):
+        if isinstance(stmt, Array):
+            found.add(stmt.dtype)
+        found |= {e.dtype for v in values(stmt) for e in subterms(v)}
+    return frozenset(found)
+
+
+def trips(loop: For) -> int:
+    return -(-loop.extent // loop.step)
+
+
+def stages(function: Function) -> tuple[Stage, ...]:
+    found: list[Stage] = []
+    lets: list[Let] = []
+    run: list[Stmt] = []
+    nests = any(_is_nest(s) for s in function.body)
+
+    def flush() -> None:
+        if any(not isinstance(s, Let) for s in run):
+            add("single", (), tuple(run))
+        run.clear()
+
+    def add(kind: StageKind, loops: tuple[For, ...], body: tuple[Stmt, ...]) -> None:
+        shared = tuple(s for s in lets if kind != "single" or s not in run)
+        name = f"{function.name}_{len(found)}"
+        found.append(Stage(name, kind, loops, (*_needed(shared, body), *body)))
+
+    for stmt in function.body:
+        if isinstance(stmt, For) and stmt.kind in ("grid", "block"):
+            flush()
+            loops, body = _perfect_nest(stmt)
+            add("grid" if stmt.kind == "grid" else "block", loops, body)
+            continue
+        if nests and _is_local(stmt):
+            raise DeviceError(
+                f"function {function.name!r}: a top-level array or mutable variable "
+                "cannot be seen by several launches; make it a scratch buffer"
+            )
+        if nests and isinstance(stmt, Let):
+            lets.append(stmt)
+        run.append(stmt)
+    flush()
+    return tuple(found)
+
+
+def _is_nest(stmt: Stmt) -> bool:
+    return isinstance(stmt, For) and stmt.kind in ("grid", "block")
+
+
+def _is_local(stmt: Stmt) -> bool:
+    return isinstance(stmt, Array) or (isinstance(stmt, Let) and stmt.mutable)
+
+
+def _perfect_nest(loop: For) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:
+    loops, body = [loop], loop.body
+    while len(body) == 1 and isinstance(body[0], For) and body[0].kind == loop.kind:
+        loops.append(body[0])
+        body = body[0].body
+    return tuple(loops), body
+
+
+def _needed(lets: tuple[Let, ...], body: tuple[Stmt, ...]) -> tuple[Let, ...]:
+    names = {v.name for s in walk(body) for e in values(s) for v in variables(e)}
+    kept: list[Let] = []
+    for let in reversed(lets):
+        if let.var.name in names:
+            kept.append(let)
+            names |= {v.name for v in variables(let.value)}
+    return tuple(reversed(kept))
+
+
+# ---- walking
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, outer before inner."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For | If):
+            yield from walk(stmt.body)
+
+
+def values(stmt: Stmt) -> tuple[Ex, ...]:
+    """The expressions a statement itself evaluates."""
+    match stmt:
+        case Let(value=value) | Assign(value=value):
+            return (value,)
+        case Store(index=index, value=value):
+            return (index, value)
+        case If(cond=cond):
+            return (cond,)
+        case GroupReduce(var=var):
+            return (var,)
+        case _:
+            return ()
+
+
+def parts(ex: Ex) -> tuple[Ex, ...]:
+    match ex:
+        case Load(index=index):
+            return (index,)
+        case Op(args=args):
+            return args
+        case _:
+            return ()
+
+
+def subterms(ex: Ex) -> Iterator[Ex]:
+    yield ex
+    for part in parts(ex):
+        yield from subterms(part)
+
+
+def variables(ex: Ex) -> Iterator[Var]:
+    return (e for e in subterms(ex) if isinstance(e, Var))
+
+
+def work(body: tuple[Stmt, ...]) -> int:
+    """Scalar operations of one run of `body`, roughly."""
+    total = 0
+    for stmt in body:
+        match stmt:
+            case For():
+                total += trips(stmt) * work(stmt.body)
+            case If():
+                total += 1 + work(stmt.body)
+            case _:
+                own = (e for v in values(stmt) for e in subterms(v))
+                total += 1 + sum(getattr(e, "lanes", 1) for e in own)
+    return total
+
+
+def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """Integer lets that reach nothing but indices of loads and stores.
+
+    Such arithmetic does not overflow, by contract, so it needs no wrapping.
+    """
+    feeds: dict[str, set[str]] = {}
+    data: set[str] = set()
+    for stmt in walk(body):
+        match stmt:
+            case Let(var=var, value=value, mutable=False) if var.dtype.is_int:
+                feeds[var.name] = set(_direct(value))
+            case Store(value=value):
+                data |= set(_direct(value))
+            case _:
+                data |= {n for v in values(stmt) for n in _direct(v)}
+    frontier = list(data)
+    while frontier:
+        for name in feeds.get(frontier.pop(), set()) - data:
+            data.add(name)
+            frontier.append(name)
+    return frozenset(feeds.keys() - data)
+
+
+def _direct(ex: Ex) -> Iterator[str]:
+    """Names in `ex` outside of the indices of its loads."""
+    if isinstance(ex, Var):
+        yield ex.name
+    if isinstance(ex, Op):
+        for arg in ex.args:
+            yield from _direct(arg)
+
+
+def carries(loop: For) -> bool:
+    """Whether an iteration assigns a variable from outside the loop."""
+    inner = {s.var.name for s in walk(loop.body) if isinstance(s, Let)}
+    assigned = {s.var.name for s in walk(loop.body) if isinstance(s, Assign)}
+    return not assigned <= inner

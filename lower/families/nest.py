@@ -1,0 +1,358 @@
+"""Loops from a plan: right for every kernel, and the base of all families but contract.
+
+`Nest` is the habit of one thread a point or a row (CPU rows, CPU columns, GPU points);
+`GroupNest` is the habit of one group of threads a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from ...egraph.dtypes import BOOL, DType, compute
+from ...extract.kernel import Affine, Kernel
+from ..loops import Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
+from .axes import numel
+from .plan import Plan, Step
+from .writer import (
+    Writer,
+    assign_combined,
+    combine,
+    convert,
+    identity,
+    mul,
+)  # fmt: skip
+
+VECTORS = 4  # independent accumulators of a reduction, in vector registers
+
+
+class Nest(Writer):
+    """Serial steps; with `vector` lanes for reductions along contiguous axes."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...],
+        vector_bytes: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel, strict, buffers)
+        self.vector_bytes = vector_bytes
+        self.vector: int | None = None  # the axis of a column tile
+        self.origin: Ex = self.number(0)  # its first column
+        self.columns = 1
+        self.local = len(kernel.extents)  # stands for the column within the tile
+
+    def run(self, todo: Plan) -> None:
+        """A grid over the outer loops (and tiles of the vector axis)."""
+        self.vector = todo.vector
+        extents = self.kernel.extents
+        n = 1 if todo.vector is None else extents[todo.vector]
+        tile = max(min(todo.tile, n), 1)
+        full, rest = divmod(n, tile)
+        tiles = full + (rest > 0)
+        with self.loop("grid", numel(extents, todo.outer) * tiles) as g:
+            at, part = g, self.number(0)
+            if tiles > 1:
+                part = self.let(Op("imod", (g, self.number(tiles)), self.index), "t")
+                at = Op("idiv", (g, self.number(tiles)), self.index)
+                if not todo.outer:
+                    part = g
+            self.unravel(todo.outer, at)
+            self._parts(todo, part, full, tile, rest)
+
+    def _parts(self, todo: Plan, part: Ex, full: int, tile: int, rest: int) -> None:
+        """Full tiles and the last, narrower one are separate code."""
+        if full and rest:
+            last = self.number(full)
+            with self.when(Op("lt", (part, last), BOOL)):
+                self._tile(todo, part, tile, tile)
+            with self.when(Op("eq", (part, last), BOOL)):
+                self._tile(todo, part, tile, rest)
+        else:
+            self._tile(todo, part, tile, tile)
+
+    def _tile(self, todo: Plan, part: Ex, tile: int, columns: int) -> None:
+        self.columns = columns
+        self.origin = self.let(mul(part, tile), "o")
+        for s in todo.steps:
+            self.step(s)
+
+    # ---- one step ----
+
+    def step(self, s: Step) -> None:
+        arrays = self._stage_arrays(s)
+        free = self.kernel.free
+        if s.outputs:
+            self._stores(s)
+        elif self.vector is not None and free[s.roots[0]] >> self.vector & 1:
+            self._columns(s, arrays)
+        elif self._lanes(s):
+            self._blocked(s, arrays, self._lanes(s))
+        else:
+            self._scalars(s, arrays)
+        for e, (array, where) in arrays.items():
+            self.keep(e, array, where)
+
+    def _stage_arrays(self, s: Step) -> dict[int, tuple[str, Affine]]:
+        out: dict[int, tuple[str, Affine]] = {}
+        for e in s.staged:
+            wide = self._varies(e)
+            size = numel(self.kernel.extents, s.axes) * (self.columns if wide else 1)
+            name = self._stage(self.kernel.exprs[e].dtype, size)
+            out[e] = (name, self._place(s.axes, wide))
+        return out
+
+    def _stage(self, dtype: DType, size: int) -> str:
+        return self.array("row", dtype, size)
+
+    def _varies(self, e: int) -> bool:
+        return self.vector is not None and bool(self.kernel.free[e] >> self.vector & 1)
+
+    def _place(self, axes: tuple[int, ...], wide: bool) -> Affine:
+        """The place in a row array of the current position."""
+        terms: list[tuple[int, int]] = []
+        size = 1
+        if wide:
+            terms.append((self.local, 1))
+            size = self.columns
+        for a in reversed(axes):
+            terms.append((a, size))
+            size *= self.kernel.extents[a]
+        return Affine(tuple(reversed(terms)))
+
+    def _fill(self, arrays: dict[int, tuple[str, Affine]]) -> None:
+        """Keeps the staged values of the current position."""
+        for e, (array, where) in arrays.items():
+            value = self.value(e)
+            self.emit(Store(array, self.affine(where)[0], value))
+
+    def _descend(self, s: Step, leaf: Callable[[], None], last: int = 0) -> None:
+        """Serial loops over the step's axes but the `last` ones, `leaf` inside."""
+        self._level(s, 0, len(s.axes) - last, leaf)
+
+    def _level(self, s: Step, i: int, end: int, leaf: Callable[[], None]) -> None:
+        if i == end:
+            leaf()
+            return
+        with self.loop("serial", self.kernel.extents[s.axes[i]]) as x:
+            self.at(s.axes[i], x)
+            self._inner(s, i)
+            self._level(s, i + 1, end, leaf)
+
+    def _inner(self, s: Step, i: int) -> None:
+        for t in s.inner[i]:
+            self.step(t)
+
+    # ---- ways to reduce ----
+
+    def _acc(self, r: int) -> DType:
+        return compute(self.kernel.exprs[r].attr[2])
+
+    def _monoid(self, r: int) -> str:
+        return self.kernel.exprs[r].attr[0]
+
+    def _term(self, r: int) -> Ex:
+        """What reduction `r` takes in at the current position."""
+        return convert(self.value(self.kernel.exprs[r].args[0]), self._acc(r))
+
+    def _scalars(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
+        accs = {r: self._accumulator(r) for r in s.roots}
+
+        def leaf() -> None:
+            for r, acc in accs.items():
+                assign_combined(self, acc, self._monoid(r), self._term(r))
+            self._fill(arrays)
+
+        self._descend(s, leaf)
+        for r, acc in accs.items():
+            self.define(r, self.result(r, acc))
+
+    def _accumulator(self, r: int) -> Var:
+        return self.variable(identity(self._monoid(r), self.kernel.exprs[r].attr[2]))
+
+    def _lanes(self, s: Step) -> int:
+        """Accumulators per root for a vectorised reduction; 0: one scalar each."""
+        if not (self.vector_bytes and s.axes) or s.inner[-1]:
+            return 0
+        one = self.vector_bytes // max(self._acc(r).itemsize for r in s.roots)
+        n = self.kernel.extents[s.axes[-1]]
+        return next((k * one for k in (VECTORS, 2, 1) if k * one <= n), 0)
+
+    def _blocked(
+        self, s: Step, arrays: dict[int, tuple[str, Affine]], lanes: int
+    ) -> None:
+        """Lane l takes every `lanes`-th term: vectors without reassociation later."""
+        accs = {r: self._lane_array(r, lanes) for r in s.roots}
+        axis = s.axes[-1]
+        main, rest = divmod(self.kernel.extents[axis], lanes)
+
+        def leaf() -> None:
+            with self.loop("serial", main * lanes, step=lanes) as base:
+                self._lane_loop(axis, base, lanes, accs, arrays)
+            if rest:
+                base = self.number(main * lanes)
+                self._lane_loop(axis, base, rest, accs, arrays)
+
+        self._descend(s, leaf, 1)
+        for r, acc in accs.items():
+            self.define(r, self.result(r, self._fold(r, acc, lanes)))
+
+    def _lane_array(self, r: int, lanes: int) -> str:
+        acc = self.array("acc", self._acc(r), lanes)
+        with self.loop("simd", lanes) as i:
+            self.emit(Store(acc, i, identity(self._monoid(r), self._acc(r))))
+        return acc
+
+    def _lane_loop(
+        self, axis: int, base: Ex, count: int, accs: dict[int, str],
+        arrays: dict[int, tuple[str, Affine]],
+    ) -> None:  # fmt: skip
+        with self.loop("simd", count) as lane:
+            self.at(axis, Op("add", (base, lane), self.index))
+            for r, acc in accs.items():
+                self._accumulate(r, acc, lane)
+            self._fill(arrays)
+
+    def _accumulate(self, r: int, acc: str, at: Ex) -> None:
+        before = Load(acc, at, self._acc(r))
+        self.emit(Store(acc, at, combine(self._monoid(r), before, self._term(r))))
+
+    def _fold(self, r: int, acc: str, lanes: int) -> Ex:
+        """The lanes in a fixed order: halves onto halves."""
+        while lanes > 1:
+            lanes //= 2
+            with self.loop("simd", lanes) as i:
+                high = Load(
+                    acc, Op("add", (i, self.number(lanes)), self.index), self._acc(r)
+                )
+                low = Load(acc, i, self._acc(r))
+                self.emit(Store(acc, i, combine(self._monoid(r), low, high)))
+        return Load(acc, self.number(0), self._acc(r))
+
+    def _columns(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
+        """An accumulator for each column of the tile; columns innermost."""
+        accs = {r: self._lane_array(r, self.columns) for r in s.roots}
+
+        def leaf() -> None:
+            with self._column_loop() as i:
+                for r, acc in accs.items():
+                    self._accumulate(r, acc, i)
+                self._fill(arrays)
+
+        self._descend(s, leaf)
+        where = Affine(((self.local, 1),))
+        for r, acc in accs.items():
+            self.keep(r, self._finish(r, acc), where)
+
+    def _finish(self, r: int, acc: str) -> str:
+        """The accumulators in the type of the reduction's value."""
+        dtype = self.kernel.exprs[r].dtype
+        small = self.strict and compute(dtype) is not dtype
+        if compute(dtype) is self._acc(r) and not small:
+            return acc
+        out = self.array("sum", dtype, self.columns)
+        with self.loop("simd", self.columns) as i:
+            total = self.result(r, Load(acc, i, self._acc(r)))
+            self.emit(Store(out, i, total))
+        return out
+
+    @contextmanager
+    def _column_loop(self) -> Generator[Ex]:
+        with self.loop("simd", self.columns) as i:
+            assert self.vector is not None
+            self.at(self.vector, Op("add", (self.origin, i), self.index))
+            self.at(self.local, i)
+            yield i
+
+    # ---- stores ----
+
+    def _stores(self, s: Step) -> None:
+        def store() -> None:
+            for k in s.outputs:
+                o = self.kernel.outputs[k]
+                self.store(o.slot, o.offset, o.expr)
+
+        if self.vector is not None:
+            wide = [k for k in s.outputs if self.vector in self.kernel.outputs[k].axes]
+            assert len(wide) == len(s.outputs)
+            self._descend(s, lambda: self._along_columns(store))
+        elif s.axes and not s.inner[-1]:
+            self._descend(s, lambda: self._along(s.axes[-1], store), 1)
+        else:
+            self._descend(s, store)
+
+    def _along_columns(self, store: Callable[[], None]) -> None:
+        with self._column_loop():
+            store()
+
+    def _along(self, axis: int, store: Callable[[], None]) -> None:
+        with self.loop("simd", self.kernel.extents[axis]) as x:
+            self.at(axis, x)
+            store()
+
+
+class GroupNest(Nest):
+    """One group of threads a row: the last loop of a step is dealt out to them."""
+
+    threaded = False  # inside a loop that is dealt out
+
+    def run_groups(self, todo: Plan) -> None:
+        with self.loop("block", numel(self.kernel.extents, todo.outer)) as g:
+            self.unravel(todo.outer, g)
+            for s in todo.steps:
+                self.step(s)
+
+    def step(self, s: Step) -> None:
+        if self.threaded:
+            super().step(s)
+            return
+        nested = len(self.scopes) > 2
+        arrays = self._stage_arrays(s)
+        if arrays and nested:  # the readers of the last turn are done
+            self.emit(Barrier())
+        if s.outputs:
+            self._stores(s)
+        else:
+            self._grouped(s, arrays)
+        if arrays:
+            self.emit(Barrier())
+        for e, (array, where) in arrays.items():
+            self.keep(e, array, where)
+
+    def _stage(self, dtype: DType, size: int) -> str:
+        return self.array("row", dtype, size, "local" if self.threaded else "shared")
+
+    def _dealt(self, s: Step, body: Callable[[], None]) -> None:
+        """The step's last loop, an iteration a thread."""
+        axis = s.axes[-1] if s.axes else None
+        with self.loop("thread", 1 if axis is None else self.kernel.extents[axis]) as x:
+            self.threaded = True
+            if axis is not None:
+                self.at(axis, x)
+                self._inner(s, len(s.axes) - 1)
+            body()
+            self.threaded = False
+
+    def _grouped(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
+        accs = {r: self._accumulator(r) for r in s.roots}
+
+        def terms() -> None:
+            for r, acc in accs.items():
+                assign_combined(self, acc, self._monoid(r), self._term(r))
+            self._fill(arrays)
+
+        self._descend(s, lambda: self._dealt(s, terms), 1 if s.axes else 0)
+        for r, acc in accs.items():
+            self.emit(GroupReduce(acc, self._monoid(r)))
+        for r, acc in accs.items():
+            self.define(r, self.result(r, acc))
+
+    def _stores(self, s: Step) -> None:
+        if self.threaded:
+            super()._stores(s)
+            return
+
+        def store() -> None:
+            for k in s.outputs:
+                o = self.kernel.outputs[k]
+                self.store(o.slot, o.offset, o.expr)
+
+        self._descend(s, lambda: self._dealt(s, store), 1 if s.axes else 0)

@@ -1,0 +1,332 @@
+"""Contractions on a CPU: packed panels and a register tile, after Goto and van de Geijn,
+"Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+
+One unit of work is an output tile of `rows` x `columns`.  For each block of k it packs
+the two sides (evaluating whatever expression they are), padded with zeros, and runs the
+register tile over them; then the epilogue is applied from the tile's sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...egraph.dtypes import BOOL
+from ...extract.kernel import Kernel
+from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
+from .products import Contraction, contiguous
+from .writer import Writer, add, divide, mul
+
+DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache
+ROWS = 264  # of an output tile: the left panel stays in the second cache
+COLUMNS = 512
+
+
+class Blocking(NamedTuple):
+    """Sizes: the register tile, the output tile and the block of k."""
+
+    lanes: int
+    vectors: int  # of a row of the register tile
+    height: int  # rows of the register tile
+    rows: int
+    columns: int
+    depth: int
+
+    @property
+    def width(self) -> int:
+        return self.lanes * self.vectors
+
+
+@lru_cache(maxsize=4096)
+def blocking(
+    sizes: tuple[int, int, int, int], itemsize: int, vector_bytes: int, units: int
+) -> Blocking:
+    """Even tiles, as large as the caches take and enough for every unit."""
+    batch, m, n, k = sizes
+    lanes = max(vector_bytes // itemsize, 1)
+    vectors, height = {64: (2, 12), 32: (2, 6), 16: (2, 6)}.get(vector_bytes, (16, 4))
+    width = lanes * vectors
+    depth = _even(k, DEPTH * 4 // itemsize, 1)
+    rows, columns = _even(m, ROWS, height), _even(n, COLUMNS, width)
+    while batch * -(-m // rows) * -(-n // columns) < 2 * units:
+        if rows * 2 >= columns and rows > 2 * height:
+            rows = _even(rows, rows // 2, height)
+        elif columns > 2 * width:
+            columns = _even(columns, columns // 2, width)
+        else:
+            break
+    return Blocking(lanes, vectors, height, rows, columns, depth)
+
+
+def _even(n: int, most: int, unit: int) -> int:
+    """Equal parts of `n`, each at most about `most`, in multiples of `unit`."""
+    parts = -(-n // max(most, 1))
+    return -(-(-(-n // parts)) // unit) * unit
+
+
+class Panels(Writer):
+    """Writes the function of one contraction."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...],
+        c: Contraction, blocks: Blocking,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel, strict, buffers)
+        self.c, self.blocks = c, blocks
+        _, self.m, self.n, self.k = c.sizes(kernel)
+        self.left: dict[tuple[int, ...], str] = {}
+        self.right: dict[tuple[int, ...], str] = {}
+        self.sums: dict[int, str] = {}
+        self.tall = {a: not contiguous(kernel, a, c.k) for a in c.sides[0]}
+
+    def run(self) -> None:
+        b = self.blocks
+        down, across = -(-self.m // b.rows), -(-self.n // b.columns)
+        batch = self.c.sizes(self.kernel)[0]
+        with self.loop("grid", batch * down * across) as g:
+            column = self.let(divide(g, across, True), "t")
+            rest = divide(g, across, False)
+            row = self.let(divide(rest, down, True), "t")
+            self.unravel(self.c.batch, divide(rest, down, False))
+            top = self.let(mul(row, b.rows), "m")
+            left = self.let(mul(column, b.columns), "n")
+            self._tile(top, left)
+
+    def _tile(self, top: Ex, left: Ex) -> None:
+        b, dtype = self.blocks, self.c.dtype
+        lefts, rights = self.c.sides
+        self.left = {a: self.array("left", dtype, b.rows * b.depth) for a in lefts}
+        self.right = {
+            x: self.array("right", dtype, b.columns * b.depth) for x in rights
+        }
+        for p in self.c.products:
+            sums = self.array("sums", dtype, b.rows * b.columns)
+            self.sums[p.root] = sums
+            with self.loop("simd", b.rows * b.columns) as i:
+                self.emit(Store(sums, i, Lit(0.0, dtype)))
+        with self.loop("serial", -(-self.k // b.depth)) as block:
+            first = self.let(mul(block, b.depth), "k")
+            self._pack_right(left, first)
+            self._pack_left(top, first)
+            self._multiply(top, left)
+        self._epilogue(top, left)
+
+    # ---- packing ----
+
+    def _within(self, at: Ex, size: int, extent: int, unit: int) -> Ex | None:
+        """Whether `size` places from `at` (a multiple of `unit`) on are in range."""
+        if extent % unit == 0:
+            return None
+        end = add(at, self.number(size))
+        return Op("le", (end, self.number(extent)), BOOL)
+
+    def _started(
+        self, at: Ex, extent: int, unit: int, body: Callable[[], None]
+    ) -> None:
+        """`body`, unless the strip that starts at `at` lies wholly beyond the edge."""
+        if extent % unit == 0:
+            body()
+            return
+        with self.when(Op("lt", (at, self.number(extent)), BOOL)):
+            body()
+
+    def _pack_right(self, left: Ex, first: Ex) -> None:
+        b = self.blocks
+        with self.loop("serial", b.columns // b.width) as strip:
+            at = self.let(add(left, mul(strip, b.width)), "n")
+            base = self.let(mul(strip, b.width * b.depth), "o")
+            for side, array in self.right.items():
+                flip = not contiguous(self.kernel, side, self.c.n)
+                place = (b.width, 1)
+                self._strip(array, side, base, (at, self.c.n, self.n, b.width),
+                            first, place, flip, b.columns)  # fmt: skip
+
+    def _pack_left(self, top: Ex, first: Ex) -> None:
+        """Along k where it is contiguous there, else across the strip's rows."""
+        b = self.blocks
+        with self.loop("serial", b.rows // b.height) as strip:
+            at = self.let(add(top, mul(strip, b.height)), "m")
+            base = self.let(mul(strip, b.height * b.depth), "o")
+            for side, array in self.left.items():
+                tall = self.tall[side]
+                place = (b.height, 1) if tall else (1, b.depth)
+                self._strip(array, side, base, (at, self.c.m, self.m, b.height),
+                            first, place, not tall, b.rows)  # fmt: skip
+
+    def _strip(
+        self, array: str, side: tuple[int, ...], base: Ex,
+        across: tuple[Ex, tuple[int, ...], int, int], first: Ex,
+        place: tuple[int, int], k_inside: bool, tile: int,
+    ) -> None:  # fmt: skip
+        """Packs `depth` x `unit` values; `place`: strides of k and of the strip."""
+        at, axes, extent, unit = across
+        depth = self.blocks.depth
+
+        def body(guarded: bool) -> None:
+            outer, inner = (unit, depth) if k_inside else (depth, unit)
+            with self.loop("serial", outer) as x, self.loop("simd", inner) as y:
+                i, k = (x, y) if k_inside else (y, x)
+                ok = self._stand(axes, add(at, i), extent, tile, guarded)
+                ok_k = self._stand(self.c.k, add(first, k), self.k, depth, guarded)
+                value = self._product(side)
+                for test in (ok, ok_k):
+                    if test is not None:
+                        zero = Lit(0.0, self.c.dtype)
+                        value = Op("select", (test, value, zero), self.c.dtype)
+                to = add(add(base, mul(k, place[0])), mul(i, place[1]))
+                self.emit(Store(array, to, value))
+
+        whole = [
+            t
+            for t in (
+                self._within(at, unit, extent, tile),
+                self._within(first, depth, self.k, depth),
+            )
+            if t is not None
+        ]
+        if not whole:
+            body(False)
+            return
+        inside = whole[0] if len(whole) == 1 else Op("and", tuple(whole), BOOL)
+        inside = self.let(inside, "w")
+        with self.when(inside):
+            body(False)
+        with self.when(Op("not", (inside,), BOOL)):
+            body(True)
+
+    def _stand(
+        self, axes: tuple[int, ...], flat: Ex, extent: int, tile: int, guarded: bool
+    ) -> Ex | None:
+        """Opens `axes` at `flat`, clamped into range; whether it was in range."""
+        if not guarded or extent % tile == 0:
+            self.unravel(axes, flat)
+            return None
+        flat = self.let(flat, "p")
+        last = self.number(extent - 1)
+        ok = self.let(Op("le", (flat, last), BOOL), "ok")
+        self.unravel(axes, Op("min", (flat, last), self.index))
+        return ok
+
+    def _product(self, factors: tuple[int, ...]) -> Ex:
+        total = self.value(factors[0])
+        for f in factors[1:]:
+            total = Op("mul", (total, self.value(f)), self.c.dtype)
+        return total
+
+    # ---- the register tile ----
+
+    def _multiply(self, top: Ex, left: Ex) -> None:
+        b = self.blocks
+        with self.loop("serial", b.columns // b.width) as across:
+
+            def column() -> None:
+                with self.loop("serial", b.rows // b.height) as down:
+                    at = add(top, mul(down, b.height))
+                    self._started(at, self.m, b.rows, lambda: self._tiles(across, down))
+
+            self._started(add(left, mul(across, b.width)), self.n, b.columns, column)
+
+    def _tiles(self, across: Ex, down: Ex) -> None:
+        b = self.blocks
+        corner = add(mul(down, b.height * b.columns), mul(across, b.width))
+        for p in self.c.products:
+            a = (self.left[p.a], mul(down, b.height * b.depth), self.tall[p.a])
+            right = (self.right[p.b], mul(across, b.width * b.depth))
+            if b.lanes > 1:
+                self._register_tile(a, right, self.sums[p.root], corner)
+            else:
+                self._scalar_tile(a, right, self.sums[p.root], corner)
+
+    def _left_at(self, base: Ex, tall: bool, i: Ex, k: Ex) -> Ex:
+        b = self.blocks
+        return add(add(base, mul(k, b.height if tall else 1)),
+                   mul(i, 1 if tall else b.depth))  # fmt: skip
+
+    def _register_tile(
+        self, left: tuple[str, Ex, bool], right: tuple[str, Ex], sums: str, corner: Ex
+    ) -> None:
+        b, dtype = self.blocks, self.c.dtype
+        corner = self.let(corner, "o")
+        base_a, base_b = self.let(left[1], "o"), self.let(right[1], "o")
+
+        def place(i: int, j: int) -> Ex:
+            return add(corner, self.number(i * b.columns + j * b.lanes))
+
+        tile = [(i, j) for i in range(b.height) for j in range(b.vectors)]
+        acc = {ij: Var(self.fresh("c"), dtype, b.lanes) for ij in tile}
+        for ij in tile:
+            self.emit(Let(acc[ij], Load(sums, place(*ij), dtype, b.lanes), True))
+        with self.loop("serial", b.depth) as k:
+            row = [
+                self.let(
+                    Load(right[0], self._right_at(base_b, k, j), dtype, b.lanes), "b"
+                )
+                for j in range(b.vectors)
+            ]
+            for i in range(b.height):
+                at = self._left_at(base_a, left[2], self.number(i), k)
+                a = self.let(
+                    Op("splat", (Load(left[0], at, dtype),), dtype, b.lanes), "a"
+                )
+                for j in range(b.vectors):
+                    var = acc[i, j]
+                    self.emit(Assign(var, Op("fma", (a, row[j], var), dtype, b.lanes)))
+        for ij in tile:
+            self.emit(Store(sums, place(*ij), acc[ij], b.lanes))
+
+    def _right_at(self, base: Ex, k: Ex, j: int) -> Ex:
+        b = self.blocks
+        return add(add(base, mul(k, b.width)), self.number(j * b.lanes))
+
+    def _scalar_tile(
+        self, left: tuple[str, Ex, bool], right: tuple[str, Ex], sums: str, corner: Ex
+    ) -> None:
+        """Without vector types: the compiler sees rows of `vectors` columns."""
+        b, dtype = self.blocks, self.c.dtype
+        with self.loop("serial", b.depth) as k, self.loop("unroll", b.height) as i:
+            at = self._left_at(left[1], left[2], i, k)
+            a = self.let(Load(left[0], at, dtype), "a")
+            with self.loop("simd", b.width) as j:
+                to = add(add(corner, mul(i, b.columns)), j)
+                x = Load(right[0], add(add(right[1], mul(k, b.width)), j), dtype)
+                total = Op("fma", (a, x, Load(sums, to, dtype)), dtype)
+                self.emit(Store(sums, to, total))
+
+    # ---- what follows the sums ----
+
+    def _epilogue(self, top: Ex, left: Ex) -> None:
+        b = self.blocks
+        with self.loop("serial", b.rows) as i:
+
+            def row() -> None:
+                self.unravel(self.c.m, add(top, i))
+                self._row(left, mul(i, b.columns))
+
+            self._started(add(top, i), self.m, b.rows, row)
+
+    def _row(self, left: Ex, base: Ex) -> None:
+        """The last tile of a row is narrower: its loop is code of its own."""
+        b = self.blocks
+        rest = self.n % b.columns
+        if not rest:
+            self._cells(left, base, b.columns)
+        elif self.n < b.columns:
+            self._cells(left, base, rest)
+        else:
+            inside = self._within(left, b.columns, self.n, b.columns)
+            assert inside is not None
+            inside = self.let(inside, "w")
+            with self.when(inside):
+                self._cells(left, base, b.columns)
+            with self.when(Op("not", (inside,), BOOL)):
+                self._cells(left, base, rest)
+
+    def _cells(self, left: Ex, base: Ex, count: int) -> None:
+        with self.loop("simd", count) as j:
+            self.unravel(self.c.n, add(left, j))
+            for p in self.c.products:
+                total = Load(self.sums[p.root], add(base, j), self.c.dtype)
+                self.define(p.root, self.result(p.root, total))
+            for o in self.kernel.outputs:
+                self.store(o.slot, o.offset, o.expr)

@@ -1,0 +1,161 @@
+"""The price of a plan: how often each expression is really evaluated, what each pass
+reads, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...egraph.dtypes import compute
+from ...extract.kernel import Expr, Kernel
+from ..model import DeviceModel, Parts
+from .axes import coefficient, numel
+from .plan import Plan, Step, each, facts
+
+LINE = 64  # bytes that one scattered access moves
+GATHER = 6  # flops worth of an access that is not contiguous
+
+
+def price(
+    kernel: Kernel, todo: Plan, model: DeviceModel, grid: int, dealt: bool = False
+) -> Parts:
+    """Seconds of `todo` run as `grid` units; `dealt`: by groups of threads."""
+    p = _Price(kernel, todo, model, dealt)
+    for s in todo.steps:
+        p.step(s, todo.outer)
+    units = model.units if model.cpu_like or dealt else model.units * model.group
+    spread = occupancy(grid, units)
+    return Parts(p.traffic() / max(spread, 0.25), p.scalar / spread, 0.0)
+
+
+def occupancy(grid: int, units: int) -> float:
+    """The part of the device that `grid` equal pieces of work keep busy."""
+    if grid <= 0:
+        return 1.0
+    return grid / (-(-grid // units) * units)
+
+
+class _Price:
+    def __init__(
+        self, kernel: Kernel, todo: Plan, model: DeviceModel, dealt: bool
+    ) -> None:
+        self.kernel, self.todo, self.model, self.dealt = kernel, todo, model, dealt
+        self.f = facts(kernel)
+        self.scalar = 0.0
+        self.far = 0.0  # bytes from memory again, beyond the first time
+        self.near = 0.0  # bytes from the last cache
+        self.once: dict[int, float] = {}  # by slot: elements read
+        self.seen: set[int] = set()
+        self.waste: dict[int, float] = {}  # by slot: bytes moved per byte used
+
+    def step(self, s: Step, around: tuple[int, ...]) -> None:
+        loops = around + s.axes
+        for i, inner in enumerate(s.inner):
+            for t in inner:
+                self.step(t, around + s.axes[: i + 1])
+        if self.todo.vector is not None:
+            loops = (*loops, self.todo.vector)
+        extents = self.kernel.extents
+        counts = [1]
+        for a in loops:
+            counts.append(counts[-1] * max(extents[a], 1))
+        memo: dict[int, int] = {}
+        ops = len(s.roots) * counts[-1] * self._slow(s, loops)
+        self.scalar += ops / self.model.scalar
+        for e in each(s.work):
+            free = self.kernel.free[e]
+            times = memo.get(free)
+            if times is None:
+                times = memo[free] = counts[_depth(free, loops)]
+            self._evaluate(e, times, s, loops)
+
+    def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
+        """1, or the factor by which a short innermost loop loses."""
+        model = self.model
+        if not model.cpu_like:
+            n = numel(self.kernel.extents, s.axes[-1:]) if self.dealt else model.group
+            return model.group / min(max(n, 1), model.group)
+        n = self.kernel.extents[loops[-1]] if loops and s.axes else 1
+        if self.todo.vector is not None:
+            n = self.kernel.extents[self.todo.vector]
+        lanes = max(model.vector_bytes // 4, 1)
+        return 1.0 if n >= lanes else model.narrow
+
+    def _evaluate(self, e: int, times: int, s: Step, loops: tuple[int, ...]) -> None:
+        x = self.kernel.exprs[e]
+        flops = float(self.f.heavy[e]) if x.op != "reduce" else 0.0
+        if x.op == "load":
+            flops = self._load(e, x, times, s, loops)
+        if flops:
+            rate = self.model.scalar_rate(compute(x.dtype))
+            self.scalar += flops * times * self._slow(s, loops) / rate
+
+    def _load(
+        self, e: int, x: Expr, times: int, s: Step, loops: tuple[int, ...]
+    ) -> float:
+        """Books the traffic of a load; its own cost in flops."""
+        slot: int = x.attr[0]
+        _, offset, guard = x.attr
+        dtype, count = self.kernel.slots[slot]
+        extents, free = self.kernel.extents, self.kernel.free[e]
+        mine = [a for a in loops if free >> a & 1]
+        touched = min(numel(extents, tuple(mine)), max(count, 1))
+        if e in self.seen:
+            again = times
+            inside = tuple(a for a in mine if a not in self.todo.outer)
+        else:
+            self.seen.add(e)
+            self.once[slot] = self.once.get(slot, 0) + touched
+            again = times - touched
+            inside = _within(mine, loops)
+        if again > 0:
+            bytes_ = numel(extents, inside) * dtype.itemsize
+            if bytes_ > self.model.cache:
+                self.far += again * dtype.itemsize
+            elif bytes_ > self.model.on_chip:
+                self.near += again * dtype.itemsize
+        step = abs(coefficient(offset, self._neighbour(loops))) if loops else 0
+        if step > 1:
+            self._scatter(slot, step, mine, dtype.itemsize)
+        return 0.5 + GATHER * (step > 1) + 2 * len(guard)
+
+    def _neighbour(self, loops: Sequence[int]) -> int:
+        """The axis along which neighbouring lanes or threads lie."""
+        gpu_point = not self.model.cpu_like and not self.dealt
+        return self.todo.outer[-1] if gpu_point and self.todo.outer else loops[-1]
+
+    def _scatter(self, slot: int, step: int, mine: list[int], size: int) -> None:
+        lines = numel(self.kernel.extents, tuple(mine[-1:])) * LINE
+        if lines > self.model.on_chip or not self.model.cpu_like:
+            self.waste[slot] = float(min(LINE // size, step))
+
+    def traffic(self) -> float:
+        """Seconds of memory and cache traffic."""
+        total = self.far
+        for slot, elements in self.once.items():
+            dtype, count = self.kernel.slots[slot]
+            read = min(elements, count) * dtype.itemsize
+            total += read * self.waste.get(slot, 1.0)
+        for o in self.kernel.outputs:
+            size = self.kernel.slots[o.slot][0].itemsize
+            total += numel(self.kernel.extents, o.axes) * size * self._written(o.offset)
+        near = self.near / self.model.cache_bandwidth
+        return total / self.model.bandwidth + near
+
+    def _written(self, offset: object) -> float:
+        return 1.0
+
+
+def _depth(free: int, loops: tuple[int, ...]) -> int:
+    """How many of the loops surround a value that varies along `free`."""
+    for i in range(len(loops), 0, -1):
+        if free >> loops[i - 1] & 1:
+            return i
+    return 0
+
+
+def _within(mine: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
+    """Of the axes of a load, those inside the outermost loop that repeats it."""
+    for i, a in enumerate(loops):
+        if a not in mine:
+            return tuple(b for b in loops[i + 1 :] if b in mine)
+    return ()

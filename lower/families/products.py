@@ -1,0 +1,164 @@
+"""Which kernels are contractions, by meaning: sums over one set of axes of products
+whose factors split into two sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from ...egraph.dtypes import F32, F64, DType, compute
+from ...extract.kernel import Kernel
+from .axes import bits, coefficient, numel
+from .plan import each, facts, reach
+
+MAX_FACTORS = 5
+
+
+class Product(NamedTuple):
+    """Reduction `root` sums the product of the factors `a` times those of `b`."""
+
+    root: int
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+
+
+class Contraction(NamedTuple):
+    """Axes by class, outermost first; the products share them."""
+
+    batch: tuple[int, ...]
+    m: tuple[int, ...]
+    n: tuple[int, ...]
+    k: tuple[int, ...]
+    products: tuple[Product, ...]
+    dtype: DType  # that the products are computed in
+
+    def sizes(self, kernel: Kernel) -> tuple[int, int, int, int]:
+        """The extents of batch, m, n and k."""
+        b, m, n, k = (
+            numel(kernel.extents, axes) for axes in (self.batch, self.m, self.n, self.k)
+        )
+        return b, m, n, k
+
+    @property
+    def sides(self) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+        """The distinct left sides and the distinct right sides."""
+        left = dict.fromkeys(p.a for p in self.products)
+        right = dict.fromkeys(p.b for p in self.products)
+        return tuple(left), tuple(right)
+
+
+@lru_cache(maxsize=4096)
+def classify(kernel: Kernel) -> Contraction | str:
+    """The contraction that the kernel is, or the reason why it is none."""
+    reason = _sums(kernel)
+    if reason:
+        return reason
+    roots = kernel.reductions
+    kept = bits(kernel.outputs[0].axes) if kernel.outputs else 0
+    k = bits(kernel.exprs[roots[0]].attr[1])
+    if any(bits(o.axes) != kept for o in kernel.outputs):
+        return "its outputs run over different axes"
+    if k & kept or any(kernel.free[r] & ~kept for r in roots):
+        return "a summed axis is stored"
+    split = _split(kernel, roots[0], kept)
+    if split is None:
+        return "its factors do not split into two sides"
+    m, n = (_side(kernel, split, i) & kept for i in (0, 1))
+    batch = m & n
+    m, n = m & ~batch, n & ~batch
+    if (batch | m | n) != kept:
+        return "an output axis is in no factor"
+    products: list[Product] = []
+    for r in roots:
+        parts = _split(kernel, r, kept, (m | batch, n | batch))
+        if parts is None:
+            return "its products have different axes"
+        products.append(parts)
+    return _ordered(kernel, batch, m, n, k, tuple(products))
+
+
+def _sums(kernel: Kernel) -> str | None:
+    """Why the reductions are not independent floating sums over the same axes."""
+    if not kernel.reductions:
+        return "no reductions"
+    f = facts(kernel)
+    first = kernel.exprs[kernel.reductions[0]].attr
+    for r in kernel.reductions:
+        e = kernel.exprs[r]
+        body = kernel.exprs[e.args[0]].dtype
+        acc = compute(e.attr[2])
+        if e.attr[0] != "sum" or set(e.attr[1]) != set(first[1]):
+            return "not only sums over the same axes"
+        if acc is not compute(first[2]) or compute(body) is not acc:
+            return "mixed accumulator types"
+        if acc not in (F32, F64):
+            return f"products of {acc}"
+        if reach(f, f.args[r], 0) & f.reductions:
+            return "a sum depends on another reduction"
+    return None
+
+
+def _factors(kernel: Kernel, e: int) -> Iterator[int]:
+    """The factors of a product that is computed without rounding in between."""
+    x = kernel.exprs[e]
+    if x.op == "mul" and compute(x.dtype) is x.dtype:
+        for a in x.args:
+            yield from _factors(kernel, a)
+    else:
+        yield e
+
+
+def _split(
+    kernel: Kernel, root: int, kept: int,
+    within: tuple[int, int] | None = None,
+) -> Product | None:  # fmt: skip
+    """The factors of `root` on two sides with an axis each of its own."""
+    factors = tuple(_factors(kernel, kernel.exprs[root].args[0]))
+    if not 2 <= len(factors) <= MAX_FACTORS:
+        return None
+    best: tuple[int, Product] | None = None
+    for size in range(1, len(factors)):
+        for a in combinations(factors, size):
+            b = tuple(f for f in factors if f not in a)
+            p = Product(root, a, b)
+            left, right = (_side(kernel, p, i) & kept for i in (0, 1))
+            if within and (left & ~within[0] or right & ~within[1]):
+                continue
+            own = [
+                numel(kernel.extents, kernel.axes_of(s))
+                for s in (left & ~right, right & ~left)
+            ]
+            if min(own) > 1 and (best is None or min(own) > best[0]):
+                best = min(own), p
+    return best[1] if best else None
+
+
+def _side(kernel: Kernel, p: Product, side: int) -> int:
+    out = 0
+    for f in p.b if side else p.a:
+        out |= kernel.free[f]
+    return out
+
+
+def _ordered(
+    kernel: Kernel, batch: int, m: int, n: int, k: int, products: tuple[Product, ...]
+) -> Contraction:
+    """The side with the axis along which the first output is contiguous is n."""
+    order = facts(kernel).order
+    offset = kernel.outputs[0].offset
+    if any(coefficient(offset, a) == 1 for a in each(m)):
+        m, n = n, m
+        products = tuple(Product(p.root, p.b, p.a) for p in products)
+    classes = (tuple(a for a in order if s >> a & 1) for s in (batch, m, n, k))
+    dtype = compute(kernel.exprs[products[0].root].attr[2])
+    return Contraction(*classes, products, dtype)
+
+
+def contiguous(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether the loads of a side move by one element along the last of `axes`."""
+    f = facts(kernel)
+    mask = reach(f, bits(factors), 0)
+    loads = [kernel.exprs[e] for e in each(mask) if kernel.exprs[e].op == "load"]
+    return bool(axes) and any(coefficient(x.attr[1], axes[-1]) == 1 for x in loads)

@@ -1,0 +1,452 @@
+"""From expressions to statements: each value once, as far out as it can be computed.
+
+A `Writer` holds the open scopes (loop bodies, branches).  A value is written into the
+outermost scope in which all that it depends on is known, so that what does not vary
+along a loop is computed before it, and is named there, so that it is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...egraph.dtypes import BOOL, I32, I64, DType, compute
+from ...egraph.scalars import BY_NAME, MONOIDS, SExpr
+from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val
+from ..loops import (
+    Array,
+    Assign,
+    Ex,
+    For,
+    Function,
+    If,
+    Let,
+    Lit,
+    Load,
+    LoopKind,
+    Op,
+    Param,
+    Space,
+    Stmt,
+    Store,
+    Var,
+)  # fmt: skip
+from .axes import affines, bits
+from .plan import each, facts, reach
+
+EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
+
+
+@dataclass(slots=True)
+class Scope:
+    """A body under construction and what is known in it."""
+
+    body: list[Stmt] = field(default_factory=list[Stmt])
+    values: dict[Hashable, Ex] = field(default_factory=dict[Hashable, Ex])
+    axes: dict[int, Ex] = field(default_factory=dict[int, Ex])
+    kept: dict[int, tuple[str, Affine]] = field(
+        default_factory=dict[int, tuple[str, Affine]]
+    )  # expressions that lie in an array, and where
+
+
+def add(a: Ex, b: Ex) -> Ex:
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        return Lit(a.value + b.value, a.dtype)
+    if isinstance(b, Lit) and b.value == 0:
+        return a
+    if isinstance(a, Lit) and a.value == 0:
+        return b
+    return Op("add", (a, b), a.dtype)
+
+
+def mul(a: Ex, by: int) -> Ex:
+    if isinstance(a, Lit):
+        return Lit(a.value * by, a.dtype)
+    return a if by == 1 else Op("mul", (a, Lit(by, a.dtype)), a.dtype)
+
+
+def divide(a: Ex, by: int, remainder: bool) -> Ex:
+    """`a div by` or `a mod by` of an `a` that is not negative."""
+    if isinstance(a, Lit):
+        return Lit(int(a.value) % by if remainder else int(a.value) // by, a.dtype)
+    if by == 1:
+        return Lit(0, a.dtype) if remainder else a
+    return Op("imod" if remainder else "idiv", (a, Lit(by, a.dtype)), a.dtype)
+
+
+class Writer:
+    """Builds the body of one function for one kernel."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...]
+    ) -> None:
+        self.kernel, self.strict, self.buffers = kernel, strict, buffers
+        self.facts = facts(kernel)
+        self.index: DType = index_type(kernel, buffers)
+        self.scopes = [Scope()]
+        self.count = 0
+
+    # ---- scopes ----
+
+    def fresh(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def emit(self, stmt: Stmt) -> None:
+        self.scopes[-1].body.append(stmt)
+
+    def number(self, value: int) -> Lit:
+        return Lit(value, self.index)
+
+    @contextmanager
+    def scope(self) -> Generator[list[Stmt]]:
+        """A new innermost scope; its statements are in the list that is yielded."""
+        inside = Scope()
+        self.scopes.append(inside)
+        yield inside.body
+        self.scopes.pop()
+
+    @contextmanager
+    def loop(self, kind: LoopKind, extent: int, step: int = 1) -> Generator[Ex]:
+        """A loop around what is written within; yields its position."""
+        var = Var(self.fresh("i"), self.index)
+        one = extent <= step and kind in ("serial", "simd", "unroll")
+        with self.scope() as body:
+            yield self.number(0) if one else var
+        if one and extent:
+            self.scopes[-1].body += body
+        elif extent:
+            self.emit(For(var, extent, kind, tuple(body), step))
+
+    @contextmanager
+    def when(self, cond: Ex) -> Generator[None]:
+        with self.scope() as body:
+            yield
+        if body:
+            self.emit(If(cond, tuple(body)))
+
+    def at(self, axis: int, position: Ex) -> None:
+        """From here on, in this scope, `axis` stands at `position`."""
+        self.scopes[-1].axes[axis] = position
+
+    def unravel(self, axes: tuple[int, ...], flat: Ex) -> None:
+        """Opens all `axes` at the place that the number `flat` has among them."""
+        for n, a in enumerate(reversed(axes)):
+            size = self.kernel.extents[a]
+            last = n == len(axes) - 1
+            self.at(a, self.let(flat if last else divide(flat, size, True), "p"))
+            flat = divide(flat, size, False)
+
+    def array(self, stem: str, dtype: DType, size: int, space: Space = "local") -> str:
+        name = self.fresh(stem)
+        self.emit(Array(name, compute(dtype), size, space))
+        return name
+
+    def let(self, value: Ex, stem: str = "v") -> Ex:
+        """`value` under a name, in the innermost scope."""
+        return self._let(value, len(self.scopes) - 1, stem)
+
+    def _let(self, value: Ex, depth: int, stem: str = "v") -> Ex:
+        if isinstance(value, (Lit, Var)):
+            return value
+        depth = max(depth, self._floor)
+        var = Var(self.fresh(stem), value.dtype, value.lanes)
+        self.scopes[depth].body.append(Let(var, value))
+        return var
+
+    def variable(self, value: Ex, stem: str = "a") -> Var:
+        """A mutable variable in the innermost scope."""
+        var = Var(self.fresh(stem), value.dtype)
+        self.emit(Let(var, value, True))
+        return var
+
+    # ---- values ----
+
+    def known(self, e: int) -> bool:
+        return any(e in s.values or e in s.kept for s in self.scopes)
+
+    def define(self, e: int, value: Ex) -> None:
+        """From here on, in this scope, expression `e` is `value`."""
+        self.scopes[-1].values[e] = value
+
+    def keep(self, e: int, array: str, where: Affine) -> None:
+        """From here on, in this scope, `e` lies in `array` at `where`."""
+        self.scopes[-1].kept[e] = (array, where)
+
+    def value(self, e: int) -> Ex:
+        """Expression `e` at the positions that the scopes have."""
+        have = 0
+        for s in self.scopes:
+            have |= bits(tuple(k for k in s.values if isinstance(k, int)))
+            have |= bits(tuple(s.kept))
+        for i in each(reach(self.facts, 1 << e, have)):
+            self._value(i)
+        return self._value(e)[0]
+
+    def _value(self, e: int) -> tuple[Ex, int]:
+        for depth in range(len(self.scopes) - 1, -1, -1):
+            found = self.scopes[depth].values.get(e)
+            if found is not None:
+                return found, depth
+        made, depth = self._make(e)
+        return self._remember(e, made, depth), depth
+
+    @property
+    def _floor(self) -> int:
+        """Nothing is computed outside the top-level loops, which may be launches."""
+        return min(1, len(self.scopes) - 1)
+
+    def _remember(self, key: Hashable, made: Ex, depth: int) -> Ex:
+        made = self._let(made, depth)
+        depth = max(depth, self._floor)
+        self.scopes[depth].values[key] = made
+        return made
+
+    def _make(self, e: int) -> tuple[Ex, int]:
+        for s in reversed(self.scopes):
+            if e in s.kept:
+                array, where = s.kept[e]
+                at, depth = self.affine(where)
+                made = Load(array, at, compute(self.kernel.exprs[e].dtype))
+                return made, max(depth, self.scopes.index(s))
+        x = self.kernel.exprs[e]
+        made, depth = self._expr(x)
+        if (self.strict and x.op not in EXACT) or x.op == "cast":
+            made = rounded(made, x.dtype)
+        return made, depth
+
+    def _expr(self, x: Expr) -> tuple[Ex, int]:
+        to = compute(x.dtype)
+        if x.op == "load":
+            return self._load(x.attr[0], x.attr[1], x.attr[2], to)
+        if x.op == "const":
+            return Lit(x.attr[0], to), 0
+        if x.op == "index":
+            v, depth = self.affine(x.attr[0])
+            return convert(v, to), depth
+        if x.op == "inside":
+            v, depth = self.conds(x.attr[0])
+            return (Lit(True, BOOL) if v is None else v), depth
+        if x.op == "reduce":
+            raise AssertionError("a reduction is evaluated where no step finished it")
+        pairs = [self._value(a) for a in x.args]
+        args = tuple(v for v, _ in pairs)
+        return self._apply(x, args, to), max(d for _, d in pairs)
+
+    def _apply(self, x: Expr, args: tuple[Ex, ...], to: DType) -> Ex:
+        if x.op == "cast":
+            return convert(args[0], to)
+        if x.op == "select":
+            return Op("select", args, to)
+        if x.op == "bitcast":
+            source = self.kernel.exprs[x.args[0]].dtype
+            return bitcast(args[0], source, x.dtype)
+        tree = BY_NAME[x.op].expansion
+        return expand(tree, args[0]) if tree is not None else Op(x.op, args, to)
+
+    def _load(
+        self, slot: int, offset: Affine, guard: tuple[Cond, ...], to: DType
+    ) -> tuple[Ex, int]:
+        buffer = self.buffers[slot]
+        zero = Lit(False if to is BOOL else 0, to)
+        if buffer.size == 0:
+            return zero, 0
+        at, depth = self.affine(offset)
+        ok, depth_ok = self.conds(guard)
+        if ok is None:
+            return Load(buffer.name, at, to), depth
+        at = Op("select", (ok, at, self.number(0)), self.index)
+        value = Op("select", (ok, Load(buffer.name, at, to), zero), to)
+        return value, max(depth, depth_ok)
+
+    def result(self, r: int, total: Ex) -> Ex:
+        """The value of reduction `r` from its accumulator."""
+        dtype = self.kernel.exprs[r].dtype
+        value = convert(total, compute(dtype))
+        return self.let(rounded(value, dtype) if self.strict else value, "r")
+
+    def store(self, slot: int, offset: Affine, e: int) -> None:
+        """Stores `e`; the emitter rounds to the buffer's type."""
+        value = self.value(e)
+        self.emit(Store(self.buffers[slot].name, self.affine(offset)[0], value))
+
+    # ---- indices ----
+
+    def affine(self, v: Affine) -> tuple[Ex, int]:
+        """An index form as a number: inner terms last, outer sums named outside."""
+        found = self._find(("affine", v))
+        if found:
+            return found
+        pairs = [(*self._atom(a), c) for a, c in v.terms]
+        pairs.sort(key=lambda p: p[1])
+        total: Ex = self.number(0)
+        depth = 0
+        for value, at, c in pairs:
+            if at > depth:
+                total = self._let(total, depth, "o")
+            depth = at
+            total = add(total, mul(value, c))
+        total = add(total, self.number(v.const))
+        return self._remember(("affine", v), total, depth), depth
+
+    def _find(self, key: Hashable) -> tuple[Ex, int] | None:
+        for depth in range(len(self.scopes) - 1, -1, -1):
+            found = self.scopes[depth].values.get(key)
+            if found is not None:
+                return found, depth
+        return None
+
+    def _atom(self, a: Any) -> tuple[Ex, int]:
+        if isinstance(a, int):
+            for depth in range(len(self.scopes) - 1, -1, -1):
+                if a in self.scopes[depth].axes:
+                    return self.scopes[depth].axes[a], depth
+            raise AssertionError(f"axis {a} is used outside its loop")
+        found = self._find(a)
+        if found:
+            return found
+        if isinstance(a, Val):
+            value, depth = self._value(a.expr)
+            made = convert(value, self.index)
+        else:
+            assert isinstance(a, (Div, Mod))
+            value, depth = self.affine(a.value)
+            made = divide(value, a.by, isinstance(a, Mod))
+        return self._remember(a, made, depth), depth
+
+    def conds(self, conds: tuple[Cond, ...]) -> tuple[Ex | None, int]:
+        """All of `conds`; None if they always hold."""
+        found = self._find(("conds", conds))
+        if found:
+            return found
+        total: Ex | None = None
+        depth = 0
+        for c in conds:
+            low, high = bounds(c.value, self.kernel)
+            value, at = self.affine(c.value)
+            depth = max(depth, at)
+            tests: list[Ex] = []
+            if low < c.low:
+                tests.append(Op("le", (self.number(c.low), value), BOOL))
+            if high >= c.high:
+                tests.append(Op("lt", (value, self.number(c.high)), BOOL))
+            for t in tests:
+                total = t if total is None else Op("and", (total, t), BOOL)
+        if total is None:
+            return None, 0
+        return self._remember(("conds", conds), total, depth), depth
+
+
+# ---- scalars ----
+
+
+def rounded(value: Ex, dtype: DType) -> Ex:
+    """A value as `dtype` holds it, in the type that computes it."""
+    if compute(dtype) is dtype:
+        return value
+    return Op("cast", (Op("cast", (value,), dtype),), compute(dtype))
+
+
+def convert(value: Ex, to: DType) -> Ex:
+    """A value of a compute type in another one."""
+    if value.dtype is to:
+        return value
+    if to is BOOL:
+        return Op("ne", (value, Lit(0, value.dtype)), BOOL)
+    if isinstance(value, Lit) and value.dtype.is_int and to.is_float:
+        return Lit(float(value.value), to)
+    return Op("cast", (value,), to)
+
+
+def bitcast(value: Ex, source: DType, to: DType) -> Ex:
+    """The bits of a value of storage type `source` read as `to`."""
+    if compute(source) is not source:
+        value = Op("cast", (value,), source)
+    out = Op("bitcast", (value,), to)
+    return out if compute(to) is to else Op("cast", (out,), compute(to))
+
+
+def expand(tree: SExpr, a: Ex) -> Ex:
+    """A composite opcode as base opcodes of `a`."""
+    if isinstance(tree, str):
+        return a
+    if not isinstance(tree, tuple):
+        return Lit(tree, a.dtype)
+    head = tree[0]
+    assert isinstance(head, str)
+    inner = BY_NAME[head].expansion
+    if inner is not None:
+        return expand(inner, expand(tree[1], a))
+    args = tuple(expand(t, a) for t in tree[1:])
+    return Op(head, args, BOOL if BY_NAME[head].gives_bool else a.dtype)
+
+
+def combine(monoid: str, a: Ex, b: Ex) -> Ex:
+    return Op(MONOIDS[monoid].op, (a, b), a.dtype)
+
+
+def identity(monoid: str, acc: DType) -> Lit:
+    return Lit(MONOIDS[monoid].identity(acc), compute(acc))
+
+
+# ---- ranges ----
+
+UNKNOWN = 1 << 62
+
+
+def bounds(v: Affine, kernel: Kernel) -> tuple[int, int]:
+    """The least and the largest value of an index form."""
+    low = high = v.const
+    for a, c in v.terms:
+        top = _top(a, kernel)
+        low, high = (low, high + c * top) if c > 0 else (low + c * top, high)
+    return low, high
+
+
+def _top(a: Any, kernel: Kernel) -> int:
+    if isinstance(a, int):
+        return max(kernel.extents[a] - 1, 0)
+    if isinstance(a, Val):
+        return UNKNOWN
+    top = max(bounds(a.value, kernel)[1], 0)
+    return min(a.by - 1, top) if isinstance(a, Mod) else top // a.by
+
+
+def index_type(kernel: Kernel, buffers: tuple[Param, ...]) -> DType:
+    """I32 where every buffer, loop and index form fits it."""
+    largest = max((b.size for b in buffers), default=0)
+    for n in kernel.extents:
+        largest = max(largest, n)
+    for v in affines(kernel):
+        if not any(isinstance(a, Val) for a, _ in v.terms):
+            low, high = bounds(v, kernel)
+            largest = max(largest, -low, high)
+    points = 1
+    for o in kernel.outputs:
+        size = 1
+        for a in o.axes:
+            size *= kernel.extents[a]
+        points = max(points, size)
+    return I32 if max(largest, points) < 1 << 30 else I64
+
+
+def parameters(kernel: Kernel) -> tuple[Param, ...]:
+    return tuple(
+        Param(f"b{i}", dtype, size, i >= kernel.reads)
+        for i, (dtype, size) in enumerate(kernel.slots)
+    )
+
+
+def function(
+    name: str, writer: Writer, scratch: tuple[Param, ...] = (), threads: int = 1
+) -> Function:
+    """The function around a finished body."""
+    params = tuple(b for b in writer.buffers if b not in scratch)
+    body = tuple(writer.scopes[0].body)
+    return Function(name, params, body, scratch, threads)
+
+
+def assign_combined(writer: Writer, var: Var, monoid: str, value: Ex) -> None:
+    writer.emit(Assign(var, combine(monoid, var, value)))

@@ -1,0 +1,163 @@
+"""The loop IR: what a family makes of a kernel and an emitter prints.
+
+Scalars are in their compute type: a load from an `f16` parameter yields `f32`, a store
+rounds (see `dtypes.compute`).  Index arithmetic is in I32, or I64 where a buffer needs
+it.  Integers in index arithmetic are never negative where `idiv` or `imod` see them.
+
+Loop kinds
+  grid    independent iterations, any order, any unit (threads, work-items)
+  block   independent iterations, each run by one group of `Function.threads` threads
+  thread  inside `block`: the iterations are dealt out to the group's threads, thread t
+          taking t, t + threads, ...; no value crosses iterations but through arrays in
+          `shared` space and `Barrier`, or `GroupReduce`
+  serial  in order
+  simd    in order, and independent: the emitter may vectorise
+  unroll  in order, written out
+
+A function has either one or more top-level `grid` loops, or one or more top-level
+`block` loops, or neither.  Top-level statements run in order, each finished before the
+next begins (an emitter for a device without a grid-wide barrier makes a launch of each;
+`Function.scratch` arrays live across them).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..egraph.dtypes import DType
+
+type LoopKind = Literal["grid", "block", "thread", "serial", "simd", "unroll"]
+type Space = Literal["local", "shared"]  # per thread (per iteration), per group
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A named value; `lanes` > 1 is a short vector (CPU register tiles only)."""
+
+    name: str
+    dtype: DType
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    value: float | int | bool
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`lanes` consecutive elements of `array` from `index` on."""
+
+    array: str
+    index: Ex
+    dtype: DType  # of the result: the compute type
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """An opcode of `scalars.BY_NAME`, or one of: `select` (c, a, b), `cast`, `bitcast`
+    (from the argument's type to `dtype`), `splat` (a scalar to all lanes), `fma`
+    (a * b + c), `idiv`, `imod` (of integers that are not negative)."""
+
+    op: str
+    args: tuple[Ex, ...]
+    dtype: DType
+    lanes: int = 1
+
+
+type Ex = Var | Lit | Load | Op
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`for var in 0 .. extent`; with `step`, var counts 0, step, 2 * step, ..."""
+
+    var: Var
+    extent: int
+    kind: LoopKind
+    body: tuple[Stmt, ...]
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """Names a value once; scope is the rest of the enclosing body."""
+
+    var: Var
+    value: Ex
+    mutable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A new value for a `mutable` variable."""
+
+    var: Var
+    value: Ex
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An uninitialised array; scope is the rest of the enclosing body."""
+
+    name: str
+    dtype: DType  # stored as such: compute types only, or a bool
+    size: int
+    space: Space = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    array: str
+    index: Ex
+    value: Ex
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    cond: Ex
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the group reach it; shared stores before it are seen after."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReduce:
+    """Each thread brings `var` (mutable); afterwards each holds the group's total.
+
+    Reached by all threads of the group.  `monoid` names an entry of `MONOIDS`.
+    """
+
+    var: Var
+    monoid: str
+
+
+type Stmt = For | Let | Assign | Array | Store | If | Barrier | GroupReduce
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A flat buffer of `size` elements."""
+
+    name: str
+    dtype: DType
+    size: int
+    writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One lowered kernel.  `scratch` buffers are allocated by the runtime."""
+
+    name: str
+    params: tuple[Param, ...]
+    body: tuple[Stmt, ...]
+    scratch: tuple[Param, ...] = ()
+    threads: int = 1  # group size of `block` loops

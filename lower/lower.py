@@ -1,0 +1,36 @@
+"""From a kernel to a function: the cheapest family that accepts it."""
+
+from __future__ import annotations
+
+from ..extract.kernel import Cost, Kernel
+from .device import Caps
+from .families import FAMILIES
+from .families.axes import normalise
+from .loops import Function
+from .model import DeviceModel, Family, model_of
+
+
+class LoweringError(ValueError):
+    """A kernel that no family can run; lists each family's reason."""
+
+
+def lower(kernel: Kernel, caps: Caps, name: str, strict: bool = False) -> Function:
+    """`strict` rounds small floats after every operation, else at stores and casts."""
+    kernel = normalise(kernel)
+    return choose(kernel, model_of(caps))[0].lower(kernel, caps, name, strict)
+
+
+def choose(kernel: Kernel, model: DeviceModel) -> tuple[Family, Cost]:
+    """The family with the least cost, and that cost."""
+    best: tuple[Family, Cost] | None = None
+    reasons: list[str] = []
+    for family in FAMILIES:
+        reason = family.accepts(kernel)
+        cost = family.cost(kernel, model) if reason is None else None
+        if cost is None:
+            reasons.append(f"{family.name}: {reason or 'does not fit the device'}")
+        elif best is None or cost.seconds < best[1].seconds:
+            best = family, cost
+    if best is None:
+        raise LoweringError("no family takes this kernel; " + "; ".join(reasons))
+    return best

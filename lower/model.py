@@ -1,0 +1,136 @@
+"""What a device costs: a dozen coefficients, and the price of a kernel under them.
+
+All figures are of the whole device.  `Family.cost` fills in the parts; their sum with
+weight 0.1 beside the largest gives plateaus a slope, so that a search sees progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from ..egraph.dtypes import DType
+from ..extract.kernel import Cost, Kernel
+from .device import Caps
+from .loops import Function
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceModel:
+    """Seconds, bytes and operations of one device."""
+
+    name: str
+    cpu_like: bool
+    launch: float  # seconds a top-level statement
+    bandwidth: float  # bytes a second from memory
+    cache_bandwidth: float  # bytes a second from the last cache
+    cache: int  # bytes of the last cache
+    on_chip: int  # bytes a unit keeps close between passes
+    units: int  # rows (or groups) that run at once
+    group: int  # threads of a group; 1 on a CPU
+    scalar: float  # vectorised f32 flops a second of elementwise code
+    narrow: float  # slow-down of code that does not vectorise or coalesce
+    product: float  # f32 multiply-adds a second of the contract family
+    vector_bytes: int = 0
+
+    def scalar_rate(self, dtype: DType) -> float:
+        return self.scalar / max(dtype.itemsize // 4, 1)
+
+    def product_rate(self, dtype: DType) -> float:
+        return self.product / max(dtype.itemsize // 4, 1)
+
+
+GENERIC_CPU = DeviceModel(
+    "cpu", True, 5e-6, 20e9, 100e9, 16 << 20, 256 << 10, 4, 1,
+    scalar=60e9, narrow=8, product=100e9, vector_bytes=32,
+)  # fmt: skip
+GENERIC_GPU = DeviceModel(
+    "gpu", False, 5e-6, 400e9, 1.2e12, 4 << 20, 32 << 10, 40, 256,
+    scalar=3e12, narrow=8, product=2e12,
+)  # fmt: skip
+H200 = DeviceModel(
+    "h200", False, 3e-6, 4.2e12, 8e12, 50 << 20, 48 << 10, 264, 256,
+    scalar=25e12, narrow=8, product=15e12,
+)  # fmt: skip
+
+
+def cpu_model(caps: Caps) -> DeviceModel:
+    """A CPU by its threads and vector width: 17e9 vectorised f32 flops a 16-byte unit
+    and thread, memory shared by the threads."""
+    width = max(caps.vector_bytes, 16)
+    per_thread = 7e9 * width / 16
+    return DeviceModel(
+        caps.name, True, 4e-6, min(16e9 * caps.threads, 120e9), 40e9 * caps.threads,
+        16 << 20, 256 << 10, caps.threads, 1,
+        scalar=per_thread * caps.threads, narrow=width / 8,
+        product=13e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
+    )  # fmt: skip
+
+
+def model_of(caps: Caps) -> DeviceModel:
+    """The model of a device: by its name where known, else by its capabilities."""
+    if caps.cpu_like:
+        return cpu_model(caps)
+    base = H200 if "H200" in caps.name else GENERIC_GPU
+    return DeviceModel(
+        caps.name, False, base.launch, base.bandwidth, base.cache_bandwidth, base.cache,
+        min(base.on_chip, caps.shared_bytes), base.units, caps.threads,
+        scalar=base.scalar, narrow=base.narrow, product=base.product,
+    )  # fmt: skip
+
+
+class Family(Protocol):
+    """A way to run a class of kernels: legality, price and code."""
+
+    @property
+    def name(self) -> str: ...
+
+    def accepts(self, kernel: Kernel) -> str | None: ...
+
+    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None: ...
+
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool
+    ) -> Function: ...
+
+
+class Parts(NamedTuple):
+    """Seconds by what they are spent on."""
+
+    bytes: float = 0.0
+    scalar: float = 0.0
+    product: float = 0.0
+
+
+def total(family: str, launches: int, parts: Parts, model: DeviceModel) -> Cost:
+    launch = launches * model.launch
+    seconds = launch + max(parts) + 0.1 * sum(parts)
+    return Cost(seconds, launch, *parts, family)
+
+
+class KernelCost:
+    """The least cost over the families, memoised by kernel."""
+
+    def __init__(self, model: DeviceModel, families: Sequence[Family]) -> None:
+        self.model, self.families = model, families
+        self.memo: dict[Kernel, Cost | None] = {}
+
+    def __call__(self, kernel: Kernel) -> Cost | None:
+        if kernel not in self.memo:
+            self.memo[kernel] = self._least(kernel)
+        return self.memo[kernel]
+
+    def _least(self, kernel: Kernel) -> Cost | None:
+        costs = [
+            c
+            for f in self.families
+            if f.accepts(kernel) is None
+            and (c := f.cost(kernel, self.model)) is not None
+        ]
+        return min(costs, key=lambda c: c.seconds, default=None)
+
+
+def kernel_cost(device: Caps | DeviceModel, families: Sequence[Family]) -> KernelCost:
+    model = model_of(device) if isinstance(device, Caps) else device
+    return KernelCost(model, families)

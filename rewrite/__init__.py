@@ -1,0 +1,9 @@
+"""rewrite: a declarative tensor-graph optimizer on e-graphs."""
+
+from pathlib import Path
+
+# In a checkout the sibling folders (egraph/, extract/, ...) are subpackages of this
+# one, as pyproject.toml maps them; this lets `python` started at the root find them.
+_root = Path(__file__).resolve().parent.parent
+if (_root / "egraph" / "ops.py").exists():
+    __path__.append(str(_root))

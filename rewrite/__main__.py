@@ -1,0 +1,5 @@
+"""`python -m rewrite` is the command `rewrite`."""
+
+from .cli import main
+
+main()

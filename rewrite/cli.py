@@ -1,0 +1,284 @@
+"""The command line: `rewrite demo | run | optimize | explain | devices | fuzz`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from .api import compile_graph, show_kernels
+from .compile import Compiled, Precision
+from .egraph.engine import EngineError
+from .egraph.evaluate import InputError, evaluate
+from .egraph.graph import Graph, GraphError
+from .egraph.rulefile import RuleFileError
+from .egraph.text import parse, show
+from .lower.device import DeviceError
+
+app = typer.Typer(
+    help="A declarative tensor-graph optimizer on e-graphs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console(highlight=False)
+
+GraphFile = Annotated[Path, typer.Argument(help="A .graph file.")]
+DeviceName = Annotated[
+    str | None, typer.Option(help="cuda, c, opencl, wgpu or numpy; default: the best.")
+]
+RuleFiles = Annotated[
+    list[Path] | None, typer.Option("--rules", help="Rule files beside the bundled.")
+]
+PrecisionName = Annotated[str, typer.Option(help="strict, default or fast.")]
+Dims = Annotated[
+    list[str] | None, typer.Option("--dim", help="A symbolic size, as in b=4.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Effort = Annotated[int, typer.Option(help="0 (none) to 3 (most).", min=0, max=3)]
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Errors that a user can mend are one line on stderr and exit status 2."""
+    try:
+        yield
+    except (GraphError, InputError, RuleFileError, EngineError, DeviceError) as e:
+        fail(str(e))
+    except OSError as e:
+        fail(f"{e.filename or 'file'}: {e.strerror or e}")
+
+
+def fail(message: str) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    raise typer.Exit(2)
+
+
+def read_graph(path: Path) -> Graph:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        fail(f"{path}: a text file was expected; see docs/graph.md for the format")
+        raise AssertionError from None
+    return parse(text, str(path))
+
+
+def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
+    """The values of the graph's symbols; each must be given."""
+    given: dict[str, int] = {}
+    for text in dims or ():
+        name, _, value = text.partition("=")
+        if not value.isdigit() or name not in graph.symbols:
+            known = ", ".join(graph.symbols) or "none"
+            fail(f"--dim {text}: NAME=SIZE was expected; symbols here: {known}")
+        given[name] = int(value)
+    missing = [s for s in graph.symbols if s not in given]
+    if missing:
+        fail(f"sizes are symbolic: add {' '.join(f'--dim {s}=SIZE' for s in missing)}")
+    return given
+
+
+def compiled(
+    path: Path, device: str | None, precision: str, rules: list[Path] | None,
+    effort: int, hints: dict[str, int] | None = None,
+) -> Compiled:  # fmt: skip
+    if precision not in ("strict", "default", "fast"):
+        fail(f"--precision {precision}: strict, default or fast was expected")
+    level: Precision = precision  # type: ignore[assignment]
+    return compile_graph(
+        read_graph(path), device, precision=level, rules=list(rules or ()),
+        effort=effort, fallback=False, hints=hints,
+    )  # fmt: skip
+
+
+def summary(c: Compiled) -> dict[str, Any]:
+    live = c.source.live
+    return {
+        "nodes": {"before": len(live), "after": len(c.plan.graph.live)},
+        "kernels": {"before": c.plan.own_kernels, "after": len(c.plan.groups)},
+        "predicted_us": {
+            "before": c.plan.own_seconds * 1e6,
+            "after": c.plan.seconds * 1e6,
+        },
+        "optimize_s": c.optimize_seconds,
+        "device": c.device.name,
+        "rules": c.plan.fired,
+        "notes": list(c.plan.notes),
+    }
+
+
+def print_summary(c: Compiled) -> None:
+    s = summary(c)
+    for key in ("nodes", "kernels"):
+        out.print(f"{key:10} {s[key]['before']:>8} -> {s[key]['after']}")
+    p = s["predicted_us"]
+    out.print(
+        f"{'predicted':10} {p['before']:>8.1f} -> {p['after']:.1f} us on {s['device']}"
+    )
+    out.print(f"{'optimized':10} in {s['optimize_s']:.2f} s")
+    for note in s["notes"]:
+        out.print(f"note: {note}")
+
+
+@app.command()
+def optimize(
+    file: GraphFile, output: Annotated[Path | None, typer.Option("-o", "--output")] = None,
+    device: DeviceName = None, precision: PrecisionName = "default",
+    rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
+    code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Optimize a graph: the chosen form, its kernels and their predicted cost."""
+    with plain_errors():
+        graph = read_graph(file)
+        bound = sizes(graph, dim) if dim or (code and graph.symbols) else {}
+        c = compiled(file, device, precision, rules, effort, bound)
+        if output is not None:
+            output.write_text(show(c.plan.graph), encoding="utf-8")
+        if as_json:
+            print(json.dumps({**summary(c), "graph": show(c.plan.graph)}, indent=2))
+            return
+        print_summary(c)
+        if not c.source.symbols or bound:
+            out.print(show_kernels(c.kernels(bound)), soft_wrap=True)
+        if code:
+            print(c.code(bound))
+        if output is None and not code:
+            print(show(c.plan.graph))
+
+
+@app.command()
+def run(
+    file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
+    rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
+    seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
+    inputs: Annotated[
+        Path | None, typer.Option(help="An .npz with the inputs by name.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Write outputs to an .npz.")] = None,
+) -> None:  # fmt: skip
+    """Run a graph, optimized, and compare it with the reference evaluator."""
+    with plain_errors():
+        graph = read_graph(file)
+        if inputs is None:
+            arrays = random_arrays(graph, sizes(graph, dim), seed)
+        else:
+            arrays = dict(np.load(inputs))
+        c = compiled(file, device, precision, rules, effort)
+        got = c(arrays)
+        want = evaluate(graph, arrays, "f64")
+        for label, value in got.items():
+            error = largest_error(value, want[label])
+            head = np.array2string(value.ravel()[:6], precision=5, separator=", ")
+            kind = f"{value.dtype}{list(value.shape)}"
+            out.print(f"{label}: {kind} {head} error {error:.2e}", soft_wrap=True)
+        if save is not None:
+            np.savez(save, allow_pickle=False, **got)
+
+
+def random_arrays(graph: Graph, bound: dict[str, int], seed: int) -> dict[str, Any]:
+    """Normal floats, small integers, coin flips: by input name."""
+    from .egraph.dims import bind_shape
+
+    rng = np.random.default_rng(seed)
+    arrays: dict[str, Any] = {}
+    for node in graph.inputs:
+        shape = bind_shape(node.shape, bound)
+        if node.dtype.is_float:
+            value = rng.standard_normal(shape)
+        else:
+            value = rng.integers(0, 2 if node.dtype.kind == "bool" else 8, shape)
+        arrays[node.attrs[0]] = np.asarray(value).astype(node.dtype.numpy)
+    return arrays
+
+
+def largest_error(got: Any, want: Any) -> float:
+    """The largest difference over the largest magnitude of the reference."""
+    a, b = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    if a.size == 0:
+        return 0.0
+    scale = float(np.max(np.abs(b), initial=0.0)) or 1.0
+    return float(np.max(np.abs(a - b))) / scale
+
+
+@app.command()
+def explain(
+    file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
+    rules: RuleFiles = None, effort: Effort = 2,
+) -> None:  # fmt: skip
+    """Why the optimized graph equals the input: the rules used, each step checked."""
+    from .report.explain import explain_text
+
+    with plain_errors():
+        c = compiled(file, device, precision, rules, effort)
+        print(explain_text(c))
+
+
+@app.command()
+def devices() -> None:
+    """The devices that rewrite knows, and the reason where one is missing."""
+    from .backends.devices import describe
+
+    table = Table("device", "", "detail", box=None)
+    for name, probe in describe():
+        table.add_row(name, "yes" if probe.ok else "no", probe.detail)
+    out.print(table)
+
+
+@app.command()
+def demo(
+    device: DeviceName = None,
+    report: Annotated[
+        Path, typer.Option(help="Where to write the picture (HTML).")
+    ] = Path("rewrite-demo.html"),
+    batch: Annotated[int, typer.Option(help="Sequence length.")] = 256,
+    width: Annotated[int, typer.Option(help="Model width.")] = 256,
+) -> None:
+    """The main job: a transformer block in plain array code, before and after."""
+    from .demo import run_demo
+
+    with plain_errors():
+        run_demo(device, report, batch, width, out)
+
+
+@app.command()
+def fuzz(
+    count: Annotated[int, typer.Option(help="How many graphs.")] = 1000,
+    first: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    device: DeviceName = None,
+    mode: Annotated[str, typer.Option(help="exact, smooth or both.")] = "both",
+) -> None:
+    """Random graphs, optimized and run, against the reference evaluator."""
+    from .compile import pick_device
+    from .fuzz import Mode
+    from .fuzzing import fuzz as run_fuzz
+
+    if mode not in ("exact", "smooth", "both"):
+        fail(f"--mode {mode}: exact, smooth or both was expected")
+    modes: list[Mode] = ["exact", "smooth"] if mode == "both" else [mode]  # type: ignore[list-item]
+    with plain_errors(), Progress(console=Console(stderr=True)) as bar:
+        target = pick_device(device)
+        failed = 0
+        for m in modes:
+            n = count // len(modes)
+            task = bar.add_task(f"{m} on {target.name}", total=n)
+            for f in run_fuzz(
+                target, first, n, m, progress=lambda k, t=task: bar.advance(t, k)
+            ):
+                failed += 1
+                print(f)
+    print(f"{count} graphs on {target.name}, {failed} wrong")
+    raise typer.Exit(1 if failed else 0)
+
+
+def main() -> None:
+    app()

@@ -1,0 +1,231 @@
+"""The pipeline: a graph in, a compiled program out, for whatever sizes come.
+
+`optimize_graph` does not fail because of the optimizer: where a stage gives up, the one
+before it stands (the input's own schedule; the reference evaluator) and one warning says
+why.  With `fallback=False` the error is raised instead.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Literal
+
+from .backends.devices import default_device
+from .backends.devices import device as device_named
+from .backends.executable import Executable
+from .egraph.engine import EngineError
+from .egraph.evaluate import bind_inputs, evaluate, expand_macros
+from .egraph.graph import Graph
+from .egraph.rulefile import load_rules
+from .egraph.saturate import Saturated, saturate
+from .egraph.scalars import Array
+from .extract.kernel import KernelCost, Launch, Schedule
+from .extract.plan import Plan, choose, own_space, plan
+from .extract.schedule import schedule
+from .extract.trace import Untraceable
+from .lower.device import Device, DeviceError
+from .lower.loops import Function
+from .lower.families import FAMILIES
+from .lower.model import kernel_cost
+from .lower.program import build
+
+type Precision = Literal["strict", "default", "fast"]
+
+log = logging.getLogger("rewrite")
+MOVES = {0: 0, 1: 10, 2: 40, 3: 200}  # extraction moves per class, by effort
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to optimize.  `rules` are files beside the bundled ones."""
+
+    precision: Precision = "default"
+    rules: tuple[Path, ...] = ()
+    effort: int = 2
+    fallback: bool = True
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class KernelInfo:
+    """One kernel of a schedule, as people read it."""
+
+    label: str
+    seconds: float  # predicted
+    bytes: float
+    family: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+class Compiled:
+    """An optimized graph on a device: call it with a mapping of inputs."""
+
+    def __init__(
+        self,
+        source: Graph,
+        chosen: Plan,
+        device: Device,
+        options: Options,
+        seconds: float,
+    ) -> None:
+        self.source = source
+        self.plan = chosen
+        self.device = device
+        self.options = options
+        self.optimize_seconds = seconds
+        self._ready: dict[tuple[tuple[str, int], ...], Executable | None] = {}
+
+    def __call__(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """The outputs by name; with `out`, written into the caller's arrays."""
+        ready = self.executable(bind_inputs(self.source, inputs))
+        if ready is not None:
+            return ready(inputs, out)
+        result = evaluate(self.source, inputs)
+        if out is not None:
+            for label, value in result.items():
+                out[label][...] = value
+            return dict(out)
+        return result
+
+    def executable(self, sizes: Mapping[str, int] | None = None) -> Executable | None:
+        """The program for these sizes, compiled once; None: the evaluator runs."""
+        key = tuple(sorted((sizes or {}).items()))
+        if key not in self._ready:
+            self._ready[key] = self._compile(dict(key))
+        return self._ready[key]
+
+    def _compile(self, sizes: Mapping[str, int]) -> Executable | None:
+        try:
+            return self._executable(self.plan, sizes)
+        except (DeviceError, Untraceable, MemoryError) as e:
+            if not self.options.fallback:
+                raise
+            warn(f"{self.device.name} cannot run this program ({e}); using NumPy")
+            return None
+
+    def _executable(self, chosen: Plan, sizes: Mapping[str, int]) -> Executable:
+        caps = None if self.device.name == "numpy" else self.device.caps()
+        steps = schedule(chosen.graph, chosen.groups, sizes)
+        strict = self.options.precision == "strict"
+        return Executable(build(steps, caps, strict=strict), chosen.graph, self.device)
+
+    def schedule(self, sizes: Mapping[str, int] | None = None) -> Schedule:
+        return schedule(self.plan.graph, self.plan.groups, sizes)
+
+    def functions(self, sizes: Mapping[str, int] | None = None) -> tuple[Function, ...]:
+        """The lowered kernels."""
+        strict = self.options.precision == "strict"
+        return build(self.schedule(sizes), self.device.caps(), strict=strict).functions
+
+    def code(self, sizes: Mapping[str, int] | None = None) -> str:
+        """The source text that the device compiles."""
+        return self.device.source(self.functions(sizes))
+
+    def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
+        """The kernels in order, with predicted cost."""
+        steps = self.schedule(sizes)
+        price = cost_for(self.device)
+        out: list[KernelInfo] = []
+        for step in steps.steps:
+            if isinstance(step, Launch):
+                names = tuple(_buffer(steps, b) for b in step.args)
+                reads, writes = names[: step.kernel.reads], names[step.kernel.reads :]
+                cost = price(step.kernel)
+                label = describe(step)
+                moved = float(sum(d.itemsize * n for d, n in step.kernel.slots))
+                family = cost.family if cost else "none"
+                seconds = cost.seconds if cost else float("nan")
+                out.append(KernelInfo(label, seconds, moved, family, reads, writes))
+            else:
+                reads = tuple(_buffer(steps, b) for b in step.args)
+                writes = (_buffer(steps, step.out),)
+                out.append(KernelInfo(step.op, 0.0, 0.0, "host", reads, writes))
+        return out
+
+
+def _buffer(steps: Schedule, b: int) -> str:
+    x = steps.buffers[b]
+    return f"{x.label or f'%{b}'}: {x.type}"
+
+
+def describe(step: Launch) -> str:
+    """The scalar ops of a kernel in order, reductions and products by name."""
+    k = step.kernel
+    words: list[str] = []
+    for e in k.exprs:
+        if e.op == "reduce":
+            inner = k.exprs[e.args[0]]
+            product = e.attr[0] == "sum" and inner.op == "mul"
+            words.append(
+                "matmul" if product and _outer(k.free, inner.args) else e.attr[0]
+            )
+        elif e.op not in ("load", "const", "inside", "cast"):
+            words.append(e.op)
+    return " ".join(words) or "copy"
+
+
+def _outer(free: Sequence[int], args: Sequence[int]) -> bool:
+    a, b = (free[i] for i in args)
+    return bool(a & ~b) and bool(b & ~a)
+
+
+def warn(message: str) -> None:
+    log.warning(message)
+    warnings.warn(f"rewrite: {message}", RuntimeWarning, stacklevel=3)
+
+
+def cost_for(device: Device) -> KernelCost:
+    """The device's cost model over all families."""
+    return kernel_cost(device.caps(), FAMILIES)
+
+
+def pick_device(device: str | Device | None) -> Device:
+    if device is None:
+        return default_device()
+    return device_named(device) if isinstance(device, str) else device
+
+
+def optimize_graph(
+    graph: Graph, device: str | Device | None = None, options: Options | None = None
+) -> Compiled:
+    """The cheapest equal schedule that the rules and the search find for `graph`."""
+    options = options or Options()
+    target = pick_device(device)
+    started = perf_counter()
+    rules = load_rules(options.rules or None, options.precision)
+
+    def saturated(g: Graph) -> Saturated:
+        return saturate(g, rules)
+
+    price = cost_for(target)
+    try:
+        moves = MOVES[min(max(options.effort, 0), 3)]
+        chosen = plan(graph, saturated, price, moves=moves, hints=options.hints)
+    except (EngineError, Untraceable) as e:
+        if not options.fallback:
+            raise
+        warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
+        chosen = own_plan(graph, price)
+    seconds = perf_counter() - started
+    log.info("optimized %d nodes in %.3f s", len(graph), seconds)
+    return Compiled(graph, chosen, target, options, seconds)
+
+
+def own_plan(graph: Graph, price: KernelCost, moves: int = 40) -> Plan:
+    """A plan without rules: the graph's own terms, fused by the search alone."""
+    from .egraph import dims
+
+    graph = expand_macros(graph)
+    values = dims.witness([n.shape for n in graph.nodes])
+    choice = choose(own_space(graph, values), price, moves)
+    return Plan(
+        graph, choice.groups, choice.seconds, choice.own_seconds, choice.own_kernels
+    )

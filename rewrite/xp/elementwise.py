@@ -1,0 +1,238 @@
+"""Elementwise functions of the Array API, and the few that NumPy users expect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from rewrite.egraph.dtypes import BOOL, BY_NAME, DType
+
+from .tracer import (
+    Operand,
+    TraceError,
+    Tracer,
+    astype,
+    binary,
+    broadcast,
+    lift,
+    promote,
+    select,
+    unary,
+    wrap,
+)
+
+type Unary = Callable[[Operand], Tracer]
+type Binary = Callable[[Operand, Operand], Tracer]
+
+
+def _un(op: str, doc: str) -> Unary:
+    def f(x: Operand) -> Tracer:
+        return unary(op, x)
+
+    f.__doc__ = doc
+    return f
+
+
+def _bin(op: str, doc: str, swap: bool = False) -> Binary:
+    def f(a: Operand, b: Operand) -> Tracer:
+        return binary(op, b, a) if swap else binary(op, a, b)
+
+    f.__doc__ = doc
+    return f
+
+
+def _rounding(op: str) -> Unary:
+    def f(x: Operand) -> Tracer:
+        x = lift(x)
+        return x if x.dtype.is_int else unary(op, x)
+
+    f.__doc__ = f"{op} of floats; integers are already whole."
+    return f
+
+
+def _logical(op: str) -> Binary:
+    def f(a: Operand, b: Operand) -> Tracer:
+        return binary(op, _truth(lift(a)), _truth(lift(b)))
+
+    f.__doc__ = f"{op} of truth values."
+    return f
+
+
+def _truth(x: Tracer) -> Tracer:
+    return x if x.dtype is BOOL else binary("ne", x, 0)
+
+
+abs = _un("abs", "Magnitude.")
+negative = _un("neg", "-x.")
+sign = _un("sign", "-1, 0 or 1.")
+sqrt = _un("sqrt", "Square root.")
+rsqrt = _un("rsqrt", "1 / sqrt(x).")
+reciprocal = _un("recip", "1 / x.")
+exp = _un("exp", "e to the power x.")
+exp2 = _un("exp2", "2 to the power x.")
+expm1 = _un("expm1", "exp(x) - 1, exact near 0.")
+log = _un("log", "Natural logarithm.")
+log2 = _un("log2", "Logarithm to base 2.")
+log1p = _un("log1p", "log(1 + x), exact near 0.")
+sin = _un("sin", "Sine of radians.")
+cos = _un("cos", "Cosine of radians.")
+tanh = _un("tanh", "Hyperbolic tangent.")
+erf = _un("erf", "The error function.")
+bitwise_invert = _un("not", "~x.")
+floor, ceil = _rounding("floor"), _rounding("ceil")
+trunc, round = _rounding("trunc"), _rounding("round")
+add = _bin("add", "a + b.")
+subtract = _bin("sub", "a - b.")
+multiply = _bin("mul", "a * b.")
+divide = _bin("div", "a / b of floats.")
+floor_divide = _bin("floordiv", "Rounded towards minus infinity.")
+remainder = _bin("mod", "Of floor division: the sign is that of b.")
+maximum = _bin("max", "The larger; NaN if either is.")
+minimum = _bin("min", "The smaller; NaN if either is.")
+less = _bin("lt", "a < b.")
+less_equal = _bin("le", "a <= b.")
+greater = _bin("lt", "a > b.", swap=True)
+greater_equal = _bin("le", "a >= b.", swap=True)
+equal = _bin("eq", "a == b.")
+not_equal = _bin("ne", "a != b.")
+bitwise_and = _bin("and", "a & b.")
+bitwise_or = _bin("or", "a | b.")
+bitwise_xor = _bin("xor", "a ^ b.")
+bitwise_left_shift = _bin("shl", "a << b.")
+bitwise_right_shift = _bin("shr", "a >> b.")
+logical_and, logical_or = _logical("and"), _logical("or")
+logical_xor = _logical("xor")
+
+
+def positive(x: Operand) -> Tracer:
+    return lift(x)
+
+
+def logical_not(x: Operand) -> Tracer:
+    return unary("not", _truth(lift(x)))
+
+
+def square(x: Operand) -> Tracer:
+    x = lift(x)
+    return unary("square", x) if x.dtype.is_float else x * x
+
+
+def isnan(x: Operand) -> Tracer:
+    x = lift(x)
+    return unary("isnan", x) if x.dtype.is_float else binary("ne", x, x)
+
+
+def isfinite(x: Operand) -> Tracer:
+    x = lift(x)
+    return unary("isfinite", x) if x.dtype.is_float else binary("eq", x, x)
+
+
+def isinf(x: Operand) -> Tracer:
+    x = lift(x)
+    return abs(x) == math.inf if x.dtype.is_float else binary("ne", x, x)
+
+
+def signbit(x: Operand) -> Tracer:
+    """Whether the sign bit is set: also of -0.0 and of NaNs."""
+    x = lift(x)
+    if not x.dtype.is_float:
+        return x < 0
+    bits = BY_NAME[f"i{x.dtype.bits}"]
+    return wrap(x.builder.add("bitcast", (x.node,), (bits,))) < 0
+
+
+def copysign(a: Operand, b: Operand) -> Tracer:
+    """The magnitude of `a` with the sign of `b`."""
+    left, right = promote(a, b)
+    return where(signbit(left) ^ signbit(right), -left, left)
+
+
+def log10(x: Operand) -> Tracer:
+    return log(x) * (1 / math.log(10))
+
+
+def tan(x: Operand) -> Tracer:
+    return sin(x) / cos(x)
+
+
+def sinh(x: Operand) -> Tracer:
+    return (expm1(x) - expm1(negative(x))) * 0.5
+
+
+def cosh(x: Operand) -> Tracer:
+    return (exp(x) + exp(negative(x))) * 0.5
+
+
+def atanh(x: Operand) -> Tracer:
+    return (log1p(x) - log1p(negative(x))) * 0.5
+
+
+def logaddexp(a: Operand, b: Operand) -> Tracer:
+    """log(exp(a) + exp(b)) without overflow, and right at infinities."""
+    left, right = promote(a, b)
+    apart = maximum(left, right) + log1p(exp(-abs(left - right)))
+    return where(left == right, left + math.log(2), apart)
+
+
+def hypot(a: Operand, b: Operand) -> Tracer:
+    """sqrt(a*a + b*b) without overflow."""
+    left, right = promote(a, b)
+    big = maximum(abs(left), abs(right))
+    ratio = minimum(abs(left), abs(right)) / where(big == 0, 1.0, big)
+    return where(isinf(big), big, big * sqrt(square(ratio) + 1.0))
+
+
+def pow(a: Operand, b: Operand) -> Tracer:
+    """Powers of floats; of integers where the exponent is a Python integer >= 0."""
+    if isinstance(a, Tracer) and isinstance(b, int | float) and not isinstance(b, bool):
+        known = _known_power(a, b)
+        if known is not None:
+            return known
+    left, right = promote(a, b)
+    if not left.dtype.is_float:
+        raise TraceError(f"pow of {left.dtype} with an array exponent: "
+                         "use xp.astype(x, xp.float32)")  # fmt: skip
+    return binary("pow", left, right)
+
+
+def _known_power(x: Tracer, n: float) -> Tracer | None:
+    if x.dtype.is_float:
+        simple: dict[float, Callable[[], Tracer]] = {
+            2: lambda: square(x), 1: lambda: x, 0.5: lambda: sqrt(x),
+            -1: lambda: reciprocal(x),
+        }  # fmt: skip
+        return simple[n]() if n in simple else None
+    if not x.dtype.is_int or not isinstance(n, int) or n < 0:
+        return None
+    result: Tracer | None = None
+    while n:
+        if n & 1:
+            result = x if result is None else result * x
+        x, n = (x * x if n > 1 else x), n >> 1
+    return x * 0 + 1 if result is None else result
+
+
+def where(condition: Operand, a: Operand, b: Operand) -> Tracer:
+    """`a` where the condition holds, else `b`."""
+    c = _truth(lift(condition))
+    left, right = promote(a, b)
+    return select(c, left, right)
+
+
+def clip(x: Operand, min: Operand | None = None, max: Operand | None = None) -> Tracer:
+    x = lift(x)
+    low = x if min is None else _bounded(x, min, "max")
+    return low if max is None else _bounded(low, max, "min")
+
+
+def _bounded(x: Tracer, bound: Operand, op: str) -> Tracer:
+    bound = lift(bound, x.dtype)
+    return binary(op, x, astype(bound, x.dtype))
+
+
+def result_type(*operands: Operand) -> DType:
+    return promote(*operands)[0].dtype
+
+
+def broadcast_arrays(*operands: Operand) -> list[Tracer]:
+    return broadcast(*(lift(x) for x in operands))

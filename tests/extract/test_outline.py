@@ -1,0 +1,53 @@
+"""Outlining finds layers and cuts where little crosses."""
+
+from __future__ import annotations
+
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.graph import Builder
+from rewrite.extract.outline import outline, structure
+
+from .models import transformer
+
+
+def test_layers_are_one_structure() -> None:
+    graph = transformer(6)
+    pieces = outline(graph)
+    keys = [structure(graph, p) for p in pieces]
+    most = max(keys.count(k) for k in keys)
+    assert most >= 4
+    assert len(set(keys)) <= 3
+    assert sum(len(p.nodes) for p in pieces) == len(
+        [i for i in graph.live if graph.nodes[i].op not in ("input", "const", "iota")]
+    )
+    assert all(len(p.outputs) == 1 for p in pieces)
+
+
+def test_pieces_cover_every_use() -> None:
+    graph = transformer(3)
+    made: set[int] = set()
+    for p in outline(graph):
+        for a in p.inputs:
+            assert graph.nodes[a].op == "input" or a in made
+        made |= set(p.outputs)
+    assert {i for _, i in graph.outputs} <= made
+
+
+def test_no_repetition_is_one_piece() -> None:
+    b = Builder()
+    y = b.input("x", F32, (4,))
+    for op in ("exp", "neg", "sqrt", "abs", "tanh", "log", "sin", "cos", "erf"):
+        y = b.un(op, y)
+    assert len(outline(b.build([y]))) == 1
+
+
+def test_layers_that_differ_in_one_constant_differ() -> None:
+    b = Builder()
+    y = b.input("x", F32, (4,))
+    for k in range(4):
+        for op in ("exp", "neg", "sqrt", "abs", "tanh", "log", "sin", "cos"):
+            y = b.un(op, y)
+        y = b.bin("mul", y, b.const(2.0 if k == 2 else 3.0, F32, (4,)))
+    graph = b.build([y])
+    pieces = outline(graph)
+    seen = {structure(graph, p) for p in pieces}
+    assert len(seen) > 1

@@ -1,0 +1,117 @@
+"""Extraction under a small cost model of its own: fusion, never worse, deterministic."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rewrite.egraph.dtypes import F32, I64
+from rewrite.egraph.evaluate import evaluate, expand_macros
+from rewrite.egraph.graph import Builder, Graph
+from rewrite.extract.kernel import Host, Launch
+from rewrite.extract.plan import choose, own_space
+from rewrite.extract.schedule import own_groups, schedule
+from rewrite.extract.search import Search
+
+from .models import transformer
+from .reference import Reference
+from .standin import cost
+from .test_trace import inputs_of
+
+
+def groups_of(graph: Graph) -> tuple[tuple[int, ...], ...]:
+    return choose(own_space(graph, {}), cost, 40).groups
+
+
+def run(graph: Graph, groups: tuple[tuple[int, ...], ...]) -> dict[str, np.ndarray]:
+    """The schedule by brute force."""
+    inputs = inputs_of(graph)
+    s = schedule(graph, groups)
+    values: dict[int, np.ndarray] = {}
+    for k, b in enumerate(s.buffers):
+        if b.kind == "input":
+            values[k] = inputs[b.label]
+    for step in s.steps:
+        assert isinstance(step, Launch)
+        reads = [values[b] for b in step.args[: step.kernel.reads]]
+        outs = Reference(step.kernel, reads).run()
+        for b, value in zip(step.args[step.kernel.reads :], outs, strict=True):
+            values[b] = value.reshape(s.buffers[b].type.shape)
+    return {label: values[b] for label, b in s.outputs}
+
+
+def check(graph: Graph, groups: tuple[tuple[int, ...], ...]) -> None:
+    want = evaluate(graph, inputs_of(graph))
+    for label, value in run(graph, groups).items():
+        np.testing.assert_allclose(value, want[label], rtol=2e-4, atol=2e-4)
+
+
+def test_transformer_layer_fuses() -> None:
+    graph = transformer(1, 12, 8, 2)
+    own = own_groups(graph)
+    fused = groups_of(graph)
+    assert len(fused) <= 12 < len(own)
+    check(graph, own)
+    check(graph, fused)
+
+
+def test_result_is_never_worse_and_always_the_same() -> None:
+    graph = transformer(1)
+    first = choose(own_space(graph, {}), cost, 40)
+    second = choose(own_space(graph, {}), cost, 40)
+    assert first == second
+    assert first.seconds <= first.own_seconds
+    assert choose(own_space(graph, {}), cost, 0).seconds <= first.own_seconds
+
+
+def test_total_is_the_sum_of_its_kernels() -> None:
+    """The incremental bookkeeping agrees with pricing everything anew."""
+    search = Search(own_space(transformer(1), {}), cost)
+    search.run(5000)
+    kept = search.total
+    assert kept == pytest.approx(sum(k.seconds for k in search.kern.values()))
+    search.rebuild()
+    assert kept == pytest.approx(search.total)
+
+
+def test_a_rejected_move_leaves_no_trace() -> None:
+    search = Search(own_space(transformer(1), {}), cost)
+    for c in sorted(search.pos):
+        before = (search.total, set(search.kern), dict(search.refs), set(search.stored))
+        if not search.leaf[c] and not search.attempt(c, None, True):
+            live = {r: n for r, n in search.refs.items() if n}
+            assert (search.total, set(search.kern)) == before[:2]
+            assert live == {r: n for r, n in before[2].items() if n}
+            assert search.stored == before[3]
+
+
+def test_statistics_and_result_share_a_kernel() -> None:
+    b = Builder()
+    x = b.input("x", F32, (64, 128))
+    total = b.reduce("sum", b.un("exp", x), [1])
+    y = b.bin("mul", x, b.expand(total, (64, 128)))
+    graph = b.build([total, y])
+    groups = groups_of(graph)
+    assert [len(g) for g in groups] == [2]
+    check(graph, groups)
+
+
+def test_host_ops_stand_alone_and_their_operands_are_stored() -> None:
+    b = Builder()
+    x, i = b.input("x", F32, (4, 8)), b.input("i", I64, (4, 8))
+    y = b.add("scatter", [b.un("exp", x), i, x], ("add", 1))
+    graph = b.build([b.un("neg", y)])
+    s = schedule(graph, groups_of(graph))
+    assert [type(step) for step in s.steps] == [Launch, Host, Launch]
+
+
+def test_macros_and_softmax_variants_are_one_kernel() -> None:
+    for axis in (0, 1):
+        b = Builder()
+        x = b.input("x", F32, (16, 24))
+        mask = (int(axis == 0), int(axis == 1))
+        y = b.macro("softmax", [b.un("tanh", b.permute(x, (1, 0)))], mask)
+        graph = expand_macros(b.build([y]))
+        groups = groups_of(graph)
+        assert len(groups) == 1
+        check(graph, groups)
