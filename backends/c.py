@@ -123,12 +123,9 @@ def thread_count() -> int:
 
 
 class CDevice:
-    """`contract`: the compiler may fuse a * b + c into one rounding."""
+    """The processors that this process may use."""
 
     name = "c"
-
-    def __init__(self, contract: bool = True) -> None:
-        self.contract = contract
 
     @cached_property
     def toolchain(self) -> Toolchain:
@@ -153,10 +150,10 @@ class CDevice:
     def alloc(self, nbytes: int) -> HostBuffer:
         return allocate(nbytes)
 
-    def wrap(self, array: Array) -> HostBuffer:
-        """The array's own memory as a buffer, without a copy."""
-        if not array.flags.c_contiguous:
-            raise DeviceError("only a contiguous array can be a buffer; copy it first")
+    def wrap(self, array: Array) -> HostBuffer | None:
+        """The array's own memory; None where it is not in order or not aligned."""
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            return None
         return HostBuffer(array.ctypes.data, array.nbytes, array)
 
     def free(self, buffer: HostBuffer) -> None:
@@ -180,8 +177,9 @@ class CDevice:
     def source(self, functions: Sequence[Function]) -> str:
         return host.source(functions)
 
-    def compile(self, functions: Sequence[Function]) -> CModule:
-        path = self.toolchain.build(self.source(functions), self.contract)
+    def compile(self, functions: Sequence[Function], contract: bool = True) -> CModule:
+        """`contract`: a * b + c may be computed with one rounding."""
+        path = self.toolchain.build(self.source(functions), contract)
         library = ctypes.CDLL(str(path))
         ctypes.c_int.in_dll(library, "rw_threads").value = thread_count()
         return CModule(library, {f.name: f for f in functions})

@@ -10,7 +10,7 @@ from ..lower.device import Device, DeviceError, Probe
 CLASSES = {
     "cuda": ("cuda", "CudaDevice"),
     "c": ("c", "CDevice"),
-    "numpy": ("numpy", "NumpyDevice"),
+    "numpy": ("interpreter", "NumpyDevice"),
     "opencl": ("opencl", "OpenCLDevice"),
     "wgpu": ("wgpu", "WgpuDevice"),
 }

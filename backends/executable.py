@@ -1,13 +1,14 @@
 """Running a program on a device: buffers, uploads, launches, results.
 
-Temporaries live in one arena; inputs, outputs and constant arrays have buffers of their
-own, allocated once.  A call copies inputs in, launches the steps and copies results out;
-host ops run where they stand, on arrays copied out and in again.
+Temporaries live in one arena; constant arrays are uploaded once.  Inputs and outputs
+are the caller's own memory where the device takes it, else copied.  Ops without a family
+run on the host where they stand, on arrays copied out and in again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,12 @@ from ..egraph.evaluate import InputError, apply
 from ..egraph.graph import Graph
 from ..egraph.ops import TensorType
 from ..egraph.scalars import Array
-from ..extract.kernel import Host, Kernel
+from ..extract.assemble import concrete
+from ..extract.kernel import Host
 from ..extract.memory import nbytes
 from ..lower.device import Device, Module
 from ..lower.program import Invoke, Program
-from .numpy import run_kernel
+from .interpreter import NumpyDevice
 
 
 class Executable:
@@ -76,7 +78,7 @@ class Executable:
                 self._bind_input(b, array, bound)
         results = self._bind_outputs(bound, out)
         self.launch(bound)
-        for label, array, b, direct in results:
+        for _, array, b, direct in results:
             if not direct:
                 self.device.copy_out(bound[b], array)
         for target, source in self.program.memory.copies:
@@ -103,7 +105,7 @@ class Executable:
         taken: set[int] = set()
         for label, b in self.program.schedule.outputs:
             x = self.program.schedule.buffers[b]
-            array = np.empty(x.type.shape, x.type.dtype.numpy)
+            array = np.empty(concrete(x.type), x.type.dtype.numpy)
             if out is not None:
                 array = checked(label, x.type, out)
             free = x.kind == "output" and b not in placed and b not in taken
@@ -117,16 +119,22 @@ class Executable:
     def launch(self, bound: list[Any] | None = None) -> None:
         """The steps alone, on what the buffers hold."""
         buffers = self.buffers if bound is None else bound
-        for step in self.program.steps:
-            if isinstance(step, Invoke):
-                args = [buffers[b] for b in step.args]
-                self.module.launch(step.name, args, None)
+        for host, steps in groupby(self.program.steps, lambda s: isinstance(s, Host)):
+            if host:
+                for step in steps:
+                    assert isinstance(step, Host)
+                    self._host(step, buffers)
             else:
-                self._host(step, buffers)
+                calls = [
+                    (s.name, [buffers[b] for b in s.args])
+                    for s in steps
+                    if isinstance(s, Invoke)
+                ]
+                self.module.launch_all(calls)
         self.device.sync()
 
     def _copy(self, bound: list[Any], target: int, source: int) -> None:
-        """An alias that could not be realised in place: the result goes back over it."""
+        """An alias that could not be in place: the result goes back over the input."""
         self.device.copy_in(bound[source], self._fetch(target, bound))
 
     def _host(self, step: Host, buffers: list[Any]) -> None:
@@ -138,7 +146,7 @@ class Executable:
 
     def _fetch(self, b: int, buffers: list[Any]) -> Array:
         t = self.program.schedule.buffers[b].type
-        array = np.empty(t.shape, t.dtype.numpy)
+        array = np.empty(concrete(t), t.dtype.numpy)
         self.device.copy_out(buffers[b], array)
         return array
 
@@ -152,26 +160,11 @@ class Executable:
         self.device.free(self.arena)
 
 
-class _Interpreter:
-    """Runs kernels by their NumPy meaning: the module of the reference backend."""
-
-    def __init__(self, kernels: Mapping[str, Kernel]) -> None:
-        self.kernels = kernels
-
-    def launch(self, name: str, buffers: Sequence[Any], scratch: Any) -> None:
-        kernel = self.kernels[name]
-        typed = [
-            b[: count * dtype.itemsize].view(dtype.numpy)
-            for b, (dtype, count) in zip(buffers, kernel.slots, strict=True)
-        ]
-        run_kernel(kernel, typed)
-
-
 def load(program: Program, device: Device) -> Module:
     """The program's functions, compiled; for the interpreter, its kernels."""
-    if device.name == "numpy":
+    if isinstance(device, NumpyDevice):
         steps = (s for s in program.steps if isinstance(s, Invoke))
-        return _Interpreter({s.name: s.kernel for s in steps})
+        return device.load({s.name: s.kernel for s in steps}, program.strict)
     return device.compile(program.functions)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..egraph.dtypes import DType, compute
 from ..egraph.scalars import BY_NAME, MONOIDS, Array
-from ..extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val
+from ..extract.kernel import Affine, Atom, Cond, Div, Expr, Kernel, Mod, Val
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
 PRODUCT_THRESHOLD = 1 << 12  # points from which on einsum beats plain arrays
@@ -201,7 +201,7 @@ class _Run:
             total = total + c * self.atom(a)
         return total
 
-    def atom(self, a: Any) -> Array:
+    def atom(self, a: Atom) -> Array:
         match a:
             case Div():
                 return self.affine(a.value) // a.by
@@ -209,7 +209,7 @@ class _Run:
                 return self.affine(a.value) % a.by
             case Val():
                 return self.value(a.expr).astype(np.int64)
-            case _:
+            case int():
                 n = self.kernel.extents[a]
                 return np.arange(n).reshape(self.shape((a,)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,10 @@ class OpenCLModule:
             if launch.groups:
                 self.device.enqueue(kernel, launch, every)
 
+    def launch_all(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        for name, buffers in calls:
+            self.launch(name, buffers)
+
     def _scratch(self, function: Function) -> list[Any]:
         if function.name not in self.scratch:
             self.scratch[function.name] = [
@@ -53,13 +58,11 @@ class OpenCLModule:
 
 
 class OpenCLDevice:
-    """The first GPU of any platform, else the first device.  `contract`: the compiler
-    may fuse a * b + c into one rounding."""
+    """The first GPU of any platform that works, else the first device."""
 
     name = "opencl"
 
-    def __init__(self, contract: bool = True) -> None:
-        self.contract = contract
+    def __init__(self) -> None:
         self._events: list[Any] | None = None  # of the launches being timed
 
     @cached_property
@@ -71,20 +74,44 @@ class OpenCLDevice:
             raise DeviceError(f"pyopencl cannot be imported ({e}); {NEXT}") from e
 
     @cached_property
-    def _device(self) -> Any:
+    def _chosen(self) -> tuple[Any, Any]:
+        """The first device, GPUs before others, that compiles; with a context."""
         cl = self._cl
         try:
             found = [d for p in cl.get_platforms() for d in p.get_devices()]
         except cl.Error as e:
             raise DeviceError(f"no OpenCL platform ({e}); {NEXT}") from e
-        if not found:
-            raise DeviceError(f"no OpenCL device; {NEXT}")
-        gpus = [d for d in found if d.type & cl.device_type.GPU]
-        return (gpus or found)[0]
+        reasons: list[str] = []
+        for d in sorted(found, key=lambda d: not d.type & cl.device_type.GPU):
+            context = cl.Context([d])
+            reason = self._fault(context)
+            if reason is None:
+                return d, context
+            reasons.append(f"{d.name.strip()}: {reason}")
+        raise DeviceError(f"no OpenCL device works ({'; '.join(reasons)}); {NEXT}")
 
-    @cached_property
+    def _fault(self, context: Any) -> str | None:
+        """PoCL lists processors that its compiler does not know; see before use."""
+        text = "__kernel void rw_try(__global int *a) { a[0] = 1; }"
+        try:
+            self._build(context, text, [])
+        except self._cl.Error as e:
+            log = [x for x in str(e).splitlines() if "error:" in x] or [str(e)]
+            return log[0]
+        return None
+
+    def _build(self, context: Any, text: str, options: list[str]) -> Any:
+        with warnings.catch_warnings():  # a log is no fault: some always write one
+            warnings.simplefilter("ignore", self._cl.CompilerWarning)
+            return self._cl.Program(context, text).build(options)
+
+    @property
+    def _device(self) -> Any:
+        return self._chosen[0]
+
+    @property
     def _context(self) -> Any:
-        return self._cl.Context([self._device])
+        return self._chosen[1]
 
     @cached_property
     def _queue(self) -> Any:
@@ -94,22 +121,9 @@ class OpenCLDevice:
     def probe(self) -> Probe:
         try:
             d = self._device
-            self._try()
         except DeviceError as e:
             return Probe(False, str(e))
         return Probe(True, f"{d.name.strip()}, {d.platform.name}, {d.version.strip()}")
-
-    def _try(self) -> None:
-        """PoCL lists a processor that its compiler does not know, and fails later."""
-        try:
-            text = "__kernel void rw_try(__global int *a) { a[0] = 1; }"
-            self._cl.Program(self._context, text).build()
-        except self._cl.Error as e:
-            log = " ".join(line for line in str(e).splitlines() if "error:" in line)
-            raise DeviceError(
-                f"{self._device.name.strip()}: its compiler does not work "
-                f"({log or e}); {NEXT}"
-            ) from e
 
     def caps(self) -> Caps:
         d = self._device
@@ -135,6 +149,9 @@ class OpenCLDevice:
     def view(self, buffer: Any, offset: int, nbytes: int) -> Any:
         return buffer.get_sub_region(offset, max(nbytes, 1))
 
+    def wrap(self, array: Array) -> None:
+        """None: buffers live in the context."""
+
     def copy_in(self, buffer: Any, array: Array) -> None:
         if array.nbytes:
             flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -149,14 +166,18 @@ class OpenCLDevice:
     def source(self, functions: Sequence[Function]) -> str:
         return self._emit(functions).text
 
-    def compile(self, functions: Sequence[Function]) -> OpenCLModule:
+    def compile(
+        self, functions: Sequence[Function], contract: bool = True
+    ) -> OpenCLModule:
+        """`contract`: a * b + c may be computed with one rounding."""
         caps = self.caps()
         check_functions(caps, functions)
         source = self._emit(functions)
+        pragma = "" if contract else "#pragma OPENCL FP_CONTRACT OFF\n"
         check_launches(caps, source.launches)
         cl = self._cl
         try:
-            program = cl.Program(self._context, source.text).build(self._options())
+            program = self._build(self._context, pragma + source.text, self._options())
         except cl.Error as e:
             raise CompileError(f"OpenCL program did not build:\n{e}") from e
         made = {
@@ -166,9 +187,7 @@ class OpenCLDevice:
         return OpenCLModule(self, {f.name: f for f in functions}, made)
 
     def _emit(self, functions: Sequence[Function]) -> KernelSource:
-        source = kernels.source(functions, OPENCL, self._group_size)
-        pragma = "" if self.contract else "#pragma OPENCL FP_CONTRACT OFF\n"
-        return KernelSource(pragma + source.text, source.launches)
+        return kernels.source(functions, OPENCL, self._group_size)
 
     def _options(self) -> list[str]:
         exact = self._cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
@@ -193,7 +212,8 @@ class OpenCLDevice:
         self._queue.finish()
 
     def time(self, run: Callable[[], None]) -> float:
-        self._events = events = []
+        events: list[Any] = []
+        self._events = events
         try:
             run()
             self.sync()

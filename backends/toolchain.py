@@ -23,6 +23,7 @@ from ..lower.device import CompileError, DeviceError
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
          "-fno-strict-aliasing", "-fPIC", "-shared")  # fmt: skip
 WIDE = "-mprefer-vector-width=512"
+DIGEST = 32  # bytes of a digest, after the end of a cached shared object
 TIMEOUT = 300  # seconds that one compilation may take
 
 _OPENMP_TEST = """\
@@ -53,7 +54,7 @@ class Toolchain:
         parts = (source, self.version, *self.command, *flags, self.features)
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         path = cache_folder() / f"{key[:40]}.so"
-        if not _loads(path):
+        if not _whole(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _compile(self.command, flags, source, path)
         return path
@@ -133,6 +134,8 @@ def _compile(
         os.close(handle)
         try:
             _run((*command, *flags, str(text), "-o", built, "-lm"))
+            with Path(built).open("r+b") as file:
+                file.write(hashlib.sha256(file.read()).digest())
             os.replace(built, path)
         finally:
             Path(built).unlink(missing_ok=True)
@@ -151,11 +154,13 @@ def _run(command: tuple[str, ...]) -> str:
     return done.stdout
 
 
-def _loads(path: Path) -> bool:
-    """Whether the cached file is there and whole."""
-    if not path.exists():
-        return False
+def _whole(path: Path) -> bool:
+    """Whether the cached file is there and ends in the digest of what precedes it.
+
+    Loading a file that was cut short can kill the process, so it is not tried.
+    """
     try:
-        return hasattr(ctypes.CDLL(str(path)), "rw_run")
+        data = path.read_bytes()
     except OSError:
         return False
+    return hashlib.sha256(data[:-DIGEST]).digest() == data[-DIGEST:]

@@ -7,6 +7,7 @@ number, so it can never be read as rule text.  Macros are sent whole; rules expa
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +52,7 @@ class ENode:
     attrs: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Names:
     """What the numbers in rows stand for."""
 
@@ -61,7 +62,11 @@ class Names:
         return f"n{self.labels[label]}"
 
     def label(self, code: str) -> str:
-        return list(self.labels)[int(code[1:])]
+        return self.by_number[int(code[1:])]
+
+    @functools.cached_property
+    def by_number(self) -> tuple[str, ...]:
+        return tuple(self.labels)
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,8 @@ class Encoded:
 
     @property
     def text(self) -> str:
-        return "\n".join(
-            f"(set (Node {i}) {show(row)})" for i, row in enumerate(self.rows)
-        )
+        sets = [f"(set (Node {i}) {show(row)})" for i, row in enumerate(self.rows)]
+        return "\n".join(["(function Node (i64) T :no-merge)", *sets])
 
 
 # ---- values --------------------------------------------------------------------------
@@ -180,10 +184,17 @@ def _check_sizes(i: int, node: Node) -> None:
         raise EncodeError(f"{shown} has 2**62 elements or more; keep it in a call")
 
 
-def encode(graph: Graph) -> Encoded:
+def names_of(*graphs: Graph) -> Names:
+    """One numbering of the labels of all the graphs."""
+    labels = [
+        n.attrs[0] for g in graphs for n in g.nodes if n.op in ("input", "data", "call")
+    ]
+    return Names({label: i for i, label in enumerate(dict.fromkeys(labels))})
+
+
+def encode(graph: Graph, names: Names | None = None) -> Encoded:
     """The live part of a graph of concrete sizes as rows."""
-    labels = [n.attrs[0] for n in graph.nodes if n.op in ("input", "data", "call")]
-    names = Names({label: i for i, label in enumerate(dict.fromkeys(labels))})
+    names = names or names_of(graph)
     encoder, live = _Encoder(graph), graph.live
     where: list[int | None] = []
     made: list[tuple[int, ...]] = []
@@ -245,9 +256,7 @@ def decode(row: Row, names: Names, value: Callable[[int], Const]) -> ENode:
         case "Const" | "Odd":
             return ENode("const", (), (value_of(row), dtypes.of(f[1]), f[2]))
         case "Input" | "Data":
-            return ENode(
-                head.lower(), (), (names.label(f[0]), dtypes.of(f[1]), f[2])
-            )
+            return ENode(head.lower(), (), (names.label(f[0]), dtypes.of(f[1]), f[2]))
         case "Iota":
             return ENode("iota", (), (f[0], dtypes.of(f[1]), f[2]))
         case "Random":

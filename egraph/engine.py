@@ -63,7 +63,7 @@ class Engine:
             yield session
 
     def forget(self) -> None:
-        """In a forked child: the worker and a lock held by another thread stay behind."""
+        """In a forked child: the worker, and a lock a thread held, stay behind."""
         self._process, self._lock = None, threading.RLock()
 
     def close(self) -> None:
@@ -115,7 +115,7 @@ class Engine:
             raise EngineError("egglog is not installed; run: pip install 'egglog>=14'")
         folder = next(iter(spec.submodule_search_locations))
         script = Path(__file__).with_name("worker.py")
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(script), folder, str(self.memory)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,

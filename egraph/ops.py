@@ -238,7 +238,7 @@ define(
     1,
     "dtype:dtype",
     _bitcast_type,
-    lambda a, attrs, _: np.ascontiguousarray(a[0]).view(attrs[0].numpy),
+    lambda a, attrs, _: np.asarray(a[0], order="C").view(attrs[0].numpy),
 )
 
 
@@ -393,7 +393,7 @@ def _reduce(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
     name, mask, acc = attrs
     monoid, a = MONOIDS[name], args[0]
     wide = a.astype(_at_least(acc, a), copy=False)
-    start = np.asarray(monoid.identity(acc), wide.dtype)[()]
+    start = np.asarray(monoid.identity(out.dtype), wide.dtype)[()]
     with np.errstate(all="ignore"):
         r = monoid.reduce(wide, axis=axes(mask), keepdims=True, initial=start)
     return np.asarray(r).astype(out.dtype.numpy, copy=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from . import dims, dtypes
 from .dims import Dim, Shape
 from .dtypes import DType
 from .graph import Alias, Builder, Const, Graph, GraphError, attr_kinds, exact, known_op
-from .ops import Array, TensorType
+from .macros import MACROS
+from .ops import TABLE, Array, TensorType
 from .scalars import BY_NAME
 from .tokens import Cursor, Token
 
@@ -155,7 +157,9 @@ class _Parser(Cursor):
         if word in BY_NAME:
             op, fixed["op"] = ("un" if BY_NAME[word].arity == 1 else "bin"), word
         elif not known_op(word) or word in ("un", "bin"):
-            raise self._error(at, f"expected an op or opcode, found {word!r}")
+            near = get_close_matches(word, (*TABLE, *MACROS, *BY_NAME))
+            hint = f"; near it: {', '.join(near)}" if near else ""
+            raise self._error(at, f"expected an op or opcode, found {word!r}{hint}")
         kinds = dict(attr_kinds(op))
         if type_ is not None:
             fixed |= {"dtype": type_.dtype, "shape": type_.shape}
@@ -192,7 +196,8 @@ class _Parser(Cursor):
     ) -> None:
         token = self._take()
         if token.text not in kinds or token.text in FROM_TYPE:
-            known = ", ".join(k for k in kinds if k not in FROM_TYPE) or "none"
+            free = (k for k in kinds if k not in FROM_TYPE and k not in fixed)
+            known = ", ".join(free) or "none"
             raise self._error(
                 token, f"unknown attribute {token.text!r}; known: {known}"
             )

@@ -27,6 +27,8 @@ from .engine import Tables
 from .graph import Const
 from .ops import TensorType
 
+LABELLED = ("Input", "Data", "Call")
+
 
 @dataclass(frozen=True)
 class EGraph:
@@ -64,12 +66,12 @@ def with_kids(row: Row, to: Mapping[int, object]) -> tuple[object, ...]:
 def read(tables: Tables, encoded: Encoded, roots: Sequence[int]) -> EGraph:
     """The classes below `roots` (rows of `encoded`) as an e-graph."""
     rows, home = _rows(tables)
-    node_class: dict[int, int] = {i: c for i, c in tables["Node"]}
+    node_class: dict[int, int] = dict(tables["Node"])
     by_class: dict[int, list[Row]] = {}
     for row in rows:
         by_class.setdefault(home[row], []).append(row)
     live = _reachable(by_class, (node_class[r] for r in roots))
-    keys = _keys([r for c in live for r in by_class[c]], home)
+    keys = _keys([r for c in live for r in by_class[c]], home, encoded.names)
     order = sorted(live, key=lambda c: _rank(min_key(by_class[c], keys)))
     number = {c: i for i, c in enumerate(order)}
     for c in order:
@@ -113,7 +115,9 @@ def min_key(rows: Sequence[Row], keys: Mapping[Row, _Key]) -> _Key:
     return min((keys[r] for r in rows if r in keys), key=_rank)
 
 
-def _keys(rows: Sequence[Row], home: Mapping[Row, int]) -> dict[Row, _Key]:
+def _keys(
+    rows: Sequence[Row], home: Mapping[Row, int], names: Names
+) -> dict[Row, _Key]:
     """Height and hash of every row, level by level from the leaves."""
     waiting: dict[int, list[Row]] = {}
     missing: dict[Row, int] = {}
@@ -131,14 +135,20 @@ def _keys(rows: Sequence[Row], home: Mapping[Row, int]) -> dict[Row, _Key]:
     while ready:
         fresh: dict[int, bytes] = {}
         for row in ready:
-            text = repr(with_kids(row, digests)).encode()
-            key = keys[row] = _Key(height, hashlib.blake2b(text, digest_size=12).digest())
+            key = keys[row] = _Key(height, _digest(row, digests, names))
             c = home[row]
             if c not in digests:
                 fresh[c] = min(fresh.get(c, key.digest), key.digest)
         digests.update(fresh)
         ready, height = _unlocked(fresh, waiting, missing), height + 1
     return keys
+
+
+def _digest(row: Row, digests: Mapping[int, bytes], names: Names) -> bytes:
+    if row[0] in LABELLED:  # its number tells where the label came, not what it is
+        row = (row[0], names.label(row[1]), *row[2:])
+    text = repr(with_kids(row, digests)).encode()
+    return hashlib.blake2b(text, digest_size=12).digest()
 
 
 def _unlocked(
@@ -172,8 +182,8 @@ def _decode(
 def _types(
     tables: Tables, order: Sequence[int], by_class: Mapping[int, list[Row]]
 ) -> tuple[TensorType, ...]:
-    shapes = {c: s for c, s in tables["shape"]}
-    kinds = {c: t for c, t in tables["dtype"]}
+    shapes = dict(tables["shape"])
+    kinds = dict(tables["dtype"])
     out: list[TensorType] = []
     for c in order:
         if c not in shapes or c not in kinds:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from .encode import SIGNATURES, ENode, Encoded, encode
+from .encode import SIGNATURES, Encoded, ENode, encode
 from .engine import Engine, EngineError, Session, shared
 from .graph import Graph
 from .ops import TensorType
 from .rows import EGraph, read
-from .rulefile import RuleSet
+from .ruleset import RuleSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def saturate(
     return _freeze(graph, encoded, read(tables, encoded, roots), run)
 
 
-def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: _Run) -> Saturated:
+def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: Run) -> Saturated:
     own = tuple(None if r is None else egraph.own[r] for r in encoded.where)
     outputs = tuple(c for _, i in graph.outputs if (c := own[i]) is not None)
     fired = {r: n for r, n in sorted(run.fired.items()) if n}
@@ -90,7 +90,7 @@ def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: _Run) -> Satura
 FACTS = "(saturate (run facts))"
 
 
-class _Run:
+class Run:
     """One session's progress: what fired, and whether it may go on."""
 
     def __init__(self, session: Session, rules: RuleSet, budget: Budget, rows: int):
@@ -130,18 +130,24 @@ def enodes(session: Session) -> int:
 
 def _explore(
     encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine
-) -> tuple[_Run, dict[str, list[tuple[object, ...]]]]:
+) -> tuple[Run, dict[str, list[tuple[object, ...]]]]:
     with engine.session(rules.sources) as session:
-        session.run("(function Node (i64) T :no-merge)\n" + encoded.text, "graph")
-        run = _Run(session, rules, budget, len(encoded.rows))
-        step = " ".join(f"(run {p})" for p in rules.phases) + f" {FACTS}"
-        run.schedule(FACTS)
-        run.fixpoint(step)
-        if _has_explosive(rules) and not run.full():
-            run.schedule(_explosion(rules, budget))
-            if not run.full():
-                run.fixpoint(step)
+        session.run(encoded.text, "graph")
+        run = explore(session, rules, budget, len(encoded.rows))
         return run, session.tables([*SIGNATURES, "Node", "shape", "dtype"])
+
+
+def explore(session: Session, rules: RuleSet, budget: Budget, rows: int) -> Run:
+    """All phases, on a session that holds the rules and a graph of `rows` rows."""
+    run = Run(session, rules, budget, rows)
+    step = " ".join(f"(run {p})" for p in rules.phases) + f" {FACTS}"
+    run.schedule(FACTS)
+    run.fixpoint(step)
+    if not _has_explosive(rules) or run.full():
+        return run
+    if run.schedule(_explosion(rules, budget)) and not run.full():
+        run.fixpoint(step)
+    return run
 
 
 def _has_explosive(rules: RuleSet) -> bool:
@@ -152,8 +158,8 @@ def _explosion(rules: RuleSet, budget: Budget) -> str:
     """Back-off counts per rule and lives within one `run-schedule`."""
     runs = " ".join(f"(run-with backoff {r})" for r in rules.explosive)
     return (
-        f"(let-scheduler backoff (back-off :match-limit {budget.matches} :ban-length 4))"
-        f" (repeat {budget.rounds} {runs} {FACTS})"
+        f"(let-scheduler backoff (back-off :match-limit {budget.matches}"
+        f" :ban-length 4)) (repeat {budget.rounds} {runs} {FACTS})"
     )
 
 

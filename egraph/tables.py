@@ -20,9 +20,9 @@ from .scalars import BY_NAME, COMMUTATIVE, MONOIDS, SExpr
 
 def facts() -> str:
     """The rows of the relations that `rules/ir.egg` declares."""
-    out: list[str] = []
-    for s in BY_NAME.values():
-        out.append(f'({"tests" if s.gives_bool else "keeps"} "{s.name}")')
+    out = [
+        f'({"tests" if s.gives_bool else "keeps"} "{s.name}")' for s in BY_NAME.values()
+    ]
     out += [f'(commutes "{name}")' for name in sorted(COMMUTATIVE)]
     for m in MONOIDS.values():
         out.append(f'(set (folds "{m.name}") "{m.op}")')
@@ -62,10 +62,15 @@ def _range(d: DType) -> tuple[float, float, float, float]:
         info = np.iinfo(d.numpy)
         low, high = max(info.min, -EXACT_INT + 1), min(info.max, EXACT_INT - 1)
         return float(low), float(high), 0.0, 2.0
-    limits: Any = ml_dtypes.finfo(d.numpy)
+    limits = _finfo(d)
     digits = int(limits.nmant) + 1
     high = float(limits.max)
     return -high, high, float(limits.smallest_normal), float(2 ** (53 - digits) + 1)
+
+
+def _finfo(d: DType) -> Any:
+    finfo: Any = ml_dtypes.finfo
+    return finfo(d.numpy)
 
 
 def _widens(a: DType, b: DType) -> bool:
@@ -75,7 +80,7 @@ def _widens(a: DType, b: DType) -> bool:
     if a.is_float:
         return b.is_float and a.bits < b.bits and (a.bits > 8 or b.bits > 8)
     if b.is_float:
-        return a.bits <= ml_dtypes.finfo(b.numpy).nmant
+        return a.bits <= int(_finfo(b).nmant)
     (la, ha, *_), (lb, hb, *_) = _range(a), _range(b)
     return a.bits < b.bits and lb <= la and ha <= hb
 

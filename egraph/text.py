@@ -40,14 +40,19 @@ def show(graph: Graph, inline: int = INLINE) -> str:
     refs = _labels(graph.nodes)
     head = _header_length(graph)
     lines = [_header(graph, head)]
-    for i, node in enumerate(graph.nodes[head:], head):
-        lines.append("  " + _line(graph, node, i, refs, inline))
+    lines += [f"  {line}" for line in node_lines(graph, inline)[head:]]
     returned = [_output(label, refs[i]) for label, i in graph.outputs]
     lines.append(f"  return {', '.join(returned)}".rstrip())
     lines += [
         f"  alias {_word(a.output)} <- {_word(a.input)} {a.kind}" for a in graph.aliases
     ]
     return "\n".join([*lines, "}", ""])
+
+
+def node_lines(graph: Graph, inline: int = INLINE) -> list[str]:
+    """The line of each node, by its number."""
+    refs = _labels(graph.nodes)
+    return [_line(graph, n, i, refs, inline) for i, n in enumerate(graph.nodes)]
 
 
 def _labels(nodes: Iterable[Node]) -> list[str]:
@@ -144,4 +149,4 @@ def _output(label: str, ref: str) -> str:
     return ref if label == ref else f"{_word(label)} = {ref}"
 
 
-__all__ = ["parse", "show"]
+__all__ = ["node_lines", "parse", "show"]

@@ -18,6 +18,8 @@ import types
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+KEPT = 4  # rule sets whose compiled rules stay loaded
+
 
 def import_bindings(folder: str) -> Any:
     package = types.ModuleType("egglog")
@@ -29,26 +31,31 @@ def import_bindings(folder: str) -> Any:
 
 
 class Worker:
-    """One e-graph at a time; the loaded files are kept as a base to return to."""
+    """One e-graph at a time; loaded rule files are kept as bases to return to."""
 
     def __init__(self, bindings: Any) -> None:
         self.bindings: Any = bindings
         self.egraph: Any = None
-        self.files: Any = None
+        self.bases: dict[Any, Any] = {}  # files -> e-graph, latest last
 
     def load(self, files: Any) -> None:
-        """A fresh e-graph holding `files` (name, text) and nothing else."""
-        if self.egraph is None or files != self.files:
+        """An e-graph that holds `files` (name, text) and nothing else."""
+        key = tuple(files)
+        self.egraph = self.bases.pop(key, None)
+        if self.egraph is None:
+            # Decomposing large patterns makes them 4 times slower on graphs like ours.
             self.egraph = self.bindings.EGraph(num_threads=1, no_decomp=True)
             for name, text in files:
                 self.egraph.parse_and_run_program(text, name)
-            self.files = files
         else:
             self.egraph.parse_and_run_program("(pop)", "session")
         self.egraph.parse_and_run_program("(push)", "session")
+        self.bases[key] = self.egraph
+        while len(self.bases) > KEPT:
+            del self.bases[next(iter(self.bases))]
 
     def run(self, text: str, name: str) -> tuple[bool, dict[str, int]]:
-        """Whether a schedule in `text` changed anything, and the matches of each rule."""
+        """Whether a schedule changed anything, and the matches of each rule."""
         changed, matches = False, dict[str, int]()
         for out in self.egraph.parse_and_run_program(text, name):
             report = getattr(out, "report", None)
@@ -72,7 +79,8 @@ class Worker:
         try:
             return "ok", getattr(self, request[0])(*request[1:])
         except BaseException as e:  # a panic of the engine is a BaseException
-            self.egraph = self.files = None
+            self.bases = {k: e for k, e in self.bases.items() if e is not self.egraph}
+            self.egraph = None
             return "error", f"{type(e).__name__}: {e}"
 
 

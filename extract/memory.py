@@ -130,9 +130,8 @@ def _pointwise(step: Launch, out: int, source: int) -> bool:
     Kernels with reductions are excluded: a value may be read again after the store.
     """
     k = step.kernel
-    if k.reductions or len(k.outputs) > 1:
-        return False
-    (stored,) = k.outputs
     slot = step.args.index(source)
     loads = [e for e in k.exprs if e.op == "load" and e.attr[0] == slot]
-    return all(e.attr[1] == stored.offset and not e.attr[2] for e in loads)
+    at = [o.offset for o in k.outputs]
+    single = len(at) == 1 and not k.reductions
+    return single and all([e.attr[1]] == at and not e.attr[2] for e in loads)

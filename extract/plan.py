@@ -241,7 +241,8 @@ def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
     for i, n in enumerate(graph.nodes):
         if n.op == "input" or (i in live and n.op in LEAVES):
             where[i] = b.add(n.op, (), n.attrs, n.name)
-    groups: list[tuple[int, ...]] = []
+    bare = {i for _, i in graph.outputs if graph.nodes[i].op in ("const", "iota")}
+    groups = [(where[i],) for i in sorted(bare)]  # a leaf that is an output is written
     uses: dict[int, int] = {}
     for piece, part in made:
         uses[id(part)] = uses.get(id(part), 0) + 1

@@ -158,7 +158,9 @@ class Tracer:
         c = o.cls
         node = self.terms.node(c)
         op = node.op
-        if op in READS or c in self.stored:
+        if 0 in self._shape(c):  # no element is ever asked for
+            o.kind, o.payload = "const", 0
+        elif op in READS or c in self.stored:
             o.kind = "load"
         elif op == "const":
             o.kind, o.payload = "const", node.attrs[0]
@@ -374,7 +376,7 @@ class Tracer:
         if node.op != "reduce" or 0 in full or not self.share:
             return None
         kept = tuple(ZERO if m else v for v, m in zip(o.index, mask, strict=True))
-        outside = self._involved(kept)
+        outside = self._involved((*kept, *(c.value for c in o.guard)))
         for j in self.of_class.get(node.args[0], ()):
             p = self.occ[j]
             pairs = zip(o.index, p.index, mask, strict=True)
@@ -398,8 +400,8 @@ class Tracer:
         return set(loops) if len(set(loops)) == len(loops) else None
 
     def _bound(self, o: Occurrence, mask: Sequence[int], full: Sequence[int]) -> Index:
-        taken = self._involved(v for v, m in zip(o.index, mask, strict=True) if not m)
-        taken |= self.outer
+        kept = [v for v, m in zip(o.index, mask, strict=True) if not m]
+        taken = self._involved((*kept, *(c.value for c in o.guard))) | self.outer
         inner: list[Affine] = []
         for v, m, n in zip(o.index, mask, full, strict=True):
             if not m or n == 1:

@@ -48,6 +48,10 @@ class Module(Protocol):
         """Starts the function on device buffers, in parameter order."""
         ...
 
+    def launch_all(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        """Starts each (function, buffers) in order."""
+        ...
+
 
 class Device(Protocol):
     """One small interface; flat buffers of bytes."""

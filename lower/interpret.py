@@ -1,22 +1,22 @@
 """A slow, exact interpreter of the loop IR over NumPy scalars: what a family means.
 
-Threads of a group run as generators that meet at barriers, so that a missing barrier
-shows as a wrong value and one that not all threads reach as an error.  Arrays start as
-garbage, every access is checked against its array.
+A function becomes closures over an environment of names.  Threads of a group run as
+generators that meet at barriers, so that a missing barrier shows as a wrong value and
+one that not all threads reach as an error.  Arrays start as garbage; every access is
+checked against its array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+import operator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from ..egraph.dtypes import BOOL, DType, compute
 from ..egraph.scalars import BY_NAME, MONOIDS, Array
-from .loops import (
-    Array as ArrayDecl,
-)
+from .loops import Array as ArrayDecl
 from .loops import (
     Assign,
     Barrier,
@@ -35,7 +35,19 @@ from .loops import (
 )  # fmt: skip
 
 type Env = dict[str, Any]
+type Value = Callable[[Env], Any]
+type Run = Callable[[Env], None]
 type Meeting = tuple[str, Any]  # what a thread waits for, and what it brings
+type Meet = Callable[[Env], Generator[Meeting]]
+
+THREAD = "thread number"  # names in an environment that no variable has
+SHARED = "shared arrays"
+
+PLAIN: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt,
+    "le": operator.le, "eq": operator.eq, "ne": operator.ne, "and": np.bitwise_and,
+    "or": np.bitwise_or,
+}  # fmt: skip
 
 
 class Trap(RuntimeError):
@@ -44,186 +56,309 @@ class Trap(RuntimeError):
 
 def run(function: Function, buffers: Sequence[Array]) -> None:
     """Runs `function` on flat arrays, in parameter order."""
+    env: Env = {}
     for p, b in zip(function.params, buffers, strict=True):
         if b.shape != (p.size,) or b.dtype != p.dtype.numpy:
-            raise Trap(
-                f"{p.name}: {p.dtype}[{p.size}] expected, found {b.dtype}{b.shape}"
-            )
-    arrays = {p.name: b for p, b in zip(function.params, buffers, strict=True)}
+            want = f"{p.name}: {p.dtype}[{p.size}] expected"
+            raise Trap(f"{want}, found {b.dtype}{b.shape}")
+        env[p.name] = b
     for p in function.scratch:
-        arrays[p.name] = _garbage(p.dtype.numpy, p.size)
+        env[p.name] = _garbage(p.dtype.numpy, p.size)
     readonly = frozenset(p.name for p in function.params if not p.writable)
     with np.errstate(all="ignore"):
-        _Machine(function.threads, readonly).top(function.body, arrays)
+        machine = _Machine(function.threads, readonly)
+        for s in function.body:
+            machine.top(s)(env)
 
 
 def _garbage(dtype: np.dtype[Any], size: int) -> Array:
     return np.frombuffer(b"\xa5" * (dtype.itemsize * size), dtype).copy()
 
 
+def _meets(body: Sequence[Stmt]) -> bool:
+    return any(
+        isinstance(s, (Barrier, GroupReduce))
+        or (isinstance(s, (For, If)) and _meets(s.body))
+        for s in body
+    )
+
+
 class _Machine:
     def __init__(self, threads: int, readonly: frozenset[str]) -> None:
         self.threads, self.readonly = threads, readonly
+        self.grouped = False
 
     # ---- who runs what ----
 
-    def top(self, body: Sequence[Stmt], env: Env) -> None:
-        for s in body:
-            if isinstance(s, For) and s.kind == "block":
-                for i in range(0, s.extent, s.step):
-                    self.group(s, i, env)
-            else:
-                self.alone([s], env)
+    def top(self, s: Stmt) -> Run:
+        if not (isinstance(s, For) and s.kind == "block"):
+            return self.stmt(s)
+        self.grouped = True
+        body = self.meet(s.body)
+        self.grouped = False
 
-    def group(self, s: For, i: int, env: Env) -> None:
+        def blocks(env: Env) -> None:
+            for i in range(0, s.extent, s.step):
+                self.group(body, {**env, s.var.name: s.var.dtype.numpy.type(i)})
+
+        return blocks
+
+    def group(self, body: Meet, env: Env) -> None:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
-        runs = [
-            self.body(s.body, {**env, s.var.name: _int(s.var.dtype, i)}, shared, t)
-            for t in range(self.threads)
-        ]
+        runs = [body({**env, THREAD: t, SHARED: shared}) for t in range(self.threads)]
         while True:
             met = [next(r, None) for r in runs]
-            if all(m is None for m in met):
-                return
             kinds = {None if m is None else m[0] for m in met}
             if len(kinds) > 1:
                 raise Trap(f"threads of a group part: {kinds}")
+            if met[0] is None:
+                return
             self.reduce([m for m in met if m is not None])
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
-        if not kind.startswith("reduce "):
+        if kind == "barrier":
             return
-        monoid = MONOIDS[kind.split()[1]]
+        combine = BY_NAME[MONOIDS[kind.split()[0]].op].numpy
         total = met[0][1][0]
         for _, box in met[1:]:
-            total = BY_NAME[monoid.op].numpy(total, box[0])[()]
+            total = combine(total, box[0])[()]
         for _, box in met:
             box[0] = total
 
-    def alone(self, body: Sequence[Stmt], env: Env) -> None:
-        for _ in self.body(body, env, None, 0):
-            raise Trap("a barrier outside a group")
-
     # ---- statements ----
 
-    def body(
-        self, body: Sequence[Stmt], env: Env, shared: dict[str, Array] | None, t: int
-    ) -> Generator[Meeting]:
-        for s in body:
-            match s:
-                case For():
-                    yield from self.loop(s, env, shared, t)
-                case Let(var, value) | Assign(var, value):
-                    env[var.name] = self.typed(self.ex(value, env), var)
-                case ArrayDecl():
-                    env[s.name] = self.declare(s, shared)
-                case Store():
-                    self.store(s, env)
-                case If(cond, inner):
-                    if self.ex(cond, env):
-                        yield from self.body(inner, env, shared, t)
-                case Barrier():
-                    yield ("barrier", None)
-                case GroupReduce(var, monoid):
+    def body(self, body: Sequence[Stmt]) -> Run:
+        steps = [self.stmt(s) for s in body]
+
+        def every(env: Env) -> None:
+            for s in steps:
+                s(env)
+
+        return steps[0] if len(steps) == 1 else every
+
+    def meet(self, body: Sequence[Stmt]) -> Meet:
+        """A body in which threads may meet."""
+        steps: list[tuple[Run | None, Meet | None]] = [
+            (None, self.meeting(s)) if _meets([s]) else (self.stmt(s), None)
+            for s in body
+        ]
+
+        def every(env: Env) -> Generator[Meeting]:
+            for plain, meeting in steps:
+                if plain:
+                    plain(env)
+                elif meeting:
+                    yield from meeting(env)
+
+        return every
+
+    def meeting(self, s: Stmt) -> Meet:
+        match s:
+            case For():
+                return self.meeting_loop(s)
+            case If(cond, inner):
+                test, then = self.ex(cond), self.meet(inner)
+
+                def branch(env: Env) -> Generator[Meeting]:
+                    if test(env):
+                        yield from then(env)
+
+                return branch
+            case GroupReduce(var, monoid):
+
+                def total(env: Env) -> Generator[Meeting]:
                     box = [env[var.name]]
-                    yield (f"reduce {monoid} {var.name}", box)
+                    yield (f"{monoid} {var.name}", box)
                     env[var.name] = box[0]
 
-    def loop(
-        self, s: For, env: Env, shared: dict[str, Array] | None, t: int
-    ) -> Generator[Meeting]:
-        first, step = 0, s.step
-        if s.kind == "thread":
-            if shared is None:
-                raise Trap("a thread loop outside a block loop")
-            first, step = t * s.step, self.threads * s.step
-        elif s.kind in ("grid", "block") and shared is not None:
-            raise Trap(f"a {s.kind} loop inside a group")
-        for i in range(first, s.extent, step):
-            env[s.var.name] = _int(s.var.dtype, i)
-            yield from self.body(s.body, env, shared, t)
+                return total
+            case _:
 
-    def declare(self, s: ArrayDecl, shared: dict[str, Array] | None) -> Array:
+                def barrier(env: Env) -> Generator[Meeting]:
+                    yield ("barrier", None)
+
+                return barrier
+
+    def meeting_loop(self, s: For) -> Meet:
+        if s.kind == "thread":
+            raise Trap("threads meet inside a thread loop")
+        inner, name, to = self.meet(s.body), s.var.name, s.var.dtype.numpy.type
+
+        def loop(env: Env) -> Generator[Meeting]:
+            for i in range(0, s.extent, s.step):
+                env[name] = to(i)
+                yield from inner(env)
+
+        return loop
+
+    def stmt(self, s: Stmt) -> Run:
+        match s:
+            case For():
+                return self.loop(s)
+            case Let(var, value) | Assign(var, value):
+                return self.assign(var, value)
+            case ArrayDecl():
+                return self.declare(s)
+            case Store():
+                return self.store(s)
+            case If(cond, inner):
+                test, then = self.ex(cond), self.body(inner)
+                return lambda env: then(env) if test(env) else None
+            case Barrier() | GroupReduce():
+                raise Trap("threads meet outside a group")
+
+    def loop(self, s: For) -> Run:
+        inner, name, to = self.body(s.body), s.var.name, s.var.dtype.numpy.type
+        dealt = s.kind == "thread"
+        if dealt != (self.grouped and dealt):
+            raise Trap("a thread loop outside a block loop")
+        if s.kind in ("grid", "block") and self.grouped:
+            raise Trap(f"a {s.kind} loop inside a group")
+        step = s.step * (self.threads if dealt else 1)
+
+        def loop(env: Env) -> None:
+            first = env[THREAD] * s.step if dealt else 0
+            for i in range(first, s.extent, step):
+                env[name] = to(i)
+                inner(env)
+
+        return loop
+
+    def assign(self, var: Var, value: Ex) -> Run:
+        make, name, want = self.ex(value), var.name, var.dtype.numpy
+        lanes = var.lanes
+
+        def assign(env: Env) -> None:
+            v = make(env)
+            if v.dtype != want or v.size != lanes:
+                expected = f"{name}: {lanes} x {want} expected"
+                raise Trap(f"{expected}, found {v.size} x {v.dtype}")
+            env[name] = v
+
+        return assign
+
+    def declare(self, s: ArrayDecl) -> Run:
         if compute(s.dtype) is not s.dtype:
             raise Trap(f"array {s.name} has the storage type {s.dtype}")
-        if s.space == "local":
-            return _garbage(s.dtype.numpy, s.size)
-        if shared is None:
-            raise Trap(f"shared array {s.name} outside a block loop")
-        return shared.setdefault(s.name, _garbage(s.dtype.numpy, s.size))
+        dtype, size, name = s.dtype.numpy, s.size, s.name
+        if s.space == "shared" and not self.grouped:
+            raise Trap(f"shared array {name} outside a block loop")
 
-    def store(self, s: Store, env: Env) -> None:
+        def local(env: Env) -> None:
+            env[name] = _garbage(dtype, size)
+
+        def shared(env: Env) -> None:
+            env[name] = env[SHARED].setdefault(name, _garbage(dtype, size))
+
+        return local if s.space == "local" else shared
+
+    def store(self, s: Store) -> Run:
         if s.array in self.readonly:
             raise Trap(f"a store to the read-only buffer {s.array}")
-        array, at = env[s.array], self.place(s.array, s.index, s.lanes, env)
-        value = np.asarray(self.ex(s.value, env)).astype(array.dtype)
-        array[at] = value if s.lanes > 1 else value[()]
+        place, value = self.place(s.array, s.index, s.lanes), self.ex(s.value)
 
-    def place(self, name: str, index: Ex, lanes: int, env: Env) -> Any:
-        i = int(self.ex(index, env))
-        if not 0 <= i <= len(env[name]) - lanes:
-            raise Trap(f"{name}[{i}] of {len(env[name])} elements")
-        return slice(i, i + lanes) if lanes > 1 else i
+        def store(env: Env) -> None:
+            env[s.array][place(env)] = value(env)
 
-    def typed(self, value: Any, var: Var) -> Any:
-        if np.asarray(value).dtype != var.dtype.numpy:
-            raise Trap(
-                f"{var.name}: {var.dtype} expected, found {np.asarray(value).dtype}"
-            )
-        return value
+        return store
+
+    def place(self, name: str, index: Ex, lanes: int) -> Callable[[Env], Any]:
+        at = self.ex(index)
+
+        def place(env: Env) -> Any:
+            i = int(at(env))
+            if not 0 <= i <= len(env[name]) - lanes:
+                raise Trap(f"{name}[{i}] of {len(env[name])} elements")
+            return slice(i, i + lanes) if lanes > 1 else i
+
+        return place
 
     # ---- expressions ----
 
-    def ex(self, x: Ex, env: Env) -> Any:
+    def ex(self, x: Ex) -> Value:
         match x:
             case Lit(value, dtype):
-                return dtype.numpy.type(value)
+                number = dtype.numpy.type(value)
+                return lambda env: number
             case Var(name):
-                return env[name]
-            case Load():
-                return self.load(x, env)
+                return operator.itemgetter(name)
+            case Load(array, index, dtype, lanes):
+                place, to = self.place(array, index, lanes), dtype.numpy
+                return lambda env: env[array][place(env)].astype(to)
             case Op():
-                return self.op(x, [self.ex(a, env) for a in x.args], env)
+                return self.op(x, [self.ex(a) for a in x.args])
 
-    def load(self, x: Load, env: Env) -> Any:
-        value = env[x.array][self.place(x.array, x.index, x.lanes, env)]
-        return value.astype(x.dtype.numpy)
+    def op(self, x: Op, args: list[Value]) -> Value:
+        if x.op in PLAIN:
+            (a, b), plain = args, PLAIN[x.op]
+            return lambda env: plain(a(env), b(env))
+        special = getattr(self, f"_{x.op}", None)
+        if special is not None:
+            return special(x, *args)
+        f = BY_NAME[x.op].numpy
+        want = BOOL.numpy if BY_NAME[x.op].gives_bool else x.dtype.numpy
 
-    def op(self, x: Op, args: list[Any], env: Env) -> Any:
-        to = x.dtype.numpy
-        match x.op:
-            case "cast":
-                return _cast(args[0], x.dtype)
-            case "select":  # a device may evaluate both sides, so both must be safe
-                return args[1] if args[0] else args[2]
-            case "bitcast":
-                source = cast(Op, x.args[0]).dtype.numpy
-                return _cast(np.asarray(args[0]).astype(source).view(to)[()], x.dtype)
-            case "splat":
-                return np.full(x.lanes, args[0])
-            case "fma":
-                a, b, c = (np.asarray(v, np.float64) for v in args)
-                return np.asarray(a * b + c).astype(to)[()]
-            case "idiv" | "imod":
-                if args[0] < 0:
-                    raise Trap(f"{x.op} of {args[0]}")
-                divide = np.floor_divide if x.op == "idiv" else np.mod
-                return divide(args[0], args[1])
-            case _:
-                out = BY_NAME[x.op].numpy(*args)
-                want = BOOL.numpy if BY_NAME[x.op].gives_bool else to
-                if out.dtype != want:
-                    raise Trap(f"{x.op} gave {out.dtype}, {want} expected")
-                return out[()]
+        def apply(env: Env) -> Any:
+            out = f(*(a(env) for a in args))
+            if out.dtype != want:
+                raise Trap(f"{x.op} gave {out.dtype}, {want} expected")
+            return out[()]
+
+        return apply
+
+    def _select(self, x: Op, test: Value, a: Value, b: Value) -> Value:
+        """Both sides are evaluated, as a device may: both must be safe."""
+
+        def select(env: Env) -> Any:
+            yes, no = a(env), b(env)
+            return yes if test(env) else no
+
+        return select
+
+    def _cast(self, x: Op, a: Value) -> Value:
+        return lambda env: _rounded(a(env), x.dtype)
+
+    def _bitcast(self, x: Op, a: Value) -> Value:
+        source, to = cast(Op, x.args[0]).dtype.numpy, x.dtype.numpy
+
+        def bitcast(env: Env) -> Any:
+            bits = np.asarray(a(env)).astype(source).view(to)[()]
+            return _rounded(bits, x.dtype)
+
+        return bitcast
+
+    def _splat(self, x: Op, a: Value) -> Value:
+        return lambda env: np.full(x.lanes, a(env))
+
+    def _fma(self, x: Op, a: Value, b: Value, c: Value) -> Value:
+        to = x.dtype.numpy.type
+        if x.dtype.bits > 32 or not x.dtype.is_float:
+            return lambda env: a(env) * b(env) + c(env)
+
+        def fma(env: Env) -> Any:
+            wide = np.multiply(a(env), b(env), dtype=np.float64) + c(env)
+            return to(wide)
+
+        return fma
+
+    def _idiv(self, x: Op, a: Value, b: Value) -> Value:
+        return self._divide(np.floor_divide, a, b)
+
+    def _imod(self, x: Op, a: Value, b: Value) -> Value:
+        return self._divide(np.mod, a, b)
+
+    def _divide(self, divide: Callable[..., Any], a: Value, b: Value) -> Value:
+        def positive(env: Env) -> Any:
+            n = a(env)
+            if n < 0:
+                raise Trap(f"a division of {n}")
+            return divide(n, b(env))
+
+        return positive
 
 
-def _int(dtype: DType, value: int) -> Any:
-    return dtype.numpy.type(value)
-
-
-def _cast(value: Any, dtype: DType) -> Any:
-    """Rounded to `dtype`, in the type that computes it."""
-    stored = np.asarray(value).astype(dtype.numpy)
-    return stored.astype(compute(dtype).numpy)[()]
+def _rounded(value: Any, dtype: DType) -> Any:
+    """A value as `dtype` holds it, in the type that computes it."""
+    return value.astype(dtype.numpy).astype(compute(dtype).numpy)

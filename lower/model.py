@@ -13,7 +13,15 @@ from typing import NamedTuple, Protocol
 from ..egraph.dtypes import DType
 from ..extract.kernel import Cost, Kernel
 from .device import Caps
-from .loops import Function
+from .loops import Function, LoopKind
+
+
+class Parts(NamedTuple):
+    """Seconds by what they are spent on."""
+
+    bytes: float = 0.0
+    scalar: float = 0.0
+    product: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +41,15 @@ class DeviceModel:
     narrow: float  # slow-down of code that does not vectorise or coalesce
     product: float  # f32 multiply-adds a second of the contract family
     vector_bytes: int = 0
+    largest: int = 256  # threads that a group may have
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
+
+    def outermost(self, parts: Parts) -> LoopKind:
+        """Serial, where sharing the work out costs more than it saves."""
+        small = self.cpu_like and max(parts) < self.launch
+        return "serial" if small else "grid"
 
     def product_rate(self, dtype: DType) -> float:
         return self.product / max(dtype.itemsize // 4, 1)
@@ -61,10 +75,10 @@ def cpu_model(caps: Caps) -> DeviceModel:
     width = max(caps.vector_bytes, 16)
     per_thread = 7e9 * width / 16
     return DeviceModel(
-        caps.name, True, 4e-6, min(16e9 * caps.threads, 120e9), 40e9 * caps.threads,
+        caps.name, True, 4e-6, min(20e9 * caps.threads, 120e9), 40e9 * caps.threads,
         16 << 20, 256 << 10, caps.threads, 1,
         scalar=per_thread * caps.threads, narrow=width / 8,
-        product=13e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
+        product=28e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
     )  # fmt: skip
 
 
@@ -77,6 +91,7 @@ def model_of(caps: Caps) -> DeviceModel:
         caps.name, False, base.launch, base.bandwidth, base.cache_bandwidth, base.cache,
         min(base.on_chip, caps.shared_bytes), base.units, caps.threads,
         scalar=base.scalar, narrow=base.narrow, product=base.product,
+        largest=caps.max_threads,
     )  # fmt: skip
 
 
@@ -93,14 +108,6 @@ class Family(Protocol):
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool
     ) -> Function: ...
-
-
-class Parts(NamedTuple):
-    """Seconds by what they are spent on."""
-
-    bytes: float = 0.0
-    scalar: float = 0.0
-    product: float = 0.0
 
 
 def total(family: str, launches: int, parts: Parts, model: DeviceModel) -> Cost:

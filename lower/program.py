@@ -28,6 +28,7 @@ class Program:
     functions: tuple[Function, ...]
     steps: tuple[Invoke | Host, ...]
     memory: MemoryPlan
+    strict: bool = False  # small floats are rounded after every operation
 
 
 def build(
@@ -47,4 +48,5 @@ def build(
             if caps is not None:
                 functions.append(lower(step.kernel, caps, name, strict=strict))
         steps.append(Invoke(name, step.args, step.kernel))
-    return Program(schedule, tuple(functions), tuple(steps), plan_memory(schedule))
+    memory = plan_memory(schedule)
+    return Program(schedule, tuple(functions), tuple(steps), memory, strict)

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.scalars import Array
+from rewrite.lower.device import Device
+
 from .compile import Compiled, KernelInfo, Options, Precision, optimize_graph, warn
-from .egraph.graph import Graph
-from .egraph.scalars import Array
-from .lower.device import Device
 from .xp.trace import Leaf, Traced, bind_names, is_tensor, leaves, map_tree, trace_tree
 
 
@@ -29,10 +30,13 @@ class Optimized:
     def __init__(self, traced: Traced, compiled: Compiled) -> None:
         self.traced, self.compiled = traced, compiled
 
-    def __call__(self, *args: Any) -> Any:
+    def inputs(self, *args: Any) -> dict[str, Array]:
+        """The arrays in the arguments by the graph's input names."""
         named = dict(zip(self.traced.arguments, args, strict=True))
-        arrays = {k: np.asarray(v) for k, v in leaves(named).items()}
-        results = self.compiled(arrays)
+        return {k: np.asarray(v) for k, v in leaves(named).items()}
+
+    def __call__(self, *args: Any) -> Any:
+        results = self.compiled(self.inputs(*args))
 
         def pick(_: str, leaf: Any) -> Any:
             return results[leaf.label] if isinstance(leaf, Leaf) else leaf
@@ -66,10 +70,10 @@ class Optimized:
 
 def show_kernels(kernels: Sequence[KernelInfo]) -> str:
     """A schedule as text: predicted time, family, what it computes, what it writes."""
-    rows = [
-        f"{k.seconds * 1e6:9.1f} us  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}"
-        for k in kernels
-    ]
+    rows: list[str] = []
+    for k in kernels:
+        time = f"{k.seconds * 1e6:9.1f} us"
+        rows.append(f"{time}  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}")
     return "\n".join(rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,14 +15,15 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from rewrite.egraph.engine import EngineError
+from rewrite.egraph.evaluate import InputError, evaluate
+from rewrite.egraph.graph import Graph, GraphError
+from rewrite.egraph.rulefile import RuleFileError
+from rewrite.egraph.text import parse, show
+from rewrite.lower.device import DeviceError
+
 from .api import compile_graph, show_kernels
 from .compile import Compiled, Precision
-from .egraph.engine import EngineError
-from .egraph.evaluate import InputError, evaluate
-from .egraph.graph import Graph, GraphError
-from .egraph.rulefile import RuleFileError
-from .egraph.text import parse, show
-from .lower.device import DeviceError
 
 app = typer.Typer(
     help="A declarative tensor-graph optimizer on e-graphs.",
@@ -48,7 +49,7 @@ Effort = Annotated[int, typer.Option(help="0 (none) to 3 (most).", min=0, max=3)
 
 
 @contextmanager
-def plain_errors() -> Iterator[None]:
+def plain_errors() -> Generator[None]:
     """Errors that a user can mend are one line on stderr and exit status 2."""
     try:
         yield
@@ -131,7 +132,8 @@ def print_summary(c: Compiled) -> None:
 
 @app.command()
 def optimize(
-    file: GraphFile, output: Annotated[Path | None, typer.Option("-o", "--output")] = None,
+    file: GraphFile,
+    output: Annotated[Path | None, typer.Option("-o", "--output")] = None,
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
     code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
@@ -187,7 +189,7 @@ def run(
 
 def random_arrays(graph: Graph, bound: dict[str, int], seed: int) -> dict[str, Any]:
     """Normal floats, small integers, coin flips: by input name."""
-    from .egraph.dims import bind_shape
+    from rewrite.egraph.dims import bind_shape
 
     rng = np.random.default_rng(seed)
     arrays: dict[str, Any] = {}
@@ -226,7 +228,7 @@ def explain(
 @app.command()
 def devices() -> None:
     """The devices that rewrite knows, and the reason where one is missing."""
-    from .backends.devices import describe
+    from rewrite.backends.devices import describe
 
     table = Table("device", "", "detail", box=None)
     for name, probe in describe():
@@ -259,7 +261,7 @@ def fuzz(
 ) -> None:
     """Random graphs, optimized and run, against the reference evaluator."""
     from .compile import pick_device
-    from .fuzz import Mode
+    from .fuzz.draw import Mode
     from .fuzzing import fuzz as run_fuzz
 
     if mode not in ("exact", "smooth", "both"):
@@ -272,7 +274,7 @@ def fuzz(
             n = count // len(modes)
             task = bar.add_task(f"{m} on {target.name}", total=n)
             for f in run_fuzz(
-                target, first, n, m, progress=lambda k, t=task: bar.advance(t, k)
+                [target], first, n, m, progress=lambda k, t=task: bar.advance(t, k)
             ):
                 failed += 1
                 print(f)

@@ -1,8 +1,8 @@
 """The pipeline: a graph in, a compiled program out, for whatever sizes come.
 
-`optimize_graph` does not fail because of the optimizer: where a stage gives up, the one
-before it stands (the input's own schedule; the reference evaluator) and one warning says
-why.  With `fallback=False` the error is raised instead.
+`optimize_graph` does not fail because of the optimizer: where a stage gives up, the
+one before it stands (the input's own schedule; the reference evaluator) and one warning
+says why.  With `fallback=False` the error is raised instead.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
-from .backends.devices import default_device
-from .backends.devices import device as device_named
-from .backends.executable import Executable
-from .egraph.engine import EngineError
-from .egraph.evaluate import bind_inputs, evaluate, expand_macros
-from .egraph.graph import Graph
-from .egraph.rulefile import load_rules
-from .egraph.saturate import Saturated, saturate
-from .egraph.scalars import Array
-from .extract.kernel import KernelCost, Launch, Schedule
-from .extract.plan import Plan, choose, own_space, plan
-from .extract.schedule import schedule
-from .extract.trace import Untraceable
-from .lower.device import Device, DeviceError
-from .lower.loops import Function
-from .lower.families import FAMILIES
-from .lower.model import kernel_cost
-from .lower.program import build
+from rewrite.backends.devices import default_device
+from rewrite.backends.devices import device as device_named
+from rewrite.backends.executable import Executable
+from rewrite.egraph.engine import EngineError
+from rewrite.egraph.evaluate import bind_inputs, evaluate, expand_macros
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import Saturated, saturate
+from rewrite.egraph.scalars import Array
+from rewrite.extract.kernel import KernelCost, Launch, Schedule
+from rewrite.extract.plan import Plan, choose, own_space, plan
+from rewrite.extract.schedule import schedule
+from rewrite.extract.trace import Untraceable
+from rewrite.lower.device import Device, DeviceError
+from rewrite.lower.families import FAMILIES
+from rewrite.lower.loops import Function
+from rewrite.lower.model import kernel_cost
+from rewrite.lower.program import build
 
 type Precision = Literal["strict", "default", "fast"]
 
@@ -221,7 +221,7 @@ def optimize_graph(
 
 def own_plan(graph: Graph, price: KernelCost, moves: int = 40) -> Plan:
     """A plan without rules: the graph's own terms, fused by the search alone."""
-    from .egraph import dims
+    from rewrite.egraph import dims
 
     graph = expand_macros(graph)
     values = dims.witness([n.shape for n in graph.nodes])

@@ -12,9 +12,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.scalars import Array
+
 from .api import optimize, show_kernels
-from .egraph.evaluate import evaluate
-from .egraph.scalars import Array
 
 
 def block(xp: Any, x: Any, p: dict[str, Any], heads: int) -> Any:
@@ -69,7 +70,7 @@ def parameters(width: int, seed: int = 0) -> dict[str, Array]:
 def interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Median seconds of each, taken in turns so that all see the same machine."""
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for name, f in runs.items():
+    for f in runs.values():
         f()
     for _ in range(rounds):
         for name, f in runs.items():
@@ -84,12 +85,16 @@ def run_demo(
 ) -> None:
     """Optimizes the block, runs it beside NumPy, prints and draws what happened."""
     from . import xp
-    from .report.page import before_after_html
+    from .report.compiled import compiled_html
 
     heads = max(width // 32, 1)
     p = parameters(width)
     x = np.random.default_rng(1).standard_normal((seq, width)).astype(np.float32)
-    fast = optimize(lambda x, p: block(xp, x, p, heads), x, p, device=device)
+
+    def traced(x: Any, p: Any) -> Any:
+        return block(xp, x, p, heads)
+
+    fast = optimize(traced, x, p, device=device)
     c = fast.compiled
     got = fast(x, p)
     inputs = {"x": x, **{f"p.{k}": v for k, v in p.items()}}
@@ -126,10 +131,9 @@ def run_demo(
     )
     table.add_row("largest error", f"{error['NumPy']:.1e}", f"{error['rewrite']:.1e}")
     out.print(table)
-    out.print(
-        f"optimized in {c.optimize_seconds:.2f} s; {times['NumPy'] / times['rewrite']:.1f} times NumPy\n"
-    )
+    gain = times["NumPy"] / times["rewrite"]
+    out.print(f"optimized in {c.optimize_seconds:.2f} s; {gain:.1f} times NumPy\n")
     out.print(show_kernels(fast.kernels), soft_wrap=True)
-    page = before_after_html(c)
+    page = compiled_html(c)
     report.write_text(page, encoding="utf-8")
     out.print(f"\npicture: {report}")

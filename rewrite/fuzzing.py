@@ -1,26 +1,29 @@
 """Fuzzing the whole pipeline: random graphs, optimized and run, against the evaluator.
 
-Graphs are compiled many to a source file.  A failure is cut down to the first node whose
-value is wrong, and printed as a `.graph` that repeats it.
+Graphs are compiled many to a source file.  A failure is cut down to the first node
+whose value is wrong, and printed as a `.graph` that repeats it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from .backends.executable import Executable, load
-from .compile import Options, cost_for
-from .egraph.graph import Graph
-from .egraph.rulefile import RuleSet, load_rules
-from .egraph.saturate import saturate
-from .egraph.scalars import Array
-from .egraph.text import show
-from .extract.plan import Plan, plan
-from .extract.schedule import schedule
-from .fuzz import Mode, compare, random_graph, random_inputs
-from .lower.device import Device
-from .lower.program import Program, build
+from rewrite.backends.executable import Executable, load
+from rewrite.egraph.evaluate import expand_macros
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.rulefile import RuleSet, load_rules
+from rewrite.egraph.saturate import saturate
+from rewrite.egraph.scalars import Array
+from rewrite.egraph.text import show
+from rewrite.extract.plan import Plan, plan
+from rewrite.extract.schedule import schedule
+from rewrite.lower.device import Device
+from rewrite.lower.program import Program, build
+
+from .compile import Precision, cost_for
+from .fuzz import compare, random_graph, random_inputs
+from .fuzz.draw import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,72 +32,96 @@ class Failure:
 
     seed: int
     mode: Mode
+    device: str
     message: str
     graph: Graph
 
     def __str__(self) -> str:
-        return f"seed {self.seed} ({self.mode}): {self.message}\n{show(self.graph)}"
+        where = f"seed {self.seed} ({self.mode}, {self.device})"
+        return f"{where}: {self.message}\n{show(self.graph)}"
 
 
 def planned(graph: Graph, device: Device, rules: RuleSet) -> Plan:
     return plan(graph, lambda g: saturate(g, rules), cost_for(device), moves=20)
 
 
-def _program(
-    graph: Graph, device: Device, rules: RuleSet, prefix: str
-) -> tuple[Plan, Program]:
-    chosen = planned(graph, device, rules)
+def _program(chosen: Plan, device: Device, strict: bool, prefix: str) -> Program:
     caps = None if device.name == "numpy" else device.caps()
     steps = schedule(chosen.graph, chosen.groups, {})
-    strict = rules.precision == "strict"
-    return chosen, build(steps, caps, strict=strict, prefix=prefix)
+    return build(steps, caps, strict=strict, prefix=prefix)
 
 
 def check_graph(
     graph: Graph, inputs: dict[str, Array], device: Device, rules: RuleSet, mode: Mode
 ) -> str | None:
     """None, or how the optimized graph's results differ."""
-    chosen, program = _program(graph, device, rules, "k")
+    chosen = planned(graph, device, rules)
+    program = _program(chosen, device, rules.precision == "strict", "k")
     got = Executable(program, chosen.graph, device)(inputs)
     return compare(graph, inputs, got, mode)
 
 
-def batches(first: int, count: int, size: int) -> Iterator[range]:
-    for start in range(first, first + count, size):
-        yield range(start, min(start + size, first + count))
+def holds(device: Device, graph: Graph) -> bool:
+    """Whether the device has all dtypes of the graph."""
+    return {n.dtype for n in expand_macros(graph).nodes} <= device.caps().dtypes
 
 
 def fuzz(
-    device: Device,
+    devices: Sequence[Device],
     first: int,
     count: int,
     mode: Mode,
     batch: int = 40,
-    options: Options | None = None,
+    precision: Precision = "default",
     progress: Callable[[int], None] = lambda n: None,
-    generate: Callable[[int, Mode], Graph] = random_graph,
 ) -> list[Failure]:
-    """Runs seeds `first` to `first + count - 1`; the failures, cut down."""
-    rules = load_rules(None, (options or Options()).precision)
+    """Runs seeds from `first` on until `count` graphs have run; the failures, cut down.
+
+    Each graph is optimized once, for the first device, and runs on all of them.  Graphs
+    with a dtype that one of them lacks are passed over.
+    """
+    rules = load_rules(None, precision)
     failures: list[Failure] = []
-    for seeds in batches(first, count, batch):
-        graphs = [generate(seed, mode) for seed in seeds]
-        made = [_program(g, device, rules, f"g{k}_") for k, g in enumerate(graphs)]
+    seed, done = first, 0
+    while done < count:
+        cases: list[tuple[int, Graph]] = []
+        while len(cases) < min(batch, count - done):
+            graph = random_graph(seed, mode)
+            if all(holds(d, graph) for d in devices):
+                cases.append((seed, graph))
+            seed += 1
+        failures += _batch(devices, cases, mode, rules)
+        done += len(cases)
+        progress(len(cases))
+    return failures
+
+
+def _batch(
+    devices: Sequence[Device],
+    cases: Sequence[tuple[int, Graph]],
+    mode: Mode,
+    rules: RuleSet,
+) -> list[Failure]:
+    """Some graphs, compiled together for each device."""
+    plans = [planned(graph, devices[0], rules) for _, graph in cases]
+    strict = rules.precision == "strict"
+    failures: list[Failure] = []
+    for device in devices:
+        made = [_program(p, device, strict, f"g{k}_") for k, p in enumerate(plans)]
         whole = replace(
-            made[0][1],
-            functions=tuple(f for _, p in made for f in p.functions),
-            steps=tuple(s for _, p in made for s in p.steps),
+            made[0],
+            functions=tuple(f for p in made for f in p.functions),
+            steps=tuple(s for p in made for s in p.steps),
         )
         module = load(whole, device)
-        for seed, graph, (chosen, program) in zip(seeds, graphs, made, strict=True):
+        for (seed, graph), chosen, program in zip(cases, plans, made, strict=True):
             inputs = random_inputs(graph, seed, mode)
             run = Executable(program, chosen.graph, device, module)
             message = compare(graph, inputs, run(inputs), mode)
             run.close()
             if message is not None:
                 small, why = reduce(graph, inputs, device, rules, mode, message)
-                failures.append(Failure(seed, mode, why, small))
-        progress(len(seeds))
+                failures.append(Failure(seed, mode, device.name, why, small))
     return failures
 
 

@@ -26,8 +26,9 @@ class Printer(Expressions):
             match stmt:
                 case Let(var=var, value=value):
                     lines.append(pad + self.let(stmt, scope))
-                    if self.dialect.index and var.name in self.index_only:
-                        scope = scope.with_wide(var.name)
+                    if var.name in self.index_only:
+                        wide = self.dialect.index is not None
+                        scope = scope.with_index(var.name, scope.divisor(value), wide)
                 case Array():
                     lines += [pad + x for x in self.array(stmt)]
                     scope = scope.with_array(stmt.name, stmt.dtype)
@@ -69,7 +70,8 @@ class Printer(Expressions):
     def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
         pad, name = "  " * depth, name_of(loop.var.name)
         kind = self.dialect.index or loop.var.dtype
-        inner = scope.with_wide(loop.var.name) if self.dialect.index else scope
+        wide = self.dialect.index is not None
+        inner = scope.with_index(loop.var.name, loop.step, wide)
         count = trips(loop)
         if loop.kind == "unroll":
             statements = sum(1 for _ in walk(loop.body))
@@ -112,9 +114,8 @@ class Printer(Expressions):
             value = self.convert_lanes(value, "u32", stored(dtype), n)
         if n == 1:
             return f"{array}[{index}] = {value};"
-        v = self.vector(stored(dtype), n)
-        form = self.dialect.store_lanes
-        return form.format(v=v, n=n, a=array, i=index, b=value)
+        fits = self.fits(stmt, scope)
+        return self.store_lanes(array, index, value, stored(dtype), n, fits)
 
     def barrier(self) -> list[str]:
         return [self.dialect.barrier] if self.dialect.barrier else []

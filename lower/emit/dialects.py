@@ -30,9 +30,14 @@ class Dialect:
     restrict: str
     vector: str  # defines the type {v} of {n} lanes of {t}; empty: no vectors
     lane: str  # lane {i} of the vector {a}
+    infix: bool  # whether operators work on vectors
+    convert: str  # {a} with each lane converted, as a {v}; empty: lane by lane
+    lane_loop: bool  # whether lanes do better in a loop over memory
     load_lanes: str  # from {a} at index {i}
     store_lanes: str
+    splat: str  # {a} in all lanes of {v}; {i} is {a} repeated; empty: lane by lane
     unroll: str  # pragma for a loop of {n} trips
+    aligned: bool = False  # the vector forms of access want multiples of {n}
     # For devices with groups of threads; empty for the host.
     kernel: str = ""  # qualifiers of a kernel with groups of {n} threads
     pointer: str = ""  # qualifiers of a parameter's pointer
@@ -111,8 +116,12 @@ C = Dialect(
         " aligned(sizeof({t})), may_alias));\n"
     ),
     lane="{a}[{i}]",
+    infix=True,
+    convert="__builtin_convertvector({a}, {v})",
+    lane_loop=True,
     load_lanes="*(const {v}_u *)({a} + {i})",
     store_lanes="*({v}_u *)({a} + {i}) = {b};",
+    splat="({v}){{{i}}}",
     unroll="#pragma GCC unroll {n}",
 )
 
@@ -144,8 +153,12 @@ OPENCL = Dialect(
     restrict="restrict",
     vector="typedef {c}{n} {v};\n",
     lane="{a}.s{x}",
+    infix=True,
+    convert="convert_{c}{n}({a})",
+    lane_loop=False,
     load_lanes="vload{n}(0, {a} + {i})",
     store_lanes="vstore{n}({b}, 0, {a} + {i});",
+    splat="({v})({a})",
     unroll="#pragma unroll {n}",
     kernel="__kernel __attribute__((reqd_work_group_size({n}, 1, 1))) void",
     pointer="__global ",
@@ -167,13 +180,29 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+template <class T, int N>
+struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) rw_vector { T lane[N]; };
+static __device__ __forceinline__ f32 rw_from_half(u32 a) {
+  f32 r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"((u16)a));
+  return r;
+}
+static __device__ __forceinline__ u32 rw_to_half(f32 a) {
+  u16 r;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
+  return r;
+}
 """
 
 CUDA = Dialect(
     name="CUDA C++",
     header=_CUDA_HEADER,
     helper="static __device__ __forceinline__",
-    native=_natives("{name}f", "{name}", smooth_f32=True),
+    native={
+        **_natives("{name}f", "{name}", smooth_f32=True),
+        ("decode_f16", "u32"): "rw_from_half({a})",
+        ("encode_f16", "f32"): "rw_to_half({a})",
+    },
     bitcast="",
     infinity={"f32": "__int_as_float(0x7f800000)",
               "f64": "__longlong_as_double(0x7ff0000000000000ll)"},
@@ -181,10 +210,15 @@ CUDA = Dialect(
          "f64": "__longlong_as_double(0x7ff8000000000000ll)"},
     index=None,
     restrict="__restrict__",
-    vector="",
-    lane="",
-    load_lanes="",
-    store_lanes="",
+    vector="typedef rw_vector<{t}, {n}> {v};\n",
+    lane="{a}.lane[{i}]",
+    infix=False,
+    convert="",
+    lane_loop=False,
+    load_lanes="*(const {v} *)({a} + {i})",
+    store_lanes="*({v} *)({a} + {i}) = {b};",
+    aligned=True,
+    splat="",
     unroll="#pragma unroll {n}",
     kernel='extern "C" __global__ void __launch_bounds__({n})',
     item="(blockIdx.x * (u64)blockDim.x + threadIdx.x)",

@@ -2,21 +2,23 @@
 
 Each reduces its argument to a short interval and evaluates a polynomial fitted there
 (weighted least squares iterated to equal ripple, then rounded to f32).  Errors over the
-whole range are at most 4 units in the last place; infinities, NaN, overflow and
-subnormal results come out as IEEE has them.
+whole range are at most 4 units in the last place (`pow`: 20); infinities, NaN, overflow
+and subnormal results come out as IEEE has them.
 """
 
 from __future__ import annotations
 
 import math
 
-from ...egraph.dtypes import F32, I32, U32
+from ...egraph.dtypes import BOOL, F32, I32, U32
 from .inline import Body, Maker, Term, bits, call, cast, lit, polynomial, select
 
 INF = math.inf
 LN2_HIGH = 0.693145751953125  # ln 2 to 12 bits: n * LN2_HIGH is exact for |n| < 4096
 LN2_LOW = 1.428606765330187e-06
 LOG2_E = 1.4426950408889634
+LOG2_E_HIGH = 1.4423828125  # 12 bits
+LOG2_E_LOW = 0.00031222846
 
 # (e**r - 1 - r) / r**2 on |r| <= ln(2) / 2
 EXP = (0.5, 0.16666667, 0.04166627, 0.008333268, 0.0013946148, 0.00019916595)
@@ -32,6 +34,13 @@ ERF_NEAR = (0.12837917, -0.37612635, 0.112837195, -0.026860753, 0.005204436,
 # -log(erfc(x)) on 0.88 <= x <= 4
 ERF_FAR = (-0.00016500933, 1.1294681, 0.63344204, 0.10817493, -0.025051175,
            0.0041450686, -0.0004290861, 2.0629333e-05)  # fmt: skip
+# (sin(x) / x - 1) / x**2 and (cos(x) - 1 + x**2 / 2) / x**4 in x**2, |x| <= pi / 4
+SIN = (-0.16666667, 0.008333329, -0.00019839325, 2.7182168e-06)
+COS = (0.041666668, -0.0013888883, 2.479951e-05, -2.7209356e-07)
+# pi / 2; the first three have 11 bits, so that n times each is exact for n < 8192
+HALF_PI = (1.5703125, 0.0004837512969970703, 7.549533620476723e-08,
+           2.563344151594519e-12)  # fmt: skip
+NEAR = 8192.0  # arguments beyond are left to the device
 
 
 def _power_of_two(n: Term) -> Term:
@@ -148,6 +157,75 @@ def _erf(k: Body, a: Term) -> Term:
     return call("copysign", select(x < 0.9, near, far), a)
 
 
+def _circular(k: Body, a: Term, op: str) -> Term:
+    """Sine, or cosine as the sine a quarter turn on."""
+    near = k.let("near", call("abs", a) < NEAR)
+    x = k.let("x", select(near, a, 0.0))
+    n = k.let("n", call("round", x * 0.6366197723675814))
+    r = x
+    for part in HALF_PI:
+        r = r - n * part
+    r = k.let("r", r)
+    s = k.let("s", r * r)
+    sine = k.let("sine", r * s * polynomial(s, SIN) + r)
+    cosine = k.let("cosine", s * s * polynomial(s, COS) + (s * -0.5 + 1.0))
+    quarter = k.let("quarter", cast(n, I32) + (1 if op == "cos" else 0))
+    value = select((quarter & 1).ne(0), cosine, sine)
+    value = select((quarter & 2).ne(0), -value, value)
+    return select(near, value, call(f"native_{op}", a))
+
+
+def _sin(k: Body, a: Term) -> Term:
+    return select(a.eq(0.0), a, _circular(k, a, "sin"))
+
+
+def _cos(k: Body, a: Term) -> Term:
+    return _circular(k, a, "cos")
+
+
+def _high(x: Term) -> Term:
+    """The leading 12 bits: products of two such are exact."""
+    return bits(bits(x, U32) & 0xFFFFF000, F32)
+
+
+def _power_magnitude(k: Body, x: Term, b: Term) -> Term:
+    """x**b for x > 0: 2**(b log2(x)), the exponent as a whole number and a rest."""
+    e, f = _split(k, x)
+    fh = k.let("fh", _high(f))
+    h = k.let("h", _high(f - f * f * 0.5))  # log(1 + f) = h + l
+    low = ((f - h) - fh * fh * 0.5) - (f - fh) * (f + fh) * 0.5
+    l = k.let("l", low + f * f * f * polynomial(f, LOG))  # noqa: E741
+    t = k.let("t", h * LOG2_E_HIGH)  # exact: log2(1 + f) = t + h LOG2_E_LOW + l log2(e)
+    th = k.let("th", _high(t))
+    tl = k.let("tl", (t - th) + (h * LOG2_E_LOW + l * LOG2_E))
+    y = k.let("y", b * (e + (th + tl)))
+    inside = k.let("inside", call("abs", y) < 200.0)
+    n = k.let("n", call("round", select(inside, y, 0.0)))
+    bh = k.let("bh", _high(b))
+    whole = (bh * e - n) + bh * th
+    power = call("exp2", whole + ((b - bh) * (e + th) + b * tl))
+    i = k.let("i", cast(n, I32))
+    return select(inside, _scale(k, power, i), call("exp2", y))
+
+
+def _pow(k: Body, a: Term, b: Term) -> Term:
+    x = k.let("x", call("abs", a))
+    size = k.let("size", _power_magnitude(k, x, b))
+    grows = (x > 1.0).eq(b > 0.0)
+    limit = select(grows, lit(INF, F32), 0.0)
+    edge = x.eq(0.0) | x.eq(INF) | call("abs", b).eq(INF)
+    size = k.let("r", select(edge, select(x.eq(1.0), x, limit), size))
+    whole = k.let("whole", call("round", b).eq(b))
+    small = select(call("abs", b) < 16777216.0, b, 0.0)
+    odd = (cast(select(small.eq(small), small, 0.0), I32) & 1).ne(0) & whole
+    negative = k.let("negative", bits(a, U32) >= 0x80000000)
+    lost = (a < 0.0) & (x < INF) & (call("abs", b) < INF) & (whole ^ True)
+    signed = select(negative & odd, -size, size)
+    missing = call("isnan", a, dtype=BOOL) | call("isnan", b, dtype=BOOL) | lost
+    value = select(missing, lit(math.nan, F32), signed)
+    return select(b.eq(0.0) | a.eq(1.0), lit(1.0, F32), value)
+
+
 ELEMENTARY: dict[str, Maker] = {
     "exp": _exp,
     "exp2": _exp2,
@@ -157,4 +235,7 @@ ELEMENTARY: dict[str, Maker] = {
     "log1p": _log1p,
     "tanh": _tanh,
     "erf": _erf,
+    "sin": _sin,
+    "cos": _cos,
+    "pow": _pow,
 }

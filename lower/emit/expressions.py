@@ -5,19 +5,20 @@ Printing collects the helper functions that the text calls, each after those it 
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...egraph.dtypes import BOOL, F32, F64, U8, U16, U32, DType, compute
 from ...egraph.scalars import BY_NAME
 from ..device import DeviceError
-from ..loops import Ex, Lit, Load, Op, Var
+from ..loops import Ex, Lit, Load, Op, Store, Var
 from .convert import FORMATS
 from .dialects import C_TYPES
 from .lanes import Lanes, held, lane_of, stored
-from .library import define, function_name
+from .library import define, function_name, refusal
 
 KEYWORDS = frozenset(
     [
@@ -109,12 +110,30 @@ class Scope:
 
     arrays: dict[str, DType]
     wide: frozenset[str] = frozenset()  # index names, in the dialect's index type
+    multiple: dict[str, int] = field(default_factory=dict[str, int])  # known divisors
 
     def with_array(self, name: str, dtype: DType) -> Scope:
         return replace(self, arrays={**self.arrays, name: dtype})
 
-    def with_wide(self, name: str) -> Scope:
-        return replace(self, wide=self.wide | {name})
+    def with_index(self, name: str, multiple: int, wide: bool) -> Scope:
+        """A loop variable or an index of which `multiple` is a divisor."""
+        known = {**self.multiple, name: multiple}
+        names = self.wide | {name} if wide else self.wide
+        return replace(self, wide=names, multiple=known)
+
+    def divisor(self, ex: Ex) -> int:
+        """A number that divides the index; 0 divides only 0."""
+        match ex:
+            case Lit(value=value):
+                return abs(int(value))
+            case Var(name=name):
+                return self.multiple.get(name, 1)
+            case Op(op="add" | "sub", args=(a, b)):
+                return math.gcd(self.divisor(a), self.divisor(b))
+            case Op(op="mul", args=(a, b)):
+                return self.divisor(a) * self.divisor(b)
+            case _:
+                return 1
 
 
 @dataclass(slots=True)
@@ -174,8 +193,10 @@ class Expressions(Lanes):
                 )
             case "cast" | "bitcast":
                 return self.conversion(ex.op, sources[0], dtype, args[0])
-            case "fma":
+            case "fma" if n == 1 or self.dialect.infix:
                 text = f"({args[0]} * {args[1]} + {args[2]})"
+            case "fma":
+                text = self.lane_fma(args, dtype, n)
             case _:
                 text = self.opcode(ex.op, sources, dtype, args, n)
         return self.rounded(text, dtype, n)
@@ -192,7 +213,8 @@ class Expressions(Lanes):
         of = compute(sources[0])
         if op.startswith("raw_"):
             return _raw(op, of, args)
-        if _infix(op) and (n == 1 or (of.is_float and dtype is not BOOL)):
+        vectors = self.dialect.infix and of.is_float and dtype is not BOOL
+        if _infix(op) and (n == 1 or vectors):
             return self.infix(op, of, args)
         kinds = tuple(compute(s) for s in sources)
         return self.call(op, kinds, args, compute(dtype), n)
@@ -241,12 +263,15 @@ class Expressions(Lanes):
         if n == 1:
             text = f"{array}[{index}]"
         else:
-            v = self.vector(stored(dtype), n)
-            text = self.dialect.load_lanes.format(v=v, n=n, a=array, i=index)
+            text = self.load_lanes(array, index, stored(dtype), n, self.fits(ex, scope))
         if dtype not in FORMATS:
             return text
         text = self.convert_lanes(text, stored(dtype), "u32", n)
         return self.call(f"decode_{dtype}", (U32,), [text], F32, n)
+
+    def fits(self, ex: Load | Store, scope: Scope) -> bool:
+        """Whether the device's vector access may be used at this index."""
+        return not self.dialect.aligned or scope.divisor(ex.index) % ex.lanes == 0
 
     def literal(self, value: float | int | bool, dtype: DType) -> str:
         if not dtype.is_float:
@@ -287,7 +312,7 @@ class Expressions(Lanes):
             return [f"  return {self.infix(op, sources[0], ['a', 'b'])};"]
         inline = define(op, sources)
         if inline is None:
-            raise DeviceError(self.refusal(op, sources[0]))
+            raise DeviceError(refusal(self.dialect.name, op, sources[0]))
         scope = Scope({})
         lines = [
             f"  const {held(s.var.dtype)} {name_of(s.var.name)} = "
@@ -295,12 +320,6 @@ class Expressions(Lanes):
             for s in inline.lets
         ]
         return [*lines, f"  return {self.value(inline.result, scope)};"]
-
-    def refusal(self, op: str, dtype: DType) -> str:
-        entry = BY_NAME.get(op)
-        if entry and entry.expansion is not None:
-            return f"opcode {op!r} is composite; expand it before emission"
-        return f"{self.dialect.name} has no {op!r} on {dtype}; run this op elsewhere"
 
 
 BY_WIDTH = {8: U8, 16: U16}

@@ -38,11 +38,12 @@ def entry_name(function: str) -> str:
 
 def source(functions: Sequence[Function]) -> str:
     printer = Printer(C)
-    texts = [_function(printer, f) for f in functions]
-    names = [f.name for f in functions]
-    if len(set(names)) < len(names):
-        raise DeviceError("two functions of one module have the same name")
-    return "\n".join((C.header, *printer.helpers.values(), _RUNNER, *texts))
+    texts: dict[str, str] = {}
+    for f in functions:
+        if f.name in texts:
+            raise DeviceError(f"two functions are called {f.name!r}")
+        texts[f.name] = _function(printer, f)
+    return "\n".join((C.header, *printer.helpers.values(), _RUNNER, *texts.values()))
 
 
 def _function(printer: Printer, function: Function) -> str:
@@ -65,7 +66,7 @@ def _stage(printer: Printer, stage: Stage, params: tuple[Param, ...]) -> str:
     loops, body = _split(stage)
     scope = Scope({p.name: p.dtype for p in params})
     for loop in loops:
-        scope = scope.with_wide(loop.var.name)
+        scope = scope.with_index(loop.var.name, loop.step, wide=True)
     printer.index_only = index_lets(stage.body)
     variables = [f"const i64 {name_of(x.var.name)}" for x in loops]
     pointers = [f"{_pointer(p)}restrict {name_of(p.name)}" for p in params]

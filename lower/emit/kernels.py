@@ -76,9 +76,9 @@ class KernelPrinter(Printer):
         launch = Launch(stage.name, count, self.threads, nbytes)
         self.index_only = index_lets(stage.body)
         scope = Scope({p.name: p.dtype for p in params})
-        if self.dialect.index:
-            for loop in stage.loops:
-                scope = scope.with_wide(loop.var.name)
+        wide = self.dialect.index is not None
+        for loop in stage.loops:
+            scope = scope.with_index(loop.var.name, loop.step, wide)
         head = ", ".join(self.pointer(p) for p in params)
         qualifiers = self.dialect.kernel.format(n=self.threads)
         lines = [f"{qualifiers} {stage.name}({head}) {{", *shared]
@@ -130,7 +130,7 @@ class KernelPrinter(Printer):
                 name = name_of(stmt.name)
             elif isinstance(stmt, GroupReduce):
                 dtype = stmt.var.dtype
-                entry = (_cell(dtype), max(dtype.itemsize, 4), self.threads)
+                entry = (_cell(dtype), max(dtype.itemsize, 4), self.cells)
                 name = _buffer(stmt)
             else:
                 continue
@@ -145,9 +145,18 @@ class KernelPrinter(Printer):
             offset += -(-n * itemsize // SHARED_ALIGN) * SHARED_ALIGN
         return lines, offset
 
+    @property
+    def by_warps(self) -> bool:
+        return bool(self.dialect.shuffle) and self.threads % WARP == 0
+
+    @property
+    def cells(self) -> int:
+        """Values that a group's reduction keeps in shared memory."""
+        return self.threads // WARP if self.by_warps else self.threads
+
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), _buffer(stmt)
-        if self.dialect.shuffle and self.threads % WARP == 0:
+        if self.by_warps:
             return self.warp_reduce(stmt, v, buffer)
         first = 1 << (self.threads - 1).bit_length() >> 1
         fits = f"rw_thread < rw_s && rw_thread + rw_s < {self.threads}"
@@ -172,14 +181,13 @@ class KernelPrinter(Printer):
         ]
         if self.threads == WARP:
             return lines
-        warps = self.threads // WARP
         each = self.combine(stmt, v, f"({t}){buffer}[rw_w]")
         return [
             *lines,
             f"if (rw_thread % {WARP} == 0) {buffer}[rw_thread / {WARP}] = {v};",
             self.dialect.barrier,
             f"{v} = {buffer}[0];",
-            f"for (i32 rw_w = 1; rw_w < {warps}; rw_w++) {v} = {each};",
+            f"for (i32 rw_w = 1; rw_w < {self.cells}; rw_w++) {v} = {each};",
             self.dialect.barrier,
         ]
 

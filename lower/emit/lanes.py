@@ -3,7 +3,7 @@ in a helper that the compiler turns into vector instructions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...egraph.dtypes import BOOL, DType, compute
@@ -60,12 +60,37 @@ class Lanes:
             return name
         types = [self.vector(p, lanes) for p in params]
         head = ", ".join(f"{t} {p}" for t, p in zip(types, "abc", strict=False))
-        lines = [f"{self.dialect.helper} {v} {name}({head}) {{", f"  {v} r;"]
-        for i in range(lanes):
-            at = {p: self.dialect.lane.format(a=p, i=i, x=f"{i:x}") for p in "abcr"}
-            lines.append(f"  {at['r']} = {form.format(**at)};")
-        self.helpers[name] = "\n".join((*lines, "  return r;", "}", ""))
+        of = dict(zip("abc", params, strict=False))
+        body = self.lane_loop if self.dialect.lane_loop else self.lane_list
+        lines = (f"{self.dialect.helper} {v} {name}({head}) {{", f"  {v} r;")
+        text = (*lines, *body(form, result, of, lanes), "  return r;", "}", "")
+        self.helpers[name] = "\n".join(text)
         return name
+
+    def lane_list(
+        self, form: str, result: str, params: Mapping[str, str], lanes: int
+    ) -> list[str]:
+        """One statement a lane, into the vector r."""
+        lines: list[str] = []
+        for i in range(lanes):
+            names = ("r", *params)
+            at = {p: self.dialect.lane.format(a=p, i=i, x=f"{i:x}") for p in names}
+            lines.append(f"  {at['r']} = {form.format(**at)};")
+        return lines
+
+    def lane_loop(
+        self, form: str, result: str, params: Mapping[str, str], lanes: int
+    ) -> list[str]:
+        """A loop over copies in memory, which compile to registers."""
+        of = {"r": result, **params}
+        at = {p: f"rw_{p}[i]" for p in of}
+        return [
+            "  " + " ".join(f"{t} rw_{p}[{lanes}];" for p, t in of.items()),
+            *(f"  memcpy(rw_{p}, &{p}, sizeof {p});" for p in params),
+            "  #pragma omp simd",
+            f"  for (int i = 0; i < {lanes}; i++) {at['r']} = {form.format(**at)};",
+            "  memcpy(&r, rw_r, sizeof r);",
+        ]
 
     def lane_call(
         self, name: str, sources: Sequence[DType], result: DType, lanes: int
@@ -82,10 +107,49 @@ class Lanes:
         name = f"rw_select_{t}_x{lanes}"
         return f"{self.lanewise(name, t, ['u8', t, t], form, lanes)}({', '.join(args)})"
 
+    def lane_fma(self, args: list[str], dtype: DType, lanes: int) -> str:
+        t = lane_of(dtype)
+        form = "({a} * {b} + {c})"
+        name = self.lanewise(f"rw_fma_{t}_x{lanes}", t, [t, t, t], form, lanes)
+        return f"{name}({', '.join(args)})"
+
+    def load_lanes(
+        self, array: str, index: str, element: str, lanes: int, fits: bool
+    ) -> str:
+        """Consecutive elements; one by one where the vector form does not fit."""
+        v = self.vector(element, lanes)
+        form = self.dialect.load_lanes
+        if fits:
+            return form.format(v=v, n=lanes, a=array, i=index)
+        name = f"rw_gather_{element}_x{lanes}"
+        if name not in self.helpers:
+            lane = self.dialect.lane
+            at = (lane.format(a="r", i=i, x=f"{i:x}") for i in range(lanes))
+            sets = "".join(f"  {r} = a[{i}];\n" for i, r in enumerate(at))
+            head = f"{self.dialect.helper} {v} {name}(const {element} *a)"
+            self.helpers[name] = f"{head} {{\n  {v} r;\n{sets}  return r;\n}}\n"
+        return f"{name}({array} + {index})"
+
+    def store_lanes(
+        self, array: str, index: str, value: str, element: str, lanes: int, fits: bool
+    ) -> str:
+        v = self.vector(element, lanes)
+        form = self.dialect.store_lanes
+        if fits:
+            return form.format(v=v, n=lanes, a=array, i=index, b=value)
+        lane = self.dialect.lane
+        at = (lane.format(a="rw_v", i=i, x=f"{i:x}") for i in range(lanes))
+        sets = " ".join(f"{array}[{index} + {i}] = {x};" for i, x in enumerate(at))
+        return f"{{ const {v} rw_v = {value}; {sets} }}"
+
     def convert_lanes(self, text: str, source: str, to: str, lanes: int) -> str:
         """Integers of one width as another, for elements of small floats."""
         if lanes == 1:
             return f"({to}){text}"
+        v, form = self.vector(to, lanes), self.dialect.convert
+        self.vector(source, lanes)
+        if form:
+            return form.format(a=text, v=v, n=lanes, c=C_TYPES[to])
         name = f"rw_convert_{source}_{to}_x{lanes}"
         return f"{self.lanewise(name, to, [source], f'({to}){{a}}', lanes)}({text})"
 
@@ -96,6 +160,11 @@ class Lanes:
             lane = self.dialect.lane
             at = (lane.format(a="r", i=i, x=f"{i:x}") for i in range(lanes))
             sets = "".join(f"  {r} = a;\n" for r in at)
-            head = f"{self.dialect.helper} {v} {name}({t} a) {{\n  {v} r;\n"
-            self.helpers[name] = f"{head}{sets}  return r;\n}}\n"
+            body = f"  {v} r;\n{sets}  return r;\n"
+            if self.dialect.splat:  # one broadcast, where lanes in turn would be many
+                each = ", ".join("a" * lanes)
+                made = self.dialect.splat.format(v=v, a="a", i=each)
+                body = f"  return {made};\n"
+            head = f"{self.dialect.helper} {v} {name}({t} a) {{\n"
+            self.helpers[name] = f"{head}{body}}}\n"
         return f"{name}({text})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...egraph.dtypes import F32, DType
+from ...egraph.scalars import BY_NAME
 from .convert import CONVERT
 from .elementary import ELEMENTARY
 from .exact import EXACT
@@ -20,3 +21,10 @@ def define(op: str, dtypes: tuple[DType, ...]) -> Inline | None:
     if make is None and first is F32:
         make = ELEMENTARY.get(op)
     return build(function_name(op, first), make, dtypes) if make else None
+
+
+def refusal(language: str, op: str, dtype: DType) -> str:
+    entry = BY_NAME.get(op)
+    if entry and entry.expansion is not None:
+        return f"opcode {op!r} is composite; expand it before emission"
+    return f"{language} has no {op!r} on {dtype}; run this op on another device"

@@ -2,6 +2,8 @@
 
 from ..model import Family
 from .contract import CONTRACT
+from .full import FULL
 from .rows import COLUMN, MAP, ROW
+from .transpose import TRANSPOSE
 
-FAMILIES: tuple[Family, ...] = (MAP, ROW, COLUMN, CONTRACT)
+FAMILIES: tuple[Family, ...] = (MAP, ROW, COLUMN, FULL, TRANSPOSE, CONTRACT)

@@ -22,6 +22,10 @@ def bits(axes: tuple[int, ...]) -> int:
     return out
 
 
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
 def numel(extents: tuple[int, ...], axes: tuple[int, ...]) -> int:
     out = 1
     for a in axes:
@@ -79,7 +83,8 @@ def accesses(kernel: Kernel) -> Iterator[tuple[Affine, int]]:
     """The offset and element size of each load and each store."""
     for e in kernel.exprs:
         if e.op == "load":
-            yield e.attr[1], kernel.slots[e.attr[0]][0].itemsize
+            slot: int = e.attr[0]
+            yield e.attr[1], kernel.slots[slot][0].itemsize
     for o in kernel.outputs:
         yield o.offset, kernel.slots[o.slot][0].itemsize
 

@@ -1,14 +1,16 @@
-"""The contract family: sums of products over tiles, with prologue and epilogue fused."""
+"""The contract family: sums of products by tiles, prologue and epilogue fused."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel
 from ..device import Caps
 from ..loops import Function
-from ..model import DeviceModel, Parts, total
-from .axes import bits, numel
+from ..model import DeviceModel, Parts, model_of, total
+from .axes import bits, ceil_div, numel
+from .blocks import Blocks, Shape, shape_for
 from .panels import Blocking, Panels, blocking
 from .plan import each, facts, reach
 from .price import occupancy
@@ -29,32 +31,65 @@ class Contract:
         return found if isinstance(found, str) else None
 
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
-        c = classify(kernel)
-        assert isinstance(c, Contraction)
-        sizes = c.sizes(kernel)
-        blocks = blocking(sizes, c.dtype.itemsize, model.vector_bytes, model.units)
-        if not model.cpu_like:
-            return None
-        return total(self.name, 1, _parts(kernel, c, blocks, model), model)
+        c = _contraction(kernel)
+        parts = _parts(kernel, c, model)
+        return None if parts is None else total(self.name, 1, parts, model)
 
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
-        c = classify(kernel)
-        assert isinstance(c, Contraction)
-        sizes = c.sizes(kernel)
-        blocks = blocking(sizes, c.dtype.itemsize, caps.vector_bytes, caps.threads)
-        panels = Panels(kernel, strict, parameters(kernel), c, blocks)
-        panels.run()
-        return function(name, panels)
+        c, params, model = _contraction(kernel), parameters(kernel), model_of(caps)
+        if caps.cpu_like:
+            panels = Panels(kernel, strict, params, c, _blocking(kernel, c, model))
+            panels.grid = model.outermost(_parts(kernel, c, model) or Parts())
+            panels.run()
+            return function(name, panels)
+        shape = _shape(kernel, c, model)
+        assert shape is not None
+        blocks = Blocks(kernel, strict, params, c, shape)
+        blocks.run()
+        return function(name, blocks, threads=shape.threads)
 
 
-def _parts(
-    kernel: Kernel, c: Contraction, blocks: Blocking, model: DeviceModel
-) -> Parts:
+class Tile(NamedTuple):
+    """An output tile, the unit of work, and the register tile that it is padded to."""
+
+    rows: int
+    columns: int
+    height: int
+    width: int
+
+
+def _contraction(kernel: Kernel) -> Contraction:
+    found = classify(kernel)
+    assert isinstance(found, Contraction), found
+    return found
+
+
+def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
+    size = c.dtype.itemsize
+    return blocking(c.sizes(kernel), size, model.vector_bytes, model.units)
+
+
+def _shape(kernel: Kernel, c: Contraction, model: DeviceModel) -> Shape | None:
+    return shape_for(kernel, c, model.units // 2, model.largest, model.on_chip)
+
+
+def _tile(kernel: Kernel, c: Contraction, model: DeviceModel) -> Tile | None:
+    if model.cpu_like:
+        b = _blocking(kernel, c, model)
+        return Tile(b.rows, b.columns, b.height, b.width)
+    s = _shape(kernel, c, model)
+    return None if s is None else Tile(s.rows, s.columns, s.rows, s.columns)
+
+
+def _parts(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
+    tile = _tile(kernel, c, model)
+    if tile is None:
+        return None
     batch, m, n, k = c.sizes(kernel)
-    down, across = -(-m // blocks.rows), -(-n // blocks.columns)
+    down, across = ceil_div(m, tile.rows), ceil_div(n, tile.columns)
     spread = occupancy(batch * down * across, model.units)
-    height = -(-m // blocks.height) * blocks.height
-    width = -(-n // blocks.width) * blocks.width
+    height = ceil_div(m, tile.height) * tile.height
+    width = ceil_div(n, tile.width) * tile.width
     macs = batch * height * width * k * len(c.products)
     left, right = c.sides
     scalar = 0.0
@@ -95,7 +130,8 @@ def _traffic(
         for e in each(reach(f, bits(tuple(x for s in sides for x in s)), 0)):
             x = kernel.exprs[e]
             if x.op == "load":
-                dtype, count = kernel.slots[x.attr[0]]
+                slot: int = x.attr[0]
+                dtype, count = kernel.slots[slot]
                 touched = numel(kernel.extents, kernel.axes_of(kernel.free[e]))
                 size = min(touched, count) * dtype.itemsize
                 far += size * (1 if size <= model.cache else repeat)

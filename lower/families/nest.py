@@ -48,7 +48,7 @@ class Nest(Writer):
         tile = max(min(todo.tile, n), 1)
         full, rest = divmod(n, tile)
         tiles = full + (rest > 0)
-        with self.loop("grid", numel(extents, todo.outer) * tiles) as g:
+        with self.loop(self.grid, numel(extents, todo.outer) * tiles) as g:
             at, part = g, self.number(0)
             if tiles > 1:
                 part = self.let(Op("imod", (g, self.number(tiles)), self.index), "t")

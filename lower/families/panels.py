@@ -1,4 +1,4 @@
-"""Contractions on a CPU: packed panels and a register tile, after Goto and van de Geijn,
+"""Contractions on a CPU: packed panels and a register tile; after Goto and Geijn,
 "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 
 One unit of work is an output tile of `rows` x `columns`.  For each block of k it packs
@@ -15,8 +15,10 @@ from typing import NamedTuple
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
 from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
+from .axes import ceil_div
 from .products import Contraction, contiguous
-from .writer import Writer, add, divide, mul
+from .sides import Sides
+from .writer import add, divide, mul
 
 DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache
 ROWS = 264  # of an output tile: the left panel stays in the second cache
@@ -49,7 +51,7 @@ def blocking(
     width = lanes * vectors
     depth = _even(k, DEPTH * 4 // itemsize, 1)
     rows, columns = _even(m, ROWS, height), _even(n, COLUMNS, width)
-    while batch * -(-m // rows) * -(-n // columns) < 2 * units:
+    while batch * ceil_div(m, rows) * ceil_div(n, columns) < 2 * units:
         if rows * 2 >= columns and rows > 2 * height:
             rows = _even(rows, rows // 2, height)
         elif columns > 2 * width:
@@ -61,20 +63,19 @@ def blocking(
 
 def _even(n: int, most: int, unit: int) -> int:
     """Equal parts of `n`, each at most about `most`, in multiples of `unit`."""
-    parts = -(-n // max(most, 1))
-    return -(-(-(-n // parts)) // unit) * unit
+    part = ceil_div(n, ceil_div(n, max(most, 1)))
+    return ceil_div(part, unit) * unit
 
 
-class Panels(Writer):
+class Panels(Sides):
     """Writes the function of one contraction."""
 
     def __init__(
         self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...],
         c: Contraction, blocks: Blocking,
     ) -> None:  # fmt: skip
-        super().__init__(kernel, strict, buffers)
-        self.c, self.blocks = c, blocks
-        _, self.m, self.n, self.k = c.sizes(kernel)
+        super().__init__(kernel, strict, buffers, c)
+        self.blocks = blocks
         self.left: dict[tuple[int, ...], str] = {}
         self.right: dict[tuple[int, ...], str] = {}
         self.sums: dict[int, str] = {}
@@ -82,9 +83,8 @@ class Panels(Writer):
 
     def run(self) -> None:
         b = self.blocks
-        down, across = -(-self.m // b.rows), -(-self.n // b.columns)
-        batch = self.c.sizes(self.kernel)[0]
-        with self.loop("grid", batch * down * across) as g:
+        down, across = ceil_div(self.m, b.rows), ceil_div(self.n, b.columns)
+        with self.loop(self.grid, self.batch * down * across) as g:
             column = self.let(divide(g, across, True), "t")
             rest = divide(g, across, False)
             row = self.let(divide(rest, down, True), "t")
@@ -105,7 +105,7 @@ class Panels(Writer):
             self.sums[p.root] = sums
             with self.loop("simd", b.rows * b.columns) as i:
                 self.emit(Store(sums, i, Lit(0.0, dtype)))
-        with self.loop("serial", -(-self.k // b.depth)) as block:
+        with self.loop("serial", ceil_div(self.k, b.depth)) as block:
             first = self.let(mul(block, b.depth), "k")
             self._pack_right(left, first)
             self._pack_left(top, first)
@@ -167,13 +167,10 @@ class Panels(Writer):
             outer, inner = (unit, depth) if k_inside else (depth, unit)
             with self.loop("serial", outer) as x, self.loop("simd", inner) as y:
                 i, k = (x, y) if k_inside else (y, x)
-                ok = self._stand(axes, add(at, i), extent, tile, guarded)
-                ok_k = self._stand(self.c.k, add(first, k), self.k, depth, guarded)
-                value = self._product(side)
-                for test in (ok, ok_k):
-                    if test is not None:
-                        zero = Lit(0.0, self.c.dtype)
-                        value = Op("select", (test, value, zero), self.c.dtype)
+                ok = self.stand(axes, add(at, i), extent, tile if guarded else 1)
+                deep = depth if guarded else 1
+                ok_k = self.stand(self.c.k, add(first, k), self.k, deep)
+                value = self.product(side, ok, ok_k)
                 to = add(add(base, mul(k, place[0])), mul(i, place[1]))
                 self.emit(Store(array, to, value))
 
@@ -194,25 +191,6 @@ class Panels(Writer):
             body(False)
         with self.when(Op("not", (inside,), BOOL)):
             body(True)
-
-    def _stand(
-        self, axes: tuple[int, ...], flat: Ex, extent: int, tile: int, guarded: bool
-    ) -> Ex | None:
-        """Opens `axes` at `flat`, clamped into range; whether it was in range."""
-        if not guarded or extent % tile == 0:
-            self.unravel(axes, flat)
-            return None
-        flat = self.let(flat, "p")
-        last = self.number(extent - 1)
-        ok = self.let(Op("le", (flat, last), BOOL), "ok")
-        self.unravel(axes, Op("min", (flat, last), self.index))
-        return ok
-
-    def _product(self, factors: tuple[int, ...]) -> Ex:
-        total = self.value(factors[0])
-        for f in factors[1:]:
-            total = Op("mul", (total, self.value(f)), self.c.dtype)
-        return total
 
     # ---- the register tile ----
 

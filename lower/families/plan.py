@@ -179,7 +179,9 @@ class _Planner:
             for r in roots:
                 goal |= self.f.args[r]
         inner: list[tuple[Step, ...]] = []
-        for i in range(len(axes)):
+        for i, axis in enumerate(axes):
+            if open_ >> axis & 1:  # bound anew: what varies along it is another value
+                have &= ~self._varying(axis)
             steps = self.scope(open_ | bits(axes[: i + 1]), goal, have, False)
             inner.append(steps)
             for s in steps:
@@ -187,6 +189,9 @@ class _Planner:
         work = reach(self.f, goal, have)
         staged = self._staged(open_, axes, work, inner, have | bits(roots), later)
         return Step(axes, roots, outputs, tuple(inner), staged, work)
+
+    def _varying(self, axis: int) -> int:
+        return bits(tuple(e for e, x in enumerate(self.kernel.free) if x >> axis & 1))
 
     def _staged(
         self, open_: int, axes: tuple[int, ...], work: int,

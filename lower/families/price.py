@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...egraph.dtypes import compute
 from ...extract.kernel import Expr, Kernel
 from ..model import DeviceModel, Parts
-from .axes import coefficient, numel
+from .axes import ceil_div, coefficient, numel
 from .plan import Plan, Step, each, facts
 
 LINE = 64  # bytes that one scattered access moves
@@ -16,12 +16,16 @@ GATHER = 6  # flops worth of an access that is not contiguous
 
 
 def price(
-    kernel: Kernel, todo: Plan, model: DeviceModel, grid: int, dealt: bool = False
-) -> Parts:
-    """Seconds of `todo` run as `grid` units; `dealt`: by groups of threads."""
+    kernel: Kernel, todo: Plan, model: DeviceModel, grid: int, dealt: bool = False,
+    tiled: bool = False,
+) -> Parts:  # fmt: skip
+    """Seconds of `todo` run as `grid` units; `dealt`: by groups of threads; `tiled`:
+    in squares, so that no part of a cache line is read twice."""
     p = _Price(kernel, todo, model, dealt)
     for s in todo.steps:
         p.step(s, todo.outer)
+    if tiled:
+        p.waste.clear()
     units = model.units if model.cpu_like or dealt else model.units * model.group
     spread = occupancy(grid, units)
     return Parts(p.traffic() / max(spread, 0.25), p.scalar / spread, 0.0)
@@ -31,7 +35,7 @@ def occupancy(grid: int, units: int) -> float:
     """The part of the device that `grid` equal pieces of work keep busy."""
     if grid <= 0:
         return 1.0
-    return grid / (-(-grid // units) * units)
+    return grid / (ceil_div(grid, units) * units)
 
 
 class _Price:
@@ -99,34 +103,43 @@ class _Price:
         extents, free = self.kernel.extents, self.kernel.free[e]
         mine = [a for a in loops if free >> a & 1]
         touched = min(numel(extents, tuple(mine)), max(count, 1))
+        step = abs(coefficient(offset, self._neighbour(loops))) if loops else 0
+        waste = self._waste(step, mine, dtype.itemsize)
         if e in self.seen:
             again = times
             inside = tuple(a for a in mine if a not in self.todo.outer)
         else:
             self.seen.add(e)
             self.once[slot] = self.once.get(slot, 0) + touched
+            self.waste[slot] = max(waste, self.waste.get(slot, 1.0))
             again = times - touched
             inside = _within(mine, loops)
         if again > 0:
-            bytes_ = numel(extents, inside) * dtype.itemsize
-            if bytes_ > self.model.cache:
-                self.far += again * dtype.itemsize
-            elif bytes_ > self.model.on_chip:
-                self.near += again * dtype.itemsize
-        step = abs(coefficient(offset, self._neighbour(loops))) if loops else 0
-        if step > 1:
-            self._scatter(slot, step, mine, dtype.itemsize)
+            self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
         return 0.5 + GATHER * (step > 1) + 2 * len(guard)
+
+    def _again(
+        self, moved: int, inside: tuple[int, ...], size: int, waste: float
+    ) -> None:
+        """Books bytes that were read before, from where they still lie."""
+        between = numel(self.kernel.extents, inside) * size * waste
+        if between > self.model.cache:
+            self.far += moved * waste
+        elif between > self.model.on_chip:
+            self.near += moved * waste
 
     def _neighbour(self, loops: Sequence[int]) -> int:
         """The axis along which neighbouring lanes or threads lie."""
         gpu_point = not self.model.cpu_like and not self.dealt
         return self.todo.outer[-1] if gpu_point and self.todo.outer else loops[-1]
 
-    def _scatter(self, slot: int, step: int, mine: list[int], size: int) -> None:
+    def _waste(self, step: int, mine: list[int], size: int) -> float:
+        """Bytes moved per byte used, where neighbours lie in different lines and the
+        lines have left the first cache before their next use."""
         lines = numel(self.kernel.extents, tuple(mine[-1:])) * LINE
-        if lines > self.model.on_chip or not self.model.cpu_like:
-            self.waste[slot] = float(min(LINE // size, step))
+        if step <= 1 or (self.model.cpu_like and lines * 8 <= self.model.on_chip):
+            return 1.0
+        return float(max(min(LINE // size, step), 1))
 
     def traffic(self) -> float:
         """Seconds of memory and cache traffic."""

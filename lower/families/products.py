@@ -151,9 +151,12 @@ def _ordered(
     if any(coefficient(offset, a) == 1 for a in each(m)):
         m, n = n, m
         products = tuple(Product(p.root, p.b, p.a) for p in products)
-    classes = (tuple(a for a in order if s >> a & 1) for s in (batch, m, n, k))
     dtype = compute(kernel.exprs[products[0].root].attr[2])
-    return Contraction(*classes, products, dtype)
+
+    def axes(mask: int) -> tuple[int, ...]:
+        return tuple(a for a in order if mask >> a & 1)
+
+    return Contraction(axes(batch), axes(m), axes(n), axes(k), products, dtype)
 
 
 def contiguous(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) -> bool:

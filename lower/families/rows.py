@@ -1,21 +1,23 @@
 """The families that walk a kernel's own loops: map, row, column.
 
-They differ in what one unit of work is: a stretch of elements, a row, a tile of columns.
+They differ in the unit of work: a stretch of elements, a row, a tile of columns.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel
 from ..device import Caps
-from ..loops import Function
-from ..model import DeviceModel, model_of, total
-from .axes import bits, numel
+from ..loops import Function, Param, Stmt
+from ..model import DeviceModel, Parts, model_of, total
+from .axes import bits, ceil_div, numel
 from .nest import GroupNest, Nest
 from .plan import Plan, facts, plan
 from .price import price
-from .writer import function, parameters
+from .writer import parameters
 
 STRETCHES = (8192, 4096, 2048, 1024, 512, 256)  # elements of a map's unit of work
 TILES = (512, 256, 128, 64)  # columns of a column's unit of work
@@ -48,7 +50,7 @@ def ordered(kernel: Kernel, axes: int) -> tuple[int, ...]:
 def _tile(choices: tuple[int, ...], n: int, rows: int, units: int) -> int:
     """The largest tile that still gives every unit several pieces of work."""
     for t in choices:
-        if rows * -(-n // t) >= 4 * units:
+        if rows * ceil_div(n, t) >= 4 * units:
             return min(t, n)
     return min(choices[-1], n)
 
@@ -56,12 +58,44 @@ def _tile(choices: tuple[int, ...], n: int, rows: int, units: int) -> int:
 def _points(kernel: Kernel, todo: Plan) -> int:
     tiles = 1
     if todo.vector is not None:
-        tiles = -(-kernel.extents[todo.vector] // max(todo.tile, 1))
+        tiles = ceil_div(kernel.extents[todo.vector], max(todo.tile, 1))
     return numel(kernel.extents, todo.outer) * tiles
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Body(NamedTuple):
+    """Top-level statements, and the size of the groups they want."""
+
+    body: tuple[Stmt, ...]
+    threads: int
+
+
+class Walk(ABC):
+    """A family of one top-level loop nest over a plan."""
+
+    name: str
+
+    @abstractmethod
+    def accepts(self, kernel: Kernel) -> str | None: ...
+
+    @abstractmethod
+    def parts(self, kernel: Kernel, model: DeviceModel) -> Parts: ...
+
+    @abstractmethod
+    def write(
+        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool
+    ) -> Body: ...
+
+    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+        return total(self.name, 1, self.parts(kernel, model), model)
+
+    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+        params = parameters(kernel)
+        made = self.write(kernel, caps, params, strict)
+        return Function(name, params, made.body, (), made.threads)
+
+
+@dataclass(frozen=True)
+class Row(Walk):
     """Each row by one thread or one group; reductions along it, one after another."""
 
     name: str = "row"
@@ -72,21 +106,23 @@ class Row:
     def plan(self, kernel: Kernel, model: DeviceModel) -> Plan:
         return plan(kernel, ordered(kernel, row_axes(kernel)), None, 1, model.on_chip)
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+    def parts(self, kernel: Kernel, model: DeviceModel) -> Parts:
         todo = self.plan(kernel, model)
-        grid = _points(kernel, todo)
         dealt = not model.cpu_like
-        return total(self.name, 1, price(kernel, todo, model, grid, dealt), model)
+        return price(kernel, todo, model, _points(kernel, todo), dealt)
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+    def write(
+        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool
+    ) -> Body:
         todo = self.plan(kernel, model_of(caps))
         if caps.cpu_like:
-            nest = Nest(kernel, strict, parameters(kernel), max(caps.vector_bytes, 16))
+            nest = Nest(kernel, strict, buffers, max(caps.vector_bytes, 16))
+            nest.grid = model_of(caps).outermost(self.parts(kernel, model_of(caps)))
             nest.run(todo)
-            return function(name, nest)
-        group = GroupNest(kernel, strict, parameters(kernel))
+            return Body(tuple(nest.scopes[0].body), 1)
+        group = GroupNest(kernel, strict, buffers)
         group.run_groups(todo)
-        return function(name, group, threads=group_size(kernel, todo, caps))
+        return Body(tuple(group.scopes[0].body), group_size(kernel, todo, caps))
 
 
 def group_size(kernel: Kernel, todo: Plan, caps: Caps) -> int:
@@ -98,8 +134,8 @@ def group_size(kernel: Kernel, todo: Plan, caps: Caps) -> int:
     return min(size, caps.threads)
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
+@dataclass(frozen=True)
+class Tiles(Walk):
     """Stretches along a contiguous axis that no reduction binds; on a GPU a thread an
     element.  As `map` it takes kernels without reductions, as `column` those with."""
 
@@ -127,16 +163,18 @@ class Tiles:
         tile = _tile(self.sizes, kernel.extents[vector], count, model.units)
         return plan(kernel, outer, vector, tile, model.on_chip)
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+    def parts(self, kernel: Kernel, model: DeviceModel) -> Parts:
         todo = self.plan(kernel, model)
-        parts = price(kernel, todo, model, _points(kernel, todo))
-        return total(self.name, 1, parts, model)
+        return price(kernel, todo, model, _points(kernel, todo))
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+    def write(
+        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool
+    ) -> Body:
         width = max(caps.vector_bytes, 16) if caps.cpu_like else 0
-        nest = Nest(kernel, strict, parameters(kernel), width)
+        nest = Nest(kernel, strict, buffers, width)
+        nest.grid = model_of(caps).outermost(self.parts(kernel, model_of(caps)))
         nest.run(self.plan(kernel, model_of(caps)))
-        return function(name, nest)
+        return Body(tuple(nest.scopes[0].body), 1)
 
 
 MAP = Tiles("map", False, STRETCHES)

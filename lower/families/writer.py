@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from ...egraph.dtypes import BOOL, I32, I64, DType, compute
 from ...egraph.scalars import BY_NAME, MONOIDS, SExpr
+from ...extract.affine import atoms
 from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val
 from ..loops import (
     Array,
@@ -37,6 +38,9 @@ from .axes import affines, bits
 from .plan import each, facts, reach
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
+
+
+HIDDEN = Var("", BOOL)  # marks a name that means another value outside
 
 
 @dataclass(slots=True)
@@ -87,6 +91,7 @@ class Writer:
         self.index: DType = index_type(kernel, buffers)
         self.scopes = [Scope()]
         self.count = 0
+        self.grid: LoopKind = "grid"  # or serial, where work is too little to share
 
     # ---- scopes ----
 
@@ -112,7 +117,8 @@ class Writer:
     def loop(self, kind: LoopKind, extent: int, step: int = 1) -> Generator[Ex]:
         """A loop around what is written within; yields its position."""
         var = Var(self.fresh("i"), self.index)
-        one = extent <= step and kind in ("serial", "simd", "unroll")
+        ordered = kind in ("serial", "simd", "unroll")
+        one = extent <= step and ordered and len(self.scopes) > 1
         with self.scope() as body:
             yield self.number(0) if one else var
         if one and extent:
@@ -128,8 +134,34 @@ class Writer:
             self.emit(If(cond, tuple(body)))
 
     def at(self, axis: int, position: Ex) -> None:
-        """From here on, in this scope, `axis` stands at `position`."""
+        """From here on, in this scope, `axis` stands at `position`.
+
+        Where a loop around this one runs over the same axis, what varies along it is
+        another value in here: the outer one is hidden.
+        """
+        if any(axis in s.axes for s in self.scopes[:-1]):
+            for s in self.scopes[:-1]:
+                hidden = (k for k in s.values if self._varies_along(k, axis))
+                self.scopes[-1].values.update(dict.fromkeys(hidden, HIDDEN))
         self.scopes[-1].axes[axis] = position
+
+    def _varies_along(self, key: Hashable, axis: int) -> bool:
+        """Whether a named value (an expression, an index) depends on a loop."""
+        if isinstance(key, int):
+            return bool(self.kernel.free[key] >> axis & 1)
+        if isinstance(key, (Div, Mod)):
+            return self._index_varies(key.value, axis)
+        kind, what = cast(tuple[str, Any], key)
+        if kind == "affine":
+            return self._index_varies(what, axis)
+        conds = cast(tuple[Cond, ...], what)
+        return any(self._index_varies(c.value, axis) for c in conds)
+
+    def _index_varies(self, v: Affine, axis: int) -> bool:
+        for a in atoms(v):
+            if a == axis or (isinstance(a, Val) and self._varies_along(a.expr, axis)):
+                return True
+        return False
 
     def unravel(self, axes: tuple[int, ...], flat: Ex) -> None:
         """Opens all `axes` at the place that the number `flat` has among them."""
@@ -179,7 +211,9 @@ class Writer:
         """Expression `e` at the positions that the scopes have."""
         have = 0
         for s in self.scopes:
-            have |= bits(tuple(k for k in s.values if isinstance(k, int)))
+            for k, v in s.values.items():
+                if isinstance(k, int):
+                    have = have | 1 << k if v != HIDDEN else have & ~(1 << k)
             have |= bits(tuple(s.kept))
         for i in each(reach(self.facts, 1 << e, have)):
             self._value(i)
@@ -188,6 +222,8 @@ class Writer:
     def _value(self, e: int) -> tuple[Ex, int]:
         for depth in range(len(self.scopes) - 1, -1, -1):
             found = self.scopes[depth].values.get(e)
+            if found == HIDDEN:
+                break
             if found is not None:
                 return found, depth
         made, depth = self._make(e)
@@ -295,7 +331,7 @@ class Writer:
         for depth in range(len(self.scopes) - 1, -1, -1):
             found = self.scopes[depth].values.get(key)
             if found is not None:
-                return found, depth
+                return None if found == HIDDEN else (found, depth)
         return None
 
     def _atom(self, a: Any) -> tuple[Ex, int]:

@@ -118,14 +118,20 @@ def linspace(
 def eye(rows: Dim, cols: Dim | None = None, *, k: int = 0, dtype: Any = None) -> Tracer:
     shape = (rows, rows if cols is None else cols)
     chosen = as_dtype(dtype or DEFAULT_FLOAT)
-    return astype(iota(shape, 1) == iota(shape, 0) + k, chosen)
+    return astype(iota(shape, 1) == _rows(shape, k), chosen)
+
+
+def _rows(shape: Sequence[Dim], k: int) -> Tracer:
+    """The column where diagonal `k` crosses each row."""
+    rows = iota(shape, 0)
+    return rows + k if k else rows
 
 
 def _band(x: Operand, k: int, lower: bool) -> Tracer:
     x = lift(x)
     if x.ndim < 2:
         raise TraceError(f"tril and triu take matrices, found {x.type}")
-    row, col = iota(x.shape[-2:], 0) + k, iota(x.shape[-2:], 1)
+    row, col = _rows(x.shape[-2:], k), iota(x.shape[-2:], 1)
     zero = False if x.dtype.kind == "bool" else 0
     return where(col <= row if lower else col >= row, x, zero)
 

@@ -88,6 +88,11 @@ class Tracer:
     def size(self) -> Dim:
         return dims.numel(self.shape)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        import rewrite.xp
+
+        return rewrite.xp
+
     def __repr__(self) -> str:
         return f"Tracer({self.type})"
 

@@ -11,6 +11,8 @@ from .harness import RUNNABLE, edge_values, launch, opcode, open_device, pairs, 
 PLAIN = [s for s in BY_NAME.values() if s.expansion is None]
 # Units in the last place of the result; what a device's own functions are specified to.
 LOOSE = {"c": 4, "opencl": 4, "cuda": 4, "wgpu": 16}
+# WGSL promises its own sine on [-pi, pi] only; ours takes over up to here.
+TURN_WGPU = 8000.0
 
 
 def reference(entry: Scalar, dtype: dtypes.DType, *args):
@@ -33,6 +35,13 @@ def inputs(entry: Scalar, dtype: dtypes.DType):
     return (values,)
 
 
+def bounded(entry: Scalar, args):
+    if entry.name not in ("sin", "cos"):
+        return args
+    (a,) = args
+    return (a[~(np.abs(a.astype(np.float64)) > TURN_WGPU)],)
+
+
 @pytest.mark.parametrize("name", RUNNABLE)
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
 def test_opcodes_have_their_numpy_meaning(name: str, dtype: dtypes.DType):
@@ -41,6 +50,8 @@ def test_opcodes_have_their_numpy_meaning(name: str, dtype: dtypes.DType):
         pytest.skip(f"{name} has no {dtype}")
     entries = [s for s in PLAIN if dtype.kind in s.takes]
     cases = [(e, inputs(e, dtype)) for e in entries]
+    if name == "wgpu":
+        cases = [(e, bounded(e, args)) for e, args in cases]
     functions = [opcode(e, dtype, a[0].size) for e, a in cases]
     module = dev.compile(functions)
     for (entry, args), function in zip(cases, functions, strict=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given, strategies as st
-
+from hypothesis import given
+from hypothesis import strategies as st
 from rewrite.extract.affine import Digit, Ranges
 from rewrite.extract.kernel import Affine, Div, Mod
 

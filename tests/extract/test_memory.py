@@ -20,9 +20,16 @@ def test_live_buffers_do_not_overlap() -> None:
             touched.setdefault(b, []).append(k)
     for a in at:
         for b in at:
-            if a >= b or touched[a][-1] < touched[b][0] or touched[b][-1] < touched[a][0]:
+            if (
+                a >= b
+                or touched[a][-1] < touched[b][0]
+                or touched[b][-1] < touched[a][0]
+            ):
                 continue
-            x, y = rounded(nbytes(s.buffers[a].type)), rounded(nbytes(s.buffers[b].type))
+            x, y = (
+                rounded(nbytes(s.buffers[a].type)),
+                rounded(nbytes(s.buffers[b].type)),
+            )
             assert at[a] + x <= at[b] or at[b] + y <= at[a]
     assert plan.lower_bound <= plan.arena <= 1.25 * plan.lower_bound
 

@@ -1,10 +1,9 @@
-"""Extraction under a small cost model of its own: fusion, never worse, deterministic."""
+"""Extraction under a small cost model of its own: fuses, never worse, repeatable."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from rewrite.egraph.dtypes import F32, I64
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.graph import Builder, Graph

@@ -39,7 +39,7 @@ class _Terms:
 def kernel_of(b: Builder, outputs: Sequence[int]) -> Kernel:
     graph = expand_macros(b.build(list(outputs)))
     roots = list(dict.fromkeys(i for _, i in graph.outputs))
-    return build_kernel(_Terms(graph), roots, set()).kernel
+    return build_kernel(_Terms(graph), roots, ()).kernel
 
 
 def buffers_for(kernel: Kernel, seed: int = 0) -> list[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I64, U8, U64
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import GraphError
@@ -274,6 +277,65 @@ def test_every_function_is_tested() -> None:
 )
 def test_promotion(a: Any, b: Any, want: Any) -> None:
     assert promoted(a, b) is promoted(b, a) is want
+
+
+def test_promotion_is_that_of_the_standard() -> None:
+    names = "float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"
+    for a, b in itertools.product(names.split(), repeat=2):
+        x, y = getattr(xp, a), getattr(xp, b)
+        try:
+            want = strict.result_type(getattr(strict, a), getattr(strict, b))
+        except TypeError:
+            with pytest.raises(TypeError, match="astype"):
+                promoted(x, y)
+        else:
+            assert promoted(x, y) is getattr(
+                xp, str(want).removeprefix("array_api_strict.")
+            )
+
+
+@st.composite
+def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Basic indices of an array of `shape`, with new axes and an ellipsis."""
+    parts: list[Any] = []
+    for n in shape[: draw(st.integers(0, len(shape)))]:
+        integer = st.integers(-n, n - 1) if n else st.slices(n)
+        parts.append(draw(st.one_of(st.slices(n), integer)))
+    for extra in draw(st.lists(st.sampled_from([None, ...]), max_size=2)):
+        if extra is None or Ellipsis not in parts:
+            parts.insert(draw(st.integers(0, len(parts))), extra)
+    return tuple(parts)
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_basic_indexing_is_numpys(data: st.DataObject) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(0, 4), max_size=4)))
+    x = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+    key = data.draw(keys(shape))
+    try:
+        want = x[key]
+    except IndexError:  # more indices after an ellipsis than axes
+        with pytest.raises((IndexError, TypeError)):
+            run(lambda a: a[key], x)
+    else:
+        check(run(lambda a: a[key], x), want)
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_einsum_is_numpys(data: st.DataObject) -> None:
+    size = {c: data.draw(st.integers(0, 3)) for c in "abcd"}
+    letters = st.lists(st.sampled_from("abcd"), unique=True, max_size=3)
+    terms = data.draw(st.lists(letters, min_size=1, max_size=3))
+    seen = sorted({c for t in terms for c in t})
+    out = data.draw(st.permutations(seen))[: data.draw(st.integers(0, len(seen)))]
+    spec = f"{','.join(map(''.join, terms))}->{''.join(out)}"
+    arrays = [
+        np.asarray(RNG.integers(-3, 4, [size[c] for c in t]), np.float32) for t in terms
+    ]
+    got = run(lambda *xs: xp.einsum(spec, *xs), *arrays)
+    check(got, np.asarray(np.einsum(spec, *arrays), np.float32))
 
 
 @pytest.mark.parametrize(("a", "b"), [(I64, U64), (I64, F32), (BOOL, I8), (BOOL, F32)])

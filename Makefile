@@ -1,0 +1,95 @@
+# Each target does its own set-up: on a fresh clone `make check` is the one command.
+#
+#   make check PYTHON=/path/to/python3.13    another interpreter for a new .venv
+#   make test ARGS="-k softmax -x"           arguments for pytest
+#   make test JOBS=0                         without worker processes
+
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := egraph extract lower backends rewrite rules
+CODE := $(PACKAGES) tests bench examples
+JOBS ?= auto
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check fmt format lint types demo e2e FORCE
+.DELETE_ON_ERROR:
+
+help:  ## this list
+	@sed -n 's/^\([a-z0-9]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
+
+setup: $(VENV)/linked  ## the environment in .venv; all other targets call it
+
+test: setup  ## all tests
+	@$(if $(ARGS),,rm -f $(VENV)/passed)
+	@$(fingerprint) > $(VENV)/passing
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	@$(if $(ARGS),,mv $(VENV)/passing $(VENV)/passed)
+
+check: format lint types  ## what decides: format, lint, types, tests
+	@$(fingerprint) | cmp -s - $(VENV)/passed \
+	    && echo "tests: these very files have passed" || $(MAKE) --no-print-directory test
+
+format: setup
+	$(BIN)/ruff format --check $(CODE)
+
+lint: setup
+	$(BIN)/ruff check $(CODE)
+
+types: setup
+	$(BIN)/pyright
+
+fmt: setup  ## formats, and mends what ruff can mend
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+demo: setup  ## a small model, before and after
+	$(BIN)/rewrite demo $(ARGS)
+
+e2e: setup  ## the wheel in a fresh environment, run from elsewhere
+	@$(BIN)/python .ci/e2e.py
+
+# ---- set-up -----------------------------------------------------------------------------
+
+# The first Python >= 3.12 that runs and can make environments: PYTHON, the versioned
+# names on PATH, python3, the newest that pyenv holds.
+define find_python
+for p in "$(PYTHON)" python3.14 python3.13 python3.12 python3 \
+    $$(ls -d "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.*/bin/python3 2>/dev/null | sort -rV); \
+do "$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' \
+    >/dev/null 2>&1 && python="$$p" && break; done; \
+test -n "$$python" || { echo "No Python >= 3.12 was found: install one (and, on Debian," \
+    "python3-venv), or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+endef
+
+# One line for the contents of everything that a test can see.
+define fingerprint
+find $(CODE) docs pyproject.toml README.md -type f -not -path '*/__pycache__/*' \
+    2>/dev/null | LC_ALL=C sort | tr '\n' '\0' | xargs -0 sha256sum | sha256sum
+endef
+
+$(VENV)/bin/python:
+	@$(find_python); echo "making $(VENV) with $$("$$python" --version)"; \
+	    "$$python" -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+	@echo "installing dependencies into $(VENV) (a few minutes the first time)"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check 'setuptools>=77' \
+	    && $(BIN)/python -m pip install -q --disable-pip-version-check \
+	    --config-settings editable_mode=strict -e '.[test]' || { \
+	    echo "The dependencies of '.[test]' (pyproject.toml) could not be installed." \
+	    "They come from a Python package index: check the network, or point pip at a" \
+	    "mirror (PIP_INDEX_URL) or a folder of wheels (PIP_FIND_LINKS), and run make" \
+	    "again." >&2; exit 1; }
+	@touch $@
+
+# The strict editable install is a tree of links, which type checkers understand; it is
+# made again when a file comes or goes.
+$(VENV)/files: FORCE | $(VENV)/bin/python
+	@find $(PACKAGES) -name '*.py' -o -name '*.egg' -o -name py.typed | LC_ALL=C sort > $@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+
+$(VENV)/linked: $(VENV)/installed $(VENV)/files
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps \
+	    --no-build-isolation --config-settings editable_mode=strict -e .
+	@touch $@

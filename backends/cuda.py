@@ -1,0 +1,253 @@
+"""NVIDIA GPUs: NVRTC compiles, pycuda holds memory and launches."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ..egraph import dtypes
+from ..egraph.scalars import Array
+from ..lower.device import Caps, DeviceError, Probe
+from ..lower.emit.kernels import Launch
+from ..lower.loops import Function
+from . import nvrtc
+from .limits import check_count, check_functions, check_launches
+
+STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
+
+type Call = tuple[str, Sequence["CudaBuffer"]]
+
+
+@dataclass(frozen=True, slots=True)
+class CudaBuffer:
+    """Device memory; `owner` is the allocation it lies in."""
+
+    address: int
+    nbytes: int
+    owner: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Captured launches, replayed as one; `held` keeps what they point to."""
+
+    driver: Any
+    executable: Any
+    stream: Any
+    held: tuple[Any, ...]
+
+    def __call__(self) -> None:
+        _driver_check(self.driver.cuGraphLaunch(self.executable, self.stream))
+
+
+@dataclass(slots=True)
+class CudaModule:
+    """The kernels of one cubin, which `owner` keeps loaded."""
+
+    device: CudaDevice
+    owner: Any
+    functions: Mapping[str, Function]
+    kernels: Mapping[str, tuple[tuple[Any, Launch], ...]]
+    scratch: dict[str, tuple[CudaBuffer, ...]] = field(
+        default_factory=dict[str, tuple[CudaBuffer, ...]]
+    )
+
+    def launch(
+        self, name: str, buffers: Sequence[CudaBuffer], scratch: Any = None
+    ) -> None:
+        self._launch(name, buffers, scratch, None)
+
+    def bind(self, calls: Sequence[Call]) -> Graph:
+        """The launches in order, as one CUDA graph that can be replayed."""
+        cu: Any = import_module("cuda.bindings.driver")
+        for name, _ in calls:
+            self._scratch(self.functions[name])  # no allocation inside a capture
+        stream = self.device.driver.Stream()
+        handle = cu.CUstream(stream.handle)
+        mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        _driver_check(cu.cuStreamBeginCapture(handle, mode))
+        try:
+            for name, buffers in calls:
+                self._launch(name, buffers, None, stream)
+        finally:
+            ended = cu.cuStreamEndCapture(handle)
+        (graph,) = _driver_check(ended)
+        (executable,) = _driver_check(cu.cuGraphInstantiate(graph, 0))
+        return Graph(cu, executable, handle, (self, stream, graph, tuple(calls)))
+
+    def launch_all(self, calls: Sequence[Call]) -> None:
+        for name, buffers in calls:
+            self.launch(name, buffers)
+
+    def _launch(
+        self, name: str, buffers: Sequence[CudaBuffer], scratch: Any, stream: Any
+    ) -> None:
+        function = self.functions[name]
+        check_count(function, buffers)
+        every = (*buffers, *(scratch or self._scratch(function)))
+        addresses = [b.address for b in every]
+        for kernel, launch in self.kernels[name]:
+            if launch.groups:
+                kernel.prepared_async_call(
+                    (launch.groups, 1), (launch.threads, 1, 1), stream, *addresses,
+                    shared_size=launch.shared_bytes,
+                )  # fmt: skip
+
+    def _scratch(self, function: Function) -> tuple[CudaBuffer, ...]:
+        if function.name not in self.scratch:
+            self.scratch[function.name] = tuple(
+                self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
+            )
+        return self.scratch[function.name]
+
+
+class CudaDevice:
+    """The first GPU, in its primary context, which other libraries share."""
+
+    name = "cuda"
+
+    @cached_property
+    def driver(self) -> Any:
+        """pycuda's driver module, with the primary context current."""
+        fault = _fault()
+        if fault:
+            raise DeviceError(fault)
+        drv: Any = import_module("pycuda.driver")
+        drv.init()
+        context = drv.Device(0).retain_primary_context()
+        context.push()
+        atexit.register(context.pop)  # pycuda aborts the process if it is left pushed
+        return drv
+
+    @cached_property
+    def _gpu(self) -> Any:
+        return self.driver.Device(0)
+
+    @cached_property
+    def arch(self) -> str:
+        major, minor = self._gpu.compute_capability()
+        return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
+
+    def probe(self) -> Probe:
+        fault = _fault()
+        if fault:
+            return Probe(False, fault)
+        try:
+            memory = self._gpu.total_memory() >> 30
+            return Probe(True, f"{self._gpu.name()}, {self.arch}, {memory} GiB")
+        except Exception as e:  # pycuda's own classes exist only once it is imported
+            return Probe(False, f"CUDA does not start: {e}")
+
+    def caps(self) -> Caps:
+        attribute = self.driver.device_attribute
+        read = self._gpu.get_attribute
+        return Caps(
+            self.name, cpu_like=False, dtypes=frozenset(dtypes.ALL),
+            threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
+            shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+            vector_bytes=0, max_buffer=self._gpu.total_memory(),
+        )  # fmt: skip
+
+    def alloc(self, nbytes: int) -> CudaBuffer:
+        owner = self.driver.mem_alloc(max(nbytes, 1))
+        return CudaBuffer(int(owner), nbytes, owner)
+
+    def free(self, buffer: CudaBuffer) -> None:
+        if int(buffer.owner) == buffer.address:
+            buffer.owner.free()
+
+    def view(self, buffer: CudaBuffer, offset: int, nbytes: int) -> CudaBuffer:
+        if offset < 0 or offset + nbytes > buffer.nbytes:
+            raise DeviceError(
+                f"view of bytes {offset} to {offset + nbytes} in {buffer.nbytes}"
+            )
+        return CudaBuffer(buffer.address + offset, nbytes, buffer.owner)
+
+    def wrap(self, array: Array) -> None:
+        """None: the host's memory is not the device's."""
+
+    def copy_in(self, buffer: CudaBuffer, array: Array) -> None:
+        if array.nbytes:
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            self.driver.memcpy_htod(buffer.address, flat)
+
+    def copy_out(self, buffer: CudaBuffer, array: Array) -> None:
+        if array.nbytes:
+            data = np.empty(array.nbytes, np.uint8)
+            self.driver.memcpy_dtoh(data, buffer.address)
+            array[...] = data.view(array.dtype).reshape(array.shape)
+
+    def source(self, functions: Sequence[Function]) -> str:
+        return nvrtc.emit(functions).text
+
+    def compile(
+        self, functions: Sequence[Function], contract: bool = True
+    ) -> CudaModule:
+        """`contract`: a * b + c may be computed with one rounding."""
+        caps = self.caps()
+        check_functions(caps, functions)
+        source = nvrtc.emit(functions)
+        check_launches(caps, source.launches)
+        cubin = nvrtc.compile_cubin(source.text, self.arch, contract)
+        module = self.driver.module_from_buffer(cubin)
+        by_name = {f.name: f for f in functions}
+        made = {
+            name: tuple((self._kernel(module, by_name[name], x), x) for x in each)
+            for name, each in source.launches.items()
+        }
+        return CudaModule(self, module, by_name, made)
+
+    def _kernel(self, module: Any, function: Function, launch: Launch) -> Any:
+        kernel = module.get_function(launch.name)
+        kernel.prepare("P" * (len(function.params) + len(function.scratch)))
+        if launch.shared_bytes > STATIC_SHARED:
+            limit = self.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+            kernel.set_attribute(limit, launch.shared_bytes)
+        return kernel
+
+    def sync(self) -> None:
+        self.driver.Context.synchronize()
+
+    def time(self, run: Callable[[], None]) -> float:
+        start, stop = self.driver.Event(), self.driver.Event()
+        start.record()
+        run()
+        stop.record()
+        stop.synchronize()
+        return stop.time_since(start) * 1e-3
+
+
+def _fault() -> str | None:
+    """Why CUDA cannot be used; looked up before pycuda, which fails obscurely."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "no NVIDIA driver (libcuda.so.1 not found)"
+    error, count = cuda.cuInit(0), ctypes.c_int(0)
+    if error:
+        return f"cuInit failed with error {error}; is a GPU visible?"
+    cuda.cuDeviceGetCount(ctypes.byref(count))
+    if not count.value:
+        return "the NVIDIA driver sees no GPU"
+    if find_spec("pycuda") is None:
+        return "pycuda is not installed; `pip install pycuda`"
+    try:
+        nvrtc.library()
+    except DeviceError as e:
+        return str(e)
+    return None
+
+
+def _driver_check(answer: Sequence[Any]) -> tuple[Any, ...]:
+    error, *values = answer
+    if int(error):
+        raise DeviceError(f"the CUDA driver answers with error {error}")
+    return tuple(values)

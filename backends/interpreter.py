@@ -1,0 +1,90 @@
+"""The numpy device: kernels run by the interpreter, memory is NumPy's own.
+
+The reference backend.  It is always there, needs no compiler and lowers nothing: its
+module holds kernels, not functions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..egraph import dtypes
+from ..egraph.scalars import Array
+from ..extract.kernel import Kernel
+from ..lower.device import Caps, DeviceError, Module, Probe
+from ..lower.loops import Function
+from .numpy import run_kernel
+
+
+@dataclass(frozen=True, slots=True)
+class KernelModule:
+    """Kernels by name; buffers are flat arrays of bytes."""
+
+    kernels: Mapping[str, Kernel]
+    strict: bool
+
+    def launch(self, name: str, buffers: Sequence[Any], scratch: Any = None) -> None:
+        kernel = self.kernels[name]
+        pairs = zip(buffers, kernel.slots, strict=True)
+        typed = [b[: n * t.itemsize].view(t.numpy) for b, (t, n) in pairs]
+        run_kernel(kernel, typed, self.strict)
+
+    def launch_all(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        for name, buffers in calls:
+            self.launch(name, buffers)
+
+
+class NumpyDevice:
+    """The interpreter as a device."""
+
+    name = "numpy"
+
+    def probe(self) -> Probe:
+        return Probe(True, f"kernel interpreter, NumPy {np.__version__}")
+
+    def caps(self) -> Caps:
+        return Caps(
+            self.name, cpu_like=True, dtypes=frozenset(dtypes.ALL), threads=1,
+            max_threads=1, shared_bytes=1 << 18, vector_bytes=0,
+        )  # fmt: skip
+
+    def load(self, kernels: Mapping[str, Kernel], strict: bool) -> Module:
+        return KernelModule(kernels, strict)
+
+    def alloc(self, nbytes: int) -> Array:
+        return np.empty(nbytes, np.uint8)
+
+    def wrap(self, array: Array) -> Array:
+        return array.reshape(-1).view(np.uint8)
+
+    def free(self, buffer: Array) -> None:
+        """Nothing: memory goes back with its last reference."""
+
+    def view(self, buffer: Array, offset: int, nbytes: int) -> Array:
+        return buffer[offset : offset + nbytes]
+
+    def copy_in(self, buffer: Array, array: Array) -> None:
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        buffer[: flat.size] = flat
+
+    def copy_out(self, buffer: Array, array: Array) -> None:
+        array[...] = buffer[: array.nbytes].view(array.dtype).reshape(array.shape)
+
+    def compile(self, functions: Sequence[Function]) -> Module:
+        raise DeviceError("numpy runs kernels as they are; it compiles no functions")
+
+    def source(self, functions: Sequence[Function]) -> str:
+        return "# the numpy device interprets kernels; there is no source\n"
+
+    def sync(self) -> None:
+        """Launches return when they are done."""
+
+    def time(self, run: Callable[[], None]) -> float:
+        start = time.perf_counter()
+        run()
+        return time.perf_counter() - start

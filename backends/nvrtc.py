@@ -1,0 +1,80 @@
+"""CUDA C++ to a cubin by NVRTC, which needs neither a driver nor a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from ..lower.device import CompileError, DeviceError
+from ..lower.emit import kernels
+from ..lower.emit.dialects import CUDA
+from ..lower.emit.kernels import KernelSource
+from ..lower.loops import Function
+
+GRID_GROUP = 256  # threads that share the points of a grid
+
+
+def emit(functions: Sequence[Function]) -> KernelSource:
+    return kernels.source(functions, CUDA, lambda _: GRID_GROUP)
+
+
+def compile_only(
+    functions: Sequence[Function], arch: str, contract: bool = True
+) -> bytes:
+    """The cubin for an architecture such as "sm_90a"."""
+    return compile_cubin(emit(functions).text, arch, contract)
+
+
+@cache
+def library() -> Any:
+    """NVRTC's bindings, seen to work."""
+    try:
+        nvrtc: Any = import_module("cuda.bindings.nvrtc")
+        error, *_ = nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError) as e:
+        raise DeviceError(
+            f"NVRTC cannot be loaded ({e}); "
+            "`pip install cuda-bindings nvidia-cuda-nvrtc`"
+        ) from e
+    if int(error):
+        raise DeviceError(f"NVRTC answers with error {error}; reinstall it")
+    return nvrtc
+
+
+def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
+    nvrtc = library()
+    flags = [
+        f"--gpu-architecture={arch}",
+        "--std=c++17",
+        f"--fmad={str(contract).lower()}",
+    ]
+    options = [f.encode() for f in flags]
+    error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", 0, [], [])
+    _check(nvrtc, error, "create a program")
+    try:
+        (error,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        if int(error):
+            raise CompileError(f"NVRTC for {arch} failed:\n{_log(nvrtc, program)}")
+        error, size = nvrtc.nvrtcGetCUBINSize(program)
+        _check(nvrtc, error, "tell the size of a cubin")
+        cubin = bytearray(size)
+        (error,) = nvrtc.nvrtcGetCUBIN(program, cubin)
+        _check(nvrtc, error, "hand over a cubin")
+        return bytes(cubin)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _log(nvrtc: Any, program: Any) -> str:
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    text = bytearray(size)
+    nvrtc.nvrtcGetProgramLog(program, text)
+    return text.rstrip(b"\0").decode(errors="replace")
+
+
+def _check(nvrtc: Any, error: Any, what: str) -> None:
+    if int(error):
+        _, text = nvrtc.nvrtcGetErrorString(error)
+        raise DeviceError(f"NVRTC could not {what}: {text.decode()}")

@@ -1,0 +1,228 @@
+"""Any GPU that Vulkan or Metal or Direct3D drives, through wgpu-py and WGSL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..egraph.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, I32, U32
+from ..egraph.scalars import Array
+from ..lower.device import Caps, CompileError, DeviceError, Probe
+from ..lower.emit import wgsl
+from ..lower.emit.kernels import Launch
+from ..lower.loops import Function
+from .limits import check_count, check_functions, check_launches
+
+DTYPES = frozenset((F32, I32, U32, BOOL, F16, BF16, F8E4M3, F8E5M2))
+WORD = 4  # bytes; copies and bindings are whole words
+NEXT = "`pip install wgpu` and a Vulkan driver, or choose another device"
+
+
+@dataclass(frozen=True, slots=True)
+class WgpuBuffer:
+    """A range of a GPU buffer."""
+
+    gpu: Any
+    offset: int
+    nbytes: int
+
+    @property
+    def words(self) -> int:
+        """The range in bytes, rounded up to whole words."""
+        return max(-(-self.nbytes // WORD) * WORD, WORD)
+
+
+@dataclass(slots=True)
+class WgpuModule:
+    device: WgpuDevice
+    functions: Mapping[str, Function]
+    pipelines: Mapping[str, tuple[tuple[Any, Launch], ...]]
+    scratch: dict[str, tuple[WgpuBuffer, ...]] = field(
+        default_factory=dict[str, tuple[WgpuBuffer, ...]]
+    )
+
+    def launch(
+        self, name: str, buffers: Sequence[WgpuBuffer], scratch: Any = None
+    ) -> None:
+        function = self.functions[name]
+        check_count(function, buffers)
+        every = (*buffers, *(scratch or self._scratch(function)))
+        for pipeline, launch in self.pipelines[name]:
+            if launch.groups:
+                self.device.dispatch(pipeline, launch, every)
+
+    def launch_all(self, calls: Sequence[tuple[str, Sequence[WgpuBuffer]]]) -> None:
+        for name, buffers in calls:
+            self.launch(name, buffers)
+
+    def _scratch(self, function: Function) -> tuple[WgpuBuffer, ...]:
+        if function.name not in self.scratch:
+            self.scratch[function.name] = tuple(
+                self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
+            )
+        return self.scratch[function.name]
+
+
+class WgpuDevice:
+    """The adapter that is no software, else the first that is not OpenGL."""
+
+    name = "wgpu"
+
+    @cached_property
+    def _wgpu(self) -> Any:
+        try:
+            return import_module("wgpu")
+        except ImportError as e:
+            raise DeviceError(f"wgpu cannot be imported ({e}); {NEXT}") from e
+
+    @cached_property
+    def _adapter(self) -> Any:
+        found: list[Any] = self._wgpu.gpu.enumerate_adapters_sync()
+        usable = [a for a in found if a.info["backend_type"] != "OpenGL"]
+        if not usable:
+            why = "only OpenGL, which is refused: it lacks limits that kernels need"
+            raise DeviceError(f"no WebGPU adapter ({why if found else 'none'}); {NEXT}")
+        hardware = [a for a in usable if a.info["adapter_type"] != "CPU"]
+        return (hardware or usable)[0]
+
+    @cached_property
+    def _device(self) -> Any:
+        names = (
+            "max-buffer-size", "max-storage-buffer-binding-size",
+            "max-compute-workgroup-storage-size",
+            "max-compute-invocations-per-workgroup", "max-compute-workgroup-size-x",
+            "max-storage-buffers-per-shader-stage",
+        )  # fmt: skip
+        limits = {n: self._adapter.limits[n] for n in names}
+        return self._adapter.request_device_sync(required_limits=limits)
+
+    @cached_property
+    def _marker(self) -> WgpuBuffer:
+        return self.alloc(WORD)
+
+    def probe(self) -> Probe:
+        try:
+            info = self._adapter.info
+        except Exception as e:  # wgpu's loader raises what the platform gives it
+            return Probe(False, str(e))
+        return Probe(True, f"{info['device']}, {info['backend_type']}")
+
+    def caps(self) -> Caps:
+        limits = self._device.limits
+        return Caps(
+            self.name, cpu_like=False, dtypes=DTYPES, threads=wgsl.GRID_GROUP,
+            max_threads=limits["max-compute-invocations-per-workgroup"],
+            shared_bytes=limits["max-compute-workgroup-storage-size"], vector_bytes=0,
+            max_buffer=limits["max-storage-buffer-binding-size"],
+        )  # fmt: skip
+
+    def alloc(self, nbytes: int) -> WgpuBuffer:
+        use = self._wgpu.BufferUsage
+        size = max(-(-nbytes // WORD) * WORD, WORD)
+        limit = self._device.limits["max-buffer-size"]
+        if size > limit:
+            raise DeviceError(f"wgpu: a buffer has at most {limit} bytes, found {size}")
+        usage = use.STORAGE | use.COPY_SRC | use.COPY_DST
+        return WgpuBuffer(self._device.create_buffer(size=size, usage=usage), 0, nbytes)
+
+    def free(self, buffer: WgpuBuffer) -> None:
+        buffer.gpu.destroy()
+
+    def view(self, buffer: WgpuBuffer, offset: int, nbytes: int) -> WgpuBuffer:
+        return WgpuBuffer(buffer.gpu, buffer.offset + offset, nbytes)
+
+    def wrap(self, array: Array) -> None:
+        """None: the host's memory is not the device's."""
+
+    def copy_in(self, buffer: WgpuBuffer, array: Array) -> None:
+        if array.nbytes:
+            data = np.zeros(-(-array.nbytes // WORD) * WORD, np.uint8)
+            data[: array.nbytes] = (
+                np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            )
+            self._device.queue.write_buffer(buffer.gpu, buffer.offset, data)
+
+    def copy_out(self, buffer: WgpuBuffer, array: Array) -> None:
+        if array.nbytes:
+            size = -(-array.nbytes // WORD) * WORD
+            queue = self._device.queue
+            data = np.frombuffer(
+                queue.read_buffer(buffer.gpu, buffer.offset, size), np.uint8
+            )
+            data = data[: array.nbytes].view(array.dtype)
+            array[...] = data.reshape(array.shape)
+
+    def source(self, functions: Sequence[Function]) -> str:
+        return wgsl.source(functions).text
+
+    def compile(
+        self, functions: Sequence[Function], contract: bool = True
+    ) -> WgpuModule:
+        """WGSL leaves contraction to the device, whatever `contract` asks for."""
+        caps = self.caps()
+        check_functions(caps, functions)
+        source = wgsl.source(functions)
+        check_launches(caps, source.launches)
+        try:
+            shader = self._device.create_shader_module(code=source.text)
+            layouts = {f.name: self._layout(f) for f in functions}
+            made = {
+                name: tuple((self._pipeline(shader, layouts[name], x), x) for x in each)
+                for name, each in source.launches.items()
+            }
+        except self._wgpu.GPUError as e:
+            raise CompileError(f"WGSL did not compile:\n{e}") from e
+        return WgpuModule(self, {f.name: f for f in functions}, made)
+
+    def _pipeline(self, shader: Any, layout: Any, launch: Launch) -> Any:
+        stage = {"module": shader, "entry_point": launch.name}
+        return self._device.create_compute_pipeline(layout=layout, compute=stage)
+
+    def _layout(self, function: Function) -> Any:
+        """Every parameter, also those that a stage does not use."""
+        storage = {"type": "storage"}
+        visible = self._wgpu.ShaderStage.COMPUTE
+        count = len(function.params) + len(function.scratch)
+        entries = [
+            {"binding": i, "visibility": visible, "buffer": storage}
+            for i in range(count)
+        ]
+        group = self._device.create_bind_group_layout(entries=entries)
+        return self._device.create_pipeline_layout(bind_group_layouts=[group])
+
+    def dispatch(
+        self, pipeline: Any, launch: Launch, buffers: Sequence[WgpuBuffer]
+    ) -> None:
+        encoder = self._device.create_command_encoder()
+        layout = pipeline.get_bind_group_layout(0)
+        entries = [
+            {
+                "binding": i,
+                "resource": {"buffer": b.gpu, "offset": b.offset, "size": b.words},
+            }
+            for i, b in enumerate(buffers)
+        ]
+        group = self._device.create_bind_group(layout=layout, entries=entries)
+        work = encoder.begin_compute_pass()
+        work.set_pipeline(pipeline)
+        work.set_bind_group(0, group)
+        work.dispatch_workgroups(*wgsl.dispatch_size(launch.groups))
+        work.end()
+        self._device.queue.submit([encoder.finish()])
+
+    def sync(self) -> None:
+        """By reading a word back: `on_submitted_work_done_sync` of 0.32 raises."""
+        self._device.queue.read_buffer(self._marker.gpu, 0, WORD)
+
+    def time(self, run: Callable[[], None]) -> float:
+        self.sync()
+        start = time.perf_counter()
+        run()
+        self.sync()
+        return time.perf_counter() - start

@@ -1,0 +1,101 @@
+"""End to end: array code in, optimized, run on c, against NumPy and the oracle.
+
+    make e2e        (python bench/e2e.py)
+
+One line per front end and workload: nodes and kernels before and after, seconds to
+optimize, the largest error against float64 (NumPy's own beside it) and how many times
+faster than NumPy it ran (one process, interleaved, medians).  Exits with 1 where the
+error exceeds four times NumPy's own, or a workload is slower than NumPy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.scalars import Array
+
+import rewrite
+from rewrite import xp
+from rewrite.demo import block, interleaved, parameters
+
+rng = np.random.default_rng(0)
+
+
+def normal(*shape: int) -> Array:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def softmax(m: Any, x: Any) -> Any:
+    e = m.exp(x - m.max(x, axis=-1, keepdims=True))
+    return e / m.sum(e, axis=-1, keepdims=True)
+
+
+def gelu_chain(m: Any, x: Any, a: Any, b: Any) -> Any:
+    y = x * a + b
+    return 0.5 * y * (1 + m.tanh(0.7978845608 * (y + 0.044715 * y * y * y))) * 2.0
+
+
+def layer_norm(m: Any, x: Any, gain: Any, bias: Any) -> Any:
+    centred = x - m.mean(x, axis=-1, keepdims=True)
+    var = m.mean(centred * centred, axis=-1, keepdims=True)
+    return centred / m.sqrt(var + 1e-5) * gain + bias
+
+
+def mlp(m: Any, x: Any, w: Any, b: Any) -> Any:
+    return gelu_chain(m, x @ w, 1.0, b)
+
+
+type Workload = tuple[str, Callable[..., Any], tuple[Any, ...]]
+
+
+def workloads() -> list[Workload]:
+    p, big, row = parameters(256), normal(2048, 2048), normal(2048)
+    return [
+        ("gelu chain 4M", gelu_chain, (big, row, row)),
+        ("softmax 2048", softmax, (big,)),
+        ("layer norm 2048", layer_norm, (big, row, row)),
+        ("matmul gelu 512", mlp, (normal(512, 512), normal(512, 512), row[:512])),
+        ("transformer block", lambda m, x, p: block(m, x, p, 8), (normal(256, 256), p)),
+    ]
+
+
+def run(name: str, f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[float, float]:
+    """(error over NumPy's own, times faster than NumPy)"""
+    fast = rewrite.optimize(lambda *a: f(xp, *a), *args, device="c", fallback=False)
+    c = fast.compiled
+    got, plain = fast(*args), f(np, *args)
+    inputs = fast.inputs(*args)
+    exact = evaluate(fast.graph, inputs, "f64")["out0"]
+    scale = float(np.max(np.abs(exact)))
+    error, own = (float(np.max(np.abs(y - exact))) / scale for y in (got, plain))
+    ready, out = c.executable({}), {"out0": np.empty_like(got)}
+    assert ready is not None
+    times = interleaved(
+        {"numpy": lambda: f(np, *args), "c": lambda: ready(inputs, out)}, 11
+    )
+    ratio = times["numpy"] / times["c"]
+    live = len(c.source.live), len(c.plan.graph.live)
+    print(
+        f"xp {name:18} nodes {live[0]:4} -> {live[1]:4}  kernels "
+        f"{c.plan.own_kernels:3} -> {len(c.plan.groups):3}  optimized "
+        f"{c.optimize_seconds:5.2f} s  error {error:.1e} (NumPy {own:.1e})  "
+        f"{ratio:5.1f} x NumPy"
+    )
+    return error / max(own, 1e-7), ratio
+
+
+def main() -> int:
+    bad = 0
+    for name, f, args in workloads():
+        error, ratio = run(name, f, args)
+        bad += error > 4 or ratio < 1
+    print("end to end: " + ("green" if not bad else f"{bad} workloads are red"))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""The journal: which rule joined which two terms, kept while the engine runs.
+
+The engine's own rows cannot tell, since a row names classes, not terms.  So each rule
+is rewritten to build, beside its terms, twins in a second sort P that nothing ever
+unions.  `rep` holds one twin per class, and each use of a rule leaves a row
+`Step name left right` of twins.  The twins of the graphs' own nodes and the steps are
+all that a proof needs: every union came from a step or from congruence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .encode import SIGNATURES, Encoded, Names, Row, encode, names_of, show
+from .engine import Engine, Tables, shared
+from .graph import Graph
+from .ruleset import Rule, RuleSet
+from .saturate import Budget, explore
+from .sexpr import Atom, Expr, Form
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One use of a rule: `left` and `right` are twins, instances of its sides."""
+
+    rule: str
+    forward: bool  # birewrites run both ways
+    left: int
+    right: int
+
+
+@dataclass(frozen=True)
+class Journal:
+    """Twins by number, the uses of rules, and the twins of both graphs' nodes."""
+
+    terms: dict[int, Row]
+    uses: tuple[Use, ...]
+    before: tuple[int | None, ...]
+    after: tuple[int | None, ...]
+    names: Names
+
+
+def record(
+    before: Graph,
+    after: Graph,
+    rules: RuleSet,
+    budget: Budget | None = None,
+    engine: Engine | None = None,
+) -> Journal:
+    """Saturates both graphs in one e-graph, keeping the journal."""
+    names = names_of(before, after)
+    parts = [encode(before, names), encode(after, names)]
+    joined, places = _join(parts)
+    with (engine or shared()).session(instrumented(rules)) as session:
+        session.run(joined.text + "\n" + _twins(joined), "graph")
+        explore(session, rules, budget or Budget(), len(joined.rows))
+        heads = [f"p{c}" for c in SIGNATURES]
+        return _read(session.tables([*heads, "Step", "Twin"]), places, names)
+
+
+def _join(parts: list[Encoded]) -> tuple[Encoded, list[tuple[int | None, ...]]]:
+    """The rows of all graphs, equal ones once, and where each graph's nodes went."""
+    rows: dict[Row, int] = {}
+    places: list[tuple[int | None, ...]] = []
+    for part in parts:
+        to: dict[int, int] = {}
+        for i, row in enumerate(part.rows):
+            moved = _moved(row, to)
+            to[i] = rows.setdefault(moved, len(rows))
+        places.append(tuple(None if w is None else to[w] for w in part.where))
+    return Encoded(tuple(rows), (), parts[0].names), places
+
+
+def _moved(row: Row, to: dict[int, int]) -> Row:
+    kinds = SIGNATURES[row[0]]
+    fields: list[object] = []
+    for kind, x in zip(kinds, row[1:], strict=True):
+        many = tuple(to[i] for i in x) if kind == "T" else x
+        fields.append(to[x] if kind == "t" else many)
+    return (row[0], *fields)
+
+
+# ---- instrumented rules --------------------------------------------------------------
+
+
+def instrumented(rules: RuleSet) -> list[tuple[str, str]]:
+    """The sources to load: as `rules.sources`, but every rule keeps the journal."""
+    core, tables, *_ = rules.sources
+    out = [core, ("journal", _declarations()), tables]
+    for f in rules.files[1:]:
+        mine = {r.name: r for r in f.rules}
+        plain = f.text(frozenset())
+        kept = [r for r in mine.values() if r.name in rules.on]
+        text = "\n".join([plain, *(t for r in kept for t in _instrument(r))])
+        out.append((f.name, text))
+    return out
+
+
+def _declarations() -> str:
+    twin = {"t": "P", "T": "PV", "s": "String", "i": "i64", "f": "f64", "v": "IV"}
+    lines = ["(sort P)", "(sort PV (Vec P))"]
+    for c, kinds in SIGNATURES.items():
+        lines.append(f"(constructor p{c} ({' '.join(twin[k] for k in kinds)}) P)")
+    lines += [
+        "(function rep (T) P :merge old)",
+        "(relation Step (String P P))",
+        "(function Twin (i64) P :no-merge)",
+    ]
+    return "\n".join(lines)
+
+
+def _twins(encoded: Encoded) -> str:
+    lines: list[str] = []
+    for i, row in enumerate(encoded.rows):
+        lines.append(f"(set (Twin {i}) (p{show(row, '(Twin {})')[1:]})")
+        lines.append(f"(set (rep (Node {i})) (Twin {i}))")
+    return "\n".join(lines)
+
+
+def _instrument(rule: Rule) -> Iterator[str]:
+    yield _one_way(rule, rule.left, rule.right, f"{rule.name}>")
+    if rule.both:
+        yield _one_way(rule, rule.right, rule.left, f"{rule.name}<")
+
+
+def _one_way(rule: Rule, left: Expr, right: Expr, label: str) -> str:
+    facts = [f"(= __root {left})", *map(str, rule.when)]
+    facts += [f"(= __{v} (rep {v}))" for v in sorted(tensors(left))]
+    sets = [f"(set (rep {e}) {_twin(e)})" for e in _subterms(right)]
+    step = f'(Step "{label}" {_twin(left)} {_twin(right)})'
+    end = f" (subsume {left})" if rule.subsume else ""
+    return (
+        f"(rule ({' '.join(facts)}) ((union __root {right}) {' '.join(sets)} {step}{end})"
+        f' :ruleset {rule.ruleset} :name "{label}")'
+    )
+
+
+def _fields(e: Form) -> Iterator[tuple[str, Expr]]:
+    return zip(SIGNATURES[e.head], e.args, strict=True)
+
+
+def tensors(e: Expr) -> frozenset[str]:
+    """The variables of a pattern that stand for tensors."""
+    if isinstance(e, Atom):
+        return frozenset([e.text])
+    below = (tensors(a) for kind, a in _fields(e) if kind == "t")
+    return frozenset[str]().union(*below)
+
+
+def _twin(e: Expr) -> str:
+    if isinstance(e, Atom):
+        return f"__{e.text}"
+    parts = [_twin(a) if kind == "t" else str(a) for kind, a in _fields(e)]
+    return f"(p{e.head} {' '.join(parts)})"
+
+
+def _subterms(e: Expr) -> Iterator[Form]:
+    """The terms that a right side builds, operands first."""
+    if isinstance(e, Form):
+        for kind, a in _fields(e):
+            if kind == "t":
+                yield from _subterms(a)
+        yield e
+
+
+# ---- reading -------------------------------------------------------------------------
+
+
+def _read(
+    tables: Tables, places: list[tuple[int | None, ...]], names: Names
+) -> Journal:
+    terms: dict[int, Row] = {}
+    for c in SIGNATURES:
+        for *inputs, output in tables.get(f"p{c}", ()):
+            terms[output] = (c, *inputs)
+    uses = [
+        Use(label[:-1], label.endswith(">"), left, right)
+        for label, left, right, _ in tables["Step"]
+    ]
+    twin: dict[int, int] = dict(tables["Twin"])
+    before, after = (
+        tuple(None if w is None else twin[w] for w in place) for place in places
+    )
+    return Journal(terms, tuple(uses), before, after, names)

@@ -1,0 +1,118 @@
+"""Rules as data: equations with contracts, their files, and the rules of a run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .sexpr import Expr, Form, Place
+from .tables import facts
+
+type Precision = Literal["strict", "default", "fast"]
+
+CONTRACTS: dict[Precision, frozenset[str]] = {
+    "strict": frozenset(("bitwise", "ieee")),
+    "default": frozenset(("bitwise", "ieee", "real")),
+    "fast": frozenset(("bitwise", "ieee", "real", "approx")),
+}
+KNOWN_CONTRACTS = ("bitwise", "ieee", "real", "approx", "unstable")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """`left` must become `right` (fires), or must not match (skips: right is None)."""
+
+    left: Expr
+    right: Expr | None
+    place: Place
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An equation between two patterns, with its premises and its contract."""
+
+    name: str
+    ruleset: str
+    place: Place
+    left: Expr
+    right: Expr
+    when: tuple[Expr, ...]
+    both: bool  # birewrite
+    subsume: bool  # the left side matches no more once the rule has fired
+    contract: str
+    doc: str
+    fires: tuple[Example, ...]
+    skips: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """One file's forms, in order, and the rules among them."""
+
+    name: str
+    forms: tuple[Form, ...]
+    rules: tuple[Rule, ...]
+    rulesets: tuple[str, ...]
+    explosive: frozenset[str]
+
+    def text(self, keep: frozenset[str]) -> str:
+        """The engine's text: rules not in `keep` left out, lines as in the file."""
+        lines: list[str] = []
+        mine = {r.place: r.name for r in self.rules}
+        for form in self.forms:
+            if form.place in mine and mine[form.place] not in keep:
+                continue
+            lines += [""] * (form.place.line - 1 - len(lines))
+            if len(lines) >= form.place.line:
+                lines[-1] += f" {form}"
+            else:
+                lines.append(str(form))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """The rules of a run: files as checked, and the names of those that are on."""
+
+    files: tuple[RuleFile, ...]
+    on: frozenset[str]
+    precision: Precision = "default"
+
+    @functools.cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(r for f in self.files for r in f.rules if r.name in self.on)
+
+    @functools.cached_property
+    def sources(self) -> tuple[tuple[str, str], ...]:
+        """(file, text) to load, in order."""
+        core, *rest = [(f.name, f.text(self.on)) for f in self.files]
+        return (core, ("tables", facts()), *rest)
+
+    @property
+    def phases(self) -> tuple[str, ...]:
+        """Rulesets that run to a fixpoint, in order of declaration."""
+        bad = self.explosive
+        return tuple(
+            r for f in self.files for r in f.rulesets if r not in bad and r != "facts"
+        )
+
+    @property
+    def explosive(self) -> tuple[str, ...]:
+        return tuple(sorted(r for f in self.files for r in f.explosive))
+
+    def only(self, names: Iterable[str]) -> RuleSet:
+        """The same files with just these rules on."""
+        chosen = frozenset(names)
+        known = {r.name for f in self.files for r in f.rules}
+        if chosen - known:
+            raise KeyError(f"no rule is called {', '.join(sorted(chosen - known))}")
+        return replace(self, on=chosen)
+
+    def rule(self, name: str) -> Rule:
+        for f in self.files:
+            for r in f.rules:
+                if r.name == name:
+                    return r
+        raise KeyError(f"no rule is called {name}")

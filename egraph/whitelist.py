@@ -1,0 +1,396 @@
+"""Rule files are data from strangers: what is not on this list never runs.
+
+Before the engine sees any of a file, every form and every head in it must be known
+here: rewrites and fact rules over the constructors of `rules/ir.egg`, its functions and
+primitives, and pure arithmetic.
+
+`;;` lines above a form are its sentence; `;;@` lines are read here:
+
+    ;;@ equal   bitwise | ieee | real | approx RTOL | unstable
+    ;;@ fires   TERM => TERM
+    ;;@ skips   TERM               ; why
+    ;;@ explosive                  (above a `ruleset`: run under back-off)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .encode import SIGNATURES
+from .ruleset import KNOWN_CONTRACTS, Example, Rule, RuleFile
+from .sexpr import (
+    Atom,
+    Comment,
+    Expr,
+    Form,
+    Place,
+    RuleFileError,
+    parse,
+    parse_one,
+    variables,
+)
+
+# Pure functions of the engine that rules may use.  None reads or runs anything.
+ARITHMETIC = "+ - * / % & | ^ << >> < <= > >= = != min max abs neg sqrt to-f64 to-i64"
+VECTORS = (
+    "vec-of vec-empty vec-get vec-set vec-push vec-pop vec-append vec-length vec-range "
+    "vec-remove vec-contains vec-not-contains unstable-fn unstable-vec-map"
+)
+LOGIC = "bool-= bool-< bool-<= bool-> bool->= guard and or not xor f64-is-finite"
+BUILTINS = frozenset(f"{ARITHMETIC} {VECTORS} {LOGIC}".split())
+FORMS = ("ruleset", "rewrite", "birewrite", "rule", "relation", "function", "primitive")
+CORE_FORMS = ("sort", "constructor")
+# Words of the engine's language, and what graphs and the journal are sent under.
+KEYWORDS = (
+    "set union delete subsume panic let extract check fail run push pop input output "
+    "include sort datatype function constructor relation ruleset rule rewrite birewrite"
+)
+TAKEN = frozenset(f"{KEYWORDS} Node Twin Step rep P PV".split())
+RESERVED = TAKEN | {f"p{c}" for c in SIGNATURES}
+MAX_DEPTH = 100  # nesting beyond this overruns the engine's stack
+MAX_CHARACTERS = 4_000_000
+
+
+def check(
+    text: str, name: str, before: Sequence[RuleFile] = (), *, core: bool = False
+) -> RuleFile:
+    """A file's rules, or a `RuleFileError`; `before` are the files loaded earlier."""
+    if len(text) > MAX_CHARACTERS:
+        raise RuleFileError(f"{name}: over {MAX_CHARACTERS} characters; split it")
+    checker = _Checker(name, core)
+    for f in before:
+        for form in f.forms:
+            checker.declare(form)
+        checker.names.update((r.name, r.place) for r in f.rules)
+    notes: list[Comment] = []
+    for item in parse(text, name):
+        if isinstance(item, Comment):
+            notes.append(item)
+        elif isinstance(item, Atom):
+            raise item.place.error(f"a form was expected, found {item}")
+        else:
+            checker.form(item, _notes(notes))
+            notes = []
+    return checker.result()
+
+
+@dataclass
+class _Notes:
+    doc: str = ""
+    words: list[tuple[str, str, Place]] = field(
+        default_factory=list[tuple[str, str, Place]]
+    )
+
+    def get(self, word: str) -> list[tuple[str, Place]]:
+        return [(text, place) for w, text, place in self.words if w == word]
+
+
+WORDS = ("equal", "fires", "skips", "refused", "because", "explosive")
+
+
+def _notes(comments: Sequence[Comment]) -> _Notes:
+    """A `;;@` line that starts with no known word continues the one before."""
+    out, doc = _Notes(), list[str]()
+    for c in comments:
+        if not c.text.startswith(";;@"):
+            doc.append(c.text.lstrip("; ").rstrip())
+            continue
+        body = c.text[3:].split(" ;")[0].strip()
+        word, _, rest = body.partition(" ")
+        if word in WORDS:
+            out.words.append((word, rest.strip(), c.place))
+        elif out.words:
+            last, text, place = out.words[-1]
+            out.words[-1] = (last, f"{text} {body}", place)
+        else:
+            raise c.place.error(f"one of {', '.join(WORDS)} expected, found {word!r}")
+    out.doc = " ".join(d for d in doc if d)
+    return out
+
+
+class _Checker:
+    """Walks the forms of one file, keeping what is declared so far."""
+
+    def __init__(self, name: str, core: bool) -> None:
+        self.name, self.core = name, core
+        self.heads: dict[str, int | None] = {}  # callable -> arity where known
+        self.relations: set[str] = set()
+        self.rulesets: dict[str, Place] = {}
+        self.names: dict[str, Place] = {}
+        self.forms: list[Form] = []
+        self.rules: list[Rule] = []
+        self.own_rulesets: list[str] = []
+        self.explosive: set[str] = set()
+
+    def result(self) -> RuleFile:
+        return RuleFile(
+            self.name, tuple(self.forms), tuple(self.rules),
+            tuple(self.own_rulesets), frozenset(self.explosive),
+        )  # fmt: skip
+
+    def declare(self, form: Form) -> None:
+        """Makes the name a form declares known to the forms after it."""
+        if form.head in ("constructor", "function", "relation", "primitive"):
+            name, inputs = form.items[1], form.items[2]
+            assert isinstance(name, Atom) and isinstance(inputs, Form)
+            self.heads[name.text] = len(inputs.items)
+            if form.head == "relation":
+                self.relations.add(name.text)
+        elif form.head == "ruleset":
+            self.rulesets[str(form.items[1])] = form.place
+
+    def form(self, form: Form, notes: _Notes) -> None:
+        _check_depth(form)
+        kinds = [*FORMS, *(CORE_FORMS if self.core else ())]
+        match form.head:
+            case head if head in self.relations:
+                self._fact(form)
+            case head if head not in kinds:
+                raise form.place.error(
+                    f"({head or '…'} …) is not allowed in a rule file; "
+                    f"use one of {', '.join(kinds)}"
+                )
+            case "ruleset":
+                self._ruleset(form, notes)
+            case "rewrite" | "birewrite":
+                self.rules.append(self._rewrite(form, notes))
+            case "rule":
+                self._rule(form)
+            case "relation" | "function" | "primitive" | "constructor":
+                self._declaration(form)
+            case _:
+                pass
+        self.forms.append(form)
+        self.declare(form)
+
+    def _fact(self, form: Form) -> None:
+        for a in form.args:
+            if not isinstance(a, Atom) or a.is_symbol:
+                raise a.place.error(f"a row of {form.head} holds literals, found {a}")
+
+    def _ruleset(self, form: Form, notes: _Notes) -> None:
+        name = _symbol(form, 1, "a ruleset's name")
+        if name in self.rulesets:
+            raise form.place.error(f"{name} was declared at {self.rulesets[name]}")
+        self.own_rulesets.append(name)
+        if notes.get("explosive"):
+            self.explosive.add(name)
+
+    def _declaration(self, form: Form) -> None:
+        name = _symbol(form, 1, "a name")
+        if name in self.heads or name in BUILTINS or name in RESERVED:
+            raise form.place.error(f"{name} is declared already; choose another name")
+        if len(form.items) < 3 or not isinstance(form.items[2], Form):
+            raise form.place.error(f"({form.head} {name} (SORT …) …) was expected")
+        if form.head == "primitive":
+            for body in form.items[4:]:
+                self._term(body)
+        if form.head == "function":
+            self._merge(form)
+
+    def _merge(self, form: Form) -> None:
+        options = form.items[4:]
+        shown = [str(o) for o in options]
+        if shown not in ([":no-merge"], [":merge", "old"], [":merge", "new"]):
+            raise form.place.error(
+                "a function ends with :no-merge, :merge old or :merge new, "
+                f"found {' '.join(shown) or 'nothing'}"
+            )
+
+    def _rule(self, form: Form) -> None:
+        options = self._options(form, 3)
+        self._name(options, form)
+        body, head = form.items[1], form.items[2]
+        if not (isinstance(body, Form) and isinstance(head, Form)):
+            raise form.place.error("(rule (FACT …) (ACTION …) …) was expected")
+        for fact in body.items:
+            self._term(fact)
+        for action in head.items:
+            allowed = {"set", *self.relations}
+            if not isinstance(action, Form) or action.head not in allowed:
+                raise action.place.error(
+                    f"a rule derives facts: (set …) or a relation expected, found "
+                    f"{action}; state equalities as a rewrite"
+                )
+            for part in action.args:
+                self._term(part)
+
+    def _rewrite(self, form: Form, notes: _Notes) -> Rule:
+        if len(form.items) < 3:
+            raise form.place.error(f"({form.head} LEFT RIGHT …) was expected")
+        options = self._options(form, 3)
+        name = self._name(options, form)
+        left, right = form.items[1], form.items[2]
+        both = form.head == "birewrite"
+        if isinstance(left, Atom) or (both and isinstance(right, Atom)):
+            raise form.place.error(f"{name}: a lone variable matches every term")
+        self._term(left)
+        self._pattern(left, name)
+        if both:
+            self._pattern(right, name)
+        self._term(right)
+        when = self._when(options, name)
+        self._bound(form, name, left, right, when, both)
+        if ":subsume" in options:
+            _check_subsume(options[":subsume"], name, right, both)
+        return Rule(
+            name, str(options[":ruleset"]), form.place, left, right, when, both,
+            ":subsume" in options,
+            self._contract(form, notes), notes.doc,
+            self._examples(notes, "fires"), self._examples(notes, "skips"),
+        )  # fmt: skip
+
+    def _options(self, form: Form, start: int) -> dict[str, Expr]:
+        out: dict[str, Expr] = {}
+        rest = list(form.items[start:])
+        while rest:
+            key = rest.pop(0)
+            if str(key) == ":subsume":
+                out[":subsume"] = key
+                continue
+            allowed = (":when", ":ruleset", ":name")
+            if str(key) not in allowed or not rest:
+                raise key.place.error(
+                    f"one of {', '.join(allowed)} and a value expected, found {key}"
+                )
+            out[str(key)] = rest.pop(0)
+        ruleset = out.get(":ruleset")
+        if ruleset is None or str(ruleset) not in self.rulesets:
+            known = ", ".join(self.rulesets)
+            raise (ruleset or form).place.error(
+                f":ruleset expected, one of {known}; declare others with (ruleset NAME)"
+            )
+        return out
+
+    def _name(self, options: dict[str, Expr], form: Form) -> str:
+        given = options.get(":name")
+        if not isinstance(given, Atom) or not given.is_string:
+            raise form.place.error('every rule is named: add :name "some-name"')
+        name = given.string
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+            raise given.place.error(f"rule names are kebab-case, found {name!r}")
+        if name in self.names:
+            raise given.place.error(
+                f"{name!r} names the rule at {self.names[name]} already; choose another"
+            )
+        self.names[name] = form.place
+        return name
+
+    def _contract(self, form: Form, notes: _Notes) -> str:
+        stated = notes.get("equal")
+        first = stated[0][0].split() if stated else []
+        if not first or first[0] not in KNOWN_CONTRACTS:
+            raise form.place.error(
+                f"';;@ equal' and one of {', '.join(KNOWN_CONTRACTS)} expected above"
+            )
+        return first[0]
+
+    def _examples(self, notes: _Notes, word: str) -> tuple[Example, ...]:
+        out: list[Example] = []
+        for text, place in notes.get(word):
+            left, arrow, right = text.partition("=>")
+            if (word == "fires") != bool(arrow):
+                shape = "TERM => TERM" if word == "fires" else "TERM"
+                raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
+            sides = [parse_one(t, place.file, place.line) for t in (left, right) if t]
+            out.append(Example(sides[0], sides[1] if arrow else None, place))
+        return tuple(out)
+
+    def _when(self, options: dict[str, Expr], name: str) -> tuple[Expr, ...]:
+        when = options.get(":when")
+        if when is None:
+            return ()
+        if not isinstance(when, Form):
+            raise when.place.error(f"{name}: :when takes a list of facts")
+        for fact in when.items:
+            self._term(fact)
+            bad = _heads(fact) & frozenset(SIGNATURES)
+            if bad:
+                raise fact.place.error(
+                    f"{name}: put the pattern ({min(bad)} …) into the left side; "
+                    ":when holds facts and arithmetic, so that a step shows its reason"
+                )
+        return when.items
+
+    def _pattern(self, e: Expr, name: str) -> None:
+        bad = sorted(_heads(e) - frozenset(SIGNATURES))
+        if bad:
+            raise e.place.error(
+                f"{name}: a pattern is made of constructors, found ({bad[0]} …); "
+                "bind it in :when"
+            )
+
+    def _bound(
+        self, form: Form, name: str, left: Expr, right: Expr,
+        when: tuple[Expr, ...], both: bool,
+    ) -> None:  # fmt: skip
+        given = frozenset[str]().union(*(variables(w) for w in when))
+        sides = [(left, right), (right, left)] if both else [(left, right)]
+        for a, b in sides:
+            free = sorted(variables(b) - variables(a) - given)
+            if free:
+                raise form.place.error(
+                    f"{name}: {free[0]} stands on one side only; bind it in "
+                    "the pattern or in :when"
+                )
+
+    def _term(self, e: Expr) -> None:
+        """Every head known, arities right, symbols no globals of the engine."""
+        if isinstance(e, Atom):
+            if e.is_symbol and not re.fullmatch(r"_\d|[A-Za-z][\w'-]*", e.text):
+                raise e.place.error(f"a variable, number or string expected, found {e}")
+            return
+        if e.head == "" or (e.head not in self.heads and e.head not in BUILTINS):
+            raise e.place.error(
+                f"({e.head or '…'} …) is not known here; constructors, functions and "
+                "primitives are declared in rules/ir.egg or earlier in this file"
+            )
+        if e.head == "unstable-fn":
+            self._function_name(e)
+        arity = self.heads.get(e.head)
+        if arity is not None and arity != len(e.args):
+            raise e.place.error(
+                f"{e.head} takes {arity} arguments, found {len(e.args)}"
+            )
+        for a in e.args:
+            self._term(a)
+
+    def _function_name(self, e: Form) -> None:
+        first = e.args[0] if e.args else None
+        known = first.string if isinstance(first, Atom) else ""
+        if known not in self.heads and known not in BUILTINS:
+            raise e.place.error(f"unstable-fn names a known function, found {first}")
+
+
+def _check_subsume(key: Expr, name: str, right: Expr, both: bool) -> None:
+    smaller = isinstance(right, Atom) or right.head in ("Const", "Odd")
+    if both or not smaller:
+        raise key.place.error(
+            f"{name}: :subsume forgets the left side, so the right one must be a part of "
+            "it or a constant; leave :subsume out"
+        )
+
+
+def _symbol(form: Form, i: int, what: str) -> str:
+    item = form.items[i] if len(form.items) > i else None
+    if not isinstance(item, Atom) or not re.fullmatch(r"[A-Za-z][\w>-]*", item.text):
+        raise form.place.error(f"{what} was expected in ({form.head} …), found {item}")
+    return item.text
+
+
+def _heads(e: Expr) -> frozenset[str]:
+    if isinstance(e, Atom):
+        return frozenset()
+    return frozenset([e.head]).union(*(_heads(a) for a in e.args))
+
+
+def _check_depth(form: Form) -> None:
+    todo: list[tuple[Expr, int]] = [(form, 1)]
+    while todo:
+        e, depth = todo.pop()
+        if depth > MAX_DEPTH:
+            raise e.place.error(f"nested deeper than {MAX_DEPTH}; split the term")
+        if isinstance(e, Form):
+            todo.extend((a, depth + 1) for a in e.items)

@@ -1,0 +1,199 @@
+"""Contractions on a GPU: block tiles in shared memory, a register tile a thread.
+
+Threads read the left tile as broadcasts and the right one at neighbouring addresses;
+their columns are interleaved, so that neighbouring threads store neighbouring elements.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...egraph.dtypes import BOOL
+from ...extract.kernel import Kernel
+from ..loops import Barrier, Ex, Lit, Load, Op, Param, Store
+from .axes import ceil_div
+from .products import Contraction, contiguous
+from .sides import Sides
+from .writer import add, divide, mul
+
+
+class Shape(NamedTuple):
+    """A block's tile of the output, its depth along k, and a thread's tile of it."""
+
+    rows: int
+    columns: int
+    depth: int
+    height: int
+    width: int
+
+    @property
+    def threads(self) -> int:
+        return (self.rows // self.height) * (self.columns // self.width)
+
+
+SHAPES = (
+    Shape(128, 128, 16, 8, 8), Shape(64, 64, 16, 4, 4), Shape(32, 32, 16, 4, 2),
+    Shape(16, 16, 16, 2, 2),
+)  # fmt: skip
+
+
+def shape_for(
+    kernel: Kernel, c: Contraction, units: int, threads: int, shared: int
+) -> Shape | None:
+    """The largest tile that fits the device and still gives every unit a block."""
+    batch, m, n, _ = c.sizes(kernel)
+    left, right = c.sides
+    fits = [
+        s
+        for s in SHAPES
+        if s.threads <= threads
+        and (len(left) * s.rows + len(right) * s.columns) * s.depth * c.dtype.itemsize
+        <= shared
+        and s.height * s.width * len(c.products) <= 128  # registers
+    ]
+    for s in fits:
+        if batch * ceil_div(m, s.rows) * ceil_div(n, s.columns) >= units:
+            return s
+    return fits[-1] if fits else None
+
+
+class Blocks(Sides):
+    """Writes the function of one contraction."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...],
+        c: Contraction, shape: Shape,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel, strict, buffers, c)
+        self.shape = shape
+        self.sums: dict[int, str] = {}
+        self.tiles: dict[tuple[int, ...], str] = {}
+
+    def run(self) -> None:
+        s = self.shape
+        down, across = ceil_div(self.m, s.rows), ceil_div(self.n, s.columns)
+        with self.loop("block", self.batch * down * across) as g:
+            column = self.let(divide(g, across, True), "t")
+            rest = divide(g, across, False)
+            row = self.let(divide(rest, down, True), "t")
+            self.unravel(self.c.batch, divide(rest, down, False))
+            top = self.let(mul(row, s.rows), "m")
+            left = self.let(mul(column, s.columns), "n")
+            self._declare()
+            with self.loop("serial", ceil_div(self.k, s.depth)) as block:
+                first = self.let(mul(block, s.depth), "k")
+                self._fetch(top, left, first)
+                self.emit(Barrier())
+                self._multiply()
+                self.emit(Barrier())
+            self._epilogue(top, left)
+
+    def _declare(self) -> None:
+        s, dtype = self.shape, self.c.dtype
+        for sides, size in zip(self.c.sides, (s.rows, s.columns), strict=True):
+            for side in sides:
+                name = self.array("tile", dtype, size * s.depth, "shared")
+                self.tiles[side] = name
+        for p in self.c.products:
+            name = self.array("sums", dtype, s.height * s.width)
+            self.sums[p.root] = name
+            with self.loop("unroll", s.height * s.width) as i:
+                self.emit(Store(name, i, Lit(0.0, dtype)))
+
+    def _fetch(self, top: Ex, left: Ex, first: Ex) -> None:
+        s, c = self.shape, self.c
+        for sides, origin, axes, extent, size in (
+            (c.sides[0], top, c.m, self.m, s.rows),
+            (c.sides[1], left, c.n, self.n, s.columns),
+        ):
+            for side in sides:
+                self._side(side, origin, axes, extent, size, first)
+
+    def _side(
+        self, side: tuple[int, ...], origin: Ex, axes: tuple[int, ...], extent: int,
+        size: int, first: Ex,
+    ) -> None:  # fmt: skip
+        """Neighbouring threads along the axis that the loads are contiguous along."""
+        depth = self.shape.depth
+        along_k = contiguous(self.kernel, side, self.c.k)
+        with self.loop("thread", size * depth) as t:
+            inner = depth if along_k else size
+            low = self.let(divide(t, inner, True), "t")
+            high = self.let(divide(t, inner, False), "t")
+            i, k = (high, low) if along_k else (low, high)
+            ok = self.stand(axes, add(origin, i), extent, size)
+            ok_k = self.stand(self.c.k, add(first, k), self.k, depth)
+            to = add(mul(k, size), i)
+            self.emit(Store(self.tiles[side], to, self.product(side, ok, ok_k)))
+
+    def _multiply(self) -> None:
+        s, dtype = self.shape, self.c.dtype
+        with self.loop("thread", s.threads) as t:
+            y, x = self._thread(t)
+            with self.loop("serial", s.depth) as k:
+                for p in self.c.products:
+                    left, right = self.tiles[p.a], self.tiles[p.b]
+                    row = add(mul(k, s.rows), mul(y, s.height))
+                    column = add(mul(k, s.columns), x)
+                    a = [
+                        self.let(Load(left, add(row, self.number(i)), dtype))
+                        for i in range(s.height)
+                    ]
+                    b = [
+                        self.let(Load(right, add(column, self._column(j)), dtype))
+                        for j in range(s.width)
+                    ]
+                    self._outer(self.sums[p.root], a, b)
+
+    def _thread(self, t: Ex) -> tuple[Ex, Ex]:
+        across = self.shape.columns // self.shape.width
+        y = self.let(divide(t, across, False), "y")
+        return y, self.let(divide(t, across, True), "x")
+
+    def _column(self, j: int) -> Ex:
+        return self.number(j * (self.shape.columns // self.shape.width))
+
+    def _outer(self, sums: str, a: list[Ex], b: list[Ex]) -> None:
+        for i, x in enumerate(a):
+            for j, y in enumerate(b):
+                at = self.number(i * len(b) + j)
+                old = Load(sums, at, self.c.dtype)
+                self.emit(Store(sums, at, Op("fma", (x, y, old), self.c.dtype)))
+
+    def _epilogue(self, top: Ex, left: Ex) -> None:
+        s = self.shape
+        step = s.columns // s.width
+        with self.loop("thread", s.threads) as t:
+            y, x = self._thread(t)
+            with self.loop("unroll", s.height) as i, self.loop("unroll", s.width) as j:
+                row = self.let(add(add(top, mul(y, s.height)), i), "p")
+                column = self.let(add(add(left, x), mul(j, step)), "p")
+                inside = self._inside(row, column)
+                at = add(mul(i, s.width), j)
+                if inside is None:
+                    self._cell(row, column, at)
+                else:
+                    with self.when(inside):
+                        self._cell(row, column, at)
+
+    def _inside(self, row: Ex, column: Ex) -> Ex | None:
+        tests = [
+            Op("lt", (at, self.number(extent)), BOOL)
+            for at, extent, size in (
+                (row, self.m, self.shape.rows),
+                (column, self.n, self.shape.columns),
+            )
+            if extent % size
+        ]
+        if len(tests) == 2:
+            return Op("and", tuple(tests), BOOL)
+        return tests[0] if tests else None
+
+    def _cell(self, row: Ex, column: Ex, at: Ex) -> None:
+        self.unravel(self.c.m, row)
+        self.unravel(self.c.n, column)
+        for p in self.c.products:
+            total = Load(self.sums[p.root], at, self.c.dtype)
+            self.define(p.root, self.result(p.root, total))
+        for o in self.kernel.outputs:
+            self.store(o.slot, o.offset, o.expr)

@@ -1,0 +1,272 @@
+"""One kernel as several in turn, with values in scratch between them.
+
+Used where a kernel's own loops are too few to fill a device: the reductions are done
+first, in chunks, then combined, and what remains is a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ...egraph.dtypes import BOOL, DType, compute
+from ...egraph.scalars import MONOIDS
+from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val
+from .axes import bits, ceil_div, free_axes, numel, rebuild
+from .plan import each, facts, reach
+
+
+class Cut(NamedTuple):
+    """Kernels over the slots of the first one and `scratch` slots after them."""
+
+    stages: tuple[Kernel, ...]
+    scratch: tuple[tuple[DType, int], ...]
+
+
+@dataclass(slots=True)
+class _Cutter:
+    kernel: Kernel
+    pieces: int  # that fill the device
+    slots: list[tuple[DType, int]]
+    stages: list[Kernel] = field(default_factory=list[Kernel])
+
+    def scratch(self, dtype: DType, size: int) -> int:
+        self.slots.append((compute(dtype), size))
+        return len(self.slots) - 1
+
+    def stage(self, kernel: Kernel) -> None:
+        kernel = replace(kernel, slots=tuple(self.slots))
+        self.stages.append(prune(kernel))
+
+
+@lru_cache(maxsize=1024)
+def cut(kernel: Kernel, pieces: int) -> Cut | None:
+    """The kernel in stages, or None if none of its reductions stands alone."""
+    state = _Cutter(kernel, pieces, list(kernel.slots))
+    while ready := _ready(kernel):
+        kernel = _finish(state, kernel, ready)
+    if not state.stages:
+        return None
+    if kernel.outputs:
+        state.stage(kernel)
+    slots = tuple(state.slots)
+    stages = tuple(replace(k, slots=slots) for k in state.stages)
+    return Cut(stages, slots[len(state.kernel.slots) :])
+
+
+def _ready(kernel: Kernel) -> tuple[int, ...]:
+    """Reductions over the same loops that only vary along loops of the outputs."""
+    kept = (1 << len(kernel.extents)) - 1
+    for r in kernel.reductions:
+        kept &= ~bits(kernel.exprs[r].attr[1])
+    f = facts(kernel)
+    live = reach(f, f.stored, 0)
+    ready = [r for r in each(live & f.reductions) if not kernel.free[r] & ~kept]
+    mask = bits(tuple(ready))
+    first = [r for r in ready if not reach(f, f.args[r], 0) & mask]
+
+    def loops(r: int) -> tuple[frozenset[int], int]:
+        return frozenset(kernel.exprs[r].attr[1]), kernel.free[r]
+
+    return tuple(r for r in first if loops(r) == loops(first[0]))
+
+
+def _finish(state: _Cutter, kernel: Kernel, ready: tuple[int, ...]) -> Kernel:
+    """Adds the stages that compute `ready`; the kernel that loads their results."""
+    order = facts(kernel).order
+    kept = tuple(a for a in order if kernel.free[ready[0]] >> a & 1)
+    rows = numel(kernel.extents, kept)
+    where = _flat(kernel.extents, kept)
+    now, later = _outputs(kernel, kept, bits(ready))
+    loads: dict[int, Expr] = {}
+    f = facts(kernel)
+    for r in each(reach(f, bits(tuple(o.expr for o in later)), 0) & bits(ready)):
+        e = kernel.exprs[r]
+        slot = state.scratch(e.dtype, rows)
+        now.append(Output(slot, r, kept, where))
+        loads[r] = Expr("load", (), (slot, where, ()), e.dtype)
+    chunks = _chunks(kernel, ready[0], rows, state.pieces)
+    last = replace(kernel, outputs=tuple(now))
+    if chunks is not None:
+        last = _partials(state, last, ready, kept, *chunks)
+    state.stage(last)
+    rest, _ = _edited(kernel, lambda i, e, _: loads.get(i, e))
+    moved = tuple(o for o in rest.outputs if o.slot in {x.slot for x in later})
+    return replace(rest, outputs=moved, slots=tuple(state.slots))
+
+
+def _outputs(
+    kernel: Kernel, kept: tuple[int, ...], ready: int
+) -> tuple[list[Output], list[Output]]:
+    """The outputs that can be stored with the reductions `ready`, and the others."""
+    f = facts(kernel)
+    now: list[Output] = []
+    later: list[Output] = []
+    for o in kernel.outputs:
+        needed = reach(f, 1 << o.expr, ready) & f.reductions
+        fits = set(o.axes) == set(kept) and not needed
+        (now if fits else later).append(o)
+    return now, later
+
+
+def _flat(extents: tuple[int, ...], axes: tuple[int, ...]) -> Affine:
+    terms: list[tuple[int, int]] = []
+    size = 1
+    for a in reversed(axes):
+        terms.append((a, size))
+        size *= extents[a]
+    return Affine(tuple(reversed(terms)))
+
+
+def _chunks(
+    kernel: Kernel, r: int, rows: int, pieces: int
+) -> tuple[int, int, int] | None:
+    """(axis, chunks, length of a chunk) to split a reduction by, if that helps."""
+    wanted = ceil_div(pieces, max(rows, 1))
+    bound: tuple[int, ...] = kernel.exprs[r].attr[1]
+    axes = sorted(bound, key=facts(kernel).order.index)
+    axis = next((a for a in axes if kernel.extents[a] >= 2 * wanted), None)
+    if wanted < 2 or axis is None:
+        return None
+    n = kernel.extents[axis]
+    exact = next((c for c in range(wanted, min(2 * wanted, n) + 1) if n % c == 0), None)
+    length = ceil_div(n, exact or wanted)
+    return axis, ceil_div(n, length), length
+
+
+def _partials(
+    state: _Cutter, kernel: Kernel, ready: tuple[int, ...], kept: tuple[int, ...],
+    axis: int, chunks: int, length: int,
+) -> Kernel:  # fmt: skip
+    """Adds the stage that reduces each chunk; the kernel that combines the chunks."""
+    part = len(kernel.extents)
+    size = numel(kernel.extents, kept)
+    where = Affine(((part, size), *_flat(kernel.extents, kept).terms))
+    chunked, to = _split(kernel, axis, part, chunks, length)
+    wide = {to[r]: _unrounded(chunked.exprs[to[r]]) for r in ready}
+    chunked, _ = _edited(chunked, lambda i, e, _: wide.get(i, e))
+    slots = {r: state.scratch(kernel.exprs[r].attr[2], size * chunks) for r in ready}
+    outputs = tuple(Output(slots[r], to[r], (part, *kept), where) for r in ready)
+    state.stage(replace(chunked, outputs=outputs))
+
+    def combine(i: int, e: Expr, put: Put) -> Expr:
+        if i not in slots:
+            return e
+        monoid, _, acc = e.attr
+        load = put(Expr("load", (), (slots[i], where, ()), compute(acc)))
+        return Expr("reduce", (load,), (monoid, (part,), acc), e.dtype)
+
+    combined = replace(kernel, extents=(*kernel.extents, chunks))
+    return _edited(combined, combine)[0]
+
+
+def _unrounded(e: Expr) -> Expr:
+    return e._replace(dtype=compute(e.attr[2]))
+
+
+def _split(
+    kernel: Kernel, axis: int, part: int, chunks: int, length: int
+) -> tuple[Kernel, dict[int, int]]:
+    """`axis` as `part * length + axis`; what lies beyond its extent is neutral."""
+    extent = kernel.extents[axis]
+
+    def affine(v: Affine) -> Affine:
+        terms: list[tuple[Any, int]] = []
+        for a, c in v.terms:
+            if isinstance(a, (Div, Mod)):
+                a = a._replace(value=affine(a.value))
+            terms.append((a, c))
+            if isinstance(a, int) and a == axis:
+                terms.append((part, c * length))
+        return Affine(tuple(terms), v.const)
+
+    extents = list(kernel.extents)
+    extents[axis] = length
+    split = rebuild(kernel, (*extents, chunks), affine, lambda axes: axes)
+    if chunks * length == extent:
+        return split, {i: i for i in range(len(kernel.exprs))}
+    inside = Cond(affine(Affine(((axis, 1),))), 0, extent)
+    return _guarded(split, axis, inside)
+
+
+def _guarded(kernel: Kernel, axis: int, inside: Cond) -> tuple[Kernel, dict[int, int]]:
+    """Loads along `axis` and terms of reductions over it hold only `inside`."""
+
+    def change(i: int, e: Expr, put: Put) -> Expr:
+        if e.op == "load" and kernel.free[i] >> axis & 1:
+            return e._replace(attr=(e.attr[0], e.attr[1], (*e.attr[2], inside)))
+        if e.op != "reduce" or axis not in e.attr[1]:
+            return e
+        dtype = kernel.exprs[kernel.exprs[i].args[0]].dtype
+        test = put(Expr("inside", (), ((inside,),), BOOL))
+        neutral = MONOIDS[e.attr[0]].identity(dtype)
+        other = put(Expr("const", (), (neutral,), dtype))
+        arg = put(Expr("select", (test, e.args[0], other), (), dtype))
+        return e._replace(args=(arg,))
+
+    return _edited(kernel, change)
+
+
+type Put = Callable[[Expr], int]
+
+
+def _edited(
+    kernel: Kernel, change: Callable[[int, Expr, Put], Expr]
+) -> tuple[Kernel, dict[int, int]]:
+    """Each expression as `change` has it, which may `put` others before it; and the
+    new numbers."""
+    exprs: list[Expr] = []
+    to: dict[int, int] = {}
+
+    def put(e: Expr) -> int:
+        exprs.append(e)
+        return len(exprs) - 1
+
+    for i, e in enumerate(kernel.exprs):
+        to[i] = put(change(i, _renamed(e, to), put))
+    outputs = tuple(o._replace(expr=to[o.expr]) for o in kernel.outputs)
+    every = tuple(exprs)
+    made = replace(kernel, exprs=every, free=free_axes(every), outputs=outputs)
+    return made, to
+
+
+def _renamed(e: Expr, to: dict[int, int]) -> Expr:
+    """`e` with the expressions it needs by their new numbers."""
+
+    def affine(v: Affine) -> Affine:
+        terms: list[tuple[Any, int]] = []
+        for a, c in v.terms:
+            if isinstance(a, Val):
+                a = Val(to[a.expr])
+            elif isinstance(a, (Div, Mod)):
+                a = a._replace(value=affine(a.value))
+            terms.append((a, c))
+        return Affine(tuple(terms), v.const)
+
+    def conds(guard: Iterable[Cond]) -> tuple[Cond, ...]:
+        return tuple(c._replace(value=affine(c.value)) for c in guard)
+
+    attr = e.attr
+    if e.op == "load":
+        attr = (attr[0], affine(attr[1]), conds(attr[2]))
+    elif e.op == "index":
+        attr = (affine(attr[0]),)
+    elif e.op == "inside":
+        attr = (conds(attr[0]),)
+    return e._replace(args=tuple(to[a] for a in e.args), attr=attr)
+
+
+def prune(kernel: Kernel) -> Kernel:
+    """Without the expressions that no output needs."""
+    f = facts(kernel)
+    live = reach(f, f.stored, 0)
+    to: dict[int, int] = {}
+    exprs: list[Expr] = []
+    for i in each(live):
+        exprs.append(_renamed(kernel.exprs[i], to))
+        to[i] = len(exprs) - 1
+    outputs = tuple(o._replace(expr=to[o.expr]) for o in kernel.outputs)
+    every = tuple(exprs)
+    return replace(kernel, exprs=every, free=free_axes(every), outputs=outputs)

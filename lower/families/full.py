@@ -1,0 +1,85 @@
+"""The full family: everything is reduced, or too little is kept to fill the device.
+
+Chunks are reduced side by side into scratch and combined; dependent reductions and the
+final map follow as further top-level loops, each by the best of map, row and column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...extract.kernel import Cost, Kernel
+from ..device import Caps
+from ..loops import Function, Param, Stmt
+from ..model import DeviceModel, Parts, model_of, total
+from .axes import normalise
+from .cut import Cut, cut
+from .rows import COLUMN, MAP, ROW, Walk
+from .writer import parameters
+
+PIECES = 4  # of work for each unit
+
+
+class Chosen(NamedTuple):
+    kernel: Kernel
+    family: Walk
+    parts: Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """In stages, through scratch."""
+
+    name: str = "full"
+
+    def accepts(self, kernel: Kernel) -> str | None:
+        return None if kernel.reductions else "no reductions"
+
+    def stages(
+        self, kernel: Kernel, model: DeviceModel
+    ) -> tuple[Cut, list[Chosen]] | None:
+        found = cut(kernel, PIECES * model.units)
+        if found is None:
+            return None
+        return found, [_best(normalise(k), model) for k in found.stages]
+
+    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+        found = self.stages(kernel, model)
+        if found is None:
+            return None
+        parts = [c.parts for c in found[1]]
+        return total(self.name, len(parts), _sum(parts), model)
+
+    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+        found = self.stages(kernel, model_of(caps))
+        assert found is not None
+        made, chosen = found
+        scratch = tuple(
+            Param(f"s{i}", dtype, size, True)
+            for i, (dtype, size) in enumerate(made.scratch)
+        )
+        buffers = (*parameters(kernel), *scratch)
+        body: list[Stmt] = []
+        threads = 1
+        for c in chosen:
+            stage = c.family.write(c.kernel, caps, buffers, strict)
+            body += stage.body
+            threads = max(threads, stage.threads)
+        return Function(name, parameters(kernel), tuple(body), scratch, threads)
+
+
+def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
+    options = [
+        Chosen(kernel, f, f.parts(kernel, model))
+        for f in (MAP, ROW, COLUMN)
+        if f.accepts(kernel) is None
+    ]
+    return min(options, key=lambda c: max(c.parts) + 0.1 * sum(c.parts))
+
+
+def _sum(parts: list[Parts]) -> Parts:
+    return Parts(*(sum(p[i] for p in parts) for i in range(3)))
+
+
+FULL = Full()

@@ -1,0 +1,204 @@
+"""One offline HTML page: a graph before and after, its kernels, and the rules used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from rewrite.egraph.graph import Graph
+
+from .svg import Groups, graph_svg, group_colour
+
+
+@dataclass(frozen=True, slots=True)
+class KernelRow:
+    """A kernel as the page lists it."""
+
+    name: str
+    seconds: float  # predicted, or measured where the caller has it
+    bytes: float  # moved to and from memory
+    family: str
+    writes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """A rule that led to the result."""
+
+    name: str
+    uses: int
+    place: str = ""  # file:line
+    contract: str = ""
+    text: str = ""  # its one-sentence reason
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A graph and its kernels; `groups[i]` are the node numbers of `kernels[i]`."""
+
+    graph: Graph
+    groups: Groups = ()
+    kernels: Sequence[KernelRow] = ()
+
+    @property
+    def seconds(self) -> float:
+        return sum(k.seconds for k in self.kernels)
+
+    @property
+    def bytes(self) -> float:
+        return sum(k.bytes for k in self.kernels)
+
+
+def before_after_html(
+    before: Side, after: Side, rules: Sequence[RuleRow] = (), title: str = ""
+) -> str:
+    """A page that needs nothing but a browser; its data is also in it as JSON."""
+    title = title or before.graph.name
+    sections = [
+        _summary(before, after),
+        _pictures(before, after),
+        _kernels(after),
+        _rules(rules),
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}: before and after</title><style>{_CSS}</style></head>"
+        f"<body><h1>{escape(title)}</h1>{''.join(sections)}"
+        f'<script type="application/json" id="data">{_data(before, after, rules)}'
+        f"</script><script>{_SCRIPT}</script></body></html>\n"
+    )
+
+
+def seconds_text(seconds: float) -> str:
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def bytes_text(count: float) -> str:
+    for power, unit in ((3, "GB"), (2, "MB"), (1, "kB")):
+        if count >= 1000**power:
+            return f"{count / 1000**power:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def _summary(before: Side, after: Side) -> str:
+    rows = [
+        ("nodes", str(len(before.graph.live)), str(len(after.graph.live))),
+        ("kernels", str(len(before.kernels)), str(len(after.kernels))),
+        ("time", seconds_text(before.seconds), seconds_text(after.seconds)),
+        ("memory traffic", bytes_text(before.bytes), bytes_text(after.bytes)),
+    ]
+    cells = "".join(
+        f'<div class="figure"><b>{escape(name)}</b><span>{escape(a)}</span>'
+        f"<i>→</i><strong>{escape(b)}</strong></div>"
+        for name, a, b in rows
+    )
+    return f'<section class="figures">{cells}</section>'
+
+
+def _pictures(before: Side, after: Side) -> str:
+    panes = "".join(
+        f'<figure><figcaption>{name}</figcaption><div class="pane" id="{name.lower()}">'
+        f"{graph_svg(side.graph, side.groups)}</div></figure>"
+        for name, side in (("Before", before), ("After", after))
+    )
+    return f'<section class="pictures">{panes}</section>'
+
+
+def _table(head: Sequence[str], rows: Sequence[str]) -> str:
+    titles = "".join(f"<th>{escape(h)}</th>" for h in head)
+    return (
+        f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _kernels(after: Side) -> str:
+    total = after.seconds or 1.0
+    rows = [
+        f'<tr data-kernel="k{i}"><td><span class="chip" style="background:'
+        f'{group_colour(i)}">k{i}</span></td><td>{escape(k.name)}</td>'
+        f'<td class="n">{seconds_text(k.seconds)}</td>'
+        f'<td class="n">{100 * k.seconds / total:.0f} %</td>'
+        f'<td class="n">{bytes_text(k.bytes)}</td><td>{escape(k.family)}</td>'
+        f"<td>{escape(k.writes)}</td></tr>"
+        for i, k in enumerate(after.kernels)
+    ]
+    head = ("", "kernel", "time", "share", "bytes", "family", "writes")
+    return f"<section><h2>Kernels after</h2>{_table(head, rows)}</section>"
+
+
+def _rules(rules: Sequence[RuleRow]) -> str:
+    if not rules:
+        return ""
+    rows = [
+        f'<tr><td>{escape(r.name)}</td><td class="n">{r.uses}</td>'
+        f"<td>{escape(r.contract)}</td><td>{escape(r.place)}</td>"
+        f"<td>{escape(r.text)}</td></tr>"
+        for r in rules
+    ]
+    head = ("rule", "times", "equal", "where", "why")
+    return f"<section><h2>Rules that fired</h2>{_table(head, rows)}</section>"
+
+
+def _data(before: Side, after: Side, rules: Sequence[RuleRow]) -> str:
+    def side(s: Side) -> dict[str, object]:
+        kernels = [
+            {"name": k.name, "seconds": k.seconds, "bytes": k.bytes, "family": k.family}
+            for k in s.kernels
+        ]
+        return {"nodes": len(s.graph.live), "kernels": kernels}
+
+    used = [{"name": r.name, "uses": r.uses, "place": r.place} for r in rules]
+    text = json.dumps({"before": side(before), "after": side(after), "rules": used})
+    return text.replace("<", "\\u003c")  # a name cannot close the script element
+
+
+_CSS = """
+body { margin: 0 auto; padding: 20px 28px; max-width: 1800px; color: #16202b;
+  background: #fff; font: 14px/1.45 system-ui, 'Segoe UI', Roboto, sans-serif; }
+h1 { font-size: 20px; margin: 0 0 12px; } h2 { font-size: 15px; margin: 22px 0 6px; }
+.figures { display: flex; flex-wrap: wrap; gap: 10px; margin-bottom: 14px; }
+.figure { border: 1px solid #d5dde5; border-radius: 8px; padding: 8px 14px; }
+.figure b { display: block; font-weight: 500; font-size: 12px; color: #566574; }
+.figure span { color: #566574; } .figure i { margin: 0 6px; color: #9fb0c1; }
+.figure strong { font-size: 17px; }
+.pictures { display: grid; grid-template-columns: 1fr 1fr; gap: 16px; }
+figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom: 4px; }
+.pane { border: 1px solid #d5dde5; border-radius: 8px; height: 72vh; overflow: auto;
+  cursor: grab; }
+.pane svg { display: block; margin: 0 auto; }
+table { border-collapse: collapse; width: 100%; }
+th { text-align: left; font-weight: 500; font-size: 12px; color: #566574; }
+th, td { padding: 4px 10px 4px 0; border-bottom: 1px solid #e6ebf0; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; padding-right: 22px; }
+tr[data-kernel]:hover { background: #f4f7fa; }
+.chip { border-radius: 4px; padding: 1px 7px; font-size: 12px; }
+@media (max-width: 900px) { .pictures { grid-template-columns: 1fr; } }
+"""
+
+# Hovering a kernel lights its nodes; dragging moves a picture; ctrl + wheel zooms it.
+_SCRIPT = """
+for (const row of document.querySelectorAll('tr[data-kernel]')) {
+  const light = on => document.querySelectorAll('#after .' + row.dataset.kernel)
+    .forEach(n => n.classList.toggle('lit', on));
+  row.onmouseenter = () => light(true);
+  row.onmouseleave = () => light(false);
+}
+for (const pane of document.querySelectorAll('.pane')) {
+  const svg = pane.querySelector('svg');
+  const [w, h] = [svg.width.baseVal.value, svg.height.baseVal.value];
+  let zoom = 1;
+  const scale = z => { zoom = Math.min(4, Math.max(0.1, z));
+    svg.setAttribute('width', w * zoom); svg.setAttribute('height', h * zoom); };
+  scale(Math.max(0.45, Math.min(1, (pane.clientWidth - 4) / w)));
+  pane.onwheel = e => { if (e.ctrlKey) { e.preventDefault();
+    scale(zoom * Math.exp(-e.deltaY / 300)); } };
+  pane.onpointermove = e => { if (e.buttons & 1) {
+    pane.scrollLeft -= e.movementX; pane.scrollTop -= e.movementY; } };
+}
+"""

@@ -1,0 +1,56 @@
+"""The registry of devices."""
+
+import ctypes
+
+import pytest
+from rewrite.backends import devices
+from rewrite.backends.wgpu import WgpuDevice
+from rewrite.egraph.dtypes import F32, F64
+from rewrite.lower.device import DeviceError, Probe
+from rewrite.lower.loops import Op
+
+from .harness import elementwise, open_device
+
+
+def test_every_device_says_whether_it_is_there():
+    told = dict(devices.describe())
+    assert list(told) == ["cuda", "c", "numpy", "opencl", "wgpu"]
+    assert all(isinstance(p, Probe) and p.detail for p in told.values())
+    assert told["numpy"].ok
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(DeviceError, match="known: cuda, c, numpy"):
+        devices.device("abacus")
+
+
+def test_the_default_is_the_first_that_works(monkeypatch):
+    for name, ok in (("cuda", False), ("c", False), ("numpy", True)):
+        probe = Probe(ok, name)
+        monkeypatch.setattr(type(devices.device(name)), "probe", lambda _, p=probe: p)
+    assert devices.default_device().name == "numpy"
+
+
+def test_a_missing_driver_is_a_reason(monkeypatch):
+    def missing(name: str):
+        raise OSError(name)
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    probe = devices.device("cuda").probe()
+    assert not probe.ok and "libcuda.so.1" in probe.detail
+
+
+def test_a_missing_package_is_a_reason(monkeypatch):
+    def missing(name: str):
+        raise ImportError(name)
+
+    monkeypatch.setattr("rewrite.backends.wgpu.import_module", missing)
+    probe = WgpuDevice().probe()
+    assert not probe.ok and "pip install wgpu" in probe.detail
+
+
+def test_a_dtype_that_a_device_lacks_is_named():
+    dev = open_device("wgpu")
+    f = elementwise("wide", 4, [F64], F32, lambda a: Op("cast", (a,), F32))
+    with pytest.raises(DeviceError, match="wgpu has no f64, which 'wide' uses"):
+        dev.compile([f])

@@ -1,0 +1,147 @@
+"""The worker may die, hang or refuse; its caller gets an error and goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from rewrite.egraph.engine import Engine, EngineError
+
+COUNT = "(function Count (i64) i64 :no-merge)(set (Count 1) 7)"
+
+
+@pytest.fixture
+def engine():
+    e = Engine()
+    yield e
+    e.close()
+
+
+def count(engine: Engine) -> int:
+    with engine.session([("count.egg", COUNT)]) as s:
+        ((_, n),) = s.tables(["Count"])["Count"]
+    return n
+
+
+def test_a_killed_worker_is_an_error_and_the_next_use_starts_another(
+    engine: Engine,
+) -> None:
+    with engine.session([("count.egg", COUNT)]) as s:
+        first = engine.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(EngineError, match="SIGKILL"):
+            s.sizes()
+    assert count(engine) == 7
+    assert engine.pid != first
+
+
+def test_errors_name_file_and_place(engine: Engine) -> None:
+    bad = "\n(rewrite (Foo x) x)"
+    place = pytest.raises(EngineError, match=r"2:10-16 of mine\.egg")
+    with place, engine.session([("mine.egg", bad)]):
+        pass
+    assert count(engine) == 7
+
+
+def test_after_an_error_the_graph_is_not_reused(engine: Engine) -> None:
+    files = [("count.egg", COUNT)]
+    with engine.session(files) as s, pytest.raises(EngineError):
+        s.run("(set (Count 2) 3) (set (Count 2) 4)")
+    with engine.session(files) as s:
+        assert s.tables(["Count"]) == {"Count": [(1, 7)]}
+
+
+def test_sessions_start_clean(engine: Engine) -> None:
+    files = [("count.egg", COUNT)]
+    for _ in range(3):
+        with engine.session(files) as s:
+            s.run("(set (Count 2) 3)")
+            assert s.sizes()["Count"] == 2
+
+
+def test_a_time_out_stops_the_worker(engine: Engine) -> None:
+    endless = (
+        "(datatype N (Z) (S N)) (ruleset up)"
+        '(rule ((= e (S n))) ((S (S n))) :ruleset up :name "up") (S (Z))'
+    )
+    start = time.monotonic()
+    late = pytest.raises(EngineError, match=r"no answer to 'run' in 0\.5 s")
+    with late, engine.session([("up.egg", endless)], timeout=0.5) as s:
+        s.run("(run-schedule (saturate (run up)))")
+    assert time.monotonic() - start < 10
+    assert count(engine) == 7
+
+
+def test_memory_is_limited() -> None:
+    engine = Engine(memory=400 << 20)
+    square = (
+        "(relation R (i64 i64)) (ruleset up)"
+        '(rule ((R a b) (R c d)) ((R (+ a c) (* 7 (+ b d)))) :ruleset up :name "up")'
+        "(R 1 2) (R 3 5) (R 11 13)"
+    )
+    try:
+        files = [("up.egg", square)]
+        with pytest.raises(EngineError), engine.session(files, timeout=60) as s:
+            s.run("(run-schedule (repeat 30 (run up)))")
+        assert count(engine) == 7
+    finally:
+        engine.close()
+
+
+def test_two_threads_take_turns(engine: Engine) -> None:
+    found: list[int] = []
+
+    def work(k: int) -> None:
+        for _ in range(5):
+            with engine.session([("count.egg", COUNT)]) as s:
+                s.run(f"(set (Count 2) {k})")
+                found.extend(n for i, n in s.tables(["Count"])["Count"] if i == 2)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(found) == sorted([*range(4)] * 5)
+
+
+def test_a_forked_child_uses_its_own_worker_and_leaves_the_parents() -> None:
+    script = """
+import os
+from rewrite.egraph.engine import shared
+def ask():
+    text = "(function C (i64) i64 :no-merge)(set (C 1) 7)"
+    with shared().session([("c", text)]) as s:
+        return s.tables(["C"])["C"], shared().pid
+_, mine = ask()
+child = os.fork()
+if child == 0:
+    rows, theirs = ask()
+    raise SystemExit(0 if rows == [(1, 7)] and theirs != mine else 1)
+_, status = os.waitpid(child, 0)
+assert os.waitstatus_to_exitcode(status) == 0
+assert ask() == ([(1, 7)], mine)
+os.kill(mine, 0)
+print(mine)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    with pytest.raises(ProcessLookupError):  # gone with the process that started it
+        os.kill(int(done.stdout), 0)
+
+
+def test_the_users_own_egglog_is_not_disturbed() -> None:
+    script = """
+import sys
+from rewrite.egraph.engine import shared
+with shared().session([]) as s:
+    s.sizes()
+assert not any(m == "egglog" or m.startswith("egglog.") for m in sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

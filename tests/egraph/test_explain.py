@@ -1,0 +1,182 @@
+"""Explanations are proofs: checked, complete, and refused where a step is wrong."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rewrite.egraph.check import Checker, CheckError, check_lemmas
+from rewrite.egraph.choose import random_choice, to_graph
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.explain import ExplainError, explain
+from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.journal import record
+from rewrite.egraph.pointwise import PointError, Points, sample
+from rewrite.egraph.proof import Closure, Congruent, Given, Lemma
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturate
+
+from .models import transformer
+from .random_graphs import random_graph
+
+RULES = load_rules()
+
+
+def small() -> Graph:
+    """The opposite of a permuted product plus nothing."""
+    b = Builder()
+    x, y = b.input("x", F32, (2, 3)), b.input("y", F32, (3, 2))
+    shifted = b.add(
+        "bin", (b.permute(y, (1, 0)), b.const(0.0, F32, (2, 3))), ("add",), "shifted"
+    )
+    z = b.permute(b.permute(b.bin("mul", x, shifted), (1, 0)), (1, 0))
+    return b.build({"z": z})
+
+
+def simplified() -> Graph:
+    b = Builder()
+    x, y = b.input("x", F32, (2, 3)), b.input("y", F32, (3, 2))
+    return b.build({"z": b.bin("mul", x, b.permute(y, (1, 0)))})
+
+
+def test_an_explanation_names_rules_places_and_the_users_nodes() -> None:
+    found = explain(small(), simplified(), RULES)
+    assert {"neutral-right", "permute-permute", "permute-id"} <= set(found.rules)
+    assert all(s.place.startswith(("algebra.egg:", "layout.egg:")) for s in found.steps)
+    text = str(found)
+    assert "shifted = add(" in text
+    assert "[neutral-right algebra.egg:" in text
+    assert found.outputs == (("z", len(found.lemmas) - 1),)
+
+
+def test_equal_graphs_need_no_step() -> None:
+    found = explain(small(), small(), RULES)
+    assert found.steps == found.lemmas == ()
+    assert found.outputs == (("z", None),)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_extractions_are_explained(seed: int) -> None:
+    graph = random_graph(seed)
+    result = saturate(graph, RULES)
+    other = to_graph(result, random_choice(result, seed), graph)
+    found = explain(graph, other, RULES)
+    assert len(found.outputs) == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_transformer_is_explained(seed: int) -> None:
+    graph = transformer()
+    result = saturate(graph, RULES)
+    other = to_graph(result, random_choice(result, seed), graph)
+    found = explain(graph, other, RULES)
+    assert len(found.rules) > 10
+
+
+def test_different_results_are_not_explained() -> None:
+    b = Builder()
+    x, y = b.input("x", F32, (2, 3)), b.input("y", F32, (3, 2))
+    wrong = b.build({"z": b.bin("add", x, b.permute(y, (1, 0)))})
+    with pytest.raises(ExplainError, match="output 'z': no chain of rule uses"):
+        explain(small(), wrong, RULES)
+
+
+def test_a_wrong_rule_makes_the_explanation_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.egg"
+    path.write_text(
+        ";;@ equal real\n"
+        '(rewrite (Bin "mul" a b) (Bin "add" a b) :ruleset algebra :name "no-law")'
+    )
+    b = Builder()
+    x, y = b.input("x", F32, (2, 3)), b.input("y", F32, (3, 2))
+    wrong = b.build({"z": b.bin("add", x, b.permute(y, (1, 0)))})
+    with pytest.raises(CheckError, match=r"wrong\.egg:2:1: a use of no-law could not"):
+        explain(small(), wrong, load_rules([path]))
+
+
+def test_a_forged_step_is_caught() -> None:
+    journal = record(small(), simplified(), RULES)
+    checker = Checker(journal, RULES)
+    for use in journal.uses:
+        checker.use(use)
+    use = next(u for u in journal.uses if u.rule == "neutral-right")
+    other = next(t for t in journal.after if t is not None)
+    for forged in (
+        replace(use, right=other),
+        replace(use, rule="mul-zero"),
+        replace(use, left=other),
+    ):
+        with pytest.raises(CheckError):
+            Checker(journal, RULES).use(forged)
+
+
+def terms() -> dict[int, tuple[object, ...]]:
+    """a, b, c; f(a), f(b), f(f(a)), f(f(b))"""
+    out: dict[int, tuple[object, ...]] = {
+        i: ("Input", f"n{i}", "f32", ()) for i in range(3)
+    }
+    out |= {3: ("Un", "f", 0), 4: ("Un", "f", 1), 5: ("Un", "f", 3), 6: ("Un", "f", 4)}
+    return out
+
+
+def test_congruence_closure_proves_through_operands() -> None:
+    closure = Closure(terms())
+    assert not closure.equal(5, 6)
+    closure.merge([(0, 2), (1, 2)])
+    assert closure.equal(5, 6)
+    lemmas = closure.lemmas([(5, 6)])
+    check_lemmas(lemmas, closure)
+    assert [(x.left, x.right) for x in lemmas] == [(0, 1), (3, 4), (5, 6)]
+    assert [link.reason for link in lemmas[0].path] == [Given(0, True), Given(1, False)]
+    assert lemmas[2].path[0].reason == Congruent()
+
+
+def test_broken_proofs_are_caught() -> None:
+    closure = Closure(terms())
+    closure.merge([(0, 2), (1, 2)])
+    a, b, c = closure.lemmas([(5, 6)])
+    for bad in (
+        [b, c],
+        [a, c, b],
+        [a, b, Lemma(5, 4, c.path)],
+        [Lemma(0, 1, a.path[1:])],
+    ):
+        with pytest.raises(CheckError):
+            check_lemmas(bad, closure)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_pointwise_reading_agrees_with_the_evaluator(seed: int) -> None:
+    graph = random_graph(200 + seed)
+    points = Points.of(graph)
+    inputs = {
+        n.attrs[0]: points.at(i, sample_all(n.shape)).reshape(n.shape)
+        for i, n in enumerate(points.graph.nodes)
+        if n.op == "input"
+    }
+    narrow = {k: v.astype(np.float32) for k, v in inputs.items()}
+    for i, table in list(points.tables.items()):  # what f32 inputs can hold
+        points.tables[i] = table.astype(np.float32).astype(np.float64)
+    want = evaluate(graph, narrow, "f64")
+    for label, i in points.graph.outputs:
+        have = points.at(i, sample_all(points.graph.nodes[i].shape))
+        np.testing.assert_allclose(
+            have.reshape(want[label].shape), want[label], rtol=1e-9, atol=1e-9
+        )
+
+
+def sample_all(shape: tuple[int, ...]) -> np.ndarray:
+    grid = np.indices(shape).reshape(len(shape), -1).T
+    return grid if shape else np.zeros((1, 0), np.int64)
+
+
+def test_large_steps_are_checked_at_a_few_positions() -> None:
+    b = Builder()
+    x = b.input("x", F32, (1 << 20, 1 << 20))
+    graph = b.build([b.reduce("sum", b.un("exp", x), [1])])
+    where = sample(graph, 2, 2)
+    assert Points.of(graph).at(2, where).shape == (2,)
+    whole = b.build([b.reduce("sum", x, [0, 1])])
+    with pytest.raises(PointError, match="too large to check"):
+        Points.of(whole).at(3, sample(whole, 3, 1))

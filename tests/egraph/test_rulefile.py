@@ -1,0 +1,79 @@
+"""Rule files are data from strangers: every broken one is refused at its place."""
+
+from pathlib import Path
+
+import pytest
+from rewrite.egraph.rulefile import RuleFileError, check, load_rules
+from rewrite.egraph.sexpr import parse
+
+BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.egg"))
+
+
+@pytest.mark.parametrize("path", BROKEN, ids=lambda p: p.stem)
+def test_broken_files_are_refused_with_their_place(path: Path) -> None:
+    expected = path.read_text().splitlines()[0].removeprefix("; error: ")
+    with pytest.raises(RuleFileError) as e:
+        load_rules([path])
+    assert expected in str(e.value)
+
+
+def test_deep_nesting_is_refused_before_the_engine_sees_it() -> None:
+    term = '(Un "neg" ' * 5000 + "x" + ")" * 5000
+    text = f';;@ equal real\n(rewrite {term} x :ruleset algebra :name "deep")'
+    with pytest.raises(RuleFileError, match="nested deeper than"):
+        check(text, "deep.egg", load_rules().files)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.egg").write_bytes(b"\xff\xfe")
+    with pytest.raises(RuleFileError, match=r"bad\.egg: cannot be read"):
+        load_rules([tmp_path / "bad.egg"])
+
+
+def test_notes_belong_to_the_form_below_them() -> None:
+    rule = load_rules().rule("slice-concat-first")
+    assert rule.contract == "bitwise"
+    assert rule.doc == "A slice from the first part of a concatenation."
+    assert len(rule.fires) == len(rule.skips) == 1
+    assert rule.place.file == "layout.egg"
+
+
+def test_precision_selects_contracts() -> None:
+    on = {
+        p: {r.name: r.contract for r in load_rules(precision=p).rules}
+        for p in ("strict", "default", "fast")
+    }
+    assert set(on["strict"]) < set(on["default"]) < set(on["fast"])
+    assert set(on["strict"].values()) == {"bitwise", "ieee"}
+    assert "distribute" in on["fast"] and "distribute" not in on["default"]
+
+
+def test_text_keeps_lines_so_that_engine_errors_point_into_the_file() -> None:
+    file = next(f for f in load_rules().files if f.name == "layout.egg")
+    rule = file.rules[7]
+    line = file.text(frozenset([rule.name])).splitlines()[rule.place.line - 1]
+    assert f':name "{rule.name}"' in line
+
+
+def test_a_user_file_adds_rules_and_facts(tmp_path: Path) -> None:
+    path = tmp_path / "mine.egg"
+    path.write_text(
+        '(relation halves (String f64))\n(halves "mul" 0.5)\n(ruleset mine)\n'
+        ";; Half of a double.\n;;@ equal bitwise\n"
+        '(rewrite (Bin o (Bin "add" x x) (Const v t s)) x\n'
+        '         :when ((halves o v)) :ruleset mine :name "half-double")\n'
+    )
+    rules = load_rules([path])
+    assert "mine" in rules.phases
+    assert rules.rule("half-double").doc == "Half of a double."
+
+
+def test_every_bundled_rule_has_a_sentence_or_says_it_in_its_section() -> None:
+    rules = load_rules(precision="fast").rules
+    assert len({r.name for r in rules}) == len(rules) > 100
+    assert all(r.fires and r.skips for r in rules)
+
+
+def test_strings_and_comments_do_not_confuse_the_reader() -> None:
+    (form,) = parse('(a "; (no comment)" ; a comment )\n b)', "t")
+    assert str(form) == '(a "; (no comment)" b)'

@@ -1,0 +1,132 @@
+"""Every rule does what its examples say and keeps every value on random tensors."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.evaluate import evaluate, expand_macros
+from rewrite.egraph.examples import run_examples
+from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.macros import MACROS
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturate
+from rewrite.egraph.scalars import BY_NAME
+from rewrite.egraph.sound import sample_rule
+
+RULES = load_rules(precision="fast")
+NAMES = [r.name for r in RULES.rules]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples(name: str) -> None:
+    assert run_examples(RULES.rule(name), RULES) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sampled_soundness(name: str) -> None:
+    verdict = sample_rule(RULES.rule(name), RULES)
+    assert verdict.counterexample is None
+    assert verdict.fired >= 3, "too few samples met the premises"
+
+
+WRONG = {
+    "signs": '(rewrite (Reduce "max" (Bin "mul" x (Const v t s)) m c)'
+    ' (Bin "mul" (Reduce "max" x m c) (Const v t (masked s m)))',
+    "factor": '(rewrite (Bin "add" (Bin "mul" a b) (Bin "mul" a c))'
+    ' (Bin "mul" a (Bin "sub" b c))',
+    "padding": "(rewrite (Un o (Pad x l h v)) (Pad (Un o x) l h v)",
+    "empty": '(rewrite (Reduce "max" (Expand x s k) m c)'
+    ' (Expand (Reduce "max" x (without m k) c) (masked s m) (without k m))',
+    "order": "(rewrite (Permute (Permute x p) q) (Permute x (pick q p))",
+    "shape": "(rewrite (Reshape x s) x",
+    "zero-sign": '(rewrite (Bin "add" x (Const 0.0 t s)) x',
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_rules_are_caught(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.egg"
+    path.write_text(
+        f';;@ equal bitwise\n{WRONG[name]} :ruleset algebra :name "{name}")'
+    )
+    rules = load_rules([path])
+    verdict = sample_rule(rules.rule(name), rules, count=80)
+    assert verdict.counterexample is not None
+
+
+@pytest.mark.parametrize(
+    ("fires", "skips", "reason"),
+    [
+        ('(Un "neg" x) => x', '(Un "abs" x)', "does not fire"),
+        ('(Un "exp" (Un "log" x)) => (Un "abs" x)', '(Un "abs" x)', "right side"),
+        ('(Un "exp" (Un "log" x)) => x', '(Un "exp" (Un "log" y))', "should skip"),
+    ],
+)
+def test_examples_that_lie_are_caught(
+    fires: str, skips: str, reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "lies.egg"
+    path.write_text(
+        f";;@ equal approx\n;;@ fires {fires}\n;;@ skips {skips}\n"
+        '(rewrite (Un "exp" (Un "log" x)) x :ruleset algebra :name "exp-log")'
+    )
+    rules = load_rules([path], "fast")
+    failures = run_examples(rules.rule("exp-log"), rules)
+    assert any(reason in f.reason for f in failures)
+    assert "lies.egg:" in str(failures[0])
+
+
+def macro_graph(name: str) -> Graph:
+    b = Builder()
+    x = b.input("x", F32, (2, 4, 6))
+    match name:
+        case "attention":
+            k, v = b.input("k", F32, (2, 5, 6)), b.input("v", F32, (2, 5, 3))
+            return b.build([b.macro(name, [x, k, v], 0.5)])
+        case "layer_norm" | "rms_norm":
+            gains = [b.input(n, F32, (1, 1, 6)) for n in "gb"]
+            args = [x, *gains[: MACROS[name].arity - 1]]
+            return b.build([b.macro(name, args, (0, 0, 1), 1e-5)])
+        case _:
+            return b.build([b.macro(name, [x], (0, 0, 1))])
+
+
+@pytest.mark.parametrize("name", MACROS)
+def test_macros_and_their_expansions_are_one_class(name: str) -> None:
+    """The rules and `egraph/macros.py` say the same, in both directions."""
+    whole = macro_graph(name)
+    opened = saturate(whole, RULES)
+    (top,) = opened.outputs
+    assert len({n.op for n in opened.classes[top]} - {name}) >= 1
+    lowered = expand_macros(whole)
+    found = saturate(lowered, RULES)
+    assert name in {n.op for n in found.classes[found.outputs[0]]}
+
+
+@pytest.mark.parametrize("name", [s.name for s in BY_NAME.values() if s.expansion])
+def test_composite_opcodes_and_their_expansions_are_one_class(name: str) -> None:
+    b = Builder()
+    x = b.input("x", F32, (2, 3))
+    graph = b.build([b.un(name, x)])
+    result = saturate(graph, RULES)
+    heads = {(n.op, n.attrs[:1]) for n in result.classes[result.outputs[0]]}
+    assert len(heads) > 1
+    value = np.linspace(-3, 3, 6, dtype=np.float32).reshape(2, 3) ** 2 + 0.5
+    assert np.isfinite(evaluate(graph, {"x": value})["out0"]).all()
+
+
+def test_unsafe_laws_stay_out() -> None:
+    """The laws that turn a safe softmax or variance into an unsafe one."""
+    b = Builder()
+    x, y = b.input("x", F32, (2,)), b.input("y", F32, (2,))
+    graph = b.build(
+        [
+            b.un("exp", b.bin("sub", x, y)),
+            b.un("log", b.bin("mul", x, y)),
+            b.bin("mul", b.bin("sub", x, y), b.bin("sub", x, y)),
+        ]
+    )
+    result = saturate(graph, load_rules())
+    forms = [{n.attrs[0] for n in result.classes[c]} for c in result.outputs]
+    assert forms == [{"exp"}, {"log"}, {"mul", "square"}]

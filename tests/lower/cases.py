@@ -1,0 +1,224 @@
+"""Small kernels that between them meet everything a family must get right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, DType
+from rewrite.egraph.graph import Builder
+from rewrite.extract.kernel import Kernel
+
+from .harness import kernel_of
+
+CASES: dict[str, Callable[[], Kernel]] = {}
+
+
+def case(make: Callable[[Builder], list[int]]) -> Callable[[Builder], list[int]]:
+    def build() -> Kernel:
+        b = Builder()
+        return kernel_of(b, make(b))
+
+    CASES[make.__name__] = build
+    return make
+
+
+def with_dtype(name: str, dtype: DType, make: Callable[[Builder, DType], list[int]]):
+    def build() -> Kernel:
+        b = Builder()
+        return kernel_of(b, make(b, dtype))
+
+    CASES[f"{name}_{dtype}"] = build
+
+
+# ---- maps ----
+
+
+@case
+def gelu_chain(b: Builder) -> list[int]:
+    x, s = b.input("x", F32, (9, 33)), b.input("s", F32, (1, 33))
+    return [b.un("silu", b.un("gelu", b.bin("mul", *b.broadcast(x, s))))]
+
+
+@case
+def scalar(b: Builder) -> list[int]:
+    return [b.un("exp", b.input("x", F32, ()))]
+
+
+@case
+def empty(b: Builder) -> list[int]:
+    return [b.un("exp", b.input("x", F32, (0, 4)))]
+
+
+@case
+def maximum_of_nothing(b: Builder) -> list[int]:
+    return [b.reduce("max", b.input("x", F32, (0, 4)), [0])]
+
+
+@case
+def padded_and_flipped(b: Builder) -> list[int]:
+    p = b.pad(b.input("x", F32, (5, 7)), (2, 1), (0, 3), -1.5)
+    return [b.slice(p, (6, 10), (7, 11), (-1, -1))]
+
+
+@case
+def concatenated(b: Builder) -> list[int]:
+    x, y = b.input("x", F32, (3, 5)), b.input("y", F32, (3, 70))
+    return [b.un("neg", b.concat([x, y, x], 1))]
+
+
+@case
+def gathered_rows(b: Builder) -> list[int]:
+    table, ids = b.input("t", F32, (7, 21)), b.input("i", I64, (5,))
+    at = b.expand(b.reshape(ids, (5, 1)), (5, 21))
+    return [b.gather(b.slice(table, (0, 0), (7, 21), (1, 1)), at, 0)]
+
+
+@case
+def positions(b: Builder) -> list[int]:
+    at = b.iota(1, I32, (4, 19))
+    causal = b.bin("le", at, b.iota(0, I32, (4, 19)))
+    x = b.input("x", F32, (4, 19))
+    return [b.select(causal, x, b.cast(at, F32))]
+
+
+@case
+def integers(b: Builder) -> list[int]:
+    x, y = b.input("x", I8, (6, 40)), b.input("y", I8, (6, 40))
+    return [b.bin("floordiv", b.bin("mul", x, y), b.bin("sub", y, x))]
+
+
+@case
+def unaligned_reshape(b: Builder) -> list[int]:
+    x = b.input("x", F32, (4, 6))
+    y = b.reshape(b.permute(b.reshape(x, (3, 8)), (1, 0)), (6, 4))
+    return [b.bin("add", y, b.reshape(x, (6, 4)))]
+
+
+@case
+def transposed(b: Builder) -> list[int]:
+    x, y = b.input("x", F32, (2, 35, 70)), b.input("y", F32, (2, 70, 35))
+    return [b.bin("add", b.permute(x, (0, 2, 1)), y)]
+
+
+@case
+def transposed_even(b: Builder) -> list[int]:
+    return [b.permute(b.input("x", F32, (64, 32)), (1, 0))]
+
+
+# ---- reductions ----
+
+
+def _softmax(b: Builder, dtype: DType) -> list[int]:
+    return [b.macro("softmax", [b.input("x", dtype, (5, 150))], (0, 1))]
+
+
+for _d in (F32, F64, F16, BF16):
+    with_dtype("softmax", _d, _softmax)
+
+
+@case
+def softmax_columns(b: Builder) -> list[int]:
+    return [b.macro("softmax", [b.input("x", F32, (13, 70))], (1, 0))]
+
+
+@case
+def softmax_all(b: Builder) -> list[int]:
+    return [b.macro("softmax", [b.input("x", F32, (11, 30))], (1, 1))]
+
+
+@case
+def layer_norm(b: Builder) -> list[int]:
+    x, g, c = (b.input(s, F32, (n, 133)) for s, n in (("x", 6), ("g", 1), ("c", 1)))
+    return [b.macro("layer_norm", [x, g, c], (0, 1), 1e-5)]
+
+
+@case
+def statistics(b: Builder) -> list[int]:
+    x = b.input("x", F32, (4, 3, 50))
+    top = b.reduce("max", x, [1, 2])
+    total = b.reduce("sum", x, [1, 2])
+    return [b.bin("sub", x, b.expand(top, (4, 3, 50))), top, total]
+
+
+@case
+def logic(b: Builder) -> list[int]:
+    x = b.input("x", BOOL, (7, 45))
+    return [b.reduce("any", x, [1]), b.reduce("all", x, [1])]
+
+
+@case
+def products_and_minima(b: Builder) -> list[int]:
+    x = b.input("x", U8, (3, 40))
+    return [b.reduce("prod", x, [0]), b.reduce("min", x, [0])]
+
+
+@case
+def mean_of_everything(b: Builder) -> list[int]:
+    return [b.macro("mean", [b.input("x", F32, (37, 41))], (1, 1))]
+
+
+@case
+def rows_and_columns(b: Builder) -> list[int]:
+    x = b.input("x", F32, (9, 12))
+    rows, columns = (b.expand(b.reduce("sum", x, [a]), (9, 12)) for a in (0, 1))
+    return [b.bin("mul", rows, columns)]
+
+
+@case
+def attention(b: Builder) -> list[int]:
+    q, k, v = (b.input(s, F32, (2, 6, 4)) for s in "qkv")
+    return [b.macro("attention", [q, k, v], 0.3)]
+
+
+# ---- contractions ----
+
+
+def _matmul(b: Builder, dtype: DType) -> list[int]:
+    return [b.matmul(b.input("x", dtype, (17, 33)), b.input("w", dtype, (33, 65)))]
+
+
+for _d in (F32, F64, F16, I32):
+    with_dtype("matmul", _d, _matmul)
+
+
+@case
+def matrix_vector(b: Builder) -> list[int]:
+    return [b.matmul(b.input("x", F32, (20, 70)), b.input("w", F32, (70, 1)))]
+
+
+@case
+def gated(b: Builder) -> list[int]:
+    x = b.input("x", F32, (13, 21))
+    u, v = (b.matmul(x, b.input(s, F32, (21, 35))) for s in "uv")
+    return [b.bin("mul", b.un("silu", u), v)]
+
+
+@case
+def prologue_and_epilogue(b: Builder) -> list[int]:
+    x, s = b.input("x", F32, (14, 18)), b.input("s", F32, (1, 18))
+    w, c = b.input("w", F32, (40, 18)), b.input("c", F32, (1, 40))
+    y = b.matmul(b.un("relu", b.bin("mul", *b.broadcast(x, s))), b.permute(w, (1, 0)))
+    return [b.un("gelu", b.bin("add", *b.broadcast(y, c)))]
+
+
+@case
+def transposed_operands(b: Builder) -> list[int]:
+    x, w = b.input("x", F32, (30, 14)), b.input("w", F32, (9, 30))
+    y = b.matmul(b.permute(x, (1, 0)), b.permute(w, (1, 0)))
+    return [b.permute(y, (1, 0))]
+
+
+@case
+def heads(b: Builder) -> list[int]:
+    q, k = (b.reshape(b.input(s, F32, (2, 9, 12)), (2, 9, 3, 4)) for s in "qk")
+    return [b.matmul(b.permute(q, (0, 2, 1, 3)), b.permute(k, (0, 2, 3, 1)))]
+
+
+@case
+def convolution(b: Builder) -> list[int]:
+    x, f = b.input("x", F32, (2, 3, 6, 7)), b.input("f", F32, (5, 3, 3, 3))
+    x = b.pad(x, (0, 0, 1, 1), (0, 0, 1, 1), 0.0)
+    y = b.permute(b.window(b.window(x, 2, 3), 3, 3), (0, 2, 3, 1, 4, 5))
+    y = b.reshape(y, (2, 1, 6, 7, 3, 3, 3))
+    f = b.reshape(f, (1, 5, 1, 1, 3, 3, 3))
+    return [b.contract(y, f, (2, 5, 6, 7, 3, 3, 3), (0, 0, 0, 0, 1, 1, 1))]

@@ -1,0 +1,184 @@
+"""Every family computes what the kernel means: interpreted, and compiled by C."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.graph import Builder
+from rewrite.lower.families import FAMILIES
+from rewrite.lower.families.axes import normalise
+from rewrite.lower.families.contract import CONTRACT
+from rewrite.lower.families.full import FULL
+from rewrite.lower.families.rows import ROW
+from rewrite.lower.interpret import Trap
+from rewrite.lower.interpret import run as interpret
+from rewrite.lower.loops import Barrier, For, Function, Stmt
+from rewrite.lower.lower import choose, lower
+from rewrite.lower.model import model_of
+
+from .cases import CASES
+from .harness import (
+    CPU,
+    GPU,
+    NARROW,
+    buffers_for,
+    c_device,
+    check_interpreted,
+    close,
+    kernel_of,
+    lowered,
+    on_c,
+    reference,
+)
+
+CAPS = {"cpu": CPU, "narrow": NARROW, "gpu": GPU}
+KERNELS = {name: make() for name, make in CASES.items()}
+TAKEN = [
+    (name, f.name)
+    for name, k in KERNELS.items()
+    for f in FAMILIES
+    if f.accepts(normalise(k)) is None and f.cost(normalise(k), model_of(GPU))
+]
+BY_NAME = {f.name: f for f in FAMILIES}
+
+
+def test_every_family_has_cases_and_every_case_a_family() -> None:
+    assert {f for _, f in TAKEN} == set(BY_NAME)
+    assert {c for c, _ in TAKEN} == set(CASES)
+
+
+@pytest.mark.parametrize(("name", "family"), TAKEN)
+@pytest.mark.parametrize("caps", CAPS.values(), ids=CAPS.keys())
+def test_interpreted(name: str, family: str, caps) -> None:
+    if len(KERNELS[name].extents) > 6 and caps is NARROW:
+        pytest.skip("the same code as cpu, and slow to interpret")
+    check_interpreted(BY_NAME[family], KERNELS[name], caps)
+
+
+@pytest.mark.parametrize("name", ["softmax_f16", "softmax_bf16", "matmul_f16"])
+def test_strict_rounds_every_operation(name: str) -> None:
+    k = KERNELS[name]
+    for family in FAMILIES:
+        if family.accepts(normalise(k)) is None:
+            check_interpreted(family, k, CPU, strict=True)
+    buffers = buffers_for(k)
+    loose, strict = (reference(k, buffers, s)[0] for s in (False, True))
+    if name.startswith("softmax"):
+        assert not np.array_equal(loose, strict)
+
+
+def test_compiled_by_c() -> None:
+    """All cases by all their families in one shared object."""
+    if not c_device().probe().ok:
+        pytest.skip(c_device().probe().detail)
+    functions: list[Function] = []
+    for i, (name, family) in enumerate(TAKEN):
+        k = normalise(KERNELS[name])
+        functions.append(BY_NAME[family].lower(k, c_device().caps(), f"f{i}", False))
+    buffers = [buffers_for(KERNELS[name]) for name, _ in TAKEN]
+    want = [reference(KERNELS[n], b) for (n, _), b in zip(TAKEN, buffers, strict=True)]
+    on_c(functions, buffers)
+    for (name, _), b, w in zip(TAKEN, buffers, want, strict=True):
+        close(KERNELS[name], b[KERNELS[name].reads :], w)
+
+
+# ---- choices ----
+
+
+def matmul(m: int, k: int, n: int):
+    b = Builder()
+    return kernel_of(
+        b, [b.matmul(b.input("x", F32, (m, k)), b.input("w", F32, (k, n)))]
+    )
+
+
+def reduction(m: int, n: int, axes: list[int]):
+    b = Builder()
+    return kernel_of(b, [b.reduce("sum", b.input("x", F32, (m, n)), axes)])
+
+
+@pytest.mark.parametrize("caps", [CPU, GPU], ids=["cpu", "gpu"])
+def test_the_cheapest_family_is_the_expected_one(caps) -> None:
+    model = model_of(caps)
+
+    def name(kernel) -> str:
+        return choose(normalise(kernel), model)[0].name
+
+    assert name(matmul(512, 512, 512)) == "contract"
+    assert name(matmul(512, 512, 1)) != "contract"
+    assert name(reduction(4096, 4096, [1])) == "row"
+    assert name(reduction(4096, 4096, [0, 1])) == "full"
+    assert name(reduction(4096, 65536, [0])) == "column"
+    big = Builder()
+    x = big.permute(big.input("x", F32, (4096, 4096)), (1, 0))
+    assert name(kernel_of(big, [big.un("neg", x)])) == "transpose"
+
+
+def test_reducing_several_axes_is_reducing_one() -> None:
+    b = Builder()
+    k = kernel_of(b, [b.reduce("sum", b.input("x", F32, (4, 5, 6, 7)), [1, 2, 3])])
+    assert normalise(k).extents == (4, 210)
+
+
+def test_a_contraction_evaluated_per_element_costs_its_flops() -> None:
+    model = model_of(CPU)
+    k = normalise(matmul(256, 256, 256))
+    row, contract = ROW.cost(k, model), CONTRACT.cost(k, model)
+    assert row is not None and contract is not None
+    assert row.scalar >= 256**3 / model.scalar
+    assert row.seconds > 3 * contract.seconds
+
+
+def test_a_row_beyond_the_chip_is_not_staged() -> None:
+    b = Builder()
+    k = kernel_of(b, [b.macro("softmax", [b.input("x", F32, (2, 1 << 20))], (0, 1))])
+    k = normalise(k)
+    for caps in (CPU, GPU):
+        plan = ROW.plan(k, model_of(caps))
+        assert not any(s.staged for s in plan.steps)
+    short = normalise(KERNELS["softmax_f32"])
+    assert any(s.staged for s in ROW.plan(short, model_of(CPU)).steps)
+
+
+def test_equal_kernels_lower_to_equal_functions() -> None:
+    k = KERNELS["layer_norm"]
+    assert lower(k, CPU, "f") == lower(CASES["layer_norm"](), CPU, "f")
+
+
+# ---- the interpreter notices what a device would get wrong ----
+
+
+def without_barriers(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    kept: list[Stmt] = []
+    for s in body:
+        if isinstance(s, For):
+            inner = without_barriers(s.body)
+            s = For(s.var, s.extent, s.kind, inner, s.step)
+        if not isinstance(s, Barrier):
+            kept.append(s)
+    return tuple(kept)
+
+
+def test_a_missing_barrier_shows() -> None:
+    k = KERNELS["matmul_f32"]
+    f = lowered(CONTRACT, k, GPU)
+    broken = Function(f.name, f.params, without_barriers(f.body), f.scratch, f.threads)
+    buffers = buffers_for(k)
+    want = reference(k, buffers)
+    interpret(broken, buffers)
+    with pytest.raises(AssertionError):
+        close(k, buffers[k.reads :], want)
+
+
+def test_an_access_out_of_range_traps() -> None:
+    k = KERNELS["gelu_chain"]
+    f = lowered(BY_NAME["map"], k, CPU)
+    short = Function(f.name, (f.params[0],) * 3, f.body)
+    with pytest.raises(Trap, match="expected"):
+        interpret(short, buffers_for(k))
+
+
+def test_split_sums_combine_in_scratch() -> None:
+    f = lowered(FULL, reduction(64, 1000, [0, 1]), CPU)
+    assert f.scratch and len(f.body) == 2

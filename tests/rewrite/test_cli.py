@@ -1,0 +1,129 @@
+"""The commands as people type them, and what they say to bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GRAPH = """graph demo(x: f32[8, 16], w: f32[16, 4]) {
+  a: f32[8, 1, 16] = reshape x
+  b: f32[4, 16] = permute w perm=[1, 0]
+  c: f32[1, 4, 16] = reshape b
+  y: f32[8, 4, 1] = contract a c full=[8, 4, 16] mask=[0, 0, 1] acc=f32
+  z: f32[8, 4, 1] = gelu y
+  return z
+}
+"""
+
+
+def rewrite(*args: str, env: dict[str, str] | None = None) -> tuple[int, str, str]:
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-m", "rewrite", *args],
+        capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})},
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> str:
+    path = tmp_path / "demo.graph"
+    path.write_text(GRAPH)
+    return str(path)
+
+
+def test_run_prints_results_and_error(graph: str) -> None:
+    status, out, err = rewrite("run", graph, "--device", "c")
+    assert status == 0, err
+    assert "z: float32[8, 4, 1]" in out
+    assert float(out.split("error")[1]) < 1e-5
+
+
+def test_optimize_prints_counts_and_json(graph: str, tmp_path: Path) -> None:
+    target = tmp_path / "out.graph"
+    status, out, err = rewrite("optimize", graph, "--device", "c", "-o", str(target))
+    assert status == 0, err
+    assert "kernels" in out
+    assert rewrite("run", str(target), "--device", "c")[0] == 0
+    status, out, err = rewrite("optimize", graph, "--device", "c", "--json")
+    assert json.loads(out)["kernels"]["after"] == 1
+
+
+def test_devices_lists_all_with_reasons() -> None:
+    status, out, _ = rewrite("devices")
+    assert status == 0
+    for name in ("cuda", "c", "numpy", "opencl", "wgpu"):
+        assert name in out
+
+
+def test_demo_writes_its_picture(tmp_path: Path) -> None:
+    page = tmp_path / "demo.html"
+    status, out, err = rewrite(
+        "demo", "--device", "c", "--report", str(page), "--batch", "32", "--width", "32"
+    )
+    assert status == 0, err
+    assert "kernels" in out
+    assert "largest error" in out
+    assert "<svg" in page.read_text()
+
+
+BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.graph"))
+
+
+@pytest.mark.parametrize("path", BROKEN[:3], ids=lambda p: p.stem)
+def test_a_malformed_graph_is_one_line_with_a_place(path: Path) -> None:
+    status, out, err = rewrite("run", str(path))
+    assert status == 2
+    assert not out
+    assert err.startswith("error: ")
+    assert f"{path.name}:" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("args", "say"),
+    [
+        (["run", "nowhere.graph"], "nowhere.graph"),
+        (["run", "GRAPH", "--device", "abacus"], "known: cuda, c, numpy"),
+        (["run", "GRAPH", "--dim", "b=4"], "symbols here: none"),
+        (["run", "GRAPH", "--precision", "vague"], "strict, default or fast"),
+        (["optimize", "GRAPH", "--rules", "nowhere.egg"], "nowhere.egg"),
+    ],
+)
+def test_bad_arguments(graph: str, args: list[str], say: str) -> None:
+    status, _, err = rewrite(*(graph if a == "GRAPH" else a for a in args))
+    assert status == 2
+    assert say in err.replace("\n", " ")
+    assert "Traceback" not in err
+
+
+def test_a_rule_file_that_runs_code_is_refused(graph: str, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    rules = tmp_path / "evil.egg"
+    rules.write_text(f"(py-exec \"open({str(marker)!r}, 'w')\" (py-dict) (py-dict))\n")
+    status, _, err = rewrite("optimize", graph, "--rules", str(rules))
+    assert status == 2
+    assert "evil.egg:1:" in err
+    assert not marker.exists()
+
+
+def test_a_missing_compiler_is_said(graph: str, tmp_path: Path) -> None:
+    env = {"PATH": str(tmp_path), "CC": "", "XDG_CACHE_HOME": str(tmp_path)}
+    status, _, err = rewrite("run", graph, "--device", "c", env=env)
+    assert status == 2
+    assert "compiler" in err
+    assert "Traceback" not in err
+
+
+def test_a_missing_device_is_said(graph: str) -> None:
+    status, _, err = rewrite("run", graph, "--device", "cuda")
+    if status == 0:
+        pytest.skip("there is a CUDA device here")
+    assert status == 2
+    assert "cuda" in err.lower()
+    assert "Traceback" not in err

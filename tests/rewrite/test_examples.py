@@ -1,0 +1,55 @@
+"""The examples are one program in two namespaces: NumPy computes what xp traces."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rewrite.egraph.evaluate import evaluate
+
+from rewrite import xp
+
+FOLDER = Path(__file__).parents[2] / "examples"
+RNG = np.random.default_rng(1)
+
+
+def module(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def normal(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def arguments(name: str) -> tuple[Any, tuple[Any, ...]]:
+    example = module(name)
+    match name:
+        case "transformer_block":
+            return example.block, (normal(2, 5, 16), example.random_params(RNG, 16))
+        case "lstm":
+            params = example.random_params(RNG, 3, 4)
+            return example.lstm, (normal(2, 3, 3), normal(2, 4), normal(2, 4), params)
+        case _:
+            pytest.fail(f"examples/{name}.py has no arguments here")
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in FOLDER.glob("*.py")))
+def test_tracing_gives_what_numpy_gives(name: str) -> None:
+    f, args = arguments(name)
+    names = [f"a{i}" for i in range(len(args))]
+    traced = xp.trace_tree(partial(f, xp), dict(zip(names, args, strict=True)))
+    inputs = xp.leaves(dict(zip(names, args, strict=True)))
+    got = list(evaluate(traced.graph, inputs).values())
+    want = f(np, *args)
+    want = list(want.values()) if isinstance(want, dict) else [want]
+    for a, b in zip(got, want, strict=True):
+        assert a.dtype == b.dtype == np.float32
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)

@@ -1,0 +1,46 @@
+"""The README's first screen is true: its code runs and prints what it shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.M | re.S)
+
+
+def block(kind: str, nth: int = 0) -> str:
+    return [text for k, text in BLOCKS if k == kind][nth]
+
+
+def without_numbers(text: str) -> list[str]:
+    """Lines with predicted times and line numbers blanked: machines differ in those."""
+    text = re.sub(r"\d+\.\d+ us", "TIME us", text)
+    text = re.sub(r"(\.egg):\d+", r"\1:LINE", text)
+    return [re.sub(r"\s+", " ", line).strip() for line in text.strip().splitlines()]
+
+
+def test_code_runs_and_prints_the_schedule_and_the_explanation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    scope: dict[str, object] = {}
+    exec(compile(block("python"), "README.md", "exec"), scope)
+    assert without_numbers(capsys.readouterr().out) == without_numbers(block("", 0))
+    fast = scope["fast"]
+    said = without_numbers(fast.explain())  # type: ignore[attr-defined]
+    unnumbered = [re.sub(r"^\d+ ", "", line) for line in said]
+    for line in without_numbers(block("", 1)):
+        assert re.sub(r"^\d+ ", "", line) in unnumbered
+
+
+def test_the_rule_stands_in_the_rule_file() -> None:
+    rules = (ROOT / "rules" / "algebra.egg").read_text(encoding="utf-8")
+    assert block("lisp") in rules
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("http") or (ROOT / target).exists(), target
