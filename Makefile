@@ -7,12 +7,12 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := egraph extract lower backends rewrite rules
-CODE := $(PACKAGES) tests bench examples
+CODE := $(PACKAGES) tests bench examples .ci
 JOBS ?= auto
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check fmt format lint types demo e2e FORCE
+.PHONY: help setup test check fmt format lint types demo e2e wheel FORCE
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -46,8 +46,11 @@ fmt: setup  ## formats, and mends what ruff can mend
 demo: setup  ## a small model, before and after
 	$(BIN)/rewrite demo $(ARGS)
 
-e2e: setup  ## the wheel in a fresh environment, run from elsewhere
-	@$(BIN)/python .ci/e2e.py
+e2e: setup  ## array code in, kernels on c, error and time beside NumPy
+	$(BIN)/python bench/e2e.py
+
+wheel: setup  ## the wheel in a fresh environment, run from elsewhere
+	@$(BIN)/python .ci/wheel.py
 
 # ---- set-up -----------------------------------------------------------------------------
 

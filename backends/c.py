@@ -167,12 +167,14 @@ class CDevice:
         return HostBuffer(buffer.address + offset, nbytes, buffer.owner)
 
     def copy_in(self, buffer: HostBuffer, array: Array) -> None:
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        buffer.bytes()[: flat.size] = flat
+        if array.nbytes:
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            buffer.bytes()[: flat.size] = flat
 
     def copy_out(self, buffer: HostBuffer, array: Array) -> None:
-        data = buffer.bytes()[: array.nbytes]
-        array[...] = data.view(array.dtype).reshape(array.shape)
+        if array.nbytes:
+            data = buffer.bytes()[: array.nbytes]
+            array[...] = data.view(array.dtype).reshape(array.shape)
 
     def source(self, functions: Sequence[Function]) -> str:
         return host.source(functions)

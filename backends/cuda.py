@@ -150,7 +150,7 @@ class CudaDevice:
         attribute = self.driver.device_attribute
         read = self._gpu.get_attribute
         return Caps(
-            self.name, cpu_like=False, dtypes=frozenset(dtypes.ALL),
+            self._gpu.name(), cpu_like=False, dtypes=frozenset(dtypes.ALL),
             threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             vector_bytes=0, max_buffer=self._gpu.total_memory(),

@@ -1,8 +1,8 @@
 """Running a program on a device: buffers, uploads, launches, results.
 
 Temporaries live in one arena; constant arrays are uploaded once.  Inputs and outputs
-are the caller's own memory where the device takes it, else copied.  Ops without a family
-run on the host where they stand, on arrays copied out and in again.
+are the caller's own memory where the device takes it, else copied.  Ops without a
+family run on the host where they stand, on arrays copied out and in again.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def load(program: Program, device: Device) -> Module:
     if isinstance(device, NumpyDevice):
         steps = (s for s in program.steps if isinstance(s, Invoke))
         return device.load({s.name: s.kernel for s in steps}, program.strict)
-    return device.compile(program.functions)
+    return device.compile(program.functions, contract=not program.strict)
 
 
 def checked(label: str, t: TensorType, inputs: Mapping[str, Array]) -> Array:

@@ -75,7 +75,7 @@ class NumpyDevice:
     def copy_out(self, buffer: Array, array: Array) -> None:
         array[...] = buffer[: array.nbytes].view(array.dtype).reshape(array.shape)
 
-    def compile(self, functions: Sequence[Function]) -> Module:
+    def compile(self, functions: Sequence[Function], contract: bool = True) -> Module:
         raise DeviceError("numpy runs kernels as they are; it compiles no functions")
 
     def source(self, functions: Sequence[Function]) -> str:

@@ -8,6 +8,7 @@ reference that lowered code is held against, and the backend that is always ther
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -164,18 +165,22 @@ class _Run:
         return tuple(n[a] if a in axes else body.shape[a] for a in range(self.rank))
 
     def factors(self, i: int) -> tuple[int, ...]:
-        """The factors of a large sum of products, whose rounding may be left out."""
+        """The factors of a large sum of products, each smaller than the product, and
+        with no rounding between that would be left out."""
         e = self.kernel.exprs[i]
         body = self.kernel.exprs[e.args[0]]
-        points = 1
-        for a in self.kernel.axes_of(self.kernel.free[e.args[0]]):
-            points *= self.kernel.extents[a]
-        small = points < PRODUCT_THRESHOLD or not body.dtype.is_float
-        if e.attr[0] != "sum" or body.op != "mul" or small:
+        if e.attr[0] != "sum" or body.op != "mul" or not body.dtype.is_float:
+            return ()
+        points = self.points(e.args[0])
+        if points < PRODUCT_THRESHOLD or points in map(self.points, body.args):
             return ()
         rounds = self.strict and compute(body.dtype) is not body.dtype
         wide = compute(e.attr[2]) is compute(body.dtype)
         return body.args if wide and not rounds else ()
+
+    def points(self, i: int) -> int:
+        n = self.kernel.extents
+        return prod(n[a] for a in self.kernel.axes_of(self.kernel.free[i]))
 
     def product(self, factors: list[Array], axes: Sequence[int], acc: DType) -> Array:
         """Sum over `axes` of the product, by einsum over the axes each varies along."""

@@ -16,15 +16,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from rewrite.backends.devices import describe, device
-from rewrite.backends.executable import Executable
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.scalars import Array
 from rich.console import Console
 
 import rewrite
 from rewrite import xp
+from rewrite.backends.devices import describe, device
+from rewrite.backends.executable import Executable
 from rewrite.demo import run_demo
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.scalars import Array
 from rewrite.fuzzing import fuzz
 
 rng = np.random.default_rng(0)

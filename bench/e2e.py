@@ -15,12 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.scalars import Array
 
 import rewrite
 from rewrite import xp
 from rewrite.demo import block, interleaved, parameters
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.scalars import Array
 
 rng = np.random.default_rng(0)
 

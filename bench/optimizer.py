@@ -18,14 +18,13 @@ from statistics import median
 from time import perf_counter
 
 from rewrite.backends.devices import device
+from rewrite.compile import cost_for
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturate
 from rewrite.extract.plan import Plan, plan
-
-from rewrite.compile import cost_for
 
 LAYERS_SECONDS = {12: 1.5, 32: 4.0}
 

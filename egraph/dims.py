@@ -181,7 +181,7 @@ def witness(
 
     Two dims that differ as polynomials then differ as numbers in all but contrived
     cases; what is decided at the witness is checked again symbolically.  The prime is
-    the first one from the hint on (1009 without one), so that costs are near the hint's.
+    the first from the hint on (1009 without one): costs are near those at the hint.
     """
     all_dims = {d for s in shapes for d in s}
     fixed = {abs(c) for d in all_dims for _, c in _terms(d)}

@@ -13,7 +13,7 @@ type Kind = Literal["float", "int", "uint", "bool"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type, one object each.  `str(dtype)` is its name in every text form."""
+    """An element type, one object each.  `str(dtype)` is its name in all text forms."""
 
     name: str
     kind: Kind

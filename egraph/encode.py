@@ -19,6 +19,7 @@ from . import dtypes
 from .dtypes import DType
 from .graph import Const, Graph, Node, exact
 from .macros import MACROS
+from .ops import TensorType
 
 # Constructor -> kinds of its fields: t tensor, T tensors, s string, i int, f float,
 # v vector of ints.  `rules/ir.egg` declares the same; a test holds them together.
@@ -76,8 +77,7 @@ class Encoded:
     rows: tuple[Row, ...]
     where: tuple[int | None, ...]  # graph node -> row; None: dead
     names: Names
-    # graph node -> the rows made for it, its own last (a concat makes several)
-    made: tuple[tuple[int, ...], ...] = field(default=())
+    types: Mapping[int, TensorType] = field(default_factory=dict[int, TensorType])
 
     def row(self, node: int) -> int:
         """The row of a live graph node."""
@@ -87,8 +87,14 @@ class Encoded:
 
     @property
     def text(self) -> str:
-        sets = [f"(set (Node {i}) {show(row)})" for i, row in enumerate(self.rows)]
-        return "\n".join(["(function Node (i64) T :no-merge)", *sets])
+        lines = ["(function Node (i64) T :no-merge)"]
+        for i, row in enumerate(self.rows):
+            lines.append(f"(set (Node {i}) {show(row)})")
+            if i in self.types:  # what the rules would find level by level
+                kind = self.types[i]
+                lines.append(f"(set (shape (Node {i})) {_vector(kind.shape)})")
+                lines.append(f'(set (dtype (Node {i})) "{kind.dtype}")')
+        return "\n".join(lines)
 
 
 # ---- values --------------------------------------------------------------------------
@@ -156,6 +162,10 @@ def _row(node: Node, args: Sequence[int], names: Names) -> Row:
             return ("Random", attrs[0], str(attrs[1]), *attrs[2:])
         case "call":
             return ("Call", names.code(attrs[0]), *attrs[1:], tuple(args))
+        case "slice":  # the step of a single element means nothing: one form of it
+            start, size, step = attrs
+            steps = tuple(1 if n == 1 else d for n, d in zip(size, step, strict=True))
+            return ("Slice", *args, start, size, steps)
         case "un" | "bin" | "reduce" | "argreduce" | "scatter":
             return (node.op.capitalize(), attrs[0], *args, *attrs[1:])
         case op if op in MACROS:
@@ -197,18 +207,17 @@ def encode(graph: Graph, names: Names | None = None) -> Encoded:
     names = names or names_of(graph)
     encoder, live = _Encoder(graph), graph.live
     where: list[int | None] = []
-    made: list[tuple[int, ...]] = []
+    types: dict[int, TensorType] = {}
     for i, node in enumerate(graph.nodes):
         if i not in live:
             where.append(None)
-            made.append(())
             continue
         _check_sizes(i, node)
         args = [r for a in node.args if (r := where[a]) is not None]
-        before = len(encoder.rows)
-        where.append(encoder.node(node, args, names))
-        made.append(tuple(range(before, len(encoder.rows))))
-    return Encoded(tuple(encoder.rows), tuple(where), names, tuple(made))
+        row = encoder.node(node, args, names)
+        where.append(row)
+        types[row] = node.type
+    return Encoded(tuple(encoder.rows), tuple(where), names, types)
 
 
 # ---- rows -> text --------------------------------------------------------------------

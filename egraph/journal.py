@@ -129,9 +129,11 @@ def _one_way(rule: Rule, left: Expr, right: Expr, label: str) -> str:
     facts += [f"(= __{v} (rep {v}))" for v in sorted(tensors(left))]
     sets = [f"(set (rep {e}) {_twin(e)})" for e in _subterms(right)]
     step = f'(Step "{label}" {_twin(left)} {_twin(right)})'
-    end = f" (subsume {left})" if rule.subsume else ""
+    actions = [f"(union __root {right})", *sets, step]
+    if rule.subsume:
+        actions.append(f"(subsume {left})")
     return (
-        f"(rule ({' '.join(facts)}) ((union __root {right}) {' '.join(sets)} {step}{end})"
+        f"(rule ({' '.join(facts)}) ({' '.join(actions)})"
         f' :ruleset {rule.ruleset} :name "{label}")'
     )
 

@@ -1,8 +1,8 @@
 """The op table: what every tensor op is, once.
 
 An op's `infer` gives the type of its result and raises `OpError` with what was
-expected; `numpy` is its meaning.  Elementwise opcodes and monoids are data of `un`, `bin`,
-`reduce`, ... and live in `scalars.py`.  Macros (`softmax`, `layer_norm`, ...) are in
+expected; `numpy` is its meaning.  Elementwise opcodes and monoids are data of `un`,
+`bin`, `reduce`, ... and live in `scalars.py`.  Macros (`softmax`, `layer_norm`, ...) are in
 `macros.py`: their meaning is their expansion.
 
 Operands of elementwise ops have equal shapes: broadcasting is an explicit `expand`.
@@ -510,11 +510,21 @@ def _scatter_type(types: Types, attrs: Attrs) -> TensorType:
     return t
 
 
+def _positions(shape: tuple[int, ...]) -> list[Array]:
+    """The index along each axis, at every element."""
+    rank = range(len(shape))
+    along = ([n if i == a else 1 for i in rank] for a, n in enumerate(shape))
+    return [
+        np.broadcast_to(np.arange(n).reshape(s), shape)
+        for n, s in zip(shape, along, strict=True)
+    ]
+
+
 def _scatter(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
     """In order of the index; for `set` the last write stays.  Outside: dropped."""
     (x, index, value), mode, axis = args, attrs[0], int(attrs[1])
     out = x.copy()
-    where: list[Array] = list(np.indices(index.shape))
+    where = _positions(index.shape)
     inside = (index >= 0) & (index < x.shape[axis])
     where[axis] = index.astype(np.int64)
     at = tuple(w[inside] for w in where)

@@ -23,8 +23,8 @@ class Budget:
     """Where saturation stops; what stops it is no error, only fewer forms."""
 
     steps: int = 64
-    growth: int = 20  # e-nodes, as a multiple of the input's
-    enodes: int = 20_000  # e-nodes that are always allowed
+    growth: int = 10  # e-nodes, as a multiple of the input's
+    enodes: int = 3_000  # e-nodes that are always allowed
     matches: int = 1000  # of one explosive rule before it is banned for a while
     rounds: int = 8  # of explosive rules
     seconds: float = 60.0  # a safety stop: sets `truncated`

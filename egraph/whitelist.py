@@ -234,7 +234,7 @@ class _Checker:
         when = self._when(options, name)
         self._bound(form, name, left, right, when, both)
         if ":subsume" in options:
-            _check_subsume(options[":subsume"], name, right, both)
+            _check_subsume(options[":subsume"], name, left, right, both)
         return Rule(
             name, str(options[":ruleset"]), form.place, left, right, when, both,
             ":subsume" in options,
@@ -364,13 +364,20 @@ class _Checker:
             raise e.place.error(f"unstable-fn names a known function, found {first}")
 
 
-def _check_subsume(key: Expr, name: str, right: Expr, both: bool) -> None:
-    smaller = isinstance(right, Atom) or right.head in ("Const", "Odd")
-    if both or not smaller:
+def _check_subsume(key: Expr, name: str, left: Expr, right: Expr, both: bool) -> None:
+    if both or _count(right) > _count(left):
         raise key.place.error(
-            f"{name}: :subsume forgets the left side, so the right one must be a part of "
-            "it or a constant; leave :subsume out"
+            f"{name}: :subsume forgets the left side, so the right one must not be "
+            "larger; leave :subsume out"
         )
+
+
+def _count(e: Expr) -> int:
+    """How many operations a pattern holds; constants are none."""
+    if isinstance(e, Atom):
+        return 0
+    operation = e.head in SIGNATURES and e.head not in ("Const", "Odd")
+    return operation + sum(map(_count, e.args))
 
 
 def _symbol(form: Form, i: int, what: str) -> str:

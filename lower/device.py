@@ -80,8 +80,11 @@ class Device(Protocol):
 
     def copy_out(self, buffer: Any, array: Array) -> None: ...
 
-    def compile(self, functions: Sequence[Function]) -> Module:
-        """Raises CompileError with the log, or DeviceError for a dtype it lacks."""
+    def compile(self, functions: Sequence[Function], contract: bool = True) -> Module:
+        """Raises CompileError with the log, or DeviceError for a dtype it lacks.
+
+        `contract`: a * b + c may be computed with one rounding.
+        """
         ...
 
     def source(self, functions: Sequence[Function]) -> str:

@@ -7,7 +7,7 @@ from .device import Caps
 from .families import FAMILIES
 from .families.axes import normalise
 from .loops import Function
-from .model import DeviceModel, Family, model_of
+from .model import DeviceModel, Family, cheapest, model_of
 
 
 class LoweringError(ValueError):
@@ -22,15 +22,11 @@ def lower(kernel: Kernel, caps: Caps, name: str, strict: bool = False) -> Functi
 
 def choose(kernel: Kernel, model: DeviceModel) -> tuple[Family, Cost]:
     """The family with the least cost, and that cost."""
-    best: tuple[Family, Cost] | None = None
-    reasons: list[str] = []
-    for family in FAMILIES:
-        reason = family.accepts(kernel)
-        cost = family.cost(kernel, model) if reason is None else None
-        if cost is None:
-            reasons.append(f"{family.name}: {reason or 'does not fit the device'}")
-        elif best is None or cost.seconds < best[1].seconds:
-            best = family, cost
+    best = cheapest(kernel, FAMILIES, model)
     if best is None:
+        reasons = (
+            f"{f.name}: {f.accepts(kernel) or 'does not fit the device'}"
+            for f in FAMILIES
+        )
         raise LoweringError("no family takes this kernel; " + "; ".join(reasons))
     return best

@@ -83,10 +83,11 @@ def cpu_model(caps: Caps) -> DeviceModel:
 
 
 def model_of(caps: Caps) -> DeviceModel:
-    """The model of a device: by its name where known, else by its capabilities."""
+    """The model of a device by its capabilities; a GPU whose groups may share more than
+    96 KiB is one for data centres."""
     if caps.cpu_like:
         return cpu_model(caps)
-    base = H200 if "H200" in caps.name else GENERIC_GPU
+    base = H200 if caps.shared_bytes > 96 << 10 else GENERIC_GPU
     return DeviceModel(
         caps.name, False, base.launch, base.bandwidth, base.cache_bandwidth, base.cache,
         min(base.on_chip, caps.shared_bytes), base.units, caps.threads,
@@ -102,6 +103,10 @@ class Family(Protocol):
     def name(self) -> str: ...
 
     def accepts(self, kernel: Kernel) -> str | None: ...
+
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        """Seconds, cheap to find, that `cost` cannot be below."""
+        ...
 
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None: ...
 
@@ -129,13 +134,22 @@ class KernelCost:
         return self.memo[kernel]
 
     def _least(self, kernel: Kernel) -> Cost | None:
-        costs = [
-            c
-            for f in self.families
-            if f.accepts(kernel) is None
-            and (c := f.cost(kernel, self.model)) is not None
-        ]
-        return min(costs, key=lambda c: c.seconds, default=None)
+        found = cheapest(kernel, self.families, self.model)
+        return found[1] if found else None
+
+
+def cheapest(
+    kernel: Kernel, families: Sequence[Family], model: DeviceModel
+) -> tuple[Family, Cost] | None:
+    """The family with the least cost; the first of equals."""
+    best: tuple[Family, Cost] | None = None
+    for f in families:
+        if best is not None and f.floor(kernel, model) >= best[1].seconds:
+            continue
+        cost = f.cost(kernel, model) if f.accepts(kernel) is None else None
+        if cost is not None and (best is None or cost.seconds < best[1].seconds):
+            best = f, cost
+    return best
 
 
 def kernel_cost(device: Caps | DeviceModel, families: Sequence[Family]) -> KernelCost:

@@ -34,7 +34,7 @@ class Program:
 def build(
     schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k"
 ) -> Program:
-    """Lowers every distinct kernel; without `caps` (the interpreter) none is lowered."""
+    """Lowers every distinct kernel; without `caps` (the interpreter) lowers none."""
     names: dict[Kernel, str] = {}
     functions: list[Function] = []
     steps: list[Invoke | Host] = []

@@ -90,13 +90,13 @@ def fuzz(
             if all(holds(d, graph) for d in devices):
                 cases.append((seed, graph))
             seed += 1
-        failures += _batch(devices, cases, mode, rules)
+        failures += run_batch(devices, cases, mode, rules)
         done += len(cases)
         progress(len(cases))
     return failures
 
 
-def _batch(
+def run_batch(
     devices: Sequence[Device],
     cases: Sequence[tuple[int, Graph]],
     mode: Mode,

@@ -58,14 +58,14 @@ class Printer(Expressions):
         return f"{const}{kind} {name} = {self.value(stmt.value, scope)};"
 
     def array(self, stmt: Array) -> list[str]:
-        t, name = stored(stmt.dtype), name_of(stmt.name)
+        t, name, size = stored(stmt.dtype), name_of(stmt.name), max(stmt.size, 1)
         if stmt.space == "shared" and self.dialect.shared:
             return []  # declared at the top of the kernel
         if self.dialect.name != "C":
-            return [f"{t} {name}[{stmt.size}];"]
+            return [f"{t} {name}[{size}];"]
         big = stmt.size * stmt.dtype.itemsize > TLS_BYTES
         place = "static _Thread_local " if big else ""
-        return [f"{place}{t} {name}[{stmt.size}] __attribute__((aligned(64)));"]
+        return [f"{place}{t} {name}[{size}] __attribute__((aligned(64)));"]
 
     def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
         pad, name = "  " * depth, name_of(loop.var.name)

@@ -62,6 +62,20 @@ C_TYPES = {
     "u32": "uint",
     "u64": "ulong",
 }  # as OpenCL C calls them
+_RESERVED = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl
+concept const consteval constexpr constinit continue constant decltype default delete do
+double dynamic_cast else enum event explicit export extern false float for friend global
+goto half if image inline int kernel local long main mutable namespace new noexcept not
+not_eq nullptr operator or or_eq pipe private protected public read_only read_write
+register reinterpret_cast requires restrict return short signed sizeof static
+static_assert static_cast struct switch template this thread_local throw true try
+typedef typeid typename typeof uchar uint ulong uniform union unsigned ushort using
+vector virtual void volatile wchar_t while write_only xor xor_eq
+i8 i16 i32 i64 u8 u16 u32 u64 f32 f64
+"""
+KEYWORDS = frozenset(_RESERVED.split())  # of all three, and the element types
+
 ROUNDING = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
             "round": "rint", "abs": "fabs"}  # fmt: skip
 PERIODIC = {"sin": "sin", "cos": "cos"}

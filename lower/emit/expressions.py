@@ -6,7 +6,6 @@ Printing collects the helper functions that the text calls, each after those it 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,90 +15,15 @@ from ...egraph.scalars import BY_NAME
 from ..device import DeviceError
 from ..loops import Ex, Lit, Load, Op, Store, Var
 from .convert import FORMATS
-from .dialects import C_TYPES
+from .dialects import C_TYPES, KEYWORDS
 from .lanes import Lanes, held, lane_of, stored
 from .library import define, function_name, refusal
-
-KEYWORDS = frozenset(
-    [
-        "asm",
-        "auto",
-        "bool",
-        "break",
-        "case",
-        "char",
-        "class",
-        "const",
-        "constant",
-        "continue",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "event",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "global",
-        "goto",
-        "half",
-        "if",
-        "image",
-        "inline",
-        "int",
-        "kernel",
-        "local",
-        "long",
-        "namespace",
-        "new",
-        "operator",
-        "private",
-        "restrict",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "true",
-        "typedef",
-        "typeof",
-        "uchar",
-        "uint",
-        "ulong",
-        "union",
-        "unsigned",
-        "ushort",
-        "using",
-        "vector",
-        "void",
-        "volatile",
-        "while",
-        "main",
-        "i8",
-        "i16",
-        "i32",
-        "i64",
-        "u8",
-        "u16",
-        "u32",
-        "u64",
-        "f32",
-        "f64",
-    ]
-)
+from .stages import check_name
 
 
 def name_of(name: str) -> str:
     """A name of the IR as an identifier; keywords get an underscore."""
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-        raise DeviceError(f"{name!r} is not a name for generated code")
+    check_name(name)
     reserved = name in KEYWORDS or name.startswith("rw_") or name.isupper()
     return f"{name}_" if reserved or name.endswith("_") else name
 
@@ -180,6 +104,9 @@ class Expressions(Lanes):
                 return self.splat(args[0], dtype, n)
             case "select" if n > 1:
                 return self.lane_select(args, dtype, n)
+            case "select" if dtype.is_int and ex.args[2] == Lit(0, dtype):
+                # No branch: gcc 12 makes wrong masked loads of an index in a branch.
+                return f"({dtype})({args[1]} & -({dtype}){args[0]})"
             case "select":
                 return f"({args[0]} ? {args[1]} : {args[2]})"
             case "idiv" | "imod":

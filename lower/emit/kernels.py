@@ -126,7 +126,7 @@ class KernelPrinter(Printer):
         wanted: dict[str, tuple[str, int, int]] = {}
         for stmt in walk(stage.body):
             if isinstance(stmt, Array) and stmt.space == "shared":
-                entry = (stored(stmt.dtype), stmt.dtype.itemsize, stmt.size)
+                entry = (stored(stmt.dtype), stmt.dtype.itemsize, max(stmt.size, 1))
                 name = name_of(stmt.name)
             elif isinstance(stmt, GroupReduce):
                 dtype = stmt.var.dtype

@@ -8,7 +8,8 @@ later stage that reads them, since a launch cannot see another's locals.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,7 +36,8 @@ type StageKind = Literal["grid", "block", "single"]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """`body` for each point of the perfect nest `loops`, outermost first."""
+    """`body` for each point (one at least) of the perfect nest `loops`, outermost
+    first."""
 
     name: str
     kind: StageKind
@@ -61,46 +63,65 @@ def trips(loop: For) -> int:
     return -(-loop.extent // loop.step)
 
 
+def check_name(name: str) -> None:
+    """Names reach source text: nothing but an identifier may pass."""
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise DeviceError(f"{name!r} is not a name for generated code")
+
+
 def stages(function: Function) -> tuple[Stage, ...]:
+    check_name(function.name)
+    if not any(_is_nest(s) for s in function.body):
+        return (Stage(f"{function.name}_0", "single", (), function.body),)
     found: list[Stage] = []
     lets: list[Let] = []
     run: list[Stmt] = []
-    nests = any(_is_nest(s) for s in function.body)
+
+    def add(kind: StageKind, loops: tuple[For, ...], body: tuple[Stmt, ...]) -> None:
+        name = f"{function.name}_{len(found)}"
+        found.append(Stage(name, kind, loops, (*_needed(lets, body), *body)))
 
     def flush() -> None:
-        if any(not isinstance(s, Let) for s in run):
+        if run:
             add("single", (), tuple(run))
         run.clear()
 
-    def add(kind: StageKind, loops: tuple[For, ...], body: tuple[Stmt, ...]) -> None:
-        shared = tuple(s for s in lets if kind != "single" or s not in run)
-        name = f"{function.name}_{len(found)}"
-        found.append(Stage(name, kind, loops, (*_needed(shared, body), *body)))
-
-    for stmt in function.body:
-        if isinstance(stmt, For) and stmt.kind in ("grid", "block"):
+    for i, stmt in enumerate(function.body):
+        if isinstance(stmt, For) and _is_nest(stmt):
             flush()
             loops, body = _perfect_nest(stmt)
             add("grid" if stmt.kind == "grid" else "block", loops, body)
-            continue
-        if nests and _is_local(stmt):
-            raise DeviceError(
-                f"function {function.name!r}: a top-level array or mutable variable "
-                "cannot be seen by several launches; make it a scratch buffer"
-            )
-        if nests and isinstance(stmt, Let):
+        elif isinstance(stmt, Let) and not stmt.mutable:
+            _refuse_stale(function, stmt, function.body[i:])
             lets.append(stmt)
-        run.append(stmt)
+        else:
+            _refuse_local(function, stmt)
+            run.append(stmt)
     flush()
-    return tuple(found)
+    return tuple(s for s in found if s.points)
+
+
+def _refuse_local(function: Function, stmt: Stmt) -> None:
+    if isinstance(stmt, Array | Let):
+        raise DeviceError(
+            f"function {function.name!r}: a top-level array or mutable variable cannot "
+            "be seen by several launches; make it a scratch buffer"
+        )
+
+
+def _refuse_stale(function: Function, let: Let, rest: tuple[Stmt, ...]) -> None:
+    """A repeated let must find what it found at first."""
+    written = {s.array for s in walk(rest) if isinstance(s, Store)}
+    for ex in subterms(let.value):
+        if isinstance(ex, Load) and ex.array in written:
+            raise DeviceError(
+                f"function {function.name!r}: top-level {let.var.name!r} reads "
+                f"{ex.array!r}, which later statements write; read it where it is used"
+            )
 
 
 def _is_nest(stmt: Stmt) -> bool:
     return isinstance(stmt, For) and stmt.kind in ("grid", "block")
-
-
-def _is_local(stmt: Stmt) -> bool:
-    return isinstance(stmt, Array) or (isinstance(stmt, Let) and stmt.mutable)
 
 
 def _perfect_nest(loop: For) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:
@@ -111,7 +132,8 @@ def _perfect_nest(loop: For) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:
     return tuple(loops), body
 
 
-def _needed(lets: tuple[Let, ...], body: tuple[Stmt, ...]) -> tuple[Let, ...]:
+def _needed(lets: Sequence[Let], body: tuple[Stmt, ...]) -> tuple[Let, ...]:
+    """The lets that the body reads, and those that they read."""
     names = {v.name for s in walk(body) for e in values(s) for v in variables(e)}
     kept: list[Let] = []
     for let in reversed(lets):
@@ -193,6 +215,8 @@ def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
         match stmt:
             case Let(var=var, value=value, mutable=False) if var.dtype.is_int:
                 feeds[var.name] = set(_direct(value))
+            case Let(var=var, value=value):
+                data |= {var.name, *_direct(value)}
             case Store(value=value):
                 data |= set(_direct(value))
             case _:

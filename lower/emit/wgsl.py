@@ -133,7 +133,7 @@ class Printer(Values):
             if isinstance(stmt, Array) and stmt.space == "shared":
                 name = f"{stage.name}_{name_of(stmt.name)}"
                 self.places[stmt.name] = Place(name, stmt.dtype)
-                entry = (cell(stmt.dtype), stmt.size)
+                entry = (cell(stmt.dtype), max(stmt.size, 1))
             elif isinstance(stmt, GroupReduce):
                 name = self.buffer(stmt)
                 entry = (str(compute(stmt.var.dtype)), self.threads)
@@ -170,7 +170,9 @@ class Printer(Values):
                 return []  # declared above the kernel
             case Array(name=name, dtype=dtype, size=size):
                 self.places[name] = Place(name_of(name), dtype)
-                return [f"{pad}var {name_of(name)}: array<{cell(dtype)}, {size}>;"]
+                return [
+                    f"{pad}var {name_of(name)}: array<{cell(dtype)}, {max(size, 1)}>;"
+                ]
             case Store():
                 return [pad + self.store(stmt)]
             case If(cond=cond, body=body):

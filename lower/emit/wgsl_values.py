@@ -6,7 +6,6 @@ infinity occurs; NaN tests here look at the bits, and infinities come from a var
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..device import DeviceError
 from ..loops import Ex, Lit, Load, Op, Var
 from .convert import FORMATS
 from .library import define, function_name, refusal
+from .stages import check_name
 
 HEADER = """\
 var<private> rw_inf_bits: u32 = 0x7f800000u;
@@ -66,8 +66,7 @@ NATIVE = {
 
 def name_of(name: str) -> str:
     """WGSL reserves over a hundred words, but none that ends so."""
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-        raise DeviceError(f"{name!r} is not a name for generated code")
+    check_name(name)
     return f"{name}_"
 
 

@@ -6,4 +6,4 @@ from .full import FULL
 from .rows import COLUMN, MAP, ROW
 from .transpose import TRANSPOSE
 
-FAMILIES: tuple[Family, ...] = (MAP, ROW, COLUMN, FULL, TRANSPOSE, CONTRACT)
+FAMILIES: tuple[Family, ...] = (CONTRACT, MAP, ROW, COLUMN, FULL, TRANSPOSE)

@@ -30,6 +30,9 @@ class Contract:
         found = classify(kernel)
         return found if isinstance(found, str) else None
 
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        return 0.0
+
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
         c = _contraction(kernel)
         parts = _parts(kernel, c, model)
@@ -66,7 +69,8 @@ def _contraction(kernel: Kernel) -> Contraction:
 
 def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
     size = c.dtype.itemsize
-    return blocking(c.sizes(kernel), size, model.vector_bytes, model.units)
+    products = len(c.products)
+    return blocking(c.sizes(kernel), products, size, model.vector_bytes, model.units)
 
 
 def _shape(kernel: Kernel, c: Contraction, model: DeviceModel) -> Shape | None:

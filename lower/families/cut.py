@@ -126,7 +126,11 @@ def _chunks(
     """(axis, chunks, length of a chunk) to split a reduction by, if that helps."""
     wanted = ceil_div(pieces, max(rows, 1))
     bound: tuple[int, ...] = kernel.exprs[r].attr[1]
-    axes = sorted(bound, key=facts(kernel).order.index)
+    f = facts(kernel)
+    again: set[int] = set()  # bound again inside, where a chunk would not be enough
+    for inner in each(reach(f, f.args[r], 0) & f.reductions):
+        again |= set(kernel.exprs[inner].attr[1])
+    axes = [a for a in f.order if a in bound and a not in again]
     axis = next((a for a in axes if kernel.extents[a] >= 2 * wanted), None)
     if wanted < 2 or axis is None:
         return None

@@ -13,11 +13,13 @@ from ...extract.kernel import Cost, Kernel
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import normalise
+from .axes import normalise, numel
 from .cut import Cut, cut
-from .rows import COLUMN, MAP, ROW, Walk
+from .price import least_work
+from .rows import COLUMN, MAP, ROW, Walk, ordered, row_axes
 from .writer import parameters
 
+ENOUGH = 64  # rows for each unit; where there are more, stages cannot help
 PIECES = 4  # of work for each unit
 
 
@@ -39,12 +41,26 @@ class Full:
     def stages(
         self, kernel: Kernel, model: DeviceModel
     ) -> tuple[Cut, list[Chosen]] | None:
-        found = cut(kernel, PIECES * model.units)
-        if found is None:
-            return None
-        return found, [_best(normalise(k), model) for k in found.stages]
+        """The cheapest: pieces for groups, or on a GPU also for single threads."""
+        best: tuple[Cut, list[Chosen]] | None = None
+        for pieces in (PIECES * model.units, model.units * model.group):
+            found = cut(kernel, pieces)
+            if found is None:
+                return None
+            chosen = [_best(normalise(k), model) for k in found.stages]
+            if model.cpu_like:
+                return found, chosen
+            if best is None or _seconds(chosen) < _seconds(best[1]):
+                best = found, chosen
+        return best
+
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        return 2 * model.launch + least_work(kernel, model)
 
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+        rows = ordered(kernel, row_axes(kernel))
+        if rows and numel(kernel.extents, rows) >= ENOUGH * model.units:
+            return None
         found = self.stages(kernel, model)
         if found is None:
             return None
@@ -75,7 +91,11 @@ def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
         for f in (MAP, ROW, COLUMN)
         if f.accepts(kernel) is None
     ]
-    return min(options, key=lambda c: max(c.parts) + 0.1 * sum(c.parts))
+    return min(options, key=lambda c: _seconds([c]))
+
+
+def _seconds(stages: list[Chosen]) -> float:
+    return sum(max(c.parts) + 0.1 * sum(c.parts) for c in stages)
 
 
 def _sum(parts: list[Parts]) -> Parts:

@@ -42,15 +42,18 @@ class Blocking(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def blocking(
-    sizes: tuple[int, int, int, int], itemsize: int, vector_bytes: int, units: int
-) -> Blocking:
+    sizes: tuple[int, int, int, int], products: int, itemsize: int, vector_bytes: int,
+    units: int,
+) -> Blocking:  # fmt: skip
     """Even tiles, as large as the caches take and enough for every unit."""
     batch, m, n, k = sizes
     lanes = max(vector_bytes // itemsize, 1)
     vectors, height = {64: (2, 12), 32: (2, 6), 16: (2, 6)}.get(vector_bytes, (16, 4))
+    vectors = min(vectors, max(ceil_div(n, lanes), 1))
+    height = max(ceil_div(m, ceil_div(m, height)), 1)
     width = lanes * vectors
     depth = _even(k, DEPTH * 4 // itemsize, 1)
-    rows, columns = _even(m, ROWS, height), _even(n, COLUMNS, width)
+    rows, columns = _even(m, ROWS, height), _even(n, COLUMNS // products, width)
     while batch * ceil_div(m, rows) * ceil_div(n, columns) < 2 * units:
         if rows * 2 >= columns and rows > 2 * height:
             rows = _even(rows, rows // 2, height)

@@ -41,13 +41,15 @@ class Plan(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What planning asks of a kernel again and again."""
+    """What planning asks of a kernel again and again; sets of expressions are bits."""
 
-    args: tuple[int, ...]  # bit set of the expressions each one needs
-    reductions: int
-    heavy: tuple[int, ...]  # flops of one evaluation
+    args: tuple[int, ...]  # what each expression needs
+    heavy: tuple[int, ...]  # flops of one evaluation; of a reduction, its terms
     order: tuple[int, ...]  # axes, the most contiguous last
-    stored: int  # bit set of the expressions that outputs store
+    stored: int  # what outputs store
+    reductions: int
+    loads: int
+    busy: int  # what costs flops by itself
 
 
 def each(mask: int) -> Iterator[int]:
@@ -59,31 +61,37 @@ def each(mask: int) -> Iterator[int]:
 
 @lru_cache(maxsize=4096)
 def facts(kernel: Kernel) -> Facts:
-    args = tuple(bits(needs(e)) for e in kernel.exprs)
-    heavy = tuple(
-        BY_NAME[e.op].flops if e.op in BY_NAME else _reduce_flops(kernel, i)
-        for i, e in enumerate(kernel.exprs)
-    )
-    stored = 0
+    args: list[int] = []
+    heavy: list[int] = []
+    reductions = loads = busy = stored = 0
+    for i, e in enumerate(kernel.exprs):
+        args.append(bits(needs(e)))
+        opcode = BY_NAME.get(e.op)
+        flops = 0
+        if opcode is not None:
+            flops = opcode.flops
+            busy |= 1 << i
+        elif e.op == "load":
+            loads |= 1 << i
+        elif e.op == "reduce":
+            flops = numel(kernel.extents, e.attr[1])
+            reductions |= 1 << i
+        heavy.append(flops)
     for o in kernel.outputs:
         stored |= 1 << o.expr
-    return Facts(args, bits(kernel.reductions), heavy, axis_order(kernel), stored)
-
-
-def _reduce_flops(kernel: Kernel, i: int) -> int:
-    e = kernel.exprs[i]
-    return numel(kernel.extents, e.attr[1]) if e.op == "reduce" else 0
+    order = axis_order(kernel)
+    return Facts(tuple(args), tuple(heavy), order, stored, reductions, loads, busy)
 
 
 def axis_order(kernel: Kernel) -> tuple[int, ...]:
     """Axes from the one with the longest strides to the contiguous one."""
     rank = len(kernel.extents)
-    unit, reach = [0] * rank, [0.0] * rank
+    unit, reach = [0] * rank, [0] * rank
     for v, size in accesses(kernel):
         for a, c in v.terms:
             if type(a) is int:
                 unit[a] += size * (c == 1)
-                reach[a] = max(reach[a], abs(c))
+                reach[a] = max(reach[a], c, -c)
     return tuple(sorted(range(rank), key=lambda a: (unit[a], -reach[a], a)))
 
 
@@ -125,11 +133,8 @@ class _Planner:
     ) -> tuple[Step, ...]:
         """Steps for what `targets` need where the axes `open_` are known."""
         steps: list[Step] = []
-        while True:
-            need = reach(self.f, targets, have)
-            groups = self._ready(need, open_ | self.vector, have)
-            if not groups:
-                break
+        known = open_ | self.vector
+        while groups := self._ready(reach(self.f, targets, have), known, have):
             for (axes, _), roots in groups.items():
                 done = have | bits(roots)
                 step = self._step(open_, axes, roots, (), have, targets)
@@ -172,12 +177,21 @@ class _Planner:
         self, open_: int, axes: tuple[int, ...], roots: tuple[int, ...],
         outputs: tuple[int, ...], have: int, later: int,
     ) -> Step:  # fmt: skip
-        if outputs:
-            goal = bits(tuple(self.kernel.outputs[k].expr for k in outputs))
-        else:
-            goal = 0
-            for r in roots:
-                goal |= self.f.args[r]
+        goal = bits(tuple(self.kernel.outputs[k].expr for k in outputs))
+        for r in roots:
+            goal |= self.f.args[r]
+        work = reach(self.f, goal, have)
+        inner: list[tuple[Step, ...]] = [()] * len(axes)
+        if work & self.f.reductions or open_ & bits(axes):
+            inner, have = self._nested(open_, axes, goal, have)
+            work = reach(self.f, goal, have)
+        staged = self._staged(open_, axes, work, inner, have | bits(roots), later)
+        return Step(axes, roots, outputs, tuple(inner), staged, work)
+
+    def _nested(
+        self, open_: int, axes: tuple[int, ...], goal: int, have: int
+    ) -> tuple[list[tuple[Step, ...]], int]:
+        """The steps inside each loop, and what is then computed."""
         inner: list[tuple[Step, ...]] = []
         for i, axis in enumerate(axes):
             if open_ >> axis & 1:  # bound anew: what varies along it is another value
@@ -186,9 +200,7 @@ class _Planner:
             inner.append(steps)
             for s in steps:
                 have |= bits(s.roots)
-        work = reach(self.f, goal, have)
-        staged = self._staged(open_, axes, work, inner, have | bits(roots), later)
-        return Step(axes, roots, outputs, tuple(inner), staged, work)
+        return inner, have
 
     def _varying(self, axis: int) -> int:
         return bits(tuple(e for e, x in enumerate(self.kernel.free) if x >> axis & 1))

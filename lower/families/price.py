@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...egraph.dtypes import compute
 from ...extract.kernel import Expr, Kernel
 from ..model import DeviceModel, Parts
 from .axes import ceil_div, coefficient, numel
 from .plan import Plan, Step, each, facts
 
 LINE = 64  # bytes that one scattered access moves
+ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
 GATHER = 6  # flops worth of an access that is not contiguous
 
 
@@ -21,14 +21,22 @@ def price(
 ) -> Parts:  # fmt: skip
     """Seconds of `todo` run as `grid` units; `dealt`: by groups of threads; `tiled`:
     in squares, so that no part of a cache line is read twice."""
-    p = _Price(kernel, todo, model, dealt)
+    p = _Price(kernel, todo, model, dealt, tiled)
     for s in todo.steps:
         p.step(s, todo.outer)
-    if tiled:
-        p.waste.clear()
     units = model.units if model.cpu_like or dealt else model.units * model.group
     spread = occupancy(grid, units)
-    return Parts(p.traffic() / max(spread, 0.25), p.scalar / spread, 0.0)
+    streams = max(spread, ONE_CORE) if model.cpu_like else spread
+    return Parts(p.traffic() / streams, p.scalar / spread, 0.0)
+
+
+def least_work(kernel: Kernel, model: DeviceModel) -> float:
+    """Seconds that any walk over the kernel's loops takes for its reductions alone."""
+    terms = 0
+    for r in kernel.reductions:
+        axes = kernel.axes_of(kernel.free[r]) + kernel.exprs[r].attr[1]
+        terms += numel(kernel.extents, axes)
+    return terms / model.scalar
 
 
 def occupancy(grid: int, units: int) -> float:
@@ -40,9 +48,10 @@ def occupancy(grid: int, units: int) -> float:
 
 class _Price:
     def __init__(
-        self, kernel: Kernel, todo: Plan, model: DeviceModel, dealt: bool
+        self, kernel: Kernel, todo: Plan, model: DeviceModel, dealt: bool, tiled: bool
     ) -> None:
-        self.kernel, self.todo, self.model, self.dealt = kernel, todo, model, dealt
+        self.kernel, self.todo, self.model = kernel, todo, model
+        self.dealt, self.tiled = dealt, tiled
         self.f = facts(kernel)
         self.scalar = 0.0
         self.far = 0.0  # bytes from memory again, beyond the first time
@@ -63,18 +72,25 @@ class _Price:
         for a in loops:
             counts.append(counts[-1] * max(extents[a], 1))
         memo: dict[int, int] = {}
-        ops = len(s.roots) * counts[-1] * self._slow(s, loops)
-        self.scalar += ops / self.model.scalar
-        for e in each(s.work):
+        flops = float(len(s.roots) * counts[-1])
+        for e in each(s.work & (self.f.busy | self.f.loads)):
             free = self.kernel.free[e]
             times = memo.get(free)
             if times is None:
                 times = memo[free] = counts[_depth(free, loops)]
-            self._evaluate(e, times, s, loops)
+            x = self.kernel.exprs[e]
+            if x.op == "load":
+                flops += self._load(e, x, times, loops) * times
+            else:
+                wide = 2 if x.dtype.bits > 32 else 1
+                flops += self.f.heavy[e] * times * wide
+        self.scalar += flops * self._slow(s, loops) / self.model.scalar
 
     def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
         """1, or the factor by which a short innermost loop loses."""
         model = self.model
+        if self.tiled:
+            return 1.0
         if not model.cpu_like:
             n = numel(self.kernel.extents, s.axes[-1:]) if self.dealt else model.group
             return model.group / min(max(n, 1), model.group)
@@ -84,18 +100,7 @@ class _Price:
         lanes = max(model.vector_bytes // 4, 1)
         return 1.0 if n >= lanes else model.narrow
 
-    def _evaluate(self, e: int, times: int, s: Step, loops: tuple[int, ...]) -> None:
-        x = self.kernel.exprs[e]
-        flops = float(self.f.heavy[e]) if x.op != "reduce" else 0.0
-        if x.op == "load":
-            flops = self._load(e, x, times, s, loops)
-        if flops:
-            rate = self.model.scalar_rate(compute(x.dtype))
-            self.scalar += flops * times * self._slow(s, loops) / rate
-
-    def _load(
-        self, e: int, x: Expr, times: int, s: Step, loops: tuple[int, ...]
-    ) -> float:
+    def _load(self, e: int, x: Expr, times: int, loops: tuple[int, ...]) -> float:
         """Books the traffic of a load; its own cost in flops."""
         slot: int = x.attr[0]
         _, offset, guard = x.attr
@@ -136,6 +141,8 @@ class _Price:
     def _waste(self, step: int, mine: list[int], size: int) -> float:
         """Bytes moved per byte used, where neighbours lie in different lines and the
         lines have left the first cache before their next use."""
+        if self.tiled:
+            return 1.0
         lines = numel(self.kernel.extents, tuple(mine[-1:])) * LINE
         if step <= 1 or (self.model.cpu_like and lines * 8 <= self.model.on_chip):
             return 1.0

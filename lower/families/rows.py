@@ -16,7 +16,7 @@ from ..model import DeviceModel, Parts, model_of, total
 from .axes import bits, ceil_div, numel
 from .nest import GroupNest, Nest
 from .plan import Plan, facts, plan
-from .price import price
+from .price import least_work, price
 from .writer import parameters
 
 STRETCHES = (8192, 4096, 2048, 1024, 512, 256)  # elements of a map's unit of work
@@ -85,6 +85,9 @@ class Walk(ABC):
         self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool
     ) -> Body: ...
 
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        return least_work(kernel, model)
+
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
         return total(self.name, 1, self.parts(kernel, model), model)
 
@@ -101,7 +104,8 @@ class Row(Walk):
     name: str = "row"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        return None
+        mapped = not kernel.reductions and common_axes(kernel)
+        return "it has no rows to reduce" if mapped else None
 
     def plan(self, kernel: Kernel, model: DeviceModel) -> Plan:
         return plan(kernel, ordered(kernel, row_axes(kernel)), None, 1, model.on_chip)

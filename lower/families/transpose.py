@@ -14,7 +14,7 @@ from ...extract.kernel import Affine, Cost, Kernel
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import ceil_div, coefficient, numel
+from .axes import bits, ceil_div, coefficient, numel
 from .plan import facts, plan
 from .price import GATHER, price
 from .rows import common_axes, ordered
@@ -34,6 +34,9 @@ class Transpose:
         if kernel.reductions:
             return "it reduces"
         return None if tile_axes(kernel) else "it reads as it writes"
+
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        return 0.0
 
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
         axes = tile_axes(kernel)
@@ -66,6 +69,8 @@ class Transpose:
 def tile_axes(kernel: Kernel) -> tuple[int, int] | None:
     """(the axis that loads are contiguous along, the one that stores are)."""
     common = common_axes(kernel)
+    if any(bits(o.axes) != common for o in kernel.outputs):
+        return None
     order = ordered(kernel, common)
     stores = [a for a in order if coefficient(kernel.outputs[0].offset, a) == 1]
     if not stores or any(coefficient(o.offset, stores[0]) != 1 for o in kernel.outputs):

@@ -53,31 +53,7 @@ class Scope:
     kept: dict[int, tuple[str, Affine]] = field(
         default_factory=dict[int, tuple[str, Affine]]
     )  # expressions that lie in an array, and where
-
-
-def add(a: Ex, b: Ex) -> Ex:
-    if isinstance(a, Lit) and isinstance(b, Lit):
-        return Lit(a.value + b.value, a.dtype)
-    if isinstance(b, Lit) and b.value == 0:
-        return a
-    if isinstance(a, Lit) and a.value == 0:
-        return b
-    return Op("add", (a, b), a.dtype)
-
-
-def mul(a: Ex, by: int) -> Ex:
-    if isinstance(a, Lit):
-        return Lit(a.value * by, a.dtype)
-    return a if by == 1 else Op("mul", (a, Lit(by, a.dtype)), a.dtype)
-
-
-def divide(a: Ex, by: int, remainder: bool) -> Ex:
-    """`a div by` or `a mod by` of an `a` that is not negative."""
-    if isinstance(a, Lit):
-        return Lit(int(a.value) % by if remainder else int(a.value) // by, a.dtype)
-    if by == 1:
-        return Lit(0, a.dtype) if remainder else a
-    return Op("imod" if remainder else "idiv", (a, Lit(by, a.dtype)), a.dtype)
+    hidden: set[int] = field(default_factory=set[int])  # whose outer array is stale
 
 
 class Writer:
@@ -143,12 +119,19 @@ class Writer:
             for s in self.scopes[:-1]:
                 hidden = (k for k in s.values if self._varies_along(k, axis))
                 self.scopes[-1].values.update(dict.fromkeys(hidden, HIDDEN))
+                self.scopes[-1].hidden.update(
+                    e
+                    for e, (_, where) in s.kept.items()
+                    if self._varies_along(e, axis) and axis not in set(atoms(where))
+                )
         self.scopes[-1].axes[axis] = position
 
     def _varies_along(self, key: Hashable, axis: int) -> bool:
         """Whether a named value (an expression, an index) depends on a loop."""
         if isinstance(key, int):
             return bool(self.kernel.free[key] >> axis & 1)
+        if isinstance(key, Val):
+            return self._varies_along(key.expr, axis)
         if isinstance(key, (Div, Mod)):
             return self._index_varies(key.value, axis)
         kind, what = cast(tuple[str, Any], key)
@@ -214,7 +197,7 @@ class Writer:
             for k, v in s.values.items():
                 if isinstance(k, int):
                     have = have | 1 << k if v != HIDDEN else have & ~(1 << k)
-            have |= bits(tuple(s.kept))
+            have = have & ~bits(tuple(s.hidden)) | bits(tuple(s.kept))
         for i in each(reach(self.facts, 1 << e, have)):
             self._value(i)
         return self._value(e)[0]
@@ -247,6 +230,8 @@ class Writer:
                 at, depth = self.affine(where)
                 made = Load(array, at, compute(self.kernel.exprs[e].dtype))
                 return made, max(depth, self.scopes.index(s))
+            if e in s.hidden:
+                break
         x = self.kernel.exprs[e]
         made, depth = self._expr(x)
         if (self.strict and x.op not in EXACT) or x.op == "cast":
@@ -294,8 +279,9 @@ class Writer:
         if ok is None:
             return Load(buffer.name, at, to), depth
         at = Op("select", (ok, at, self.number(0)), self.index)
-        value = Op("select", (ok, Load(buffer.name, at, to), zero), to)
-        return value, max(depth, depth_ok)
+        depth = max(depth, depth_ok)
+        loaded = self._let(Load(buffer.name, at, to), depth, "g")
+        return Op("select", (ok, loaded, zero), to), depth
 
     def result(self, r: int, total: Ex) -> Ex:
         """The value of reduction `r` from its accumulator."""
@@ -349,6 +335,8 @@ class Writer:
         else:
             assert isinstance(a, (Div, Mod))
             value, depth = self.affine(a.value)
+            if bounds(a.value, self.kernel)[0] < 0:  # where a guard fails; then unused
+                value = Op("max", (value, self.number(0)), self.index)
             made = divide(value, a.by, isinstance(a, Mod))
         return self._remember(a, made, depth), depth
 
@@ -373,99 +361,6 @@ class Writer:
         if total is None:
             return None, 0
         return self._remember(("conds", conds), total, depth), depth
-
-
-# ---- scalars ----
-
-
-def rounded(value: Ex, dtype: DType) -> Ex:
-    """A value as `dtype` holds it, in the type that computes it."""
-    if compute(dtype) is dtype:
-        return value
-    return Op("cast", (Op("cast", (value,), dtype),), compute(dtype))
-
-
-def convert(value: Ex, to: DType) -> Ex:
-    """A value of a compute type in another one."""
-    if value.dtype is to:
-        return value
-    if to is BOOL:
-        return Op("ne", (value, Lit(0, value.dtype)), BOOL)
-    if isinstance(value, Lit) and value.dtype.is_int and to.is_float:
-        return Lit(float(value.value), to)
-    return Op("cast", (value,), to)
-
-
-def bitcast(value: Ex, source: DType, to: DType) -> Ex:
-    """The bits of a value of storage type `source` read as `to`."""
-    if compute(source) is not source:
-        value = Op("cast", (value,), source)
-    out = Op("bitcast", (value,), to)
-    return out if compute(to) is to else Op("cast", (out,), compute(to))
-
-
-def expand(tree: SExpr, a: Ex) -> Ex:
-    """A composite opcode as base opcodes of `a`."""
-    if isinstance(tree, str):
-        return a
-    if not isinstance(tree, tuple):
-        return Lit(tree, a.dtype)
-    head = tree[0]
-    assert isinstance(head, str)
-    inner = BY_NAME[head].expansion
-    if inner is not None:
-        return expand(inner, expand(tree[1], a))
-    args = tuple(expand(t, a) for t in tree[1:])
-    return Op(head, args, BOOL if BY_NAME[head].gives_bool else a.dtype)
-
-
-def combine(monoid: str, a: Ex, b: Ex) -> Ex:
-    return Op(MONOIDS[monoid].op, (a, b), a.dtype)
-
-
-def identity(monoid: str, acc: DType) -> Lit:
-    return Lit(MONOIDS[monoid].identity(acc), compute(acc))
-
-
-# ---- ranges ----
-
-UNKNOWN = 1 << 62
-
-
-def bounds(v: Affine, kernel: Kernel) -> tuple[int, int]:
-    """The least and the largest value of an index form."""
-    low = high = v.const
-    for a, c in v.terms:
-        top = _top(a, kernel)
-        low, high = (low, high + c * top) if c > 0 else (low + c * top, high)
-    return low, high
-
-
-def _top(a: Any, kernel: Kernel) -> int:
-    if isinstance(a, int):
-        return max(kernel.extents[a] - 1, 0)
-    if isinstance(a, Val):
-        return UNKNOWN
-    top = max(bounds(a.value, kernel)[1], 0)
-    return min(a.by - 1, top) if isinstance(a, Mod) else top // a.by
-
-
-def index_type(kernel: Kernel, buffers: tuple[Param, ...]) -> DType:
-    """I32 where every buffer, loop and index form fits it."""
-    largest = max((b.size for b in buffers), default=0)
-    for n in kernel.extents:
-        largest = max(largest, n)
-    for v in affines(kernel):
-        if not any(isinstance(a, Val) for a, _ in v.terms):
-            low, high = bounds(v, kernel)
-            largest = max(largest, -low, high)
-    points = 1
-    for o in kernel.outputs:
-        size = 1
-        for a in o.axes:
-            size *= kernel.extents[a]
-        points = max(points, size)
-    return I32 if max(largest, points) < 1 << 30 else I64
 
 
 def parameters(kernel: Kernel) -> tuple[Param, ...]:

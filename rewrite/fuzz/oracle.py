@@ -146,23 +146,34 @@ def deviations(
 
 
 def noisy_graph(graph: Graph, seed: int) -> Graph:
-    """The graph with each rounded result off by a few units in the last place."""
+    """The graph with each rounded result off by a few units in the last place.
+
+    Every use of a result has noise of its own: a kernel may compute a value twice, with
+    and without a fused multiply-add.
+    """
     rng = np.random.default_rng(seed)
     b = Builder(graph.name)
     b.data, b.calls = dict(graph.data), dict(graph.calls)
     where: list[int] = []
+    rounded: list[bool] = []  # whether a rounding lies behind a node
+
+    def used(i: int) -> int:
+        node = graph.nodes[i]
+        if not rounded[i]:
+            return where[i]
+        width = _ULPS * _eps(node.dtype.numpy)
+        noise = 1 + width * rng.uniform(-0.5, 0.5, dims.bind_shape(node.shape, {}))
+        # Kept in float64 however narrow the node is: the oracle computes wide.
+        label = f"noise{len(b.data)}"
+        b.data[label] = noise
+        factor = b.add("data", (), (label, node.dtype, node.shape))
+        return b.bin("mul", where[i], factor)
+
     for node in graph.nodes:
-        i = b.add(node.op, [where[a] for a in node.args], node.attrs)
-        if _rounds(node):
-            width = _ULPS * _eps(node.dtype.numpy)
-            noise = 1 + width * rng.uniform(-0.5, 0.5, dims.bind_shape(node.shape, {}))
-            # Kept in float64 however narrow the node is: the oracle computes wide.
-            label = f"noise{len(b.data)}"
-            b.data[label] = noise
-            factor = b.add("data", (), (label, node.dtype, node.shape))
-            i = b.bin("mul", i, factor)
-        where.append(i)
-    return b.build({label: where[i] for label, i in graph.outputs})
+        behind = node.dtype.is_float and any(rounded[a] for a in node.args)
+        rounded.append(behind or _rounds(node))
+        where.append(b.add(node.op, [used(a) for a in node.args], node.attrs))
+    return b.build({label: used(i) for label, i in graph.outputs})
 
 
 def _rounds(node: Node) -> bool:

@@ -11,9 +11,10 @@ import numpy as np
 from rewrite.egraph.dims import Dim
 from rewrite.egraph.scalars import Array
 
+from .axes import axis_of
 from .elementwise import where
 from .promote import DEFAULT_FLOAT, DEFAULT_INT, Scalar, as_dtype, default_dtype
-from .tracer import Operand, TraceError, Tracer, astype, axis_of, current, lift, wrap
+from .tracer import Operand, TraceError, Tracer, astype, current, lift, wrap
 
 type ShapeLike = Dim | Sequence[Dim]
 

@@ -9,10 +9,11 @@ import numpy as np
 from rewrite.egraph.dims import Dim, Poly
 from rewrite.egraph.dtypes import BOOL
 
+from .axes import axis_of
 from .creation import asarray, broadcast_to
 from .elementwise import where
 from .manipulation import reshape
-from .tracer import Operand, TraceError, Tracer, astype, axis_of, lift, wrap
+from .tracer import Operand, TraceError, Tracer, astype, lift, wrap
 
 type Span = tuple[Dim, Dim, int]  # start, size, step
 

@@ -7,9 +7,10 @@ from string import ascii_letters
 
 from rewrite.egraph.dims import Dim
 
+from .axes import axes_of
 from .manipulation import permute_dims, reshape
 from .statistical import sum
-from .tracer import Operand, TraceError, Tracer, axes_of, current, lift, promote, wrap
+from .tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
 
 
 def matrix_transpose(x: Operand) -> Tracer:

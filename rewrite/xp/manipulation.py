@@ -10,18 +10,9 @@ from rewrite.egraph import dims
 from rewrite.egraph.dims import Dim
 from rewrite.egraph.graph import Const
 
+from .axes import axes_of, axis_of
 from .creation import ShapeLike, broadcast_to, shape_of
-from .tracer import (
-    Operand,
-    TraceError,
-    Tracer,
-    axes_of,
-    axis_of,
-    current,
-    lift,
-    promote,
-    wrap,
-)
+from .tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
 
 
 def reshape(x: Operand, shape: ShapeLike) -> Tracer:

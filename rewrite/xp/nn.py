@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .axes import axes_of
 from .manipulation import reshape
 from .statistical import drop
-from .tracer import Operand, TraceError, Tracer, axes_of, lift, promote, unary, wrap
+from .tracer import Operand, TraceError, Tracer, lift, promote, unary, wrap
 
 type Axis = int | Sequence[int]
 

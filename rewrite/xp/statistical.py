@@ -8,10 +8,11 @@ from typing import Any
 from rewrite.egraph.dims import Dim
 from rewrite.egraph.dtypes import BOOL, F32, I64
 
+from .axes import axes_of
 from .creation import broadcast_to
 from .elementwise import sqrt, square
 from .promote import sum_dtype
-from .tracer import Operand, TraceError, Tracer, astype, axes_of, binary, lift, wrap
+from .tracer import Operand, TraceError, Tracer, astype, binary, lift, wrap
 
 type Axis = int | Sequence[int] | None
 

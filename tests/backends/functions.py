@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
 from rewrite.egraph.dtypes import BF16, BOOL, F32, I32, DType
 from rewrite.egraph.scalars import Array as Tensor
 from rewrite.lower.loops import (
@@ -267,7 +268,18 @@ def odd_lanes(size: int = 64) -> Case:
     return Case(f, (normal(size + 1).astype(BF16.numpy),), meaning, True, rtol=0.01)
 
 
+def no_points() -> Case:
+    """A nest without a point beside a buffer without an element."""
+    i = i32("i")
+    body = (
+        For(i, 0, "grid", (Store("none", i, Load("x", i, F32)),)),
+        For(i, 4, "grid", (Store("y", i, Load("x", i, F32)),)),
+    )
+    f = Function("no_points", (reads("x", 4), writes("none", 0), writes("y", 4)), body)
+    return Case(f, (normal(4),), lambda x: (x[:0], x))
+
+
 CASES = (
     softmax_rows(), norm_blocks(), norm_blocks(threads=48), norm_blocks(threads=1),
-    two_steps(), guarded_transpose(), tile_matmul(), odd_lanes(),
+    two_steps(), guarded_transpose(), tile_matmul(), odd_lanes(), no_points(),
 )  # fmt: skip

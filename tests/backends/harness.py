@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rewrite.backends.devices import device
 from rewrite.egraph.dtypes import BOOL, I32, DType, compute
 from rewrite.egraph.scalars import Array, Scalar

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from rewrite.backends import toolchain
 from rewrite.backends.c import CDevice
 from rewrite.egraph.dtypes import F32

@@ -3,6 +3,7 @@
 import ml_dtypes  # noqa: F401  (registers casts with NumPy)
 import numpy as np
 import pytest
+
 from rewrite.egraph import dtypes
 from rewrite.egraph.dtypes import F32, F64, DType
 from rewrite.egraph.scalars import Array

@@ -3,6 +3,7 @@
 import ctypes
 
 import pytest
+
 from rewrite.backends import devices
 from rewrite.backends.wgpu import WgpuDevice
 from rewrite.egraph.dtypes import F32, F64

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.scalars import Array
 from rewrite.lower.emit.elementary import ELEMENTARY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from rewrite.backends.numpy import run_kernel
 from rewrite.egraph.dtypes import F16, F32
 from rewrite.egraph.graph import Builder

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rewrite.egraph import dtypes
 from rewrite.egraph.dtypes import BOOL
 from rewrite.egraph.scalars import BY_NAME, Scalar

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rewrite.egraph import dims
 from rewrite.egraph.dims import Dim, bind, exact_div, parse, symbol, witness
 

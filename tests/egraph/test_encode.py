@@ -6,6 +6,7 @@ import random
 import re
 
 import pytest
+
 from rewrite.egraph import dims, dtypes
 from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I32, I64, U8, U64
 from rewrite.egraph.encode import (

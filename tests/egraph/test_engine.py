@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+
 from rewrite.egraph.engine import Engine, EngineError
 
 COUNT = "(function Count (i64) i64 :no-merge)(set (Count 1) 7)"

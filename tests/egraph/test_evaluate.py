@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.dims import symbol
 from rewrite.egraph.dtypes import F16, F32, I32
 from rewrite.egraph.evaluate import InputError, bind_inputs, evaluate

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.check import Checker, CheckError, check_lemmas
 from rewrite.egraph.choose import random_choice, to_graph
 from rewrite.egraph.dtypes import F32

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.dims import symbol
 from rewrite.egraph.dtypes import BOOL, F16, F32, F64, I8, I64, U64
 from rewrite.egraph.evaluate import evaluate

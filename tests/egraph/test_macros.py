@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.dims import symbol
 from rewrite.egraph.dtypes import F32, I32
 from rewrite.egraph.evaluate import evaluate, expand_macros

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from rewrite.egraph.rulefile import RuleFileError, check, load_rules
 from rewrite.egraph.sexpr import parse
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.examples import run_examples

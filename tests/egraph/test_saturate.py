@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.choose import (
     CycleError,
     all_forms,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rewrite.egraph import dims, dtypes
 from rewrite.egraph.dtypes import BOOL, F32, F64, I64
 from rewrite.egraph.evaluate import evaluate
@@ -18,7 +19,6 @@ from rewrite.egraph.macros import MACROS
 from rewrite.egraph.ops import TABLE
 from rewrite.egraph.scalars import BY_NAME
 from rewrite.egraph.text import parse, show
-
 from rewrite.fuzz import random_graph
 
 BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.graph"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from rewrite.egraph.scalars import BY_NAME, MONOIDS, Array
 from rewrite.extract.kernel import Affine, Cond, Div, Kernel, Mod, Val
 

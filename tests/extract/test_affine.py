@@ -6,6 +6,7 @@ from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rewrite.extract.affine import Digit, Ranges
 from rewrite.extract.kernel import Affine, Div, Mod
 

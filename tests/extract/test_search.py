@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.dtypes import F32, I64
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.graph import Builder, Graph

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable
 from rewrite.egraph.dtypes import F32, I32

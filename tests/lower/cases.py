@@ -11,6 +11,7 @@ from rewrite.extract.kernel import Kernel
 from .harness import kernel_of
 
 CASES: dict[str, Callable[[], Kernel]] = {}
+LARGE: dict[str, Callable[[], Kernel]] = {}  # several tiles and blocks of k
 
 
 def case(make: Callable[[Builder], list[int]]) -> Callable[[Builder], list[int]]:
@@ -222,3 +223,28 @@ def convolution(b: Builder) -> list[int]:
     y = b.reshape(y, (2, 1, 6, 7, 3, 3, 3))
     f = b.reshape(f, (1, 5, 1, 1, 3, 3, 3))
     return [b.contract(y, f, (2, 5, 6, 7, 3, 3, 3), (0, 0, 0, 0, 1, 1, 1))]
+
+
+def large(name: str, make: Callable[[Builder], list[int]]) -> None:
+    def build() -> Kernel:
+        b = Builder()
+        return kernel_of(b, make(b))
+
+    LARGE[name] = build
+
+
+def _product(b: Builder, m: int, k: int, n: int, turn: bool, dtype: DType) -> list[int]:
+    x = b.input("x", dtype, (k, m) if turn else (m, k))
+    w = b.input("w", dtype, (n, k) if turn else (k, n))
+    x, w = (b.permute(v, (1, 0)) if turn else v for v in (x, w))
+    y = b.matmul(x, w)
+    return [b.un("relu", y), b.un("neg", y)]
+
+
+for _size in ((300, 530, 700), (13, 1030, 515), (5, 257, 16), (700, 3, 40)):
+    for _turn in (False, True):
+        for _d in (F32, F64, BF16):
+            large(
+                f"product {_size} {_turn} {_d}",
+                lambda b, s=_size, t=_turn, d=_d: _product(b, *s, t, d),
+            )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
+
 from rewrite.backends.c import CDevice
 from rewrite.backends.numpy import run_kernel
 from rewrite.egraph import dtypes

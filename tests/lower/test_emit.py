@@ -1,6 +1,7 @@
 """What the emitters print, where a run cannot show it."""
 
 import pytest
+
 from rewrite.backends import nvrtc
 from rewrite.egraph.dtypes import F32, I32, U8
 from rewrite.lower.device import DeviceError
@@ -54,6 +55,8 @@ def test_names_cannot_carry_code(emit):
     bad = Param("x; evil()", F32, 4, True)
     with pytest.raises(DeviceError, match="is not a name"):
         emit([Function("f", (bad,), (Store(bad.name, Lit(0, I32), Lit(1.0, F32)),))])
+    with pytest.raises(DeviceError, match="is not a name"):
+        emit([grid(store(AT), name="f() { evil(); } void g")])
 
 
 @pytest.mark.parametrize("emit", [host.source, nvrtc.emit, wgsl.source])
@@ -119,6 +122,13 @@ def test_a_local_across_launches_is_refused():
     body = (Array("t", F32, 4), *f.body)
     with pytest.raises(DeviceError, match="make it a scratch buffer"):
         stages(Function("f", (X, Y), body))
+
+
+def test_a_let_of_what_changes_later_is_refused():
+    f = grid(store(AT))
+    early = Let(Var("old", F32), Load("y", Lit(0, I32), F32))
+    with pytest.raises(DeviceError, match="'old' reads 'y', which later"):
+        stages(Function("f", (X, Y), (early, *f.body)))
 
 
 def test_wgsl_spreads_many_groups_over_two_dimensions():

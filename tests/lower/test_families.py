@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.graph import Builder
+from rewrite.extract.kernel import Kernel
+from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.families.axes import normalise
 from rewrite.lower.families.contract import CONTRACT
@@ -15,9 +18,9 @@ from rewrite.lower.interpret import Trap
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Barrier, For, Function, Stmt
 from rewrite.lower.lower import choose, lower
-from rewrite.lower.model import model_of
+from rewrite.lower.model import Family, model_of
 
-from .cases import CASES
+from .cases import CASES, LARGE
 from .harness import (
     CPU,
     GPU,
@@ -50,7 +53,7 @@ def test_every_family_has_cases_and_every_case_a_family() -> None:
 
 @pytest.mark.parametrize(("name", "family"), TAKEN)
 @pytest.mark.parametrize("caps", CAPS.values(), ids=CAPS.keys())
-def test_interpreted(name: str, family: str, caps) -> None:
+def test_interpreted(name: str, family: str, caps: Caps) -> None:
     if len(KERNELS[name].extents) > 6 and caps is NARROW:
         pytest.skip("the same code as cpu, and slow to interpret")
     check_interpreted(BY_NAME[family], KERNELS[name], caps)
@@ -68,41 +71,49 @@ def test_strict_rounds_every_operation(name: str) -> None:
         assert not np.array_equal(loose, strict)
 
 
-def test_compiled_by_c() -> None:
-    """All cases by all their families in one shared object."""
+def run_by_c(chosen: list[tuple[Kernel, Family]]) -> None:
+    """All in one shared object; results held against the interpreter."""
     if not c_device().probe().ok:
         pytest.skip(c_device().probe().detail)
-    functions: list[Function] = []
-    for i, (name, family) in enumerate(TAKEN):
-        k = normalise(KERNELS[name])
-        functions.append(BY_NAME[family].lower(k, c_device().caps(), f"f{i}", False))
-    buffers = [buffers_for(KERNELS[name]) for name, _ in TAKEN]
-    want = [reference(KERNELS[n], b) for (n, _), b in zip(TAKEN, buffers, strict=True)]
+    caps = c_device().caps()
+    functions = [
+        f.lower(normalise(k), caps, f"f{i}", False) for i, (k, f) in enumerate(chosen)
+    ]
+    buffers = [buffers_for(k) for k, _ in chosen]
+    want = [reference(k, b) for (k, _), b in zip(chosen, buffers, strict=True)]
     on_c(functions, buffers)
-    for (name, _), b, w in zip(TAKEN, buffers, want, strict=True):
-        close(KERNELS[name], b[KERNELS[name].reads :], w)
+    for (k, _), b, w in zip(chosen, buffers, want, strict=True):
+        close(k, b[k.reads :], w)
+
+
+def test_all_cases_by_all_families_compiled() -> None:
+    run_by_c([(KERNELS[name], BY_NAME[family]) for name, family in TAKEN])
+
+
+def test_contractions_of_several_tiles_compiled() -> None:
+    run_by_c([(make(), CONTRACT) for make in LARGE.values()])
 
 
 # ---- choices ----
 
 
-def matmul(m: int, k: int, n: int):
+def matmul(m: int, k: int, n: int) -> Kernel:
     b = Builder()
     return kernel_of(
         b, [b.matmul(b.input("x", F32, (m, k)), b.input("w", F32, (k, n)))]
     )
 
 
-def reduction(m: int, n: int, axes: list[int]):
+def reduction(m: int, n: int, axes: list[int]) -> Kernel:
     b = Builder()
     return kernel_of(b, [b.reduce("sum", b.input("x", F32, (m, n)), axes)])
 
 
 @pytest.mark.parametrize("caps", [CPU, GPU], ids=["cpu", "gpu"])
-def test_the_cheapest_family_is_the_expected_one(caps) -> None:
+def test_the_cheapest_family_is_the_expected_one(caps: Caps) -> None:
     model = model_of(caps)
 
-    def name(kernel) -> str:
+    def name(kernel: Kernel) -> str:
         return choose(normalise(kernel), model)[0].name
 
     assert name(matmul(512, 512, 512)) == "contract"

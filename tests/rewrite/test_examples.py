@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rewrite.egraph.evaluate import evaluate
 
 from rewrite import xp
+from rewrite.egraph.evaluate import evaluate
 
 FOLDER = Path(__file__).parents[2] / "examples"
 RNG = np.random.default_rng(1)

@@ -24,7 +24,7 @@ def test_every_folder_of_code_is_a_listed_package() -> None:
         assert name == (path if folder.startswith("rewrite") else f"rewrite.{path}")
 
 
-def test_the_version_is_told_once() -> None:
+def test_the_licence_is_named_and_there() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["license"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text()

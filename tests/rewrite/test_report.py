@@ -9,10 +9,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder, Graph
 
 from rewrite import xp
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.graph import Builder, Graph
 from rewrite.fuzz import random_graph, variants
 from rewrite.report import (
     KernelRow,

@@ -48,7 +48,7 @@ def main() -> None:
         run(programs / "rewrite", "demo", cwd=folder)
         for example in sorted((ROOT / "examples").glob("*.py")):
             run(programs / "python", example, cwd=folder)
-    print("e2e: passed")
+    print("wheel: passed")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,51 @@
+"""How large index forms become, and so which integer type holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...egraph.dtypes import I32, I64, DType
+from ...extract.kernel import Affine, Kernel, Mod, Val
+from ..loops import Param
+from .axes import affines
+
+
+UNKNOWN = 1 << 62
+
+
+def bounds(v: Affine, kernel: Kernel) -> tuple[int, int]:
+    """The least and the largest value of an index form."""
+    low = high = v.const
+    for a, c in v.terms:
+        top = _top(a, kernel)
+        low, high = (low, high + c * top) if c > 0 else (low + c * top, high)
+    return low, high
+
+
+def _top(a: Any, kernel: Kernel) -> int:
+    if isinstance(a, int):
+        return max(kernel.extents[a] - 1, 0)
+    if isinstance(a, Val):
+        return UNKNOWN
+    top = max(bounds(a.value, kernel)[1], 0)
+    return min(a.by - 1, top) if isinstance(a, Mod) else top // a.by
+
+
+def index_type(kernel: Kernel, buffers: tuple[Param, ...]) -> DType:
+    """I32 where every buffer, loop and index form fits it."""
+    largest = max((b.size for b in buffers), default=0)
+    for n in kernel.extents:
+        largest = max(largest, n)
+    for v in affines(kernel):
+        if not any(isinstance(a, Val) for a, _ in v.terms):
+            low, high = bounds(v, kernel)
+            largest = max(largest, -low, high)
+    points = 1
+    for o in kernel.outputs:
+        size = 1
+        for a in o.axes:
+            size *= kernel.extents[a]
+        points = max(points, size)
+    return I32 if max(largest, points) < 1 << 30 else I64
+
+

@@ -1,0 +1,24 @@
+"""Axes as callers give them, made non-negative and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .tracer import TraceError
+
+
+def axis_of(axis: int, rank: int, what: str) -> int:
+    """A non-negative axis, or an error that names the function."""
+    if not -rank <= axis < rank:
+        raise TraceError(f"{what}: axis {axis} is outside {-rank} .. {rank - 1}")
+    return axis % rank
+
+
+def axes_of(axis: int | Sequence[int] | None, rank: int, what: str) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(rank))
+    chosen = (axis,) if isinstance(axis, int) else tuple(axis)
+    found = tuple(axis_of(a, rank, what) for a in chosen)
+    if len(set(found)) != len(found):
+        raise TraceError(f"{what}: an axis is named twice in {list(chosen)}")
+    return found

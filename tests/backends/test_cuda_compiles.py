@@ -1,0 +1,61 @@
+"""Every CUDA kernel compiles for two architectures, without a GPU.
+
+Workloads and random graphs are planned and lowered for a device like an H200; NVRTC
+compiles what comes out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from rewrite.backends.nvrtc import compile_only
+from rewrite.egraph import dtypes
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturate
+from rewrite.extract.plan import plan
+from rewrite.extract.schedule import own_groups, schedule
+from rewrite.fuzz import KINDS, random_graph, variants
+from rewrite.lower.device import Caps
+from rewrite.lower.families import FAMILIES
+from rewrite.lower.loops import Function
+from rewrite.lower.model import kernel_cost
+from rewrite.lower.program import build
+
+from ..extract.models import transformer
+
+LIKE_H200 = Caps(
+    "NVIDIA H200", cpu_like=False, dtypes=frozenset(dtypes.ALL), threads=256,
+    max_threads=1024, shared_bytes=48 << 10, vector_bytes=0,
+)  # fmt: skip
+
+
+def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:
+    """Of the chosen schedule and of the graph's own."""
+    price = kernel_cost(LIKE_H200, FAMILIES)
+    chosen = plan(graph, partial(saturate, rules=rules), price, moves=20)
+    made = build(schedule(chosen.graph, chosen.groups), LIKE_H200, prefix=f"{prefix}a")
+    before = chosen.parts[0].before
+    own = build(schedule(before, own_groups(before)), LIKE_H200, prefix=f"{prefix}b")
+    return [*made.functions, *own.functions]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_workloads(arch: str) -> None:
+    rules = load_rules()
+    graphs = [variants(kind, seed) for kind in KINDS for seed in range(4)]
+    graphs.append(transformer(1, 256, 256, 8))
+    made = [f for k, g in enumerate(graphs) for f in functions(g, f"g{k}", rules)]
+    assert len(compile_only(made, arch)) > 1000
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("mode", ["exact", "smooth"])
+def test_random_graphs(mode: Any, arch: str) -> None:
+    rules = load_rules()
+    graphs = [random_graph(seed, mode) for seed in range(30)]
+    made = [f for k, g in enumerate(graphs) for f in functions(g, f"g{k}", rules)]
+    assert len(compile_only(made, arch)) > 1000
