@@ -14,7 +14,7 @@ from ..loops import Barrier, Ex, Lit, Load, Op, Param, Store
 from .axes import ceil_div
 from .products import Contraction, contiguous
 from .sides import Sides
-from .writer import add, divide, mul
+from .values import add, divide, mul
 
 
 class Shape(NamedTuple):

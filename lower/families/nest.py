@@ -14,14 +14,8 @@ from ...extract.kernel import Affine, Kernel
 from ..loops import Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
 from .axes import numel
 from .plan import Plan, Step
-from .writer import (
-    Writer,
-    assign_combined,
-    combine,
-    convert,
-    identity,
-    mul,
-)  # fmt: skip
+from .values import combine, convert, identity, mul
+from .writer import Writer
 
 VECTORS = 4  # independent accumulators of a reduction, in vector registers
 
@@ -158,7 +152,7 @@ class Nest(Writer):
 
         def leaf() -> None:
             for r, acc in accs.items():
-                assign_combined(self, acc, self._monoid(r), self._term(r))
+                self.take(acc, self._monoid(r), self._term(r))
             self._fill(arrays)
 
         self._descend(s, leaf)
@@ -336,7 +330,7 @@ class GroupNest(Nest):
 
         def terms() -> None:
             for r, acc in accs.items():
-                assign_combined(self, acc, self._monoid(r), self._term(r))
+                self.take(acc, self._monoid(r), self._term(r))
             self._fill(arrays)
 
         self._descend(s, lambda: self._dealt(s, terms), 1 if s.axes else 0)

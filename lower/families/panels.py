@@ -18,7 +18,7 @@ from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
 from .axes import ceil_div
 from .products import Contraction, contiguous
 from .sides import Sides
-from .writer import add, divide, mul
+from .values import add, divide, mul
 
 DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache
 ROWS = 264  # of an output tile: the left panel stays in the second cache
@@ -38,6 +38,21 @@ class Blocking(NamedTuple):
     @property
     def width(self) -> int:
         return self.lanes * self.vectors
+
+
+class Strip(NamedTuple):
+    """`depth` x `unit` values of a side to pack, from `at` on along its own axes."""
+
+    array: str
+    side: tuple[int, ...]
+    base: Ex  # where the strip begins in the array
+    at: Ex
+    axes: tuple[int, ...]
+    extent: int
+    unit: int
+    tile: int  # extent of the whole panel
+    strides: tuple[int, int]  # of k and of the strip's own axis, in the array
+    k_inside: bool  # the inner loop runs along k
 
 
 @lru_cache(maxsize=4096)
@@ -135,65 +150,59 @@ class Panels(Sides):
             body()
 
     def _pack_right(self, left: Ex, first: Ex) -> None:
-        b = self.blocks
+        b, c = self.blocks, self.c
         with self.loop("serial", b.columns // b.width) as strip:
             at = self.let(add(left, mul(strip, b.width)), "n")
             base = self.let(mul(strip, b.width * b.depth), "o")
             for side, array in self.right.items():
-                flip = not contiguous(self.kernel, side, self.c.n)
-                place = (b.width, 1)
-                self._strip(array, side, base, (at, self.c.n, self.n, b.width),
-                            first, place, flip, b.columns)  # fmt: skip
+                flip = not contiguous(self.kernel, side, c.n)
+                self._strip(
+                    Strip(array, side, base, at, c.n, self.n, b.width, b.columns,
+                          (b.width, 1), flip), first,
+                )  # fmt: skip
 
     def _pack_left(self, top: Ex, first: Ex) -> None:
         """Along k where it is contiguous there, else across the strip's rows."""
-        b = self.blocks
+        b, c = self.blocks, self.c
         with self.loop("serial", b.rows // b.height) as strip:
             at = self.let(add(top, mul(strip, b.height)), "m")
             base = self.let(mul(strip, b.height * b.depth), "o")
             for side, array in self.left.items():
                 tall = self.tall[side]
                 place = (b.height, 1) if tall else (1, b.depth)
-                self._strip(array, side, base, (at, self.c.m, self.m, b.height),
-                            first, place, not tall, b.rows)  # fmt: skip
+                self._strip(
+                    Strip(array, side, base, at, c.m, self.m, b.height, b.rows,
+                          place, not tall), first,
+                )  # fmt: skip
 
-    def _strip(
-        self, array: str, side: tuple[int, ...], base: Ex,
-        across: tuple[Ex, tuple[int, ...], int, int], first: Ex,
-        place: tuple[int, int], k_inside: bool, tile: int,
-    ) -> None:  # fmt: skip
-        """Packs `depth` x `unit` values; `place`: strides of k and of the strip."""
-        at, axes, extent, unit = across
+    def _strip(self, s: Strip, first: Ex) -> None:
+        """What lies wholly inside needs no tests: it is code of its own."""
         depth = self.blocks.depth
-
-        def body(guarded: bool) -> None:
-            outer, inner = (unit, depth) if k_inside else (depth, unit)
-            with self.loop("serial", outer) as x, self.loop("simd", inner) as y:
-                i, k = (x, y) if k_inside else (y, x)
-                ok = self.stand(axes, add(at, i), extent, tile if guarded else 1)
-                deep = depth if guarded else 1
-                ok_k = self.stand(self.c.k, add(first, k), self.k, deep)
-                value = self.product(side, ok, ok_k)
-                to = add(add(base, mul(k, place[0])), mul(i, place[1]))
-                self.emit(Store(array, to, value))
-
-        whole = [
-            t
-            for t in (
-                self._within(at, unit, extent, tile),
-                self._within(first, depth, self.k, depth),
-            )
-            if t is not None
-        ]
-        if not whole:
-            body(False)
+        inside = self._within(s.at, s.unit, s.extent, s.tile)
+        deep = self._within(first, depth, self.k, depth)
+        if inside is not None and deep is not None:
+            inside = Op("and", (inside, deep), BOOL)
+        whole = inside or deep
+        if whole is None:
+            self._packed(s, first, False)
             return
-        inside = whole[0] if len(whole) == 1 else Op("and", tuple(whole), BOOL)
-        inside = self.let(inside, "w")
-        with self.when(inside):
-            body(False)
-        with self.when(Op("not", (inside,), BOOL)):
-            body(True)
+        whole = self.let(whole, "w")
+        with self.when(whole):
+            self._packed(s, first, False)
+        with self.when(Op("not", (whole,), BOOL)):
+            self._packed(s, first, True)
+
+    def _packed(self, s: Strip, first: Ex, guarded: bool) -> None:
+        depth = self.blocks.depth
+        outer, inner = (s.unit, depth) if s.k_inside else (depth, s.unit)
+        with self.loop("serial", outer) as x, self.loop("simd", inner) as y:
+            i, k = (x, y) if s.k_inside else (y, x)
+            ok = self.stand(s.axes, add(s.at, i), s.extent, s.tile if guarded else 1)
+            deep = depth if guarded else 1
+            ok_k = self.stand(self.c.k, add(first, k), self.k, deep)
+            value = self.product(s.side, ok, ok_k)
+            to = add(add(s.base, mul(k, s.strides[0])), mul(i, s.strides[1]))
+            self.emit(Store(s.array, to, value))
 
     # ---- the register tile ----
 
@@ -228,16 +237,16 @@ class Panels(Sides):
         self, left: tuple[str, Ex, bool], right: tuple[str, Ex], sums: str, corner: Ex
     ) -> None:
         b, dtype = self.blocks, self.c.dtype
-        corner = self.let(corner, "o")
         base_a, base_b = self.let(left[1], "o"), self.let(right[1], "o")
-
-        def place(i: int, j: int) -> Ex:
-            return add(corner, self.number(i * b.columns + j * b.lanes))
-
-        tile = [(i, j) for i in range(b.height) for j in range(b.vectors)]
-        acc = {ij: Var(self.fresh("c"), dtype, b.lanes) for ij in tile}
-        for ij in tile:
-            self.emit(Let(acc[ij], Load(sums, place(*ij), dtype, b.lanes), True))
+        acc = {
+            (i, j): Var(self.fresh("c"), dtype, b.lanes)
+            for i in range(b.height)
+            for j in range(b.vectors)
+        }
+        corner = self.let(corner, "o")
+        place = {ij: self._corner(corner, *ij) for ij in acc}
+        for ij, var in acc.items():
+            self.emit(Let(var, Load(sums, place[ij], dtype, b.lanes), True))
         with self.loop("serial", b.depth) as k:
             row = [
                 self.let(
@@ -253,8 +262,12 @@ class Panels(Sides):
                 for j in range(b.vectors):
                     var = acc[i, j]
                     self.emit(Assign(var, Op("fma", (a, row[j], var), dtype, b.lanes)))
-        for ij in tile:
-            self.emit(Store(sums, place(*ij), acc[ij], b.lanes))
+        for ij, var in acc.items():
+            self.emit(Store(sums, place[ij], var, b.lanes))
+
+    def _corner(self, corner: Ex, i: int, j: int) -> Ex:
+        b = self.blocks
+        return add(corner, self.number(i * b.columns + j * b.lanes))
 
     def _right_at(self, base: Ex, k: Ex, j: int) -> Ex:
         b = self.blocks

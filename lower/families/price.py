@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...extract.kernel import Expr, Kernel
+from ...extract.kernel import Expr, Kernel, Output
 from ..model import DeviceModel, Parts
 from .axes import ceil_div, coefficient, numel
 from .plan import Plan, Step, each, facts
@@ -54,7 +54,7 @@ class _Price:
         self.dealt, self.tiled = dealt, tiled
         self.f = facts(kernel)
         self.scalar = 0.0
-        self.far = 0.0  # bytes from memory again, beyond the first time
+        self.far = 0.0  # bytes stored, and read from memory again
         self.near = 0.0  # bytes from the last cache
         self.once: dict[int, float] = {}  # by slot: elements read
         self.seen: set[int] = set()
@@ -85,6 +85,14 @@ class _Price:
                 wide = 2 if x.dtype.bits > 32 else 1
                 flops += self.f.heavy[e] * times * wide
         self.scalar += flops * self._slow(s, loops) / self.model.scalar
+        for k in s.outputs:
+            self._store(self.kernel.outputs[k], loops)
+
+    def _store(self, o: Output, loops: tuple[int, ...]) -> None:
+        size = self.kernel.slots[o.slot][0].itemsize
+        step = abs(coefficient(o.offset, self._neighbour(loops))) if loops else 0
+        waste = self._waste(step, [a for a in loops if a in o.axes], size)
+        self.far += numel(self.kernel.extents, o.axes) * size * waste
 
     def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
         """1, or the factor by which a short innermost loop loses."""
@@ -155,14 +163,8 @@ class _Price:
             dtype, count = self.kernel.slots[slot]
             read = min(elements, count) * dtype.itemsize
             total += read * self.waste.get(slot, 1.0)
-        for o in self.kernel.outputs:
-            size = self.kernel.slots[o.slot][0].itemsize
-            total += numel(self.kernel.extents, o.axes) * size * self._written(o.offset)
         near = self.near / self.model.cache_bandwidth
         return total / self.model.bandwidth + near
-
-    def _written(self, offset: object) -> float:
-        return 1.0
 
 
 def _depth(free: int, loops: tuple[int, ...]) -> int:

@@ -9,7 +9,6 @@ from ...extract.kernel import Affine, Kernel, Mod, Val
 from ..loops import Param
 from .axes import affines
 
-
 UNKNOWN = 1 << 62
 
 
@@ -26,9 +25,16 @@ def _top(a: Any, kernel: Kernel) -> int:
     if isinstance(a, int):
         return max(kernel.extents[a] - 1, 0)
     if isinstance(a, Val):
-        return UNKNOWN
+        return _clipped(kernel, a.expr)
     top = max(bounds(a.value, kernel)[1], 0)
     return min(a.by - 1, top) if isinstance(a, Mod) else top // a.by
+
+
+def _clipped(kernel: Kernel, i: int) -> int:
+    """A gathered index is `min(x, top)`: tracing clips it."""
+    e = kernel.exprs[i]
+    last = kernel.exprs[e.args[-1]] if e.op == "min" else e
+    return last.attr[0] if last.op == "const" else UNKNOWN
 
 
 def index_type(kernel: Kernel, buffers: tuple[Param, ...]) -> DType:
@@ -37,9 +43,8 @@ def index_type(kernel: Kernel, buffers: tuple[Param, ...]) -> DType:
     for n in kernel.extents:
         largest = max(largest, n)
     for v in affines(kernel):
-        if not any(isinstance(a, Val) for a, _ in v.terms):
-            low, high = bounds(v, kernel)
-            largest = max(largest, -low, high)
+        low, high = bounds(v, kernel)
+        largest = max(largest, -low, high)
     points = 1
     for o in kernel.outputs:
         size = 1
@@ -47,5 +52,3 @@ def index_type(kernel: Kernel, buffers: tuple[Param, ...]) -> DType:
             size *= kernel.extents[a]
         points = max(points, size)
     return I32 if max(largest, points) < 1 << 30 else I64
-
-

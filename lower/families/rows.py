@@ -20,6 +20,7 @@ from .price import least_work, price
 from .writer import parameters
 
 STRETCHES = (8192, 4096, 2048, 1024, 512, 256)  # elements of a map's unit of work
+PER_THREAD = 8  # elements of a row that a thread of its group takes
 TILES = (512, 256, 128, 64)  # columns of a column's unit of work
 
 
@@ -133,9 +134,9 @@ def group_size(kernel: Kernel, todo: Plan, caps: Caps) -> int:
     """Threads for the longest loop that is dealt out, in powers of two."""
     longest = max((kernel.extents[s.axes[-1]] for s in todo.steps if s.axes), default=1)
     size = 32
-    while size < min(longest, caps.threads):
+    while size * PER_THREAD < longest and size < caps.max_threads:
         size *= 2
-    return min(size, caps.threads)
+    return min(size, caps.max_threads)
 
 
 @dataclass(frozen=True)

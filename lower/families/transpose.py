@@ -18,7 +18,8 @@ from .axes import bits, ceil_div, coefficient, numel
 from .plan import facts, plan
 from .price import GATHER, price
 from .rows import common_axes, ordered
-from .writer import Writer, add, divide, function, mul, parameters
+from .values import add, divide, mul
+from .writer import Writer, function, parameters
 
 CPU_TILE = 32
 GPU_TILE = 32

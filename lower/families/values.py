@@ -6,6 +6,7 @@ from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import BY_NAME, MONOIDS, SExpr
 from ..loops import Ex, Lit, Op
 
+
 def add(a: Ex, b: Ex) -> Ex:
     if isinstance(a, Lit) and isinstance(b, Lit):
         return Lit(a.value + b.value, a.dtype)
@@ -29,8 +30,6 @@ def divide(a: Ex, by: int, remainder: bool) -> Ex:
     if by == 1:
         return Lit(0, a.dtype) if remainder else a
     return Op("imod" if remainder else "idiv", (a, Lit(by, a.dtype)), a.dtype)
-
-
 
 
 def rounded(value: Ex, dtype: DType) -> Ex:
@@ -80,5 +79,3 @@ def combine(monoid: str, a: Ex, b: Ex) -> Ex:
 
 def identity(monoid: str, acc: DType) -> Lit:
     return Lit(MONOIDS[monoid].identity(acc), compute(acc))
-
-

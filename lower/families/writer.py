@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from ...egraph.dtypes import BOOL, I32, I64, DType, compute
-from ...egraph.scalars import BY_NAME, MONOIDS, SExpr
+from ...egraph.dtypes import BOOL, DType, compute
+from ...egraph.scalars import BY_NAME
 from ...extract.affine import atoms
 from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val
 from ..loops import (
@@ -34,12 +34,12 @@ from ..loops import (
     Store,
     Var,
 )  # fmt: skip
-from .axes import affines, bits
+from .axes import bits
 from .plan import each, facts, reach
+from .ranges import bounds, index_type
+from .values import add, bitcast, combine, convert, divide, expand, mul, rounded
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
-
-
 HIDDEN = Var("", BOOL)  # marks a name that means another value outside
 
 
@@ -171,6 +171,10 @@ class Writer:
         self.scopes[depth].body.append(Let(var, value))
         return var
 
+    def take(self, var: Var, monoid: str, value: Ex) -> None:
+        """Takes `value` into the accumulator `var`."""
+        self.emit(Assign(var, combine(monoid, var, value)))
+
     def variable(self, value: Ex, stem: str = "a") -> Var:
         """A mutable variable in the innermost scope."""
         var = Var(self.fresh(stem), value.dtype)
@@ -178,9 +182,6 @@ class Writer:
         return var
 
     # ---- values ----
-
-    def known(self, e: int) -> bool:
-        return any(e in s.values or e in s.kept for s in self.scopes)
 
     def define(self, e: int, value: Ex) -> None:
         """From here on, in this scope, expression `e` is `value`."""
@@ -377,7 +378,3 @@ def function(
     params = tuple(b for b in writer.buffers if b not in scratch)
     body = tuple(writer.scopes[0].body)
     return Function(name, params, body, scratch, threads)
-
-
-def assign_combined(writer: Writer, var: Var, monoid: str, value: Ex) -> None:
-    writer.emit(Assign(var, combine(monoid, var, value)))
