@@ -248,22 +248,27 @@ class Panels(Sides):
         for ij, var in acc.items():
             self.emit(Let(var, Load(sums, place[ij], dtype, b.lanes), True))
         with self.loop("serial", b.depth) as k:
-            row = [
-                self.let(
-                    Load(right[0], self._right_at(base_b, k, j), dtype, b.lanes), "b"
-                )
-                for j in range(b.vectors)
-            ]
-            for i in range(b.height):
-                at = self._left_at(base_a, left[2], self.number(i), k)
-                a = self.let(
-                    Op("splat", (Load(left[0], at, dtype),), dtype, b.lanes), "a"
-                )
-                for j in range(b.vectors):
-                    var = acc[i, j]
-                    self.emit(Assign(var, Op("fma", (a, row[j], var), dtype, b.lanes)))
+            self._rank_one((left[0], base_a, left[2]), (right[0], base_b), k, acc)
         for ij, var in acc.items():
             self.emit(Store(sums, place[ij], var, b.lanes))
+
+    def _rank_one(
+        self, left: tuple[str, Ex, bool], right: tuple[str, Ex], k: Ex,
+        acc: dict[tuple[int, int], Var],
+    ) -> None:  # fmt: skip
+        """Adds the products of a column of the left panel and a row of the right."""
+        b, dtype = self.blocks, self.c.dtype
+        row: list[Ex] = []
+        for j in range(b.vectors):
+            at = self._right_at(right[1], k, j)
+            row.append(self.let(Load(right[0], at, dtype, b.lanes), "b"))
+        for i in range(b.height):
+            at = self._left_at(left[1], left[2], self.number(i), k)
+            a = Op("splat", (Load(left[0], at, dtype),), dtype, b.lanes)
+            a = self.let(a, "a")
+            for j, x in enumerate(row):
+                total = Op("fma", (a, x, acc[i, j]), dtype, b.lanes)
+                self.emit(Assign(acc[i, j], total))
 
     def _corner(self, corner: Ex, i: int, j: int) -> Ex:
         b = self.blocks
