@@ -17,11 +17,11 @@ from ..egraph.evaluate import InputError, apply
 from ..egraph.graph import Graph
 from ..egraph.ops import TensorType
 from ..egraph.scalars import Array
-from ..extract.assemble import concrete
 from ..extract.kernel import Host
 from ..extract.memory import nbytes
 from ..lower.device import Device, Module
 from ..lower.program import Invoke, Program
+from .binding import Binding, fetch
 from .interpreter import NumpyDevice
 
 
@@ -39,11 +39,6 @@ class Executable:
         self.program, self.graph, self.device = program, graph, device
         self.module = module or load(program, device)
         self.buffers = self._allocate()
-        overwritten = {b for _, b in program.memory.in_place}
-        must = {b for _, b, kind in program.schedule.aliases if kind == "must"}
-        self.copied = (
-            overwritten - must
-        )  # inputs that a run may spoil: never the caller's
         for b, x in enumerate(program.schedule.buffers):
             if x.kind == "data":
                 array = np.ascontiguousarray(graph.data[x.label])
@@ -70,51 +65,11 @@ class Executable:
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """Runs once.  With `out`, results are written into the caller's arrays."""
-        bound = list(self.buffers)
-        held = [checked(x.label, x.type, inputs) if x.kind == "input" else None
-                for x in self.program.schedule.buffers]  # fmt: skip
-        for b, array in enumerate(held):
-            if array is not None:
-                self._bind_input(b, array, bound)
-        results = self._bind_outputs(bound, out)
-        self.launch(bound)
-        for _, array, b, direct in results:
-            if not direct:
-                self.device.copy_out(bound[b], array)
-        for target, source in self.program.memory.copies:
-            self._copy(bound, target, source)
-        return {label: array for label, array, _, _ in results}
-
-    def _bind_input(self, b: int, array: Array, bound: list[Any]) -> None:
-        """The caller's own memory where the device takes it, else a copy."""
-        wrapped = None if b in self.copied else self.device.wrap(array)
-        if wrapped is None:
-            self.device.copy_in(self.buffers[b], array)
-        else:
-            bound[b] = wrapped
-            for target, source in self.program.memory.in_place:
-                if source == b:
-                    bound[target] = wrapped
-
-    def _bind_outputs(
-        self, bound: list[Any], out: Mapping[str, Array] | None
-    ) -> list[tuple[str, Array, int, bool]]:
-        """(label, array, buffer, whether kernels write into the array itself)"""
-        results: list[tuple[str, Array, int, bool]] = []
-        placed = {b for b, _ in self.program.memory.in_place}
-        taken: set[int] = set()
-        for label, b in self.program.schedule.outputs:
-            x = self.program.schedule.buffers[b]
-            array = np.empty(concrete(x.type), x.type.dtype.numpy)
-            if out is not None:
-                array = checked(label, x.type, out)
-            free = x.kind == "output" and b not in placed and b not in taken
-            wrapped = self.device.wrap(array) if free else None
-            if wrapped is not None:
-                bound[b] = wrapped
-                taken.add(b)
-            results.append((label, array, b, wrapped is not None))
-        return results
+        call = Binding(self.program, self.device, self.buffers)
+        call.take(inputs)
+        call.offer(out)
+        self.launch(call.buffers)
+        return call.results()
 
     def launch(self, bound: list[Any] | None = None) -> None:
         """The steps alone, on what the buffers hold."""
@@ -133,22 +88,12 @@ class Executable:
                 self.module.launch_all(calls)
         self.device.sync()
 
-    def _copy(self, bound: list[Any], target: int, source: int) -> None:
-        """An alias that could not be in place: the result goes back over the input."""
-        self.device.copy_in(bound[source], self._fetch(target, bound))
-
     def _host(self, step: Host, buffers: list[Any]) -> None:
         self.device.sync()
-        args = [self._fetch(b, buffers) for b in step.args]
-        t = self.program.schedule.buffers[step.out].type
-        value = run_host(step, args, t, self.graph.calls)
+        types = [x.type for x in self.program.schedule.buffers]
+        args = [fetch(self.device, buffers[b], types[b]) for b in step.args]
+        value = run_host(step, args, types[step.out], self.graph.calls)
         self.device.copy_in(buffers[step.out], value)
-
-    def _fetch(self, b: int, buffers: list[Any]) -> Array:
-        t = self.program.schedule.buffers[b].type
-        array = np.empty(concrete(t), t.dtype.numpy)
-        self.device.copy_out(buffers[b], array)
-        return array
 
     def close(self) -> None:
         """Gives the memory back."""
@@ -166,17 +111,6 @@ def load(program: Program, device: Device) -> Module:
         steps = (s for s in program.steps if isinstance(s, Invoke))
         return device.load({s.name: s.kernel for s in steps}, program.strict)
     return device.compile(program.functions, contract=not program.strict)
-
-
-def checked(label: str, t: TensorType, inputs: Mapping[str, Array]) -> Array:
-    """The input as a contiguous array of its type."""
-    if label not in inputs:
-        raise InputError(f"input {label!r} ({t}) is missing")
-    a = np.asarray(inputs[label])
-    if a.dtype != t.dtype.numpy or a.shape != t.shape:
-        found = f"{a.dtype}{list(a.shape)}"
-        raise InputError(f"input {label!r}: {t} expected, found {found}")
-    return np.ascontiguousarray(a)
 
 
 def run_host(

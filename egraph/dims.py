@@ -130,6 +130,17 @@ def bind(d: Dim, values: Mapping[str, int]) -> int:
     return total
 
 
+def solve(d: Dim, n: int) -> tuple[str, int] | None:
+    """The symbol and value that make a linear `d` of one symbol equal `n`."""
+    names = sorted(symbols((d,)))
+    if len(names) != 1 or any(len(m) > 1 for m, _ in _terms(d)):
+        return None
+    const = bind(d, {names[0]: 0})
+    slope = bind(d, {names[0]: 1}) - const
+    value, rest = divmod(n - const, slope)
+    return (names[0], value) if rest == 0 and value >= 0 else None
+
+
 def bind_shape(shape: Shape, values: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(bind(d, values) for d in shape)
 

@@ -33,13 +33,17 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
         if a.ndim != len(node.shape):
             raise InputError(f"input {label!r}: {node.type} expected, found {a.shape}")
         for d, n in zip(node.shape, a.shape, strict=True):
-            if isinstance(d, dims.Poly) and d == dims.symbol(str(d)):
-                values.setdefault(str(d), n)
+            found = dims.solve(d, n)
+            if found is not None:
+                values.setdefault(*found)
     for node in graph.inputs:
         have = inputs[node.attrs[0]].shape
-        if dims.bind_shape(node.shape, values) != have:
+        unknown = dims.symbols(node.shape) - set(values)
+        if unknown or dims.bind_shape(node.shape, values) != have:
+            known = "".join(f", {k} = {v}" for k, v in sorted(values.items()))
             raise InputError(
-                f"input {node.attrs[0]!r}: {node.type} expected, found {list(have)}"
+                f"input {node.attrs[0]!r}: {node.type} expected, "
+                f"found {list(have)}{known}"
             )
     return values
 

@@ -320,6 +320,9 @@ class Builder:
             if not 0 <= i < len(self.nodes):
                 raise GraphError(f"output {label!r} names node {i}, which is not there")
         labels = {n.attrs[0] for n in self.nodes if n.op == "input"}
+        sources = [a.input for a in self._aliases if a.kind == "must"]
+        for twice in sorted({s for s in sources if sources.count(s) > 1}):
+            raise GraphError(f"two outputs must lie on input {twice!r}: keep one")
         for a in self._aliases:
             if a.output not in outputs or a.input not in labels:
                 raise GraphError(f"alias {a.output} <- {a.input}: no such pair")

@@ -2,8 +2,8 @@
 
 An op's `infer` gives the type of its result and raises `OpError` with what was
 expected; `numpy` is its meaning.  Elementwise opcodes and monoids are data of `un`,
-`bin`, `reduce`, ... and live in `scalars.py`.  Macros (`softmax`, `layer_norm`, ...) are in
-`macros.py`: their meaning is their expansion.
+`bin`, `reduce`, ... and live in `scalars.py`.  Macros (`softmax`, `layer_norm`, ...)
+are in `macros.py`: their meaning is their expansion.
 
 Operands of elementwise ops have equal shapes: broadcasting is an explicit `expand`.
 Reductions keep their axes with size 1 and name them by a 0/1 mask.

@@ -72,6 +72,13 @@ class RuleFile:
         return "\n".join(lines)
 
 
+def reads_sizes(rule: Rule) -> bool:
+    """Whether a rule computes with sizes: a count in a value, a size compared."""
+    words = " ".join(map(str, (rule.right, *rule.when)))
+    heads = set(words.replace("(", " ( ").split())
+    return not heads.isdisjoint(("count", "numel", "to-f64", "vec-get"))
+
+
 @dataclass(frozen=True)
 class RuleSet:
     """The rules of a run: files as checked, and the names of those that are on."""
@@ -109,6 +116,10 @@ class RuleSet:
         if chosen - known:
             raise KeyError(f"no rule is called {', '.join(sorted(chosen - known))}")
         return replace(self, on=chosen)
+
+    def for_any_size(self) -> RuleSet:
+        """The rules that read no size as a number: those that hold for symbols too."""
+        return self.only(r.name for r in self.rules if not reads_sizes(r))
 
     def rule(self, name: str) -> Rule:
         for f in self.files:

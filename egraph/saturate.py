@@ -8,6 +8,7 @@ the same input always gives the same answer; seconds are a safety stop only.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .encode import SIGNATURES, Encoded, ENode, encode
@@ -74,6 +75,16 @@ def saturate(
         raise
     roots = [encoded.row(i) for _, i in graph.outputs]
     return _freeze(graph, encoded, read(tables, encoded, roots), run)
+
+
+def saturator(rules: RuleSet) -> Callable[[Graph, bool], Saturated]:
+    """`saturate` by these rules; for a graph with symbols, by those for any size."""
+    generic = rules.for_any_size()
+
+    def run(graph: Graph, symbolic: bool) -> Saturated:
+        return saturate(graph, generic if symbolic else rules)
+
+    return run
 
 
 def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: Run) -> Saturated:

@@ -10,18 +10,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..egraph import dims
 from ..egraph.dims import Dim
-from ..egraph.evaluate import expand_macros
+from ..egraph.evaluate import evaluate, expand_macros
 from ..egraph.graph import Builder, Graph, GraphError, Node, attr_kinds, substitute
+from ..egraph.ops import TensorType, cast_array
 from ..egraph.saturate import Saturated
+from ..egraph.scalars import Array
+from .assemble import concrete
 from .kernel import KernelCost
 from .merge import Merger
 from .outline import Piece, outline, structure
 from .search import Choice, Search, Space
 from .trace import LEAVES
 
-type Saturate = Callable[[Graph], Saturated]
+# (graph at concrete sizes, whether these stand for symbols) -> its equal forms
+type Saturate = Callable[[Graph, bool], Saturated]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +115,15 @@ def _part(
 ) -> Part:
     values = dims.witness([n.shape for n in graph.nodes], hints)
     fixed = substitute(graph, values) if values else graph
-    found = saturate(fixed)
+    found = saturate(fixed, bool(values))
     own = dict(found.choice)
     space = Space(found.classes, found.types, found.outputs, own)
     choice = choose(space, cost, moves)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
         after, groups = _rebuild(graph, values, found, choice)
+        if values:
+            _check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
         space = own_space(graph, values)
@@ -125,6 +133,28 @@ def _part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
         found.fired, 1, notes,
     )  # fmt: skip
+
+
+def _check_sizes(before: Graph, after: Graph) -> None:
+    """Equal results at small sizes too, or GraphError: the witness is no proof."""
+    for first in (1, 2, 5):
+        sizes = {name: first + i for i, name in enumerate(before.symbols)}
+        try:
+            small = substitute(before, sizes)
+        except GraphError:
+            continue  # a size that the graph itself does not take
+        rng = np.random.default_rng(first)
+        inputs = {n.attrs[0]: _draw(rng, n.type) for n in small.inputs}
+        want = evaluate(small, inputs, "f64")
+        got = evaluate(substitute(after, sizes), inputs, "f64")
+        for label, value in want.items():
+            if not np.allclose(got[label], value, 1e-5, 1e-6, equal_nan=True):
+                raise GraphError(f"{label} differs at sizes {sizes}")
+
+
+def _draw(rng: np.random.Generator, t: TensorType) -> Array:
+    values = np.asarray(rng.uniform(0.25, 4, concrete(t)))
+    return cast_array(values if t.dtype.is_float else np.floor(values), t.dtype)
 
 
 def own_space(graph: Graph, values: Mapping[str, int]) -> Space:

@@ -12,16 +12,27 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from rewrite.egraph.evaluate import InputError
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
 from rewrite.lower.device import Device
 
 from .compile import Compiled, KernelInfo, Options, Precision, optimize_graph, warn
-from .xp.trace import Leaf, Traced, bind_names, is_tensor, leaves, map_tree, trace_tree
+from .xp.trace import (
+    Leaf,
+    Traced,
+    bind_names,
+    children,
+    is_tensor,
+    leaves,
+    map_tree,
+    trace_tree,
+)
+from .xp.tracer import TraceError
 
 
 class Optimized:
@@ -32,7 +43,19 @@ class Optimized:
 
     def inputs(self, *args: Any) -> dict[str, Array]:
         """The arrays in the arguments by the graph's input names."""
-        named = dict(zip(self.traced.arguments, args, strict=True))
+        names = list(self.traced.arguments)
+        if len(args) != len(names):
+            expected = f"{len(names)} arguments ({', '.join(names)})"
+            raise InputError(f"{expected} expected, found {len(args)}")
+        for name, arg in zip(names, args, strict=True):
+            was = static_key(self.traced.arguments[name], name)
+            now = static_key(arg, name)
+            if was != now:
+                raise InputError(
+                    f"argument {name!r} is not what it was when it was optimized: pass "
+                    "what changes as an array, or use rewrite.jit"
+                )
+        named = dict(zip(names, args, strict=True))
         return {k: np.asarray(v) for k, v in leaves(named).items()}
 
     def __call__(self, *args: Any) -> Any:
@@ -94,9 +117,15 @@ def optimize(
     optimizer is raised instead of warned of.
     """
     traced = trace_tree(f, bind_names(f, examples))
-    files = tuple(Path(r) for r in rules)
+    files = rule_paths(rules)
     options = Options(precision, files, effort, fallback, dict(hints or {}))
     return Optimized(traced, optimize_graph(traced.graph, device, options))
+
+
+def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
+    """Rule files; a single one needs no list."""
+    one = isinstance(rules, (str, Path))
+    return (Path(rules),) if one else tuple(Path(r) for r in rules)
 
 
 def compile_graph(
@@ -110,21 +139,30 @@ def compile_graph(
     hints: Mapping[str, int] | None = None,
 ) -> Compiled:
     """A graph, optimized: call the result with a mapping of input arrays."""
-    files = tuple(Path(r) for r in rules)
+    files = rule_paths(rules)
     options = Options(precision, files, effort, fallback, dict(hints or {}))
     return optimize_graph(graph, device, options)
+
+
+_OPTIONS = ("device", "precision", "rules", "effort", "fallback", "hints")
 
 
 def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
     """A decorator: optimizes at the first call with each set of shapes and types.
 
     Keyword arguments are those of `optimize`.  What is no array (numbers, strings,
-    flags) is part of the key.  If tracing fails the function runs as it is, with one
-    warning; `fallback=False` raises instead.
+    flags) is part of the key.  If the optimizer fails the function runs as it is, with
+    one warning, where it can run without a graph; `fallback=False` raises instead.
     """
     if f is None:
         return functools.partial(jit, **options)
-    ready: dict[Any, Optimized | None] = {}
+    unknown = set(options) - set(_OPTIONS)
+    if unknown:
+        raise TypeError(
+            f"jit has no option {', '.join(sorted(unknown))}; known: "
+            f"{', '.join(_OPTIONS)}"
+        )
+    ready: dict[Any, Optimized | Exception] = {}
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -134,7 +172,14 @@ def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., An
             target = _positional(f, len(args), names)
             ready[key] = _try(target, positional, options)
         chosen = ready[key]
-        return f(*args, **kwargs) if chosen is None else chosen(*positional)
+        if isinstance(chosen, Optimized):
+            return chosen(*positional)
+        try:
+            return f(*args, **kwargs)
+        except (
+            TraceError
+        ):  # array code cannot run without a graph: what went wrong first
+            raise chosen from None
 
     return call
 
@@ -154,7 +199,7 @@ def _positional(
 
 def _try(
     f: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]
-) -> Optimized | None:
+) -> Optimized | Exception:
     try:
         return optimize(f, *args, **options)
     except Exception as e:
@@ -162,21 +207,36 @@ def _try(
         if options.get("fallback") is False:
             raise
         warn(f"{getattr(f, '__name__', 'function')} runs as written: {e}")
-        return None
+        return e
+
+
+def _key(tree: Any, path: str, tensor: Callable[[Any], Any]) -> Any:
+    """A hashable key of a structure: its types, its keys, and what its leaves are."""
+    parts = children(tree)
+    if parts is not None:
+        named = isinstance(tree, Mapping)
+        keys = tuple(map(repr, cast(Mapping[Any, Any], tree))) if named else ()
+        inner = tuple(_key(part, f"{path}.{name}", tensor) for name, part in parts)
+        return cast(type[Any], type(tree)), keys, inner
+    if is_tensor(tree) or isinstance(tree, Leaf):
+        return tensor(tree)
+    kind: type[Any] = type(tree)
+    if kind.__hash__ is None or (kind.__eq__ is object.__eq__ and not callable(tree)):
+        raise TraceError(
+            f"{path}: a {kind.__name__} is no array, number, string or other plain "
+            "value: pass the arrays that it holds, as a dict for instance"
+        )
+    return kind, tree
+
+
+def static_key(tree: Any, path: str) -> Any:
+    """All of an argument but its tensors."""
+    return _key(tree, path, lambda _: "tensor")
 
 
 def signature(tree: Any) -> Any:
-    """A hashable key: shapes and dtypes of tensors, values of all else."""
-    rows: list[Any] = []
-
-    def visit(path: str, leaf: Any) -> None:
-        if is_tensor(leaf):
-            rows.append((path, str(leaf.dtype), tuple(leaf.shape)))
-        else:
-            rows.append((path, type(leaf).__name__, repr(leaf)))
-
-    map_tree(visit, tree, "")
-    return tuple(rows)
+    """Shapes and dtypes of tensors, values of all else."""
+    return _key(tree, "arguments", lambda x: ("tensor", str(x.dtype), tuple(x.shape)))
 
 
 __all__ = ["Array", "Optimized", "compile_graph", "jit", "optimize", "show_kernels"]

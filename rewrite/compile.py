@@ -8,6 +8,7 @@ says why.  With `fallback=False` the error is raised instead.
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +19,12 @@ from typing import Literal
 from rewrite.backends.devices import default_device
 from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
+from rewrite.egraph.dims import witness
 from rewrite.egraph.engine import EngineError
 from rewrite.egraph.evaluate import bind_inputs, evaluate, expand_macros
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import Saturated, saturate
+from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
 from rewrite.extract.kernel import KernelCost, Launch, Schedule
 from rewrite.extract.plan import Plan, choose, own_space, plan
@@ -80,20 +82,36 @@ class Compiled:
         self.options = options
         self.optimize_seconds = seconds
         self._ready: dict[tuple[tuple[str, int], ...], Executable | None] = {}
+        self._lock = threading.RLock()  # one call at a time: buffers are shared
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """The outputs by name; with `out`, written into the caller's arrays."""
-        ready = self.executable(bind_inputs(self.source, inputs))
-        if ready is not None:
-            return ready(inputs, out)
+        with self._lock:
+            ready = self.executable(bind_inputs(self.source, inputs))
+            if ready is not None:
+                return ready(inputs, out)
+            return self._evaluate(inputs, out)
+
+    def _evaluate(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None
+    ) -> dict[str, Array]:
+        """The reference evaluator's answer, delivered as a device delivers it."""
         result = evaluate(self.source, inputs)
-        if out is not None:
-            for label, value in result.items():
-                out[label][...] = value
-            return dict(out)
-        return result
+        for label, value in (out or {}).items():
+            value[...] = result[label]
+        for a in self.source.aliases:
+            if a.kind == "must":
+                inputs[a.input][...] = result[a.output]
+        return {label: out[label] for label in result} if out else result
+
+    def likely(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
+        """Sizes for looking at a program: those given, the hints, else the witness."""
+        if not self.source.symbols:
+            return {}
+        shapes = [n.shape for n in self.source.nodes]
+        return {**witness(shapes), **self.options.hints, **(sizes or {})}
 
     def executable(self, sizes: Mapping[str, int] | None = None) -> Executable | None:
         """The program for these sizes, compiled once; None: the evaluator runs."""
@@ -118,7 +136,7 @@ class Compiled:
         return Executable(build(steps, caps, strict=strict), chosen.graph, self.device)
 
     def schedule(self, sizes: Mapping[str, int] | None = None) -> Schedule:
-        return schedule(self.plan.graph, self.plan.groups, sizes)
+        return schedule(self.plan.graph, self.plan.groups, self.likely(sizes))
 
     def functions(self, sizes: Mapping[str, int] | None = None) -> tuple[Function, ...]:
         """The lowered kernels."""
@@ -198,17 +216,14 @@ def optimize_graph(
 ) -> Compiled:
     """The cheapest equal schedule that the rules and the search find for `graph`."""
     options = options or Options()
+    check_options(options)
     target = pick_device(device)
     started = perf_counter()
     rules = load_rules(options.rules or None, options.precision)
-
-    def saturated(g: Graph) -> Saturated:
-        return saturate(g, rules)
-
     price = cost_for(target)
     try:
-        moves = MOVES[min(max(options.effort, 0), 3)]
-        chosen = plan(graph, saturated, price, moves=moves, hints=options.hints)
+        moves = MOVES[options.effort]
+        chosen = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
     except (EngineError, Untraceable) as e:
         if not options.fallback:
             raise
@@ -217,6 +232,16 @@ def optimize_graph(
     seconds = perf_counter() - started
     log.info("optimized %d nodes in %.3f s", len(graph), seconds)
     return Compiled(graph, chosen, target, options, seconds)
+
+
+def check_options(options: Options) -> None:
+    """ValueError for an option that cannot be."""
+    if options.precision not in ("strict", "default", "fast"):
+        raise ValueError(
+            f"precision={options.precision!r}: 'strict', 'default' or 'fast' expected"
+        )
+    if options.effort not in MOVES:
+        raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
 
 
 def own_plan(graph: Graph, price: KernelCost, moves: int = 40) -> Plan:

@@ -13,7 +13,7 @@ from rewrite.backends.executable import Executable, load
 from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import RuleSet, load_rules
-from rewrite.egraph.saturate import saturate
+from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
 from rewrite.egraph.text import show
 from rewrite.extract.plan import Plan, plan
@@ -42,7 +42,7 @@ class Failure:
 
 
 def planned(graph: Graph, device: Device, rules: RuleSet) -> Plan:
-    return plan(graph, lambda g: saturate(g, rules), cost_for(device), moves=20)
+    return plan(graph, saturator(rules), cost_for(device), moves=20)
 
 
 def _program(chosen: Plan, device: Device, strict: bool, prefix: str) -> Program:

@@ -70,6 +70,8 @@ def weakest(found: Explanation) -> str:
 def explained(part: Part, rules: RuleSet) -> Explanation:
     """The checked proof for one part, at a witness of its symbolic sizes."""
     before, after = _fixed(part.before), _fixed(part.after)
+    if part.before.symbols:
+        rules = rules.for_any_size()
     return explain(before, after, rules)
 
 

@@ -127,6 +127,36 @@ def test_one_thread_computes_the_same(cached, monkeypatch):
     np.testing.assert_allclose(got, want.ravel(), rtol=1e-5)
 
 
+FORK = """
+import os, signal
+from rewrite.backends.c import thread_count
+from tests.backends.test_c import CDevice, F32, Op, elementwise, launch, np
+
+def add(name):
+    return elementwise(name, 1 << 17, [F32], F32, lambda a: Op("add", (a, a), F32))
+
+dev, f, x = CDevice(), add("before"), np.ones(1 << 17, np.float32)
+module = dev.compile([f])
+launch(dev, module, f, x, x)  # starts the pool
+child = os.fork()
+if not child:
+    signal.alarm(30)  # what hangs is killed
+    later = add("after")
+    old = launch(dev, module, f, x, x)[0]
+    new = launch(dev, dev.compile([later]), later, x, x)[0]
+    os._exit(not ((old == 2).all() and (new == 2).all()))
+status = os.waitpid(child, 0)[1]
+assert thread_count() == 2 and (launch(dev, module, f, x, x)[0] == 2).all()
+raise SystemExit(status != 0)
+"""
+
+
+def test_a_fork_of_a_process_with_threads_computes(cached):
+    command = [sys.executable, "-W", "ignore", "-c", FORK]
+    env = {**os.environ, "REWRITE_THREADS": "2"}
+    assert subprocess.run(command, env=env, timeout=60).returncode == 0
+
+
 def test_thread_count_must_be_a_number(monkeypatch):
     monkeypatch.setenv("REWRITE_THREADS", "many")
     assert "REWRITE_THREADS='many'" in CDevice().probe().detail

@@ -6,7 +6,6 @@ compiles what comes out.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from rewrite.backends.nvrtc import compile_only
 from rewrite.egraph import dtypes
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
+from rewrite.egraph.saturate import saturator
 from rewrite.extract.plan import plan
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.fuzz import KINDS, random_graph, variants
@@ -36,7 +35,7 @@ LIKE_H200 = Caps(
 def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:
     """Of the chosen schedule and of the graph's own."""
     price = kernel_cost(LIKE_H200, FAMILIES)
-    chosen = plan(graph, partial(saturate, rules=rules), price, moves=20)
+    chosen = plan(graph, saturator(rules), price, moves=20)
     made = build(schedule(chosen.graph, chosen.groups), LIKE_H200, prefix=f"{prefix}a")
     before = chosen.parts[0].before
     own = build(schedule(before, own_groups(before)), LIKE_H200, prefix=f"{prefix}b")

@@ -1,7 +1,9 @@
 """The registry of devices."""
 
 import ctypes
+import os
 
+import numpy as np
 import pytest
 
 from rewrite.backends import devices
@@ -48,6 +50,30 @@ def test_a_missing_package_is_a_reason(monkeypatch):
     monkeypatch.setattr("rewrite.backends.wgpu.import_module", missing)
     probe = WgpuDevice().probe()
     assert not probe.ok and "pip install wgpu" in probe.detail
+
+
+@pytest.mark.parametrize("name", ["opencl", "wgpu"])
+def test_a_device_opened_before_a_fork_is_refused(name: str, monkeypatch):
+    dev = open_device(name)
+    f = elementwise("double", 4, [F32], F32, lambda a: Op("add", (a, a), F32))
+    module, x = dev.compile([f]), np.ones(4, np.float32)
+    buffers = [dev.alloc(16), dev.alloc(16)]
+    uses = (
+        lambda: dev.alloc(16),
+        lambda: dev.copy_in(buffers[0], x),
+        lambda: dev.copy_out(buffers[0], x),
+        lambda: module.launch("double", buffers),
+        lambda: dev.compile([f]),
+        dev.sync,
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda here=os.getpid(): here + 1)
+        for use in uses:
+            with pytest.raises(DeviceError, match="before fork: use the spawn start"):
+                use()
+        probe = dev.probe()
+        assert not probe.ok and "spawn" in probe.detail
+    dev.sync()
 
 
 def test_a_dtype_that_a_device_lacks_is_named():

@@ -102,7 +102,7 @@ def test_a_dead_engine_is_a_warning_not_a_failure(
     def broken(*_: Any) -> Any:
         raise EngineError("the engine ended")
 
-    monkeypatch.setattr("rewrite.compile.saturate", broken)
+    monkeypatch.setattr("rewrite.egraph.saturate.saturate", broken)
     with pytest.warns(RuntimeWarning, match="the engine ended"):
         c = optimize_graph(layer(), "c")
     x = np.ones((8, 16), np.float32)
@@ -130,7 +130,7 @@ def test_a_killed_worker_is_replaced() -> None:
 def test_a_kernel_that_does_not_compile_falls_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def broken(*_: Any) -> Any:
+    def broken(*_: Any, **__: Any) -> Any:
         raise CompileError("no such flag")
 
     monkeypatch.setattr(type(device("c")), "compile", broken)
@@ -195,3 +195,118 @@ def test_optimizing_twice_gives_the_same_plan() -> None:
     first, second = (optimize_graph(graph, "c").plan for _ in range(2))
     assert first.graph.nodes == second.graph.nodes
     assert first.groups == second.groups
+
+
+SYMBOLIC: dict[str, Any] = {
+    "mean": lambda x: xp.mean(x, axis=0),
+    "var": lambda x: xp.var(x, axis=0),
+    "sum of a constant": lambda x: xp.sum(xp.ones_like(x) * 3, axis=0),
+    "any": lambda x: xp.any(xp.broadcast_to(xp.asarray(True), x.shape), axis=0),
+    "padded": lambda x: xp.concat([x, x[:1] * 2], axis=0)[1:, :],
+}
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_no_size_at_the_witness_leaks_into_values(name: str) -> None:
+    f = SYMBOLIC[name]
+    fast = rw.optimize(f, TensorType(F32, (symbol("b"), 4)), device="c")
+    for n in (1, 2, 7, 1009):
+        x = np.random.default_rng(n).normal(size=(n, 4)).astype(np.float32)
+        want = evaluate(xp.trace(f, x), {"x": x}, "f64")["out0"]
+        np.testing.assert_allclose(fast(x), want, rtol=1e-4, atol=1e-5)
+
+
+def test_threads_may_share_one_program() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    fast = rw.optimize(softmax, X, device="c", fallback=False)
+    xs = [np.random.default_rng(i).normal(size=X.shape).astype("f4") for i in range(64)]
+    with ThreadPoolExecutor(4) as pool:
+        for x, y in zip(xs, pool.map(fast, xs), strict=True):
+            np.testing.assert_allclose(y, reference(x), rtol=1e-5)
+
+
+def test_jit_tells_structures_apart() -> None:
+    @rw.jit(device="c", fallback=False)
+    def count(x: Any, o: Any) -> Any:
+        return x * float(len(o))
+
+    one = np.ones(2, np.float32)
+    for o in ([], [[]], [[], []], ["a", "b", "c"], ("a", "b", "c", "d")):
+        assert count(one, o)[0] == len(o)
+
+    class Held:
+        w = 2.0
+
+    with pytest.raises(Exception, match="a Held is no array"):
+        rw.jit(lambda x, h: x * h.w, fallback=False)(one, Held())
+    with pytest.raises(TypeError, match="no option devce"):
+        rw.jit(softmax, devce="c")
+
+
+def test_a_changed_static_argument_is_refused() -> None:
+    fast = rw.optimize(lambda x, n: x * n, X, 2.0, device="c")
+    with pytest.raises(InputError, match="'n' is not what it was"):
+        fast(X, 3.0)
+    with pytest.raises(InputError, match=r"2 arguments \(x, n\) expected, found 1"):
+        fast(X)
+
+
+def test_array_code_that_cannot_be_traced_says_why() -> None:
+    @rw.jit(device="c")
+    def f(x: Any) -> Any:
+        return x if xp.sum(x) > 0 else -x
+
+    with pytest.warns(RuntimeWarning), pytest.raises(Exception, match="where"):
+        f(X)
+
+
+@pytest.mark.parametrize("name", ["c", "numpy"])
+def test_out_may_be_strided_or_overlap_an_input(name: str) -> None:
+    b = Builder()
+    x = b.input("x", F32, (4, 4))
+    graph = b.build([b.bin("add", b.matmul(x, x), x)])
+    c = optimize_graph(graph, name, Options(fallback=False))
+    value = np.arange(16, dtype=np.float32).reshape(4, 4)
+    want = value @ value + value
+    strided = np.zeros((4, 4), np.float32).T
+    np.testing.assert_array_equal(c({"x": value}, {"out0": strided})["out0"], want)
+    np.testing.assert_array_equal(strided, want)
+    np.testing.assert_array_equal(c({"x": value}, {"out0": value})["out0"], want)
+    frozen = np.zeros((4, 4), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(InputError, match="read-only"):
+        c({"x": want}, {"out0": frozen})
+
+
+@pytest.mark.parametrize("name", ["c", "numpy", "opencl"])
+def test_aliases_that_must_are_kept_on_every_device(name: str) -> None:
+    target = device(name)
+    if not target.probe().ok:
+        pytest.skip(target.probe().detail)
+    b = Builder()
+    x, y = b.input("x", F32, (4,)), b.input("y", F32, (4,))
+    b.alias("a", "x", "must")
+    b.alias("b", "y", "must")
+    c = optimize_graph(b.build({"a": y, "b": x}), target)
+    first, second = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+    got = c({"x": first, "y": second})
+    np.testing.assert_array_equal(got["a"], np.ones(4))
+    np.testing.assert_array_equal(first, np.ones(4))
+    np.testing.assert_array_equal(second, np.arange(4))
+
+
+def test_sizes_of_the_form_2b_plus_1_are_solved() -> None:
+    t = TensorType(F32, (symbol("b") * 2 + 1, 3))
+    fast = rw.optimize(lambda x: x * 2, t, device="c")
+    np.testing.assert_array_equal(fast(np.ones((5, 3), "f4")), np.full((5, 3), 2.0))
+    assert "map" in fast.schedule
+    with pytest.raises(InputError, match="found"):
+        fast(np.ones((4, 3), "f4"))
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(ValueError, match="precision='exact'"):
+        rw.optimize(softmax, X, precision="exact")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="effort=9"):
+        rw.optimize(softmax, X, effort=9)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewrite import xp
-from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I64, U8, U64
+from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U64
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import GraphError
 from rewrite.xp.promote import promoted
@@ -370,6 +370,116 @@ def test_structures_name_inputs_and_outputs() -> None:
     assert traced.result == {"y": xp.Leaf("y"), "rest": (xp.Leaf("rest.0"), None)}
     assert traced.arguments["p"] == {"w": [xp.Leaf("p.w.0")]}
     assert list(xp.leaves({"x": X, "p": {"w": [Y.T]}, "scale": 2.0})) == ["x", "p.w.0"]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [({"a": {"b": 1}, "a.b": 2}), ({"0": 1, "out0": 2}), ({1: 1, "1": 2, "out1_2": 3})],
+)
+def test_no_output_is_lost_to_another_of_its_name(keys: Any) -> None:
+    f = lambda x: xp.map_tree(lambda _, by: x + by, keys, "")  # noqa: E731
+    traced = xp.trace_tree(f, {"x": I})
+    values = evaluate(traced.graph, {"x": I})
+
+    def same(_: str, leaf: xp.Leaf) -> Any:
+        return int((values[leaf.label] - I)[0, 0])
+
+    assert xp.map_tree(same, traced.result, "") == keys
+
+
+def test_names_of_more_arguments_than_parameters_differ() -> None:
+    def f(arg1: Any, *rest: Any) -> Any:
+        return arg1 - rest[0] * rest[1]
+
+    named = xp.bind_names(f, (X, Y, POS))
+    (got,) = evaluate(xp.trace(f, X, Y, POS), named).values()
+    check(got, X - Y * POS)
+
+
+@pytest.mark.parametrize("index", [IDX, None], ids=["constant", "argument"])
+def test_negative_positions_of_a_symbolic_axis(index: Any) -> None:
+    def f(x: Any, i: Any) -> Any:
+        i = i if index is None else index
+        ones = xp.ones((4, 2))
+        at = xp.broadcast_to(xp.reshape(i, (4, 1)), (4, 2))
+        added = xp.put_along_axis(x, at, ones, 0, "add")
+        return xp.take(x, i, axis=0), x[i], added
+
+    types = xp.TensorType(F32, (xp.symbol("n"), 2)), xp.TensorType(I64, (4,))
+    graph = xp.trace(f, *types)
+    for n in (3, 5):
+        x = RNG.standard_normal((n, 2)).astype(np.float32)
+        want = x.copy()
+        np.add.at(want, IDX, 1.0)
+        got = evaluate(graph, {"x": x, "i": IDX}).values()
+        for g, w in zip(got, (x[IDX], x[IDX], want), strict=True):
+            check(g, w)
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_narrow_positions_reach_the_whole_axis(n: int) -> None:
+    x, i = np.arange(n, dtype=np.float32), np.array([-1, 0, 5, -100], np.int8)
+    check(run(lambda a, j: xp.take(a, j, axis=0), x, i), x[i])
+    check(run(lambda a: a[i], x), x[i])
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">i8", ">u2"])
+def test_foreign_byte_order_is_converted(dtype: str) -> None:
+    x = np.arange(6).astype(dtype)
+    native = x.astype(x.dtype.newbyteorder("="))
+    graph = xp.trace(lambda a: a + x, x)
+    (got,) = evaluate(graph, xp.leaves({"a": x})).values()
+    check(got, native + native)
+    assert xp.trace(lambda a: a.astype(dtype), X).outputs
+
+
+def test_masked_arrays_are_refused() -> None:
+    masked = np.ma.masked_array(X, X > 0)
+    for use in (
+        lambda: xp.trace(lambda x: x + 1, masked),
+        lambda: xp.trace(lambda p: p["x"] + 1, {"x": masked}),
+        lambda: xp.trace(lambda x: x + masked, X),
+        lambda: xp.leaves({"x": masked}),
+    ):
+        with pytest.raises(xp.TraceError, match=r"mask.*\.filled"):
+            use()
+
+
+@pytest.mark.parametrize("dtype", ["f32", np.float32])
+def test_a_type_of_no_dtype_is_refused(dtype: Any) -> None:
+    with pytest.raises(xp.TraceError, match=r"argument 'x'.*xp\.float32"):
+        xp.trace(lambda x: x, xp.TensorType(dtype, (4,)))
+
+
+def test_counters_of_masks_are_narrow() -> None:
+    def f(x: Any) -> Any:
+        return xp.tril(x), xp.triu(x, k=2), xp.eye(3, 4, k=-1)
+
+    counters = [n for n in xp.trace(f, X).nodes if n.op == "iota"]
+    assert counters and {n.dtype for n in counters} == {I32}
+    big = xp.trace(lambda x: xp.tril(x, k=1), xp.TensorType(F32, (2**31 - 1, 1)))
+    assert {n.dtype for n in big.nodes if n.op == "iota"} == {I64}
+
+
+@pytest.mark.parametrize(
+    "args", [(np.int64(5),), (np.int32(2), np.uint8(9), np.int64(3)), (np.array(4),)]
+)
+def test_arange_takes_any_integer(args: Any) -> None:
+    check(run(lambda: xp.arange(*args)), np.arange(*map(int, args)))
+
+
+def test_slices_past_the_end() -> None:
+    check(run(lambda x: x[:10], ROW), ROW[:10])
+    n = xp.TensorType(F32, (xp.symbol("n"),))
+    for key in (slice(5, 2), slice(-2, -5), slice(np.int64(3), np.int8(1))):
+        (got,) = evaluate(xp.trace(lambda x, k=key: x[k], n), {"x": ROW}).values()
+        check(got, ROW[key])
+    graph = xp.trace(lambda x: xp.exp(x)[:10] + x[:10], n)
+    x = np.ones(12, np.float32)
+    (got,) = evaluate(graph, {"x": x}).values()
+    check(got, np.exp(x[:10]) + 1)
+    with pytest.raises(GraphError, match=r"^array\[:10\] = .*f32\[4\].* 0 \.\. 9$"):
+        evaluate(graph, {"x": ROW})
 
 
 @pytest.mark.parametrize(
