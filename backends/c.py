@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,11 +112,43 @@ def allocate(nbytes: int) -> HostBuffer:
     return HostBuffer(block.ctypes.data + start, nbytes, block)
 
 
+_loaded: weakref.WeakSet[ctypes.CDLL] = weakref.WeakSet()
+_home: int | None = None  # the process that loaded the first library
+
+
+def _load(path: Path) -> ctypes.CDLL:
+    global _home
+    _home = _home or os.getpid()
+    library = ctypes.CDLL(str(path))
+    _loaded.add(library)
+    _set_threads(library)
+    return library
+
+
+def _set_threads(library: ctypes.CDLL) -> None:
+    ctypes.c_int.in_dll(library, "rw_threads").value = thread_count()
+
+
+def _after_fork() -> None:
+    for library in _loaded:
+        _set_threads(library)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def thread_count() -> int:
-    """The processors this process may use, or what REWRITE_THREADS says."""
+    """The processors this process may use, or what REWRITE_THREADS says.
+
+    One in a fork of a process that loaded a library: OpenMP's threads are not copied,
+    and it would wait for them forever.
+    """
+    if _home not in (None, os.getpid()):
+        return 1
     wish = os.environ.get("REWRITE_THREADS", "")
     if wish:
-        if not wish.isdigit() or wish == "0":
+        if not (wish.isascii() and wish.isdecimal()) or int(wish) == 0:
             raise DeviceError(f"REWRITE_THREADS={wish!r}: a positive number expected")
         return int(wish)
     if hasattr(os, "sched_getaffinity"):
@@ -182,9 +216,7 @@ class CDevice:
     def compile(self, functions: Sequence[Function], contract: bool = True) -> CModule:
         """`contract`: a * b + c may be computed with one rounding."""
         path = self.toolchain.build(self.source(functions), contract)
-        library = ctypes.CDLL(str(path))
-        ctypes.c_int.in_dll(library, "rw_threads").value = thread_count()
-        return CModule(library, {f.name: f for f in functions})
+        return CModule(_load(path), {f.name: f for f in functions})
 
     def sync(self) -> None:
         """Launches return when they are done."""

@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from ..lower.device import Device, DeviceError, Probe
+from .c import thread_count
 
 CLASSES = {
     "cuda": ("cuda", "CudaDevice"),
@@ -33,6 +34,7 @@ def all_devices() -> tuple[Device, ...]:
 
 
 def default_device() -> Device:
+    thread_count()  # a setting that is wrong is said, not passed over
     reasons: list[str] = []
     for name in DEFAULTS:
         found = device(name)

@@ -73,9 +73,20 @@ class OpenCLDevice:
         except ImportError as e:
             raise DeviceError(f"pyopencl cannot be imported ({e}); {NEXT}") from e
 
+    @property
+    def _chosen(self) -> tuple[Any, Any, Any]:
+        """Device, context and queue, which a fork cannot use."""
+        opener, *chosen = self._opened
+        if opener != os.getpid():
+            raise DeviceError(
+                "opencl: the device was opened before fork: use the spawn start method "
+                "of multiprocessing, or open it in the child alone"
+            )
+        return tuple(chosen)
+
     @cached_property
-    def _chosen(self) -> tuple[Any, Any]:
-        """The first device, GPUs before others, that compiles; with a context."""
+    def _opened(self) -> tuple[int, Any, Any, Any]:
+        """This process, and the first device, GPUs before others, that compiles."""
         cl = self._cl
         try:
             found = [d for p in cl.get_platforms() for d in p.get_devices()]
@@ -86,7 +97,9 @@ class OpenCLDevice:
             context = cl.Context([d])
             reason = self._fault(context)
             if reason is None:
-                return d, context
+                profiling = cl.command_queue_properties.PROFILING_ENABLE
+                queue = cl.CommandQueue(context, properties=profiling)
+                return os.getpid(), d, context, queue
             reasons.append(f"{d.name.strip()}: {reason}")
         raise DeviceError(f"no OpenCL device works ({'; '.join(reasons)}); {NEXT}")
 
@@ -113,10 +126,9 @@ class OpenCLDevice:
     def _context(self) -> Any:
         return self._chosen[1]
 
-    @cached_property
+    @property
     def _queue(self) -> Any:
-        profiling = self._cl.command_queue_properties.PROFILING_ENABLE
-        return self._cl.CommandQueue(self._context, properties=profiling)
+        return self._chosen[2]
 
     def probe(self) -> Probe:
         try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import importlib.util
+import logging
 import os
 import re
 import shlex
@@ -25,6 +27,8 @@ FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping
 WIDE = "-mprefer-vector-width=512"
 DIGEST = 32  # bytes of a digest, after the end of a cached shared object
 TIMEOUT = 300  # seconds that one compilation may take
+PROBE = 20  # and one question to a compiler
+log = logging.getLogger("rewrite")
 
 _OPENMP_TEST = """\
 #include <omp.h>
@@ -53,11 +57,26 @@ class Toolchain:
         flags = (*self.flags, f"-ffp-contract={'fast' if contract else 'off'}")
         parts = (source, self.version, *self.command, *flags, self.features)
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-        path = cache_folder() / f"{key[:40]}.so"
-        if not _whole(path):
+        name = f"{key[:40]}.so"
+        path = cache_folder() / name
+        if _whole(path):
+            return path
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _compile(self.command, flags, source, path)
+        except OSError as e:  # no cache to write to: built for this process alone
+            log.warning("the cache %s cannot be written (%s)", path.parent, e)
+            path = _private_folder() / name
+            _compile(self.command, flags, source, path)
         return path
+
+
+@cache
+def _private_folder() -> Path:
+    """Goes with the process."""
+    folder = tempfile.TemporaryDirectory(prefix="rewrite-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
 
 
 def cache_folder() -> Path:
@@ -84,7 +103,10 @@ def find_toolchain() -> Toolchain:
 def _candidates() -> list[tuple[str, ...]]:
     wish = os.environ.get("CC")
     if wish:
-        return [tuple(shlex.split(wish))]
+        try:
+            return [tuple(shlex.split(wish))]
+        except ValueError as e:
+            raise DeviceError(f"CC={wish!r} is no command ({e}); mend it") from None
     paths = (shutil.which(name) for name in ("cc", "gcc", "clang"))
     found: list[tuple[str, ...]] = [(p,) for p in paths if p]
     if importlib.util.find_spec("ziglang"):
@@ -93,8 +115,9 @@ def _candidates() -> list[tuple[str, ...]]:
 
 
 def _examine(command: tuple[str, ...]) -> Toolchain:
-    version = _run((*command, "--version")).splitlines()[0]
-    macros = _run((*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull))
+    version = _run((*command, "--version"), PROBE).splitlines()[0]
+    listing = (*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull)
+    macros = _run(listing, PROBE)
     defined = set(re.findall(r"#define (\w+)", macros))
     flags = FLAGS
     width = 16
@@ -119,12 +142,16 @@ def _openmp_works(command: tuple[str, ...]) -> bool:
 def _trial(command: tuple[str, ...], flags: tuple[str, ...], source: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test.so"
-        _compile(command, flags, source, path)
+        _compile(command, flags, source, path, PROBE)
         return int(ctypes.CDLL(str(path)).rw_test())
 
 
 def _compile(
-    command: tuple[str, ...], flags: tuple[str, ...], source: str, path: Path
+    command: tuple[str, ...],
+    flags: tuple[str, ...],
+    source: str,
+    path: Path,
+    limit: int = TIMEOUT,
 ) -> None:
     """Builds beside the target and renames, so that no one sees half a file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -133,7 +160,7 @@ def _compile(
         handle, built = tempfile.mkstemp(".tmp", path.stem, path.parent)
         os.close(handle)
         try:
-            _run((*command, *flags, str(text), "-o", built, "-lm"))
+            _run((*command, *flags, str(text), "-o", built, "-lm"), limit)
             with Path(built).open("r+b") as file:
                 file.write(hashlib.sha256(file.read()).digest())
             os.replace(built, path)
@@ -141,16 +168,18 @@ def _compile(
             Path(built).unlink(missing_ok=True)
 
 
-def _run(command: tuple[str, ...]) -> str:
+def _run(command: tuple[str, ...], limit: int) -> str:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT, check=False
-        )
+            command, capture_output=True, text=True, timeout=limit, check=False,
+            errors="replace",
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise CompileError(f"{command[0]} took over {TIMEOUT} s") from None
+        raise CompileError(f"{command[0]} took over {limit} s") from None
     if done.returncode:
         log = done.stderr or done.stdout
-        raise CompileError(f"{' '.join(command[:2])} failed:\n{log}")
+        said = log.strip() or f"exit status {done.returncode}, no message"
+        raise CompileError(f"{' '.join(command[:2])} failed: {said}")
     return done.stdout
 
 

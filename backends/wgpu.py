@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,7 +83,23 @@ class WgpuDevice:
             raise DeviceError(f"wgpu cannot be imported ({e}); {NEXT}") from e
 
     @cached_property
+    def _opener(self) -> int:
+        return os.getpid()
+
+    def _check_process(self) -> None:
+        if self._opener != os.getpid():
+            raise DeviceError(
+                "wgpu: the device was opened before fork: use the spawn start method "
+                "of multiprocessing, or open it in the child alone"
+            )
+
+    @property
     def _adapter(self) -> Any:
+        self._check_process()
+        return self._found
+
+    @cached_property
+    def _found(self) -> Any:
         found: list[Any] = self._wgpu.gpu.enumerate_adapters_sync()
         usable = [a for a in found if a.info["backend_type"] != "OpenGL"]
         if not usable:
@@ -91,8 +108,13 @@ class WgpuDevice:
         hardware = [a for a in usable if a.info["adapter_type"] != "CPU"]
         return (hardware or usable)[0]
 
-    @cached_property
+    @property
     def _device(self) -> Any:
+        self._check_process()
+        return self._opened
+
+    @cached_property
+    def _opened(self) -> Any:
         names = (
             "max-buffer-size", "max-storage-buffer-binding-size",
             "max-compute-workgroup-storage-size",

@@ -199,7 +199,7 @@ def witness(
     names = sorted(symbols(all_dims))
     values: dict[str, int] = {}
     for name in names:
-        prime = max((hints or {}).get(name, 1009), 7)
+        prime = min(max((hints or {}).get(name, 1009), 7), 1 << 24)
         while (
             not _is_prime(prime)
             or prime in values.values()

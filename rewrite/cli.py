@@ -8,6 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -15,15 +16,20 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from rewrite.egraph.check import CheckError
+from rewrite.egraph.encode import EncodeError
 from rewrite.egraph.engine import EngineError
 from rewrite.egraph.evaluate import InputError, evaluate
+from rewrite.egraph.explain import ExplainError
 from rewrite.egraph.graph import Graph, GraphError
 from rewrite.egraph.rulefile import RuleFileError
 from rewrite.egraph.text import parse, show
+from rewrite.extract.trace import Untraceable
 from rewrite.lower.device import DeviceError
 
 from .api import compile_graph, show_kernels
 from .compile import Compiled, Precision
+from .xp.tracer import TraceError
 
 app = typer.Typer(
     help="A declarative tensor-graph optimizer on e-graphs.",
@@ -32,6 +38,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 out = Console(highlight=False)
+
+# What a user can mend: graphs, inputs, rules, devices, sizes.
+USER_ERRORS = (
+    GraphError, InputError, RuleFileError, EngineError, EncodeError, ExplainError,
+    CheckError, TraceError, DeviceError, Untraceable,
+)  # fmt: skip
 
 GraphFile = Annotated[Path, typer.Argument(help="A .graph file.")]
 DeviceName = Annotated[
@@ -53,8 +65,10 @@ def plain_errors() -> Generator[None]:
     """Errors that a user can mend are one line on stderr and exit status 2."""
     try:
         yield
-    except (GraphError, InputError, RuleFileError, EngineError, DeviceError) as e:
+    except USER_ERRORS as e:
         fail(str(e))
+    except MemoryError as e:
+        fail(f"not enough memory ({e}); use smaller sizes (--dim)")
     except OSError as e:
         fail(f"{e.filename or 'file'}: {e.strerror or e}")
 
@@ -78,7 +92,8 @@ def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
     given: dict[str, int] = {}
     for text in dims or ():
         name, _, value = text.partition("=")
-        if not value.isdigit() or name not in graph.symbols:
+        plain = value.isascii() and value.isdecimal() and len(value) < 19
+        if not plain or name not in graph.symbols:
             known = ", ".join(graph.symbols) or "none"
             fail(f"--dim {text}: NAME=SIZE was expected; symbols here: {known}")
         given[name] = int(value)
@@ -162,7 +177,7 @@ def optimize(
 def run(
     file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
-    seed: Annotated[int, typer.Option(help="Of the random inputs.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the random inputs.", min=0)] = 0,
     inputs: Annotated[
         Path | None, typer.Option(help="An .npz with the inputs by name.")
     ] = None,
@@ -174,10 +189,13 @@ def run(
         if inputs is None:
             arrays = random_arrays(graph, sizes(graph, dim), seed)
         else:
-            arrays = dict(np.load(inputs))
+            arrays = read_arrays(inputs)
+        foreign = sorted({n.attrs[0] for n in graph.nodes if n.op == "call"})
+        if foreign:
+            fail(f"{file}: the host function {foreign[0]!r} is only known to Python")
         c = compiled(file, device, precision, rules, effort)
+        want = evaluate(graph, arrays, "f64")  # before an alias overwrites an input
         got = c(arrays)
-        want = evaluate(graph, arrays, "f64")
         for label, value in got.items():
             error = largest_error(value, want[label])
             head = np.array2string(value.ravel()[:6], precision=5, separator=", ")
@@ -185,6 +203,16 @@ def run(
             out.print(f"{label}: {kind} {head} error {error:.2e}", soft_wrap=True)
         if save is not None:
             np.savez(save, allow_pickle=False, **got)
+
+
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz by name."""
+    try:
+        with np.load(path) as found:
+            return {k: np.asarray(found[k]) for k in found.files}
+    except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
+        fail(f"{path}: an .npz of plain arrays was expected ({e})")
+        raise AssertionError from None
 
 
 def random_arrays(graph: Graph, bound: dict[str, int], seed: int) -> dict[str, Any]:
@@ -206,10 +234,13 @@ def random_arrays(graph: Graph, bound: dict[str, int], seed: int) -> dict[str, A
 def largest_error(got: Any, want: Any) -> float:
     """The largest difference over the largest magnitude of the reference."""
     a, b = np.asarray(got, np.float64), np.asarray(want, np.float64)
-    if a.size == 0:
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if same.all():
         return 0.0
-    scale = float(np.max(np.abs(b), initial=0.0)) or 1.0
-    return float(np.max(np.abs(a - b))) / scale
+    with np.errstate(invalid="ignore"):
+        gap = np.where(same, 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf))
+    scale = float(np.max(np.abs(b[np.isfinite(b)]), initial=0.0)) or 1.0
+    return float(np.max(gap)) / scale
 
 
 @app.command()
@@ -242,8 +273,8 @@ def demo(
     report: Annotated[
         Path, typer.Option(help="Where to write the picture (HTML).")
     ] = Path("rewrite-demo.html"),
-    batch: Annotated[int, typer.Option(help="Sequence length.")] = 256,
-    width: Annotated[int, typer.Option(help="Model width.")] = 256,
+    batch: Annotated[int, typer.Option(help="Sequence length.", min=1)] = 256,
+    width: Annotated[int, typer.Option(help="Model width.", min=1)] = 256,
 ) -> None:
     """The main job: a transformer block in plain array code, before and after."""
     from .demo import run_demo
@@ -254,8 +285,8 @@ def demo(
 
 @app.command()
 def fuzz(
-    count: Annotated[int, typer.Option(help="How many graphs.")] = 1000,
-    first: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    count: Annotated[int, typer.Option(help="How many graphs.", min=1)] = 1000,
+    first: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
     device: DeviceName = None,
     mode: Annotated[str, typer.Option(help="exact, smooth or both.")] = "both",
 ) -> None:
@@ -271,7 +302,7 @@ def fuzz(
         target = pick_device(device)
         failed = 0
         for m in modes:
-            n = count // len(modes)
+            n = count // len(modes) + (m == "exact" and count % len(modes))
             task = bar.add_task(f"{m} on {target.name}", total=n)
             for f in run_fuzz(
                 [target], first, n, m, progress=lambda k, t=task: bar.advance(t, k)

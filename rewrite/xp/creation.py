@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim
+from rewrite.egraph.dims import Dim, Poly
 from rewrite.egraph.scalars import Array
 
 from .axes import axis_of
 from .elementwise import where
-from .promote import DEFAULT_FLOAT, DEFAULT_INT, Scalar, as_dtype, default_dtype
+from .promote import (
+    DEFAULT_FLOAT,
+    DEFAULT_INT,
+    Scalar,
+    as_dtype,
+    default_dtype,
+    position_dtype,
+)
 from .tracer import Operand, TraceError, Tracer, astype, current, lift, wrap
 
 type ShapeLike = Dim | Sequence[Dim]
@@ -94,7 +102,8 @@ def arange(
     """start, start + step, ...; `arange(n)` also for a symbolic `n`."""
     if stop is None:
         start, stop = 0, start
-    if not isinstance(stop, int | float):
+    start, stop, step = map(_end, (start, stop, step))
+    if isinstance(stop, Poly):
         if start != 0 or step != 1:
             raise TraceError(f"arange to the symbolic size {stop} starts at 0, step 1")
         return iota((stop,), 0, dtype)
@@ -103,6 +112,13 @@ def arange(
     chosen = as_dtype(dtype) if dtype is not None else default_dtype(found)
     steps = iota((count,), 0, chosen)
     return steps if (start, step) == (0, 1) else steps * step + start
+
+
+def _end(value: Any) -> Dim | float:
+    """An argument of `arange`: any integer or float, or a symbolic size."""
+    if isinstance(value, float | np.floating):
+        return float(value)
+    return value if isinstance(value, Poly) else int(operator.index(value))
 
 
 def linspace(
@@ -119,20 +135,22 @@ def linspace(
 def eye(rows: Dim, cols: Dim | None = None, *, k: int = 0, dtype: Any = None) -> Tracer:
     shape = (rows, rows if cols is None else cols)
     chosen = as_dtype(dtype or DEFAULT_FLOAT)
-    return astype(iota(shape, 1) == _rows(shape, k), chosen)
+    row, col = _diagonal(shape, k)
+    return astype(col == row, chosen)
 
 
-def _rows(shape: Sequence[Dim], k: int) -> Tracer:
-    """The column where diagonal `k` crosses each row."""
-    rows = iota(shape, 0)
-    return rows + k if k else rows
+def _diagonal(shape: Sequence[Dim], k: int) -> tuple[Tracer, Tracer]:
+    """The column where diagonal `k` crosses each row; the columns."""
+    dtype = position_dtype(shape[0] + abs(k), shape[1])
+    rows = iota(shape, 0, dtype)
+    return rows + k if k else rows, iota(shape, 1, dtype)
 
 
 def _band(x: Operand, k: int, lower: bool) -> Tracer:
     x = lift(x)
     if x.ndim < 2:
         raise TraceError(f"tril and triu take matrices, found {x.type}")
-    row, col = _rows(x.shape[-2:], k), iota(x.shape[-2:], 1)
+    row, col = _diagonal(x.shape[-2:], k)
     zero = False if x.dtype.kind == "bool" else 0
     return where(col <= row if lower else col >= row, x, zero)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, cast
 
 import numpy as np
@@ -10,9 +11,10 @@ from rewrite.egraph.dims import Dim, Poly
 from rewrite.egraph.dtypes import BOOL
 
 from .axes import axis_of
-from .creation import asarray, broadcast_to
+from .creation import asarray, broadcast_to, iota
 from .elementwise import where
 from .manipulation import reshape
+from .promote import position_dtype, promoted
 from .tracer import Operand, TraceError, Tracer, astype, lift, wrap
 
 type Span = tuple[Dim, Dim, int]  # start, size, step
@@ -37,15 +39,33 @@ def getitem(x: Tracer, key: Any) -> Tracer:
             spans.append(_span(x, len(spans), part))
         if _is_array(part) or isinstance(part, slice):
             shape.append(spans[-1][1])
-    x = reshape(_slice(x, spans), shape)
+    x = reshape(_slice(x, spans, parts), shape)
     return x if array is None else _take_any(x, array[1], array[0])
 
 
-def _slice(x: Tracer, spans: list[Span]) -> Tracer:
+def _slice(x: Tracer, spans: list[Span], parts: list[Any]) -> Tracer:
     if all(s == (0, n, 1) for s, n in zip(spans, x.shape, strict=True)):
         return x
     start, size, step = zip(*spans, strict=True)
-    return wrap(x.builder.slice(x.node, start, size, step))
+    # A symbolic axis may turn out too short: the error then speaks of this name.
+    symbolic = any(isinstance(n, Poly) for n in x.shape)
+    name = _written(x, parts) if symbolic else ""
+    return wrap(x.builder.add("slice", (x.node,), (start, size, step), name))
+
+
+def _written(x: Tracer, parts: list[Any]) -> str:
+    """The indexing as Python text."""
+    inside = ", ".join(map(_part_text, parts))
+    return f"{x.builder.nodes[x.node].name or 'array'}[{inside}]"
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, slice):
+        whole = cast(Any, part)
+        ends = ["" if v is None else str(v) for v in (whole.start, whole.stop)]
+        step = "" if whole.step is None else f":{whole.step}"
+        return ":".join(ends) + step
+    return "array" if _is_array(part) else str(part)
 
 
 def _is_array(part: Any) -> bool:
@@ -98,7 +118,8 @@ def _slice_span(x: Tracer, axis: int, n: Dim, part: Any) -> Span:
     if step not in (None, 1):
         raise TraceError(f"a step of {step} over the symbolic axis {axis} of {x.type}")
     start = _bound(n, first, 0)
-    return start, _bound(n, last, n) - start, 1
+    size = _bound(n, last, n) - start
+    return (0, 0, 1) if isinstance(size, int) and size < 0 else (start, size, 1)
 
 
 def _position(x: Tracer, axis: int, i: Any) -> Dim:
@@ -117,7 +138,10 @@ def _bound(n: Dim, value: Any, default: Dim) -> Dim:
     """An end of a slice of a symbolic axis, taken to lie inside it."""
     if value is None:
         return default
-    return n + value if isinstance(value, int) and value < 0 else value
+    if isinstance(value, Poly):
+        return value
+    at = operator.index(value)
+    return n + at if at < 0 else at
 
 
 def _wrapped(index: Tracer, n: Dim) -> Tracer:
@@ -129,14 +153,21 @@ def _wrapped(index: Tracer, n: Dim) -> Tracer:
         raise TraceError(f"an integer index was expected, found {index.type}")
     if index.dtype.kind == "uint":
         return index
-    if not isinstance(n, int):
-        return index  # a symbolic size is no number: positions are taken as they are
     node = index.builder.nodes[index.node]
     if node.op == "data":
         values = index.builder.data[node.attrs[0]]
         if bool(np.all(values >= 0)):
             return index
-    return where(index < 0, index + n, index)
+    index = astype(index, promoted(index.dtype, position_dtype(n)))
+    return where(index < 0, index + _size(n), index)
+
+
+def _size(n: Dim) -> Tracer | int:
+    """A size as an operand; a symbolic one is the last position of one axis more."""
+    if isinstance(n, int):
+        return n
+    counted = iota((n + 1,), 0, position_dtype(n))
+    return reshape(_slice(counted, [(n, 1, 1)], [n]), ())
 
 
 def _take_any(x: Tracer, index: Tracer, axis: int) -> Tracer:

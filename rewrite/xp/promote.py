@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from rewrite.egraph import dtypes
-from rewrite.egraph.dtypes import BOOL, BY_NAME, F32, I64, DType
+from rewrite.egraph.dims import Dim
+from rewrite.egraph.dtypes import BOOL, BY_NAME, F32, I32, I64, DType
 
 DEFAULT_FLOAT = F32
 DEFAULT_INT = I64
@@ -16,13 +17,18 @@ type Scalar = bool | int | float
 
 
 def as_dtype(spec: Any) -> DType:
-    """A dtype from a `DType`, its name, a NumPy dtype, or `bool`, `int`, `float`."""
+    """A dtype from a `DType`, its name, a NumPy dtype, or `bool`, `int`, `float`.
+
+    The byte order is the machine's own, whatever NumPy's dtype says.
+    """
     if isinstance(spec, DType):
         return spec
     if isinstance(spec, str) and spec in BY_NAME:
         return BY_NAME[spec]
     python: dict[Any, DType] = {bool: BOOL, int: DEFAULT_INT, float: DEFAULT_FLOAT}
-    return python[spec] if spec in python else dtypes.from_numpy(np.dtype(spec))
+    if spec in python:
+        return python[spec]
+    return dtypes.from_numpy(np.dtype(spec).newbyteorder("="))
 
 
 def promoted(a: DType, b: DType) -> DType:
@@ -59,6 +65,15 @@ def default_dtype(value: Scalar) -> DType:
     if isinstance(value, bool):
         return BOOL
     return DEFAULT_INT if isinstance(value, int) else DEFAULT_FLOAT
+
+
+def position_dtype(*sizes: Dim) -> DType:
+    """Holds every position and size of these axes: i32, which all devices have, or i64.
+
+    What a symbol stands for is not known.
+    """
+    small = all(isinstance(n, int) and n < 1 << 31 for n in sizes)
+    return I32 if small else I64
 
 
 def sum_dtype(dtype: DType) -> DType:

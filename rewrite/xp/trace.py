@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any, cast
 
 import numpy as np
 
-from rewrite.egraph.dtypes import from_numpy
+from rewrite.egraph.dtypes import DType
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.ops import TensorType
 
-from .tracer import TraceError, Tracer, current, lift, tracing, wrap
+from .promote import as_dtype
+from .tracer import (
+    TraceError,
+    Tracer,
+    current,
+    lift,
+    plain,
+    refuse_mask,
+    tracing,
+    wrap,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +74,12 @@ def map_tree(f: Callable[[str, Any], Any], tree: Any, path: str) -> Any:
 
 
 def leaves(tree: Any) -> dict[str, Any]:
-    """The tensors of a structure of arguments by their label."""
+    """The tensors of a structure of arguments by their label, arrays as `plain`."""
     found: dict[str, Any] = {}
 
     def keep(path: str, leaf: Any) -> None:
         if is_tensor(leaf):
-            found[path] = leaf
+            found[path] = plain(leaf) if _is_array(leaf) else leaf
 
     for name, part in cast(Mapping[str, Any], tree).items():
         map_tree(keep, part, name)
@@ -76,7 +87,18 @@ def leaves(tree: Any) -> dict[str, Any]:
 
 
 def is_tensor(x: Any) -> bool:
-    return isinstance(x, np.ndarray | np.generic | TensorType | Tracer)
+    refuse_mask(x)
+    return _is_array(x) or isinstance(x, TensorType | Tracer)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray | np.generic)
+
+
+def unique(label: str, taken: Container[str]) -> str:
+    """`label`, or the first of label_2, label_3, ... that is not taken."""
+    tried = chain((label,), (f"{label}_{i}" for i in count(2)))
+    return next(x for x in tried if x not in taken)
 
 
 def trace(f: Callable[..., Any], *examples: Any, names: Sequence[str] | None = None,
@@ -111,8 +133,10 @@ def _parameters(f: Callable[..., Any], count: int) -> list[str]:
         parameters = inspect.signature(f).parameters.values()
     except ValueError:  # a builtin without a signature
         parameters = ()
-    known = [p.name for p in parameters if p.kind in positional][:count]
-    return known + [f"arg{i}" for i in range(len(known), count)]
+    names = [p.name for p in parameters if p.kind in positional][:count]
+    for i in range(len(names), count):
+        names.append(unique(f"arg{i}", names))
+    return names
 
 
 def trace_tree(
@@ -131,6 +155,7 @@ def trace_tree(
                 return leaf
             label = path.removeprefix(".") or "out0"
             label = f"out{label}" if label[0].isdigit() else label
+            label = unique(label, outputs)
             outputs[label] = lift(leaf).node
             return Leaf(label)
 
@@ -145,12 +170,19 @@ def _as_leaf(path: str, leaf: Any) -> Any:
 def _as_input(path: str, leaf: Any) -> Any:
     if not is_tensor(leaf):
         return leaf
-    t = leaf if isinstance(leaf, TensorType) else _type_of(leaf)
+    t = _type_of(path, leaf)
     return wrap(current().input(path, t.dtype, t.shape))
 
 
-def _type_of(x: Any) -> TensorType:
-    if isinstance(x, Tracer):
-        return x.type
-    array = np.asarray(x)
-    return TensorType(from_numpy(array.dtype), array.shape)
+def _type_of(path: str, leaf: Any) -> TensorType:
+    if isinstance(leaf, Tracer):
+        return leaf.type
+    if not isinstance(leaf, TensorType):
+        return TensorType(as_dtype(leaf.dtype), leaf.shape)
+    found: Any = leaf.dtype
+    if not isinstance(found, DType):
+        raise TraceError(
+            f"argument {path!r}: the dtype of a TensorType is one of rewrite's, such "
+            f"as xp.float32, found {found!r}"
+        )
+    return leaf

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -301,6 +301,20 @@ def wrap(node: int) -> Tracer:
     return Tracer(current(), node)
 
 
+def refuse_mask(x: Any) -> None:
+    if isinstance(x, np.ma.MaskedArray):
+        raise TraceError("a masked array would lose its mask: pass x.filled(value), or "
+                         "x.data and x.mask as two arrays")  # fmt: skip
+
+
+def plain(value: Any) -> Array:
+    """A NumPy value as an array of no subclass, in the machine's byte order."""
+    refuse_mask(value)
+    array: Array = np.asarray(value)
+    native = array.dtype.newbyteorder("=")
+    return array if array.dtype.isnative else array.astype(native)
+
+
 def lift(value: Any, dtype: DType | None = None) -> Tracer:
     """A tracer for any operand; `dtype` is what a Python scalar becomes."""
     builder = current()
@@ -312,7 +326,7 @@ def lift(value: Any, dtype: DType | None = None) -> Tracer:
     if isinstance(value, bool | int | float):
         return wrap(builder.const(value, dtype or default_dtype(value)))
     if isinstance(value, np.ndarray | np.generic):
-        array: Array = np.asarray(cast(Any, value))
+        array = plain(value)
         if array.ndim == 0:
             return wrap(builder.const(array.item(), as_dtype(array.dtype)))
         return wrap(builder.array(array))

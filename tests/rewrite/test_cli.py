@@ -127,3 +127,70 @@ def test_a_missing_device_is_said(graph: str) -> None:
     assert status == 2
     assert "cuda" in err.lower()
     assert "Traceback" not in err
+
+
+ALIASED = """graph g(x: f32[4]) {
+  c: f32[4] = exp x
+  return c
+  alias c <- x must
+}
+"""
+
+
+def test_an_updated_input_does_not_spoil_the_comparison(tmp_path: Path) -> None:
+    path = tmp_path / "alias.graph"
+    path.write_text(ALIASED)
+    status, out, err = rewrite("run", str(path), "--device", "c")
+    assert status == 0, err
+    assert float(out.split("error")[1]) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y: f32[1000000, 1000000, 1000] = exp x",
+        "y: f32[4] = call foo x dtype=f32 shape=[4]",
+    ],
+)
+def test_what_cannot_run_is_one_line(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "g.graph"
+    shape = body.split("[")[1].split("]")[0] if "exp" in body else "4"
+    path.write_text(f"graph g(x: f32[{shape}]) {{\n  {body}\n  return y\n}}\n")
+    status, _, err = rewrite("run", str(path), "--device", "c")
+    assert status == 2
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"\x93NUMPY nonsense"])
+def test_an_npz_that_is_none(graph: str, tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "in.npz"
+    path.write_bytes(content)
+    status, _, err = rewrite("run", graph, "--inputs", str(path), "--device", "c")
+    assert status == 2
+    assert "Traceback" not in err
+    assert "in.npz" in err
+
+
+def test_a_cache_that_cannot_be_written_is_no_failure(
+    graph: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    env = {"REWRITE_CACHE": str(file)}
+    status, _, err = rewrite("run", graph, "--device", "c", env=env)
+    assert status == 0, err
+
+
+@pytest.mark.parametrize("value", ["none", "²", "-1", "0"])
+def test_a_wrong_thread_count_is_said(graph: str, value: str) -> None:
+    status, _, err = rewrite("run", graph, env={"REWRITE_THREADS": value})
+    assert status == 2
+    assert "REWRITE_THREADS" in err
+
+
+def test_fuzz_counts_what_it_runs() -> None:
+    status, out, _ = rewrite("fuzz", "--count", "3", "--device", "numpy")
+    assert status == 0
+    assert "3 graphs on numpy, 0 wrong" in out
+    assert rewrite("fuzz", "--count", "0")[0] == 2
