@@ -20,51 +20,13 @@ from time import perf_counter
 from rewrite.backends.devices import device
 from rewrite.compile import cost_for
 from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturate, saturator
 from rewrite.extract.plan import Plan, plan
+from rewrite.fuzz.models import transformer
 
 LAYERS_SECONDS = {12: 1.5, 32: 4.0}
-
-
-def linear(b: Builder, x: int, label: str, n: int) -> int:
-    d = b.shape(x)[-1]
-    w, bias = b.input(f"w{label}", F32, (d, n)), b.input(f"b{label}", F32, (n,))
-    return b.bin("add", *b.broadcast(b.matmul(x, w), bias))
-
-
-def norm(b: Builder, x: int, label: str) -> int:
-    d = b.shape(x)[-1]
-    gain, bias = b.input(f"g{label}", F32, (1, d)), b.input(f"h{label}", F32, (1, d))
-    return b.macro("layer_norm", [x, gain, bias], (0, 1), 1e-5)
-
-
-def layer(b: Builder, x: int, k: int, heads: int, hidden: int) -> int:
-    seq, d = b.shape(x)
-    assert isinstance(d, int)
-    h = norm(b, x, f"n{k}")
-    q, key, v = (
-        b.permute(
-            b.reshape(linear(b, h, f"{c}{k}", d), (seq, heads, d // heads)), (1, 0, 2)
-        )
-        for c in "qkv"
-    )
-    a = b.macro("attention", [q, key, v], (d // heads) ** -0.5)
-    a = b.reshape(b.permute(a, (1, 0, 2)), (seq, d))
-    x = b.bin("add", x, linear(b, a, f"o{k}", d))
-    h = b.un("gelu", linear(b, norm(b, x, f"m{k}"), f"u{k}", hidden))
-    return b.bin("add", x, linear(b, h, f"d{k}", d))
-
-
-def transformer(layers: int, alike: bool = True, seq: int = 512, d: int = 768) -> Graph:
-    """`layers` layers; unless `alike`, each has a hidden width of its own."""
-    b = Builder("transformer")
-    x = b.input("x", F32, (seq, d))
-    for k in range(layers):
-        x = layer(b, x, k, 12, 4 * d + (0 if alike else 16 * (k + 1)))
-    return expand_macros(b.build([x]))
 
 
 def chain(n: int, seed: int = 0) -> Graph:
@@ -126,7 +88,7 @@ def main() -> int:
     saturate(transformer(1), load_rules())  # the worker is up
     layers = (1, 4, 12, 32, 40)
     made: Callable[[bool], list[tuple[str, Graph]]] = lambda alike: [  # noqa: E731
-        (f"{n} layers", transformer(n, alike)) for n in layers
+        (f"{n} layers", transformer(n, 512, 768, 12, alike)) for n in layers
     ]
     alike = table("transformer, layers alike", made(True), 3)
     table_b = table("transformer, no two layers alike", made(False), 1)

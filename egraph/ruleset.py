@@ -13,7 +13,7 @@ from .tables import facts
 type Precision = Literal["strict", "default", "fast"]
 
 CONTRACTS: dict[Precision, frozenset[str]] = {
-    "strict": frozenset(("bitwise", "ieee")),
+    "strict": frozenset(("bitwise",)),
     "default": frozenset(("bitwise", "ieee", "real")),
     "fast": frozenset(("bitwise", "ieee", "real", "approx")),
 }

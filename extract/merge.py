@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .assemble import build_kernel
+from .postorder import postorder
 from .search import EPSILON, Search
 from .trace import Untraceable
 
@@ -128,22 +129,9 @@ class Merger:
             self.home[c] = g
 
     def ordered(self) -> list[int]:
-        """Groups, producers first; ties in the order in which they were found."""
-        out: list[int] = []
-        seen: set[int] = set()
+        """Groups, producers first."""
 
-        def visit(g: int) -> None:
-            stack = [(g, False)]
-            while stack:
-                x, leaving = stack.pop()
-                if leaving:
-                    out.append(x)
-                elif x not in seen:
-                    seen.add(x)
-                    stack.append((x, True))
-                    needs = {self.home[c] for c in self.groups[x].reads}
-                    stack += [(y, False) for y in sorted(needs - seen, reverse=True)]
+        def needs(g: int) -> list[int]:
+            return sorted({self.home[c] for c in self.groups[g].reads})
 
-        for c in self.s.roots:
-            visit(self.home[c])
-        return out
+        return postorder([self.home[c] for c in self.s.roots], needs)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..egraph import dims
 from ..egraph.dims import Dim
+from ..egraph.encode import ENode
 from ..egraph.evaluate import evaluate, expand_macros
 from ..egraph.graph import Builder, Graph, GraphError, Node, attr_kinds, substitute
 from ..egraph.ops import TensorType, cast_array
@@ -23,6 +24,7 @@ from .assemble import concrete
 from .kernel import KernelCost
 from .merge import Merger
 from .outline import Piece, outline, structure
+from .postorder import postorder
 from .search import Choice, Search, Space
 from .trace import LEAVES
 
@@ -192,8 +194,12 @@ def _rebuild(
         if c is not None and node.name and node.op != "input":
             names.setdefault(c, node.name)
     where: dict[int, int] = {}
-    for c in _topological(found, choice):
-        node = found.classes[c][choice.pick[c]]
+
+    def chosen(c: int) -> ENode:
+        return found.classes[c][choice.pick[c]]
+
+    for c in postorder(found.outputs, lambda c: chosen(c).args):
+        node = chosen(c)
         attrs = tuple(
             symbolic.attr(a, kind)
             for a, (_, kind) in zip(node.attrs, attr_kinds(node.op), strict=True)
@@ -208,22 +214,6 @@ def _rebuild(
             )
     groups = tuple(tuple(where[c] for c in g) for g in choice.groups)
     return out, groups
-
-
-def _topological(found: Saturated, choice: Choice) -> list[int]:
-    out: list[int] = []
-    seen: set[int] = set()
-    stack = [(c, False) for c in reversed(found.outputs)]
-    while stack:
-        c, leaving = stack.pop()
-        if leaving:
-            out.append(c)
-        elif c not in seen:
-            seen.add(c)
-            stack.append((c, True))
-            node = found.classes[c][choice.pick[c]]
-            stack += [(a, False) for a in reversed(node.args)]
-    return out
 
 
 class Symbols:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
 from .kernel import KernelCost
+from .postorder import postorder
 from .trace import HOST, LEAVES, READS, VIEWS, Term, Untraceable
 
 EPSILON = 1e-12  # seconds: a smaller gain is none
@@ -159,19 +160,8 @@ class Search:
 
     def order(self) -> None:
         """Topological positions of the chosen terms, operands first."""
-        self.pos: dict[int, float] = {}
-        stack = [(c, False) for c in reversed(self.space.outputs)]
-        seen: set[int] = set()
-        while stack:
-            c, leaving = stack.pop()
-            if leaving:
-                self.pos[c] = len(self.pos)
-            elif c not in seen:
-                seen.add(c)
-                stack.append((c, True))
-                stack += [
-                    (a, False) for a in reversed(self.node(c).args) if a not in seen
-                ]
+        chosen = postorder(self.space.outputs, lambda c: self.node(c).args)
+        self.pos: dict[int, float] = {c: float(k) for k, c in enumerate(chosen)}
 
     def place(self, c: int) -> None:
         """Positions for what a switch at `c` made reachable; all anew if in vain."""
@@ -362,18 +352,7 @@ class Search:
 
     def kernels_in_order(self) -> list[int]:
         """Roots of the kernels, producers first."""
-        out: list[int] = []
-        seen: set[int] = set()
-        stack = [(c, False) for c in reversed(self.roots)]
-        while stack:
-            c, leaving = stack.pop()
-            if leaving:
-                out.append(c)
-            elif c not in seen:
-                seen.add(c)
-                stack.append((c, True))
-                stack += [(a, False) for a in reversed(self.kern[c].reads)]
-        return out
+        return postorder(self.roots, lambda c: self.kern[c].reads)
 
 
 _WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0}

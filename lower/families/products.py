@@ -145,18 +145,29 @@ def _side(kernel: Kernel, p: Product, side: int) -> int:
 def _ordered(
     kernel: Kernel, batch: int, m: int, n: int, k: int, products: tuple[Product, ...]
 ) -> Contraction:
-    """The side with the axis along which the first output is contiguous is n."""
+    """Of the two ways to call the sides m and n, the one that turns fewer elements."""
     order = facts(kernel).order
-    offset = kernel.outputs[0].offset
-    if any(coefficient(offset, a) == 1 for a in each(m)):
-        m, n = n, m
-        products = tuple(Product(p.root, p.b, p.a) for p in products)
     dtype = compute(kernel.exprs[products[0].root].attr[2])
 
     def axes(mask: int) -> tuple[int, ...]:
         return tuple(a for a in order if mask >> a & 1)
 
-    return Contraction(axes(batch), axes(m), axes(n), axes(k), products, dtype)
+    def contraction(m: int, n: int, products: tuple[Product, ...]) -> Contraction:
+        return Contraction(axes(batch), axes(m), axes(n), axes(k), products, dtype)
+
+    turned = tuple(Product(p.root, p.b, p.a) for p in products)
+    ways = contraction(m, n, products), contraction(n, m, turned)
+    return min(ways, key=lambda c: _turned(kernel, c))
+
+
+def _turned(kernel: Kernel, c: Contraction) -> int:
+    """Elements that are read or stored across their contiguous axis."""
+    batch, m, n, k = c.sizes(kernel)
+    left, right = c.sides
+    total = sum(m * k for side in left if not contiguous(kernel, side, c.k))
+    total += sum(n * k for side in right if not contiguous(kernel, side, c.n))
+    along = [coefficient(o.offset, c.n[-1]) if c.n else 0 for o in kernel.outputs]
+    return batch * (total + sum(m * n for step in along if step != 1))
 
 
 def contiguous(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) -> bool:

@@ -117,7 +117,7 @@ def arange(
 def _end(value: Any) -> Dim | float:
     """An argument of `arange`: any integer or float, or a symbolic size."""
     if isinstance(value, float | np.floating):
-        return float(value)
+        return float(cast(Any, value))
     return value if isinstance(value, Poly) else int(operator.index(value))
 
 

@@ -18,13 +18,12 @@ from rewrite.egraph.saturate import saturator
 from rewrite.extract.plan import plan
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.fuzz import KINDS, random_graph, variants
+from rewrite.fuzz.models import transformer
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
-
-from ..extract.models import transformer
 
 LIKE_H200 = Caps(
     "NVIDIA H200", cpu_like=False, dtypes=frozenset(dtypes.ALL), threads=256,

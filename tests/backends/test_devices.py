@@ -66,8 +66,9 @@ def test_a_device_opened_before_a_fork_is_refused(name: str, monkeypatch):
         lambda: dev.compile([f]),
         dev.sync,
     )
+    child = os.getpid() + 1
     with monkeypatch.context() as patch:
-        patch.setattr(os, "getpid", lambda here=os.getpid(): here + 1)
+        patch.setattr(os, "getpid", lambda: child)
         for use in uses:
             with pytest.raises(DeviceError, match="before fork: use the spawn start"):
                 use()

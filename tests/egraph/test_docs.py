@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 BLOCKS = [
     (path.name, text)
     for path in sorted(DOCS.glob("*.md"))
-    for text in re.findall(r"^```graph\n(.*?)^```", path.read_text("utf-8"), re.M | re.S)
+    for text in re.findall(r"^```graph\n(.*?)^```", path.read_text(), re.M | re.S)
 ]
 
 

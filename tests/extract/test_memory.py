@@ -6,8 +6,7 @@ from rewrite.egraph.dtypes import F32
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.extract.memory import nbytes, plan_memory, rounded
 from rewrite.extract.schedule import own_groups, schedule
-
-from .models import transformer
+from rewrite.fuzz.models import transformer
 
 
 def test_live_buffers_do_not_overlap() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.graph import Builder
 from rewrite.extract.outline import outline, structure
-
-from .models import transformer
+from rewrite.fuzz.models import transformer
 
 
 def test_layers_are_one_structure() -> None:

@@ -12,8 +12,8 @@ from rewrite.extract.kernel import Host, Launch
 from rewrite.extract.plan import choose, own_space
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.extract.search import Search
+from rewrite.fuzz.models import transformer
 
-from .models import transformer
 from .reference import Reference
 from .standin import cost
 from .test_trace import inputs_of

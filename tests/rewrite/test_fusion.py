@@ -8,9 +8,8 @@ from rewrite.backends.devices import device
 from rewrite.compile import Options, optimize_graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.fuzz import KINDS, variants
+from rewrite.fuzz.models import transformer
 from rewrite.fuzzing import planned, run_batch
-
-from ..extract.models import transformer
 
 VARIANTS = 30
 

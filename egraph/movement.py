@@ -1,0 +1,148 @@
+"""Movement ops: where elements go; none is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import dims
+from .dims import Dim
+from .scalars import Array
+from .table import (
+    Attrs,
+    TensorType,
+    Types,
+    check,
+    check_axis,
+    check_mask,
+    check_type,
+    define,
+    sizes,
+)
+
+
+def _reshape_type(types: Types, attrs: Attrs) -> TensorType:
+    (t,), (shape,) = types, attrs
+    ok = dims.numel(t.shape) == dims.numel(shape)
+    target = TensorType(t.dtype, shape)
+    check(ok, f"{t} has {dims.numel(t.shape)} elements, {target} has "
+              f"{dims.numel(shape)}")  # fmt: skip
+    return check_type(target)
+
+
+def _permute_type(types: Types, attrs: Attrs) -> TensorType:
+    t, perm = types[0], list[int](attrs[0])
+    ok = sorted(perm) == list(range(t.rank))
+    check(ok, f"a permutation of 0 .. {t.rank - 1} was expected, found {perm}")
+    return TensorType(t.dtype, tuple(t.shape[p] for p in perm))
+
+
+def _expand_type(types: Types, attrs: Attrs) -> TensorType:
+    (t,), (shape, mask) = types, attrs
+    check(len(shape) == t.rank, f"expand keeps the rank: {t} to {list(shape)}")
+    check_mask(mask, t.rank)
+    for i, (have, want, m) in enumerate(zip(t.shape, shape, mask, strict=True)):
+        check(have == (1 if m else want), f"axis {i} of {t} cannot become {want}")
+    return check_type(TensorType(t.dtype, shape))
+
+
+def _pad_type(types: Types, attrs: Attrs) -> TensorType:
+    (t,), (low, high, _) = types, attrs
+    ok = len(low) == len(high) == t.rank
+    check(ok, f"pad needs {t.rank} amounts on each side")
+    for v in (*low, *high):
+        check(not isinstance(v, int) or v >= 0, f"pad amounts are >= 0, found {v}")
+    sizes = zip(t.shape, low, high, strict=True)
+    return check_type(TensorType(t.dtype, tuple(n + a + b for n, a, b in sizes)))
+
+
+def _pad(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
+    low, _, value = attrs
+    full = np.full(sizes(out.shape), value, args[0].dtype)
+    at = zip(sizes(low), args[0].shape, strict=True)
+    full[tuple(slice(a, a + n) for a, n in at)] = args[0]
+    return full
+
+
+def _slice_type(types: Types, attrs: Attrs) -> TensorType:
+    (t,), (start, size, step) = types, attrs
+    ok = len(start) == len(size) == len(step) == t.rank
+    check(ok, f"slice needs {t.rank} starts, sizes and steps")
+    for i, (n, a, k, s) in enumerate(zip(t.shape, start, size, step, strict=True)):
+        check(s != 0, f"the step of axis {i} is 0")
+        last = a + (k - 1) * s
+        if isinstance(n, int) and isinstance(a, int) and isinstance(k, int):
+            inside = k == 0 or (0 <= a < n and 0 <= last < n)
+            check(inside, f"axis {i} of {t} has no elements {a} .. {last}")
+    return check_type(TensorType(t.dtype, size))
+
+
+def _slice(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
+    index: list[slice] = []
+    for a, k, s in zip(sizes(attrs[0]), sizes(attrs[1]), attrs[2], strict=True):
+        stop = a + k * s
+        index.append(slice(a, None if stop < 0 else stop, s) if k else slice(0, 0))
+    return args[0][tuple(index)]
+
+
+def _window_type(types: Types, attrs: Attrs) -> TensorType:
+    t, (_, count, size, stride, dilation) = types[0], attrs
+    axis: int = attrs[0]
+    check_axis(axis, t.rank)
+    check(min(size, stride, dilation) > 0, "window size, stride, dilation are >= 1")
+    reach = (count - 1) * stride + (size - 1) * dilation
+    n = t.shape[axis]
+    if isinstance(n, int) and isinstance(count, int):
+        fits = count == 0 or 0 <= reach < n
+        check(fits, f"{count} windows reach {reach} on axis {axis} of {t}")
+    shape = (*t.shape[:axis], count, *t.shape[axis + 1 :], size)
+    return check_type(TensorType(t.dtype, shape))
+
+
+def _window(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
+    axis: int = attrs[0]
+    size: int = attrs[2]
+    first = np.arange(dims.bind(attrs[1], {}))[:, None] * attrs[3]
+    index: Array = first + np.arange(size)[None, :] * attrs[4]
+    return np.moveaxis(np.take(args[0], index, axis=axis), axis + 1, -1)
+
+
+def _concat_type(types: Types, attrs: Attrs) -> TensorType:
+    axis, first = int(attrs[0]), types[0]
+    check_axis(axis, first.rank)
+    total: Dim = 0
+    for t in types:
+        same = t.rank == first.rank and t.dtype == first.dtype
+        same = same and all(
+            a == b for i, (a, b) in enumerate(zip(t.shape, first.shape, strict=True))
+            if i != axis
+        )  # fmt: skip
+        check(same, f"equal but for axis {axis} expected, found {first} and {t}")
+        total = total + t.shape[axis]
+    shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
+    return check_type(TensorType(first.dtype, shape))
+
+
+define(
+    "reshape", 1, "shape:shape", _reshape_type,
+    lambda a, _, out: a[0].reshape(sizes(out.shape)), view=True,
+)  # fmt: skip
+define(
+    "permute", 1, "perm:ints", _permute_type,
+    lambda a, attrs, _: a[0].transpose(attrs[0]), view=True,
+)  # fmt: skip
+define(
+    "expand", 1, "shape:shape mask:mask", _expand_type,
+    lambda a, _, out: np.broadcast_to(a[0], sizes(out.shape)), view=True,
+)  # fmt: skip
+define("pad", 1, "low:shape high:shape value:value", _pad_type, _pad, view=True)
+define("slice", 1, "start:shape size:shape step:ints", _slice_type, _slice, view=True)
+define(
+    "window", 1, "axis:int count:dim size:int stride:int dilation:int",
+    _window_type, _window, view=True,
+)  # fmt: skip
+define(
+    "concat", None, "axis:int", _concat_type,
+    lambda a, attrs, _: np.concatenate(a, axis=attrs[0]), view=True,
+)  # fmt: skip

@@ -1,0 +1,110 @@
+"""Reductions, arg-reductions and contractions.
+
+Reduced axes stay with size 1 and are named by a 0/1 mask of full rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .dtypes import DType
+from .scalars import MONOIDS, Array
+from .table import (
+    Attrs,
+    TensorType,
+    Types,
+    axes,
+    check,
+    check_axis,
+    check_mask,
+    define,
+    masked_shape,
+    sizes,
+)
+
+
+def _reduce_type(types: Types, attrs: Attrs) -> TensorType:
+    (t,), (name, mask, acc) = types, attrs
+    known = ", ".join(MONOIDS)
+    check(name in MONOIDS, f"unknown monoid {name!r}; known: {known}")
+    check(MONOIDS[name].takes(t.dtype), f"{name} does not take {t.dtype}")
+    check_mask(mask, t.rank)
+    _check_acc(acc, t.dtype)
+    return TensorType(t.dtype, masked_shape(t.shape, mask))
+
+
+def _check_acc(acc: DType, dtype: DType) -> None:
+    ok = acc.kind == dtype.kind and acc.bits >= dtype.bits
+    check(ok, f"the accumulator {acc} is narrower than {dtype} or of another kind")
+
+
+def _reduce(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
+    name, mask, acc = attrs
+    monoid, a = MONOIDS[name], args[0]
+    wide = a.astype(_at_least(acc, a), copy=False)
+    start = np.asarray(monoid.identity(out.dtype), wide.dtype)[()]
+    with np.errstate(all="ignore"):
+        r = monoid.reduce(wide, axis=axes(mask), keepdims=True, initial=start)
+    return np.asarray(r).astype(out.dtype.numpy, copy=False)
+
+
+def _at_least(acc: DType, a: Array) -> np.dtype[Any]:
+    """The accumulator's type, or the array's where an oracle computes wider."""
+    return a.dtype if a.dtype.itemsize > acc.itemsize else acc.numpy
+
+
+def _arg_type(types: Types, attrs: Attrs) -> TensorType:
+    t, (name, _, dtype) = types[0], attrs
+    axis = int(attrs[1])
+    check(name in ("argmax", "argmin"), f"unknown arg-reduction {name!r}")
+    check_axis(axis, t.rank)
+    check(dtype.is_int, f"an integer result was expected, found {dtype}")
+    check(t.shape[axis] != 0, f"{name} over the empty axis {axis} of {t}")
+    mask = tuple(int(i == axis) for i in range(t.rank))
+    return TensorType(dtype, masked_shape(t.shape, mask))
+
+
+def _arg(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
+    f = np.argmax if attrs[0] == "argmax" else np.argmin
+    return f(args[0], axis=attrs[1], keepdims=True).astype(out.dtype.numpy)
+
+
+def _contract_type(types: Types, attrs: Attrs) -> TensorType:
+    (a, b), (full, mask, acc) = types, attrs
+    check(a.dtype == b.dtype, f"equal dtypes expected, found {a} and {b}")
+    check(a.dtype.kind != "bool", "contract takes numbers, found bool")
+    check_mask(mask, len(full))
+    _check_acc(acc, a.dtype)
+    for t in (a, b):
+        ok = t.rank == len(full)
+        ok = ok and all(x in (1, n) for x, n in zip(t.shape, full, strict=True))
+        shown = ", ".join(map(str, full))
+        check(ok, f"operand {t} does not broadcast to [{shown}]")
+    return TensorType(a.dtype, masked_shape(full, mask))
+
+
+def _contract(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
+    full, mask, acc = attrs
+    a, b = (x.astype(_at_least(acc, x), copy=False) for x in args)
+    rank, size = len(full), sizes(full)
+    labels = [
+        [i for i in range(rank) if x.shape[i] != 1 or size[i] == 1] for x in (a, b)
+    ]
+    ops = [x.reshape([x.shape[i] for i in ls]) for x, ls in zip((a, b), labels)]  # noqa: B905
+    missing = [i for i in range(rank) if i not in labels[0] and i not in labels[1]]
+    kept = [i for i in range(rank) if not mask[i] and i not in missing]
+    with np.errstate(all="ignore"):
+        r = np.einsum(ops[0], labels[0], ops[1], labels[1], kept, optimize=True)
+        for i in missing:  # an axis of neither operand: summed is scaled
+            r = r * r.dtype.type(size[i]) if mask[i] else r
+    shape = [1 if mask[i] or i in missing else size[i] for i in range(rank)]
+    r = np.broadcast_to(r.reshape(shape), sizes(out.shape))
+    return r.astype(out.dtype.numpy, copy=False)
+
+
+define("reduce", 1, "monoid:str mask:mask acc:dtype", _reduce_type, _reduce)
+define("argreduce", 1, "kind:str axis:int dtype:dtype", _arg_type, _arg)
+define("contract", 2, "full:shape mask:mask acc:dtype", _contract_type, _contract)

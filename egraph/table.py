@@ -1,0 +1,105 @@
+"""What an op is: its entry, the table, and the checks that type rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from . import dims
+from .dims import MAX_RANK, MAX_SIZE, Shape
+from .dtypes import DType
+from .scalars import Array
+
+type AttrKind = Literal[
+    "str", "int", "float", "dtype", "ints", "mask", "dim", "shape", "value"
+]
+type Attrs = tuple[Any, ...]
+
+
+class OpError(ValueError):
+    """Operands or attributes that an op does not take."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Element type and shape; prints as `f32[b, 128]`."""
+
+    dtype: DType
+    shape: Shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+type Types = Sequence[TensorType]
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One tensor op.  Attributes are positional, named and typed by `attrs`."""
+
+    name: str
+    arity: int | None  # None: any number, at least one
+    attrs: tuple[tuple[str, AttrKind], ...]
+    infer: Callable[[Types, Attrs], TensorType]
+    # (operands, attributes, type of the result at concrete sizes) -> value
+    numpy: Callable[[Sequence[Array], Attrs, TensorType], Array]
+    view: bool = False  # moves elements and computes none
+
+
+TABLE: dict[str, Op] = {}
+
+
+def define(
+    name: str,
+    arity: int | None,
+    attrs: str,
+    infer: Callable[[Types, Attrs], TensorType],
+    numpy: Callable[[Sequence[Array], Attrs, TensorType], Array],
+    *,
+    view: bool = False,
+) -> None:
+    """Adds an entry; `attrs` reads `"name:kind name:kind"`."""
+    pairs = tuple(tuple(a.split(":")) for a in attrs.split())
+    TABLE[name] = Op(name, arity, pairs, infer, numpy, view)  # type: ignore[arg-type]
+
+
+def check(ok: bool, message: str) -> None:
+    if not ok:
+        raise OpError(message)
+
+
+def check_type(t: TensorType) -> TensorType:
+    """The limits that every result obeys."""
+    check(t.rank <= MAX_RANK, f"rank {t.rank} is over the limit of {MAX_RANK}")
+    for d in t.shape:
+        if isinstance(d, int):
+            check(0 <= d < MAX_SIZE, f"size {d} is outside 0 .. 2**62")
+    return t
+
+
+def axes(mask: Sequence[int]) -> tuple[int, ...]:
+    return tuple(i for i, m in enumerate(mask) if m)
+
+
+def masked_shape(shape: Shape, mask: Sequence[int]) -> Shape:
+    """`shape` with size 1 where the mask is set."""
+    return tuple(1 if m else d for d, m in zip(shape, mask, strict=True))
+
+
+def check_mask(mask: Sequence[int], rank: int) -> None:
+    ok = len(mask) == rank and all(m in (0, 1) for m in mask)
+    check(ok, f"a 0/1 mask of length {rank} was expected, found {list(mask)}")
+
+
+def check_axis(axis: int, rank: int) -> None:
+    check(0 <= axis < rank, f"axis {axis} is outside 0 .. {rank - 1}")
+
+
+def sizes(shape: Shape) -> tuple[int, ...]:
+    return dims.bind_shape(shape, {})
