@@ -17,6 +17,7 @@ import numpy as np
 
 from . import dtypes
 from .dtypes import DType
+from .engine import EngineError
 from .graph import Const, Graph, Node, exact
 from .macros import MACROS
 from .ops import TensorType
@@ -40,7 +41,7 @@ type Field = Any  # str | int | float | tuple[int, ...]
 type Row = tuple[str, *tuple[Field, ...]]  # constructor, then its fields
 
 
-class EncodeError(ValueError):
+class EncodeError(EngineError):
     """A graph that the e-graph cannot hold; the message names the node."""
 
 

@@ -103,8 +103,11 @@ class Engine:
         return value
 
     def _ready(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._owner != os.getpid():
+        if self._owner != os.getpid():
             self._process = None
+        elif self._process is not None and self._process.poll() is not None:
+            self.close()  # it was killed while idle, so nothing is lost with it
+        if self._process is None:
             self._start()
         assert self._process is not None
         return self._process

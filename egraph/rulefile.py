@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.resources
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from .ruleset import CONTRACTS, Example, Precision, Rule, RuleFile, RuleSet
@@ -26,7 +27,7 @@ def load_rules(
     for path in paths or ():
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as e:
             raise RuleFileError(f"{path}: cannot be read as text: {e}") from None
         files.append(check(text, str(path), files))
@@ -48,7 +49,7 @@ def _bundled() -> tuple[RuleFile, ...]:
         text = folder.joinpath(name).read_text(encoding="utf-8")
         files.append(check(text, name, files, core=not files))
     files.append(check(composite_rules(), "composites", files))
-    return tuple(files)
+    return tuple(replace(f, bundled=True) for f in files)
 
 
 __all__ = [

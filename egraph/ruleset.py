@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .sexpr import Expr, Form, Place
+from .sexpr import Expr, Form, Place, laid_out
 from .tables import facts
 
 type Precision = Literal["strict", "default", "fast"]
 
+# Under `ieee` -0.0 may become 0.0, which a reciprocal or a bitcast tells apart: such a
+# rule keeps its own value under ==, but not what is computed from it.
 CONTRACTS: dict[Precision, frozenset[str]] = {
     "strict": frozenset(("bitwise",)),
     "default": frozenset(("bitwise", "ieee", "real")),
@@ -56,20 +58,14 @@ class RuleFile:
     rules: tuple[Rule, ...]
     rulesets: tuple[str, ...]
     explosive: frozenset[str]
+    bundled: bool = False
 
     def text(self, keep: frozenset[str]) -> str:
-        """The engine's text: rules not in `keep` left out, lines as in the file."""
-        lines: list[str] = []
+        """The engine's text: rules not in `keep` left out, all else at its place."""
         mine = {r.place: r.name for r in self.rules}
-        for form in self.forms:
-            if form.place in mine and mine[form.place] not in keep:
-                continue
-            lines += [""] * (form.place.line - 1 - len(lines))
-            if len(lines) >= form.place.line:
-                lines[-1] += f" {form}"
-            else:
-                lines.append(str(form))
-        return "\n".join(lines)
+        return laid_out(
+            f for f in self.forms if f.place not in mine or mine[f.place] in keep
+        )
 
 
 def reads_sizes(rule: Rule) -> bool:
@@ -90,6 +86,12 @@ class RuleSet:
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:
         return tuple(r for f in self.files for r in f.rules if r.name in self.on)
+
+    @functools.cached_property
+    def foreign(self) -> tuple[Rule, ...]:
+        """The rules that are on and came in a user's file."""
+        theirs = (f for f in self.files if not f.bundled)
+        return tuple(r for f in theirs for r in f.rules if r.name in self.on)
 
     @functools.cached_property
     def sources(self) -> tuple[tuple[str, str], ...]:

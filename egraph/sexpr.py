@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 type Expr = Atom | Form
@@ -128,6 +128,32 @@ def _into(
         stack[-1][1].append(e)
     else:
         out.append(e)
+
+
+def laid_out(forms: Iterable[Form]) -> str:
+    """Text in which every head and atom stands where it was read."""
+    out: list[str] = []
+    line, column = 1, 1
+
+    def write(token: str, place: Place) -> None:
+        nonlocal line, column
+        if place.line > line:
+            out.append("\n" * (place.line - line))
+            line, column = place.line, 1
+        out.append(" " * (place.column - column) + token)
+        column = place.column + len(token)
+
+    def close(e: Expr) -> None:
+        nonlocal column
+        write("(", e.place)
+        for item in e.items:
+            write(item.text, item.place) if isinstance(item, Atom) else close(item)
+        out.append(")")
+        column += 1
+
+    for form in forms:
+        close(form)
+    return "".join(out)
 
 
 def parse_one(text: str, file: str, line: int) -> Expr:

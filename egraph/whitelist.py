@@ -117,6 +117,8 @@ class _Checker:
         self.name, self.core = name, core
         self.heads: dict[str, int | None] = {}  # callable -> arity where known
         self.relations: set[str] = set()
+        self.functions: set[str] = set()
+        self.own: set[str] = set()  # declared in this file
         self.rulesets: dict[str, Place] = {}
         self.names: dict[str, Place] = {}
         self.forms: list[Form] = []
@@ -138,6 +140,8 @@ class _Checker:
             self.heads[name.text] = len(inputs.items)
             if form.head == "relation":
                 self.relations.add(name.text)
+            elif form.head == "function":
+                self.functions.add(name.text)
         elif form.head == "ruleset":
             self.rulesets[str(form.items[1])] = form.place
 
@@ -165,7 +169,16 @@ class _Checker:
         self.forms.append(form)
         self.declare(form)
 
+    def _owned(self, form: Form, table: Expr) -> None:
+        """Refuses new rows of a table that other files read."""
+        if not self.core and str(table) not in self.own:
+            raise form.place.error(
+                f"{table} belongs to another file, whose rules read it; declare a "
+                "relation or function of your own"
+            )
+
     def _fact(self, form: Form) -> None:
+        self._owned(form, form.items[0])
         for a in form.args:
             if not isinstance(a, Atom) or a.is_symbol:
                 raise a.place.error(f"a row of {form.head} holds literals, found {a}")
@@ -184,6 +197,7 @@ class _Checker:
             raise form.place.error(f"{name} is declared already; choose another name")
         if len(form.items) < 3 or not isinstance(form.items[2], Form):
             raise form.place.error(f"({form.head} {name} (SORT …) …) was expected")
+        self.own.add(name)
         if form.head == "primitive":
             for body in form.items[4:]:
                 self._term(body)
@@ -214,8 +228,33 @@ class _Checker:
                     f"a rule derives facts: (set …) or a relation expected, found "
                     f"{action}; state equalities as a rewrite"
                 )
-            for part in action.args:
-                self._term(part)
+            self._action(action)
+
+    def _action(self, action: Form) -> None:
+        for part in action.args:
+            self._term(part)
+        if action.head != "set":
+            self._owned(action, action.items[0])
+            self._no_lookup(action)
+            return
+        target = action.args[0] if action.args else None
+        if not isinstance(target, Form) or len(action.args) != 2:
+            raise action.place.error("(set (FUNCTION …) VALUE) was expected")
+        self._owned(action, target.items[0])
+        for part in (*target.args, action.args[1]):
+            self._no_lookup(part)
+
+    def _no_lookup(self, e: Expr) -> None:
+        """What is made must not ask a table, which may hold no such row."""
+        if isinstance(e, Atom):
+            return
+        if e.head in self.functions:
+            raise e.place.error(
+                f"{e} may have no value where a term is made; bind it in the facts "
+                f"instead, as (= {e.head[0]} {e}), and use {e.head[0]} here"
+            )
+        for part in e.args:
+            self._no_lookup(part)
 
     def _rewrite(self, form: Form, notes: _Notes) -> Rule:
         if len(form.items) < 3:
@@ -231,6 +270,7 @@ class _Checker:
         if both:
             self._pattern(right, name)
         self._term(right)
+        self._no_lookup(right)
         when = self._when(options, name)
         self._bound(form, name, left, right, when, both)
         if ":subsume" in options:
@@ -257,8 +297,10 @@ class _Checker:
                 )
             out[str(key)] = rest.pop(0)
         ruleset = out.get(":ruleset")
-        if ruleset is None or str(ruleset) not in self.rulesets:
-            known = ", ".join(self.rulesets)
+        # `facts` runs to a fixpoint after every step, so a rule in it may never end.
+        open_ = [r for r in self.rulesets if self.core or r != "facts"]
+        if ruleset is None or str(ruleset) not in open_:
+            known = ", ".join(open_)
             raise (ruleset or form).place.error(
                 f":ruleset expected, one of {known}; declare others with (ruleset NAME)"
             )

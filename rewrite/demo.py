@@ -91,10 +91,10 @@ def run_demo(
     p = parameters(width)
     x = np.random.default_rng(1).standard_normal((seq, width)).astype(np.float32)
 
-    def traced(x: Any, p: Any) -> Any:
+    def transformer_block(x: Any, p: Any) -> Any:
         return block(xp, x, p, heads)
 
-    fast = optimize(traced, x, p, device=device)
+    fast = optimize(transformer_block, x, p, device=device)
     c = fast.compiled
     got = fast(x, p)
     inputs = {"x": x, **{f"p.{k}": v for k, v in p.items()}}
