@@ -118,7 +118,7 @@ def value_of(row: Sequence[Field]) -> Const:
     dtype = dtypes.of(row[2])
     if row[0] == "Const":
         return exact(row[1] + 0.0, dtype)  # + 0.0: a folded -0.0 is 0.0
-    return float(row[1]) if dtype.is_float else int(row[1])
+    return exact(float(row[1]) if dtype.is_float else int(row[1]), dtype)
 
 
 # ---- graph -> rows -------------------------------------------------------------------
@@ -292,6 +292,8 @@ def decode(row: Row, names: Names, value: Callable[[int], Const]) -> ENode:
 
 def _macro(f: tuple[Field, ...]) -> ENode:
     name, *args, mask, number = f
+    if name not in MACROS:
+        raise EncodeError(f"unknown macro {name!r}; known: {', '.join(MACROS)}")
     by_kind: Mapping[str, Any] = {"mask": mask, "float": number}
     attrs = tuple(by_kind[k] for _, k in MACROS[name].attrs)
     return ENode(name, tuple(args), attrs)

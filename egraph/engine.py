@@ -14,6 +14,7 @@ import contextlib
 import importlib.util
 import marshal
 import os
+import re
 import select
 import signal
 import subprocess
@@ -99,7 +100,7 @@ class Engine:
             self.close()  # interrupted: the pipe holds half an answer
             raise
         if kind == "error":
-            raise EngineError(value)
+            raise EngineError(_placed(value))
         return value
 
     def _ready(self) -> subprocess.Popen[bytes]:
@@ -157,6 +158,18 @@ class Session:
 
     def tables(self, names: Sequence[str]) -> Tables:
         return self.call("tables", list(names))
+
+
+_AT = re.compile(r"In (\d+:\d+)-[\d:]+ of ([^\n]+?): ([^\n]*)\n *([^\n]*)")
+
+
+def _placed(message: str) -> str:
+    """The engine's message as `file:line:col: what`, of several places the first."""
+    at = _AT.search(message)
+    if at is None:
+        return " ".join(message.removeprefix("EggSmolError: ").split())
+    place, file, term, what = at.groups()
+    return f"{file}:{place}: {term}: {what.rstrip('.')}".replace(": : ", ": ")
 
 
 def _write(process: subprocess.Popen[bytes], body: bytes) -> None:

@@ -21,11 +21,13 @@ from .encode import (
     Names,
     Row,
     decode,
+    show,
     value_of,
 )
 from .engine import Tables
 from .graph import Const
-from .ops import TensorType
+from .macros import MACROS
+from .ops import TABLE, OpError, TensorType
 
 LABELLED = ("Input", "Data", "Call")
 
@@ -63,23 +65,35 @@ def with_kids(row: Row, to: Mapping[int, object]) -> tuple[object, ...]:
     return (row[0], *(to[x] if k == "t" else x for k, x in fields))
 
 
-def read(tables: Tables, encoded: Encoded, roots: Sequence[int]) -> EGraph:
-    """The classes below `roots` (rows of `encoded`) as an e-graph."""
+def read(
+    tables: Tables, encoded: Encoded, roots: Sequence[int], *, check: bool = False
+) -> EGraph:
+    """The classes below `roots` (rows of `encoded`) as an e-graph.
+
+    `check` asks of every e-node what the builder asks of a node; an `EncodeError`
+    shows the first that is none.
+    """
     rows, home = _rows(tables)
     node_class: dict[int, int] = dict(tables["Node"])
     by_class: dict[int, list[Row]] = {}
     for row in rows:
         by_class.setdefault(home[row], []).append(row)
     live = _reachable(by_class, (node_class[r] for r in roots))
+    if check:
+        _check_leaves([r for c in live for r in by_class[c]], encoded)
     keys = _keys([r for c in live for r in by_class[c]], home, encoded.names)
     order = sorted(live, key=lambda c: _rank(min_key(by_class[c], keys)))
     number = {c: i for i, c in enumerate(order)}
     for c in order:
         by_class[c].sort(key=lambda r: _rank(keys[r]))
     own = tuple(number[node_class[i]] for i in range(len(encoded.rows)))
+    types = _types(tables, order, by_class)
+    classes = _decode(order, by_class, number, encoded.names)
+    if check:
+        _check_types(classes, types)
     return EGraph(
-        _decode(order, by_class, number, encoded.names),
-        _types(tables, order, by_class),
+        classes,
+        types,
         own,
         _own_choice(encoded, node_class, home, by_class, number),
     )
@@ -170,10 +184,16 @@ def _decode(
     names: Names,
 ) -> tuple[tuple[ENode, ...], ...]:
     def value(c: int) -> Const:
-        return value_of(next(r for r in by_class[c] if r[0] in ("Const", "Odd")))
+        for row in by_class[c]:
+            if row[0] in ("Const", "Odd"):
+                return value_of(row)
+        raise EncodeError("the value of a Pad is a constant of rank 0")
 
     def one(row: Row) -> ENode:
-        node = decode(row, names, value)
+        try:
+            node = decode(row, names, value)
+        except (EncodeError, ValueError, ArithmeticError) as e:
+            raise EncodeError(f"{show(row, '#{}')}: {e}") from None
         return ENode(node.op, tuple(number[a] for a in node.args), node.attrs)
 
     return tuple(tuple(map(one, by_class[c])) for c in order)
@@ -188,11 +208,53 @@ def _types(
     for c in order:
         if c not in shapes or c not in kinds:
             raise EncodeError(
-                f"{by_class[c][0]} has no type: its operands do not fit; "
-                "the rule that made it is wrong"
+                f"{show(by_class[c][0], '#{}')}: its operands do not fit, or its "
+                "opcode or macro is unknown"
             )
-        out.append(TensorType(dtypes.of(kinds[c]), shapes[c]))
+        try:
+            out.append(TensorType(dtypes.of(kinds[c]), shapes[c]))
+        except ValueError as e:
+            raise EncodeError(f"{show(by_class[c][0], '#{}')}: {e}") from None
     return tuple(out)
+
+
+# ---- what rules from elsewhere have made ---------------------------------------------
+
+
+def _check_leaves(rows: Iterable[Row], encoded: Encoded) -> None:
+    """Inputs, arrays and calls are the graph's; operands of a call may be replaced."""
+    known = {_origin(r) for r in encoded.rows}
+    for row in rows:
+        if row[0] in LABELLED and _origin(row) not in known:
+            raise EncodeError(
+                f"{show(row, '#{}')}: the graph has no such {row[0].lower()}"
+            )
+
+
+def _origin(row: Row) -> tuple[object, ...]:
+    return row[:-1] if row[0] == "Call" else row
+
+
+def _check_types(
+    classes: Sequence[Sequence[ENode]], types: Sequence[TensorType]
+) -> None:
+    for nodes, want in zip(classes, types, strict=True):
+        for node in nodes:
+            operands = [types[a] for a in node.args]
+            try:
+                _check_type(node, operands, want)
+            except (OpError, ValueError, LookupError, TypeError) as e:
+                fields = ", ".join(map(str, (*operands, *node.attrs)))
+                raise EncodeError(f"{node.op}({fields}): {e}") from None
+
+
+def _check_type(node: ENode, operands: Sequence[TensorType], want: TensorType) -> None:
+    entry = TABLE[node.op] if node.op in TABLE else MACROS[node.op]
+    if entry.arity not in (None, len(operands)):
+        raise OpError(f"{entry.arity} operands expected, found {len(operands)}")
+    have = entry.infer(operands, node.attrs)
+    if have != want:
+        raise OpError(f"it is {have}, and stands for {want}")
 
 
 def _own_choice(

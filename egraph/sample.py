@@ -205,15 +205,17 @@ class Sampler:
         n = want.shape
         step = self.attr(a[3], lambda: tuple(self.rng.choice((1, 1, 2, -1)) for _ in n))
         need(len(step) == want.rank)
-        back = [max(0, -(k - 1) * d) for k, d in zip(n, step, strict=True)]  # type: ignore[operator]
+        # An empty slice reaches nothing, wherever it starts.
+        span = [max(k - 1, 0) * d for k, d in zip(n, step, strict=True)]  # type: ignore[operator]
+        back = [max(0, -d) for d in span]
         start = self.attr(
             a[1], lambda: tuple(i + self.rng.choice((0, 0, 1, 3)) for i in back)
         )
         need(len(start) == want.rank)
         self.fixed(a[2], n)
         reach = [
-            max(b, b + (k - 1) * d) + 1  # type: ignore[operator]
-            for b, k, d in zip(start, n, step, strict=True)
+            max(b, b + d) + min(k, 1)  # type: ignore[operator]
+            for b, k, d in zip(start, n, span, strict=True)
         ]
         slack = self.rng.choice((0, 0, 2))
         x = self.term(a[0], TensorType(want.dtype, tuple(r + slack for r in reach)))

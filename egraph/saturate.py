@@ -7,16 +7,17 @@ the same input always gives the same answer; seconds are a safety stop only.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from .encode import SIGNATURES, Encoded, ENode, encode
+from .encode import SIGNATURES, Encoded, EncodeError, ENode, encode
 from .engine import Engine, EngineError, Session, shared
 from .graph import Graph
 from .ops import TensorType
 from .rows import EGraph, read
-from .ruleset import RuleSet
+from .ruleset import Rule, RuleSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ class Saturated:
 
 
 class RuleError(EngineError):
-    """A rule that equates terms of different types; the message names it."""
+    """A rule whose sides have different types, or that makes what is no term; the
+    message names it."""
 
 
 def saturate(
@@ -70,11 +72,21 @@ def saturate(
     try:
         run, tables = _explore(encoded, rules, budget, engine)
     except EngineError as e:
-        if "Illegal merge" in str(e):
+        clash = _CLASH.search(str(e))
+        if clash is None:
+            raise
+        if clash[1] in ("shape", "dtype"):
             raise RuleError(_culprit(encoded, rules, budget, engine)) from None
-        raise
+        raise RuleError(_two_values(rules, clash[1])) from None
     roots = [encoded.row(i) for _, i in graph.outputs]
-    return _freeze(graph, encoded, read(tables, encoded, roots), run)
+    foreign = [r for r in rules.foreign if run.fired.get(r.name)]
+    try:
+        found = read(tables, encoded, roots, check=bool(foreign))
+    except EncodeError as e:
+        if not foreign:
+            raise
+        raise RuleError(_no_term(foreign, e)) from None
+    return _freeze(graph, encoded, found, run)
 
 
 def saturator(rules: RuleSet) -> Callable[[Graph, bool], Saturated]:
@@ -177,6 +189,29 @@ def _explosion(rules: RuleSet, budget: Budget) -> str:
 # ---- which rule was it? --------------------------------------------------------------
 
 
+_CLASH = re.compile(r"Illegal merge attempted for function (\S+)")
+
+
+def _two_values(rules: RuleSet, function: str) -> str:
+    forms = (f for file in rules.files for f in file.forms if f.head == "function")
+    place = next(f.place for f in forms if str(f.items[1]) == function)
+    return (
+        f"{place}: {function} got two values for one row; make its rules agree or "
+        "end it with :merge old"
+    )
+
+
+def _no_term(foreign: Sequence[Rule], e: EncodeError) -> str:
+    """The user's rules that fired, one of which made what `e` shows."""
+    first, *others = foreign
+    also = ", ".join(f"{r.name} ({r.place})" for r in others)
+    one = f"{first.name} or one of {also}" if others else first.name
+    return (
+        f"{first.place}: {one} makes a term that is none: {e}; "
+        "mend the right side or add a premise"
+    )
+
+
 def _culprit(encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine) -> str:
     """The first rule without which the types agree, alone or after those before it."""
     names = [r.name for r in rules.rules]
@@ -184,7 +219,7 @@ def _culprit(encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine) -
         try:
             _explore(encoded, rules.only(chosen), budget, engine)
         except EngineError as e:
-            if "Illegal merge" not in str(e):
+            if _CLASH.search(str(e)) is None:
                 raise
             rule = rules.rule(chosen[-1])
             return (

@@ -143,16 +143,16 @@ def laid_out(forms: Iterable[Form]) -> str:
         out.append(" " * (place.column - column) + token)
         column = place.column + len(token)
 
-    def close(e: Expr) -> None:
+    def nested(e: Form) -> None:
         nonlocal column
         write("(", e.place)
         for item in e.items:
-            write(item.text, item.place) if isinstance(item, Atom) else close(item)
+            write(item.text, item.place) if isinstance(item, Atom) else nested(item)
         out.append(")")
         column += 1
 
     for form in forms:
-        close(form)
+        nested(form)
     return "".join(out)
 
 

@@ -220,7 +220,7 @@ def _key(tree: Any, path: str, tensor: Callable[[Any], Any]) -> Any:
         return cast(type[Any], type(tree)), keys, inner
     if is_tensor(tree) or isinstance(tree, Leaf):
         return tensor(tree)
-    kind: type[Any] = type(tree)
+    kind = cast(type[Any], tree.__class__)
     if kind.__hash__ is None or (kind.__eq__ is object.__eq__ and not callable(tree)):
         raise TraceError(
             f"{path}: a {kind.__name__} is no array, number, string or other plain "

@@ -40,9 +40,17 @@ def test_a_killed_worker_is_an_error_and_the_next_use_starts_another(
     assert engine.pid != first
 
 
+def test_a_worker_killed_while_idle_costs_nothing(engine: Engine) -> None:
+    assert count(engine) == 7
+    assert engine.pid is not None
+    os.kill(engine.pid, signal.SIGKILL)
+    time.sleep(0.2)
+    assert count(engine) == 7
+
+
 def test_errors_name_file_and_place(engine: Engine) -> None:
     bad = "\n(rewrite (Foo x) x)"
-    place = pytest.raises(EngineError, match=r"2:10-16 of mine\.egg")
+    place = pytest.raises(EngineError, match=r"^mine\.egg:2:10: \(Foo x\): Unb")
     with place, engine.session([("mine.egg", bad)]):
         pass
     assert count(engine) == 7

@@ -43,11 +43,11 @@ def simplified() -> Graph:
 
 def test_an_explanation_names_rules_places_and_the_users_nodes() -> None:
     found = explain(small(), simplified(), RULES)
-    assert {"neutral-right", "permute-permute", "permute-id"} <= set(found.rules)
+    assert {"add-zero", "permute-permute", "permute-id"} <= set(found.rules)
     assert all(s.place.startswith(("algebra.egg:", "layout.egg:")) for s in found.steps)
     text = str(found)
     assert "shifted = add(" in text
-    assert "[neutral-right algebra.egg:" in text
+    assert "[add-zero algebra.egg:" in text
     assert found.outputs == (("z", len(found.lemmas) - 1),)
 
 
@@ -101,7 +101,7 @@ def test_a_forged_step_is_caught() -> None:
     checker = Checker(journal, RULES)
     for use in journal.uses:
         checker.use(use)
-    use = next(u for u in journal.uses if u.rule == "neutral-right")
+    use = next(u for u in journal.uses if u.rule == "add-zero")
     other = next(t for t in journal.after if t is not None)
     for forged in (
         replace(use, right=other),

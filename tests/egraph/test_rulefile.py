@@ -45,15 +45,18 @@ def test_precision_selects_contracts() -> None:
         for p in ("strict", "default", "fast")
     }
     assert set(on["strict"]) < set(on["default"]) < set(on["fast"])
-    assert set(on["strict"].values()) == {"bitwise", "ieee"}
+    assert set(on["strict"].values()) == {"bitwise"}
+    assert set(on["default"].values()) == {"bitwise", "ieee", "real"}
     assert "distribute" in on["fast"] and "distribute" not in on["default"]
 
 
 def test_text_keeps_lines_so_that_engine_errors_point_into_the_file() -> None:
     file = next(f for f in load_rules().files if f.name == "layout.egg")
     rule = file.rules[7]
-    line = file.text(frozenset([rule.name])).splitlines()[rule.place.line - 1]
-    assert f':name "{rule.name}"' in line
+    lines = file.text(frozenset([rule.name])).splitlines()
+    for e in (rule.left, rule.right):
+        assert lines[e.place.line - 1][e.place.column - 1 :].startswith(str(e))
+    assert f':name "{rule.name}"' in lines[-1]
 
 
 def test_a_user_file_adds_rules_and_facts(tmp_path: Path) -> None:
@@ -67,6 +70,13 @@ def test_a_user_file_adds_rules_and_facts(tmp_path: Path) -> None:
     rules = load_rules([path])
     assert "mine" in rules.phases
     assert rules.rule("half-double").doc == "Half of a double."
+
+
+def test_a_file_may_start_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "mine.egg"
+    text = ';;@ equal bitwise\n(rewrite (Un "neg" (Un "neg" x)) x'
+    path.write_text(f'{text} :ruleset algebra :name "twice")', "utf-8-sig")
+    assert load_rules([path]).rule("twice").place.line == 2
 
 
 def test_every_bundled_rule_has_a_sentence_or_says_it_in_its_section() -> None:

@@ -1,6 +1,7 @@
 """Every rule does what its examples say and keeps every value on random tensors."""
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from rewrite.egraph.examples import run_examples
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.macros import MACROS
 from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.sample import Sampler
 from rewrite.egraph.saturate import saturate
 from rewrite.egraph.scalars import BY_NAME
 from rewrite.egraph.sound import sample_rule
@@ -131,3 +133,14 @@ def test_unsafe_laws_stay_out() -> None:
     result = saturate(graph, load_rules())
     forms = [{n.attrs[0] for n in result.classes[c]} for c in result.outputs]
     assert forms == [{"exp"}, {"log"}, {"mul", "square"}]
+
+
+def test_empty_slices_are_drawn_at_every_start() -> None:
+    pattern = RULES.rule("slice-slice").left
+    sampler = Sampler(Random(0))
+    drawn = [sampler.instance(pattern) for _ in range(60)]
+    nodes = [sampler.builder.nodes[i] for i in drawn if i is not None]
+    slices = [n.attrs[:2] for n in nodes if n.op == "slice"]
+    axes = [p for start, size in slices for p in zip(start, size, strict=True)]
+    empty = {start for start, size in axes if not size}
+    assert {0, 1} <= empty
