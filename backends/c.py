@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +16,7 @@ from ..egraph.scalars import Array
 from ..lower.device import Caps, DeviceError, Probe
 from ..lower.emit import host
 from ..lower.loops import Function
+from .pool import join_pool, thread_count
 from .toolchain import Toolchain, find_toolchain
 
 ALIGN = 64  # bytes, of every buffer: a cache line, the widest vector
@@ -112,50 +110,6 @@ def allocate(nbytes: int) -> HostBuffer:
     return HostBuffer(block.ctypes.data + start, nbytes, block)
 
 
-_loaded: weakref.WeakSet[ctypes.CDLL] = weakref.WeakSet()
-_home: int | None = None  # the process that loaded the first library
-
-
-def _load(path: Path) -> ctypes.CDLL:
-    global _home
-    _home = _home or os.getpid()
-    library = ctypes.CDLL(str(path))
-    _loaded.add(library)
-    _set_threads(library)
-    return library
-
-
-def _set_threads(library: ctypes.CDLL) -> None:
-    ctypes.c_int.in_dll(library, "rw_threads").value = thread_count()
-
-
-def _after_fork() -> None:
-    for library in _loaded:
-        _set_threads(library)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-def thread_count() -> int:
-    """The processors this process may use, or what REWRITE_THREADS says.
-
-    One in a fork of a process that loaded a library: OpenMP's threads are not copied,
-    and it would wait for them forever.
-    """
-    if _home not in (None, os.getpid()):
-        return 1
-    wish = os.environ.get("REWRITE_THREADS", "")
-    if wish:
-        if not (wish.isascii() and wish.isdecimal()) or int(wish) == 0:
-            raise DeviceError(f"REWRITE_THREADS={wish!r}: a positive number expected")
-        return int(wish)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class CDevice:
     """The processors that this process may use."""
 
@@ -170,15 +124,13 @@ class CDevice:
             tools, threads = self.toolchain, thread_count()
         except DeviceError as e:
             return Probe(False, str(e))
-        how = f"{threads} threads" if tools.openmp else "1 thread (no OpenMP)"
-        return Probe(True, f"{tools.version}, {how}")
+        return Probe(True, f"{tools.version}, {threads} threads")
 
     def caps(self) -> Caps:
-        tools = self.toolchain
-        threads = thread_count() if tools.openmp else 1
         return Caps(
-            self.name, cpu_like=True, dtypes=frozenset(dtypes.ALL), threads=threads,
-            max_threads=1, shared_bytes=1 << 18, vector_bytes=tools.vector_bytes,
+            self.name, cpu_like=True, dtypes=frozenset(dtypes.ALL),
+            threads=thread_count(), max_threads=1, shared_bytes=1 << 18,
+            vector_bytes=self.toolchain.vector_bytes,
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> HostBuffer:
@@ -216,7 +168,9 @@ class CDevice:
     def compile(self, functions: Sequence[Function], contract: bool = True) -> CModule:
         """`contract`: a * b + c may be computed with one rounding."""
         path = self.toolchain.build(self.source(functions), contract)
-        return CModule(_load(path), {f.name: f for f in functions})
+        library = ctypes.CDLL(str(path))
+        join_pool(library, self.toolchain)
+        return CModule(library, {f.name: f for f in functions})
 
     def sync(self) -> None:
         """Launches return when they are done."""

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from ..lower.device import Device, DeviceError, Probe
-from .c import thread_count
+from .pool import thread_count
 
 CLASSES = {
     "cuda": ("cuda", "CudaDevice"),

@@ -23,22 +23,13 @@ import platformdirs
 from ..lower.device import CompileError, DeviceError
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
-         "-fno-strict-aliasing", "-fPIC", "-shared")  # fmt: skip
+         "-fno-strict-aliasing", "-fopenmp-simd", "-pthread",
+         "-fPIC", "-shared")  # fmt: skip
 WIDE = "-mprefer-vector-width=512"
 DIGEST = 32  # bytes of a digest, after the end of a cached shared object
 TIMEOUT = 300  # seconds that one compilation may take
 PROBE = 20  # and one question to a compiler
 log = logging.getLogger("rewrite")
-
-_OPENMP_TEST = """\
-#include <omp.h>
-int rw_test(void) {
-  int n = 0;
-  #pragma omp parallel for reduction(+ : n)
-  for (int i = 0; i < 4; i++) n++;
-  return n + 0 * omp_get_max_threads();
-}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +39,6 @@ class Toolchain:
     command: tuple[str, ...]
     version: str
     flags: tuple[str, ...]
-    openmp: bool
     vector_bytes: int
     features: str
 
@@ -125,18 +115,9 @@ def _examine(command: tuple[str, ...]) -> Toolchain:
         width = 32
     if "__AVX512F__" in defined:
         width, flags = 64, (*flags, WIDE)
-    openmp = _openmp_works(command)
-    flags = (*flags, "-fopenmp" if openmp else "-fopenmp-simd")
     features = " ".join(sorted(d for d in defined if d.startswith("__")))
     _trial(command, flags, "int rw_test(void) { return 4; }\n")
-    return Toolchain(command, version, flags, openmp, width, features)
-
-
-def _openmp_works(command: tuple[str, ...]) -> bool:
-    try:
-        return _trial(command, (*FLAGS, "-fopenmp"), _OPENMP_TEST) == 4
-    except (CompileError, OSError):
-        return False
+    return Toolchain(command, version, flags, width, features)
 
 
 def _trial(command: tuple[str, ...], flags: tuple[str, ...], source: str) -> int:

@@ -1,12 +1,14 @@
 """C for the host: each function an entry that takes a table of buffers.
 
-A grid becomes a parallel loop over a function of its own, whose parameters carry
-`restrict`: the outlining of OpenMP would lose it.  Buffers of one launch must not
-overlap.  `rw_run` runs a list of launches, so that a program is one foreign call.
+The points of a grid are numbered; a span of them is a function, which the pool of
+threads runs piece by piece, over a function of one point whose parameters carry
+`restrict`.  Buffers of one launch must not overlap.  `rw_run` runs a list of launches,
+so that a program is one foreign call.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,12 +18,18 @@ from .cfamily import Printer
 from .dialects import C
 from .expressions import Scope, name_of
 from .lanes import stored
-from .stages import Stage, index_lets, stages, work
+from .stages import Stage, index_lets, stages, trips, work
 
+type Loops = tuple[For, ...]
+type Body = tuple[Stmt, ...]
+type Params = tuple[Param, ...]
+
+_SPAN = "void *const *rw_b, i64 rw_begin, i64 rw_end"
 PARALLEL_WORK = 1 << 16  # scalar operations below which waking threads costs more
 
 _RUNNER = """\
-int rw_threads = 1;
+typedef void (*rw_span)(void *const *buffers, i64 begin, i64 end);
+void (*rw_pool)(rw_span run, void *const *buffers, i64 count, i64 least);
 typedef struct {
   void (*run)(void *const *buffers);
   void *const *buffers;
@@ -48,22 +56,24 @@ def source(functions: Sequence[Function]) -> str:
 
 def _function(printer: Printer, function: Function) -> str:
     params = (*function.params, *function.scratch)
-    found = stages(function)
-    texts = [_stage(printer, s, params) for s in found]
-    lines = [f"void {entry_name(function.name)}(void *const *rw_b) {{"]
-    for i, p in enumerate(params):
-        lines.append(f"  {_pointer(p)}{name_of(p.name)} = rw_b[{i}];")
-    for stage in found:
-        lines += _call(stage, params)
-    return "\n".join((*texts, *lines, "}", ""))
+    texts: list[str] = []
+    calls: list[str] = []
+    for stage in stages(function):
+        loops, body = _split(stage)
+        texts += [_point(printer, stage, loops, body, params),
+                  _span(stage, loops, body, params)]  # fmt: skip
+        calls.append(_call(stage, loops))
+    head = f"void {entry_name(function.name)}(void *const *rw_b) {{"
+    return "\n".join((*texts, head, *calls, "}", ""))
 
 
 def _pointer(p: Param) -> str:
     return f"{'' if p.writable else 'const '}{stored(p.dtype)} *"
 
 
-def _stage(printer: Printer, stage: Stage, params: tuple[Param, ...]) -> str:
-    loops, body = _split(stage)
+def _point(
+    printer: Printer, stage: Stage, loops: Loops, body: Body, params: Params
+) -> str:
     scope = Scope({p.name: p.dtype for p in params})
     for loop in loops:
         scope = scope.with_index(loop.var.name, loop.step, wide=True)
@@ -87,20 +97,38 @@ def _split(stage: Stage) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:
     return stage.loops, stage.body
 
 
-def _call(stage: Stage, params: tuple[Param, ...]) -> list[str]:
-    loops, body = _split(stage)
-    lines: list[str] = []
-    if loops and stage.points * work(stage.body) >= PARALLEL_WORK:
-        collapse = f" collapse({len(loops)})" if len(loops) > 1 else ""
-        simd = "" if any(isinstance(s, For) for s in body) else " simd"
-        lines.append(
-            f"  #pragma omp parallel for{simd}{collapse} num_threads(rw_threads)"
-            " schedule(static)"
-        )
-    for depth, loop in enumerate(loops, 1):
-        v = name_of(loop.var.name)
-        step = f"{v}++" if loop.step == 1 else f"{v} += {loop.step}"
-        lines.append(f"{'  ' * depth}for (i64 {v} = 0; {v} < {loop.extent}; {step})")
-    args = [name_of(x.var.name) for x in loops] + [name_of(p.name) for p in params]
-    lines.append(f"{'  ' * (len(loops) + 1)}{stage.name}({', '.join(args)});")
-    return lines
+def _span(stage: Stage, loops: Loops, body: Body, params: Params) -> str:
+    """The points numbered `rw_begin` up to `rw_end`, last loop fastest."""
+    lines = [f"  {_pointer(p)}{name_of(p.name)} = rw_b[{i}];"
+             for i, p in enumerate(params)]  # fmt: skip
+    if not any(isinstance(s, For) for s in body):
+        lines.append("  #pragma omp simd")
+    lines.append("  for (i64 rw_i = rw_begin; rw_i < rw_end; rw_i++) {")
+    lines += [f"    const i64 {x}" for x in _coordinates(loops)]
+    args = [*(name_of(x.var.name) for x in loops), *(name_of(p.name) for p in params)]
+    lines += [f"    {stage.name}({', '.join(args)});", "  }"]
+    head = f"static void {stage.name}_span({_SPAN}) {{"
+    return "\n".join((head, *lines, "}", ""))
+
+
+def _coordinates(loops: Loops) -> list[str]:
+    found: list[str] = []
+    inner = 1
+    for depth, loop in reversed(list(enumerate(loops))):
+        at = f"rw_i / {inner}" if inner > 1 else "rw_i"
+        if depth:
+            at = f"{at} % {trips(loop)}"
+        if loop.step > 1:
+            at = f"{at} * {loop.step}"
+        found.append(f"{name_of(loop.var.name)} = {at};")
+        inner *= trips(loop)
+    return found
+
+
+def _call(stage: Stage, loops: Loops) -> str:
+    count = math.prod(map(trips, loops))
+    every = stage.points * work(stage.body)
+    if not loops or every < PARALLEL_WORK:
+        return f"  {stage.name}_span(rw_b, 0, {count});"
+    least = -(-count * PARALLEL_WORK // (2 * every))
+    return f"  rw_pool({stage.name}_span, rw_b, {count}, {least});"

@@ -83,7 +83,7 @@ def test_two_processes_share_a_cache(cached):
     command = [sys.executable, "-c", script]
     both = [subprocess.Popen(command, env=dict(os.environ)) for _ in range(2)]
     assert [p.wait(60) for p in both] == [0, 0]
-    assert len(list(cached.iterdir())) == 1
+    assert len(list(cached.iterdir())) == 2  # the function and the pool of threads
 
 
 def test_strict_code_rounds_after_every_operation(cached):
@@ -129,7 +129,7 @@ def test_one_thread_computes_the_same(cached, monkeypatch):
 
 FORK = """
 import os, signal
-from rewrite.backends.c import thread_count
+from rewrite.backends.pool import thread_count
 from tests.backends.test_c import CDevice, F32, Op, elementwise, launch, np
 
 def add(name):
@@ -155,6 +155,37 @@ def test_a_fork_of_a_process_with_threads_computes(cached):
     command = [sys.executable, "-W", "ignore", "-c", FORK]
     env = {**os.environ, "REWRITE_THREADS": "2"}
     assert subprocess.run(command, env=env, timeout=60).returncode == 0
+
+
+MANY = """
+import threading
+from tests.backends.test_c import CDevice, F32, Op, elementwise, launch, np
+
+n = 1 << 17
+f = elementwise("grow", n, [F32], F32, lambda a: Op("add", (a, Lit(1.0, F32)), F32))
+dev = CDevice()
+module = dev.compile([f])
+wrong = []
+
+def work(seed):
+    x = np.arange(n, dtype=np.float32) % 1000 + seed
+    for _ in range(200):
+        (got,) = launch(dev, module, f, x, np.zeros_like(x))
+        if not (got == x + 1).all():
+            wrong.append(seed)
+
+callers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+[t.start() for t in callers]
+[t.join() for t in callers]
+raise SystemExit(bool(wrong))
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "3", "16"])
+def test_callers_share_the_pool(cached, threads):
+    command = [sys.executable, "-c", "from rewrite.lower.loops import Lit\n" + MANY]
+    env = {**os.environ, "REWRITE_THREADS": threads}
+    assert subprocess.run(command, env=env, timeout=120).returncode == 0
 
 
 def test_thread_count_must_be_a_number(monkeypatch):
