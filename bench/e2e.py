@@ -18,9 +18,10 @@ import numpy as np
 
 import rewrite
 from rewrite import xp
-from rewrite.demo import block, interleaved, parameters
+from rewrite.demo import block, parameters
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.scalars import Array
+from rewrite.timing import interleaved
 
 rng = np.random.default_rng(0)
 

@@ -9,10 +9,8 @@ ratio is below its bar or a result is wrong.  Bars hold for the `c` device.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -29,6 +27,7 @@ from rewrite.extract.schedule import GraphTerms
 from rewrite.lower.families.axes import normalise
 from rewrite.lower.lower import choose
 from rewrite.lower.model import model_of
+from rewrite.timing import interleaved
 
 type Arrays = Sequence[Array]
 type Peer = Callable[[Arrays], object]
@@ -183,13 +182,8 @@ def contest(row: Row, dev: Any, repeats: int) -> tuple[str, float, float, float]
     run_kernel(row.kernel, arrays)
     scale = max(1.0, float(np.abs(arrays[-1]).max()))
     error = float(np.abs(got - arrays[-1]).max()) / scale
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(repeats):
-        for record, run in zip(times, (ours, lambda: row.peer(arrays)), strict=True):
-            start = time.perf_counter()
-            run()
-            record.append(time.perf_counter() - start)
-    return family.name, median(times[0]), median(times[1]), error
+    times = interleaved({"ours": ours, "numpy": lambda: row.peer(arrays)}, repeats)
+    return family.name, times["ours"], times["numpy"], error
 
 
 def main() -> int:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.scalars import Array
 
 from .api import optimize, show_kernels
+from .timing import interleaved
 
 
 def block(xp: Any, x: Any, p: dict[str, Any], heads: int) -> Any:
@@ -65,19 +64,6 @@ def parameters(width: int, seed: int = 0) -> dict[str, Array]:
         p[f"w{k}"], p[f"c{k}"] = weight(a, b), vector(b, 0)
         p[f"g{k}"], p[f"b{k}"] = vector(width, 1), vector(width, 0)
     return p
-
-
-def interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median seconds of each, taken in turns so that all see the same machine."""
-    times: dict[str, list[float]] = {name: [] for name in runs}
-    for f in runs.values():
-        f()
-    for _ in range(rounds):
-        for name, f in runs.items():
-            start = perf_counter()
-            f()
-            times[name].append(perf_counter() - start)
-    return {name: median(ts) for name, ts in times.items()}
 
 
 def run_demo(
