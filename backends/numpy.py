@@ -138,9 +138,10 @@ class _Run:
             return np.zeros(shape, data.dtype)
         if low < 0 or high >= data.size:
             raise IndexError(f"{offset} reaches {low}..{high} of {data.size} elements")
+        bits = np.dtype(f"u{data.itemsize}")  # NumPy has no strides over small floats
         return np.lib.stride_tricks.as_strided(
-            data[offset.const :], shape, strides, writeable=False
-        )
+            data.view(bits)[offset.const :], shape, strides, writeable=False
+        ).view(data.dtype)
 
     # ---- reductions ----
 

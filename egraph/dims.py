@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import count
 
 MAX_RANK = 16
 MAX_SIZE = 1 << 62
@@ -186,28 +188,47 @@ def parse(text: str) -> Dim:
 
 
 def witness(
-    shapes: Iterable[Shape], hints: Mapping[str, int] | None = None
-) -> dict[str, int]:
+    shapes: Iterable[Shape], hints: Mapping[str, int] | None = None,
+    most: Mapping[str, int] | None = None,
+) -> dict[str, int]:  # fmt: skip
     """A distinct prime for each symbol that divides no fixed size in `shapes`.
 
     Two dims that differ as polynomials then differ as numbers in all but contrived
     cases; what is decided at the witness is checked again symbolically.  The prime is
     the first from the hint on (1009 without one): costs are near those at the hint.
+    A symbol in `most` gets the greatest that is not above it, where there is one.
     """
     all_dims = {d for s in shapes for d in s}
     fixed = {abs(c) for d in all_dims for _, c in _terms(d)}
     names = sorted(symbols(all_dims))
     values: dict[str, int] = {}
     for name in names:
-        prime = min(max((hints or {}).get(name, 1009), 7), 1 << 24)
-        while (
-            not _is_prime(prime)
-            or prime in values.values()
-            or any(f % prime == 0 for f in fixed if f)
-        ):
-            prime += 1
+        first = min(max((hints or {}).get(name, 1009), 7), 1 << 24)
+        limit = (most or {}).get(name, 1 << 62)
+        up = (p for p in count(first) if _fits(p, fixed, values.values()))
+        prime = next(up)
+        if prime > limit:
+            down = (p for p in range(min(first, limit), 1, -1)
+                    if _fits(p, fixed, values.values()))  # fmt: skip
+            prime = next(down, max(limit, 0))
         values[name] = prime
     return values
+
+
+def _fits(prime: int, fixed: AbstractSet[int], taken: Iterable[int]) -> bool:
+    divides = any(f % prime == 0 for f in fixed if f)
+    return not divides and prime not in taken and _is_prime(prime)
+
+
+def greatest(d: Dim, n: int) -> tuple[str, int] | None:
+    """The symbol of `c * s + k` (c > 0), and the greatest s with `c * s + k <= n`."""
+    if not isinstance(d, Poly) or len(d.terms) > 2:
+        return None
+    constant = next((c for m, c in d.terms if not m), 0)
+    (name, c), *rest = [(m, c) for m, c in d.terms if m]
+    if rest or len(name) != 1 or c <= 0:
+        return None
+    return name[0], (n - constant) // c
 
 
 def _is_prime(n: int) -> bool:

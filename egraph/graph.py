@@ -340,6 +340,23 @@ class Builder:
         )  # fmt: skip
 
 
+def witness(graph: Graph, hints: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Sizes to decide at (`dims.witness`), within what slices of fixed sizes allow."""
+    most: dict[str, int] = {}
+    for node in graph.nodes:
+        if node.op != "slice":
+            continue
+        starts, sizes, _ = node.attrs
+        for n, start, size in zip(
+            graph.nodes[node.args[0]].shape, starts, sizes, strict=True
+        ):
+            found = dims.greatest(start + size, n) if isinstance(n, int) else None
+            if found is not None:
+                name, limit = found
+                most[name] = min(limit, most.get(name, limit))
+    return dims.witness([n.shape for n in graph.nodes], hints, most)
+
+
 def exact(value: Const, dtype: DType) -> Const:
     """`value` as the dtype holds it: a float, an int or a bool."""
     if dtype.kind == "bool":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -80,6 +81,8 @@ def check_type(t: TensorType) -> TensorType:
     for d in t.shape:
         if isinstance(d, int):
             check(0 <= d < MAX_SIZE, f"size {d} is outside 0 .. 2**62")
+    count = math.prod(d for d in t.shape if isinstance(d, int))
+    check(count < MAX_SIZE, f"{t} has 2**62 elements or more")
     return t
 
 

@@ -16,7 +16,15 @@ from ..egraph import dims
 from ..egraph.dims import Dim
 from ..egraph.encode import ENode
 from ..egraph.evaluate import evaluate, expand_macros
-from ..egraph.graph import Builder, Graph, GraphError, Node, attr_kinds, substitute
+from ..egraph.graph import (
+    Builder,
+    Graph,
+    GraphError,
+    Node,
+    attr_kinds,
+    substitute,
+    witness,
+)
 from ..egraph.ops import TensorType, cast_array
 from ..egraph.saturate import Saturated
 from ..egraph.scalars import Array
@@ -115,7 +123,7 @@ def _part(
     moves: int,
     hints: Mapping[str, int] | None,
 ) -> Part:
-    values = dims.witness([n.shape for n in graph.nodes], hints)
+    values = witness(graph, hints)
     fixed = substitute(graph, values) if values else graph
     found = saturate(fixed, bool(values))
     own = dict(found.choice)

@@ -45,7 +45,7 @@ USER_ERRORS = (
     CheckError, TraceError, DeviceError, Untraceable,
 )  # fmt: skip
 
-GraphFile = Annotated[Path, typer.Argument(help="A .graph file.")]
+GraphFile = Annotated[Path, typer.Argument(help="A .graph or .onnx file.")]
 DeviceName = Annotated[
     str | None, typer.Option(help="cuda, c, opencl, wgpu or numpy; default: the best.")
 ]
@@ -79,12 +79,28 @@ def fail(message: str) -> None:
 
 
 def read_graph(path: Path) -> Graph:
+    """A graph in text form, or an ONNX model."""
+    if path.suffix == ".onnx":
+        return read_model(path)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         fail(f"{path}: a text file was expected; see docs/graph.md for the format")
         raise AssertionError from None
     return parse(text, str(path))
+
+
+def read_model(path: Path) -> Graph:
+    try:
+        import rewrite.onnx
+    except ImportError as e:
+        fail(str(e))
+        raise AssertionError from None
+    try:
+        return rewrite.onnx.load(path)
+    except rewrite.onnx.ModelError as e:
+        fail(str(e))
+        raise AssertionError from None
 
 
 def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
@@ -156,6 +172,8 @@ def optimize(
 ) -> None:  # fmt: skip
     """Optimize a graph: the chosen form, its kernels and their predicted cost."""
     with plain_errors():
+        if output is not None and output.suffix == ".onnx":
+            fail(f"{output}: ONNX models are read, not yet written; name a .graph file")
         graph = read_graph(file)
         bound = sizes(graph, dim) if dim or (code and graph.symbols) else {}
         c = compiled(file, device, precision, rules, effort, bound)
@@ -190,7 +208,8 @@ def run(
             arrays = random_arrays(graph, sizes(graph, dim), seed)
         else:
             arrays = read_arrays(inputs)
-        foreign = sorted({n.attrs[0] for n in graph.nodes if n.op == "call"})
+        calls = {n.attrs[0] for n in graph.nodes if n.op == "call"}
+        foreign = sorted(calls - set(graph.calls))
         if foreign:
             fail(f"{file}: the host function {foreign[0]!r} is only known to Python")
         c = compiled(file, device, precision, rules, effort)

@@ -19,9 +19,8 @@ from typing import Literal
 from rewrite.backends.devices import default_device
 from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
-from rewrite.egraph.dims import witness
 from rewrite.egraph.evaluate import bind_inputs, evaluate, expand_macros
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.graph import Graph, witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
@@ -108,8 +107,7 @@ class Compiled:
         """Sizes for looking at a program: those given, the hints, else the witness."""
         if not self.source.symbols:
             return {}
-        shapes = [n.shape for n in self.source.nodes]
-        return {**witness(shapes), **self.options.hints, **(sizes or {})}
+        return {**witness(self.source), **self.options.hints, **(sizes or {})}
 
     def executable(self, sizes: Mapping[str, int] | None = None) -> Executable | None:
         """The program for these sizes, compiled once; None: the evaluator runs."""
@@ -246,10 +244,8 @@ def check_options(options: Options) -> None:
 
 def own_plan(graph: Graph, price: KernelCost, moves: int = 40) -> Plan:
     """A plan without rules: the graph's own terms, fused by the search alone."""
-    from rewrite.egraph import dims
-
     graph = expand_macros(graph)
-    values = dims.witness([n.shape for n in graph.nodes])
+    values = witness(graph)
     choice = choose(own_space(graph, values), price, moves)
     return Plan(
         graph, choice.groups, choice.seconds, choice.own_seconds, choice.own_kernels

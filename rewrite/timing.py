@@ -16,8 +16,8 @@ WARM = 0.02  # seconds of runs that wake threads and caches
 def interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Median seconds of each, taken in turns so that all see the same machine.
 
-    Before each turn the threads of the last one fall asleep, and runs that are not timed
-    wake the next one's.
+    Before each turn the threads of the last one fall asleep, and runs that are not
+    timed wake the next one's.
     """
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rewrite.egraph import dims
 from rewrite.egraph.explain import Explanation, explain
-from rewrite.egraph.graph import Graph, substitute
+from rewrite.egraph.graph import Graph, substitute, witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.extract.plan import Part
@@ -76,5 +75,5 @@ def explained(part: Part, rules: RuleSet) -> Explanation:
 
 
 def _fixed(graph: Graph) -> Graph:
-    values = dims.witness([n.shape for n in graph.nodes])
+    values = witness(graph)
     return substitute(graph, values) if values else graph

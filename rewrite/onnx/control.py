@@ -1,0 +1,152 @@
+"""If, Loop and Scan whose course is known when the model is read: they are unrolled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+
+from rewrite.egraph.graph import Builder
+
+from .ops.shape import part
+from .proto import array_of
+from .site import Site, Unknown, Unread
+from .value import Value, materialise
+
+STEPS = 256  # of a loop that is unrolled
+
+type Scope = dict[str, Value]
+type Run = Callable[[Sequence[onnx.NodeProto], Scope, dict[str, int]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """How to read a graph inside of a node: with the names around it."""
+
+    run: Run
+    scope: Scope
+    versions: dict[str, int]
+
+    def read(self, g: onnx.GraphProto, given: Sequence[Value]) -> list[Value]:
+        inner = dict(self.scope)
+        for t in g.initializer:
+            inner[t.name] = Value(known=array_of(t), label=t.name)
+        for info, value in zip(g.input, given, strict=True):
+            inner[info.name] = value
+        self.run(g.node, inner, self.versions)
+        return [inner[o.name] for o in g.output]
+
+
+type Reader = Callable[[Site, Inner], Sequence[Value]]
+
+
+def _map(s: Site, inner: Inner) -> Sequence[Value]:
+    """The body for each item of the first sequence; other sequences go along."""
+    body: onnx.GraphProto = s.attributes["body"]
+    first = s.value(0).items
+    if first is None:
+        raise Unread("a sequence that comes from outside")
+    rows: list[list[Value]] = []
+    for i in range(len(first)):
+        values = [s.value(k) for k in range(s.count)]
+        rows.append(inner.read(body, [v.items[i] if v.items is not None else v
+                                      for v in values]))  # fmt: skip
+    columns = zip(*rows, strict=True) if rows else ((),) * len(body.output)
+    return [Value(items=tuple(c)) for c in columns]
+
+
+def _if(s: Site, inner: Inner) -> Sequence[Value]:
+    taken = "then_branch" if s.number(0, "the condition") else "else_branch"
+    return inner.read(s.attributes[taken], [])
+
+
+def _loop(s: Site, inner: Inner) -> Sequence[Value]:
+    """As many rounds as `M` says, or until the condition, known each time, is false."""
+    body: onnx.GraphProto = s.attributes["body"]
+    most = int(s.number(0, "the trip count")) if s.has(0) else STEPS + 1
+    go = s.value(1) if s.has(1) else Value(known=np.asarray(True))
+    states = [s.value(i) for i in range(2, s.count)]
+    rows: list[list[Value]] = []
+    while len(rows) < most and _holds(s, go):
+        if len(rows) == STEPS:
+            raise Unread(f"a loop of over {STEPS} rounds")
+        at = Value(known=np.asarray(len(rows), np.int64))
+        out = inner.read(body, [at, go, *states])
+        go, states = out[0], out[1 : 1 + len(states)]
+        rows.append(out[1 + len(states) :])
+    scans = [list(column) for column in zip(*rows, strict=True)]
+    if not rows and len(body.output) > 1 + len(states):
+        raise Unread("a loop without rounds")
+    return [*states, *(_stacked(s.b, column, 0) for column in scans)]
+
+
+def _holds(s: Site, go: Value) -> bool:
+    if go.known is None:
+        raise Unknown("the condition", materialise(s.b, go))
+    return bool(go.known.reshape(-1)[0])
+
+
+def _scan(s: Site, inner: Inner) -> Sequence[Value]:
+    """The entries of an axis one after the other."""
+    if s.opset < 9:
+        raise Unread("a scan over a batch")
+    body: onnx.GraphProto = s.attributes["body"]
+    count = s.attr("num_scan_inputs")
+    first = s.count - count
+    inputs = list(range(first, s.count))
+    ranks = [s.rank(i) for i in inputs]
+    given: list[int] = list(s.attr("scan_input_axes") or [0] * count)
+    axes = [a % r for a, r in zip(given, ranks, strict=True)]
+    back: list[int] = list(s.attr("scan_input_directions") or [0] * count)
+    steps = s.sizes(first)[axes[0]]
+    if not 0 < steps <= STEPS:
+        raise Unread(f"a scan of {steps} rounds")
+    states = [s.value(i) for i in range(first)]
+    rows: list[list[Value]] = []
+    for step in range(steps):
+        entries = [
+            _entry(s, i, axis, steps - 1 - step if reverse else step)
+            for i, axis, reverse in zip(inputs, axes, back, strict=True)
+        ]
+        out = inner.read(body, [*states, *entries])
+        states, row = out[:first], out[first:]
+        rows.append(row)
+    return [*states, *_scanned(s, [list(c) for c in zip(*rows, strict=True)])]
+
+
+def _entry(s: Site, i: int, axis: int, at: int) -> Value:
+    one = part(s, s.x(i), axis, at, 1)
+    return Value(s.b.reshape(one, _without(s.b.shape(one), axis)))
+
+
+def _without(shape: Sequence[Any], axis: int) -> list[Any]:
+    return [d for i, d in enumerate(shape) if i != axis]
+
+
+def _scanned(s: Site, columns: list[list[Value]]) -> list[Value]:
+    axes: list[int] = list(s.attr("scan_output_axes") or [0] * len(columns))
+    back: list[int] = list(s.attr("scan_output_directions") or [0] * len(columns))
+    return [
+        _stacked(s.b, column[::-1] if reverse else column, axis)
+        for column, axis, reverse in zip(columns, axes, back, strict=True)
+    ]
+
+
+def _stacked(b: Builder, column: Sequence[Value], axis: int) -> Value:
+    """Equal tensors side by side along a new axis."""
+    known = [v.known for v in column]
+    if all(k is not None and k.dtype != object for k in known):
+        return Value(known=np.stack([k for k in known if k is not None], axis))
+    nodes = [materialise(b, v) for v in column]
+    shape = list(b.shape(nodes[0]))
+    axis = axis + len(shape) + 1 if axis < 0 else axis
+    wide = [*shape[:axis], 1, *shape[axis:]]
+    return Value(b.concat([b.reshape(n, wide) for n in nodes], axis))
+
+
+READERS: dict[str, Reader] = {
+    "If": _if, "Loop": _loop, "Scan": _scan, "SequenceMap": _map,
+}  # fmt: skip

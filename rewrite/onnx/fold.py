@@ -1,0 +1,318 @@
+"""What is computed while a model is read: small arrays, shapes with symbols above all.
+
+Each entry works on arrays of numbers and on arrays of dims alike; what an entry cannot
+do for symbols it leaves (`None`), and the reader takes over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rewrite.egraph import dims
+from rewrite.egraph.dims import Dim, Poly, exact_div
+from rewrite.egraph.dtypes import I64
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.graph import Builder
+from rewrite.egraph.scalars import Array
+
+from .proto import array_of
+from .site import READERS, Site, Unread, results_of
+from .types import DTYPES
+from .value import Value, dims_array, materialise, settle
+
+MOST = 4096  # elements of a result
+type Folded = Array | list[Array] | None
+FOLDS: dict[str, Callable[[Site, list[Array]], Folded]] = {}
+
+
+def fold(site: Site) -> Sequence[Value] | None:
+    """The results, where they are known now."""
+    if site.kind == "Shape":
+        return [Value(known=_shape(site))]
+    if site.kind == "Size":
+        total: Any = 1
+        for d in site.shape(0):
+            total = total * d
+        return [Value(known=dims_array([total], ()))]
+    if site.kind == "Constant":
+        return [Value(known=_constant(site), label=site.node.output[0])]
+    if site.kind == "Identity" and site.has(0):
+        return [site.value(0)]
+    read = site.values[:1] if site.kind == "CastLike" else site.values
+    arrays = [v.known for v in read if v is not None]
+    found = [a for a in arrays if a is not None]
+    small = sum(a.size for a in found) <= 2 * MOST
+    if not found or len(found) != len(arrays) or not small:
+        return None
+    results = _entry(site, found) if site.kind in FOLDS else None
+    if (
+        results is None
+        and site.kind != "CastLike"
+        and all(a.dtype != object for a in found)
+    ):
+        results = _evaluated(site)
+    if results is None or any(r.size > MOST for r in results):
+        return None
+    return [Value(known=settle(r)) for r in results]
+
+
+def _entry(site: Site, found: list[Array]) -> list[Array] | None:
+    try:
+        with np.errstate(all="ignore"):
+            out = FOLDS[site.kind](site, found)
+    except Unread:  # a shape with symbols where numbers are needed
+        return None
+    if out is None:
+        return None
+    parts: list[Array] = out if isinstance(out, list) else [out]
+    return [np.asarray(p) for p in parts]
+
+
+def _evaluated(site: Site) -> list[Array] | None:
+    """By way of a graph of the node alone."""
+    if site.kind not in READERS:
+        return None
+    values = [v and Value(known=v.known) for v in site.values]
+    alone = Site(Builder(), site.node, values, site.opset)
+    try:
+        results = results_of(READERS[site.kind](alone))
+    except Unread:
+        return None
+    nodes = [materialise(alone.b, v) for v in results]
+    counts = [dims.numel(alone.b.shape(i)) for i in nodes]
+    if not all(isinstance(n, int) and n <= MOST for n in counts):
+        return None
+    return list(evaluate(alone.b.build(nodes), {}).values())
+
+
+def _shape(site: Site) -> Array:
+    rank = site.rank(0)
+    start, end = site.attr("start", 0), site.attr("end", rank)
+    low, high = (min(max(v + rank if v < 0 else v, 0), rank) for v in (start, end))
+    return dims_array(site.shape(0)[low:high])
+
+
+def _constant(site: Site) -> Array:
+    for name in ("value_int", "value_ints", "value_float", "value_floats"):
+        dtype = np.int64 if "int" in name else np.float32
+        if name in site.attributes:
+            return np.asarray(site.attributes[name], dtype)
+    if "value" not in site.attributes:
+        site.fail("a constant of numbers expected")
+    return array_of(site.attributes["value"])
+
+
+def folds(*names: str) -> Callable[..., Any]:
+    def register(f: Callable[[Site, list[Array]], Folded]) -> Any:
+        for name in names:
+            FOLDS[name] = f
+        return f
+
+    return register
+
+
+def _numbers(*arrays: Array) -> bool:
+    return all(a.dtype != object for a in arrays)
+
+
+def _whole(*arrays: Array) -> bool:
+    return all(a.dtype == object or a.dtype.kind in "iu" for a in arrays)
+
+
+@folds("Add", "Sub", "Mul")
+def _arithmetic(site: Site, a: list[Array]) -> Folded:
+    f = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply}[site.kind]
+    return np.asarray(f(*a))
+
+
+@folds("Div")
+def _divide(site: Site, a: list[Array]) -> Folded:
+    x, y = np.broadcast_arrays(*a)
+    if not _whole(x, y):
+        return np.asarray(np.true_divide(x, y)) if _numbers(x, y) else None
+    pairs: list[tuple[Any, Any]] = list(zip(x.flat, y.flat, strict=True))
+    parts = [_quotient(p, q) for p, q in pairs]
+    if any(p is None for p in parts):
+        return None
+    out = np.empty(len(parts), object)
+    out[:] = parts
+    out = out.reshape(x.shape)
+    return out.astype(a[0].dtype) if _numbers(*a) else out
+
+
+def _quotient(p: Any, q: Any) -> Dim | None:
+    """Towards zero; None where it is not a dim."""
+    if isinstance(p, Poly) or isinstance(q, Poly):
+        return exact_div(p, q)
+    if q == 0:
+        return None
+    size = abs(int(p)) // abs(int(q))
+    return size if (p < 0) == (q < 0) else -size
+
+
+@folds("Neg")
+def _negative(site: Site, a: list[Array]) -> Folded:
+    return np.asarray(-a[0])
+
+
+@folds("Equal")
+def _equal(site: Site, a: list[Array]) -> Folded:
+    """Dims of different form may yet be equal; never to a number below zero."""
+    x, y = np.broadcast_arrays(*a)
+    if _numbers(x, y):
+        return np.asarray(np.equal(x, y))
+    out = np.empty(x.shape, bool)
+    for i in np.ndindex(x.shape):
+        p, q = x[i], y[i]
+        plain = [isinstance(v, (int, np.integer)) for v in (p, q)]
+        if all(plain) or p == q:
+            out[i] = p == q
+        elif any(plain) and (p if plain[0] else q) < 0:
+            out[i] = False
+        else:
+            return None
+    return out
+
+
+@folds("Where")
+def _where(site: Site, a: list[Array]) -> Folded:
+    return np.asarray(np.where(*a)) if _numbers(a[0]) else None
+
+
+@folds("Concat")
+def _concat(site: Site, a: list[Array]) -> Folded:
+    return np.concatenate(a, site.axis(rank=a[0].ndim))
+
+
+@folds("Gather")
+def _gather(site: Site, a: list[Array]) -> Folded:
+    x, index = a
+    if not _numbers(index):
+        return None
+    axis = site.axis(rank=x.ndim)
+    if index.size and not (
+        -x.shape[axis] <= index.min() <= index.max() < x.shape[axis]
+    ):
+        site.fail(f"index {index.tolist()} is outside of {x.shape[axis]} entries")
+    return np.take(x, index.astype(np.int64), axis)
+
+
+@folds("Slice")
+def _slice(site: Site, a: list[Array]) -> Folded:
+    if not _numbers(*a[1:]):
+        return None
+    x = a[0]
+    starts, ends = site.ints("starts", 1) or [], site.ints("ends", 2) or []
+    axes = site.axes(site.ints("axes", 3) or list(range(len(starts))), x.ndim)
+    steps = site.ints("steps", 4) or [1] * len(starts)
+    at = [slice(None)] * x.ndim
+    for s, e, axis, step in zip(starts, ends, axes, steps, strict=True):
+        at[axis] = slice(s, None if step < 0 and e < -x.shape[axis] else e, step)
+    return x[tuple(at)]
+
+
+@folds("Unsqueeze")
+def _unsqueeze(site: Site, a: list[Array]) -> Folded:
+    found = site.ints("axes", 1) or []
+    return np.expand_dims(a[0], tuple(site.axes(found, a[0].ndim + len(found))))
+
+
+@folds("Squeeze")
+def _squeeze(site: Site, a: list[Array]) -> Folded:
+    found = site.ints("axes", 1)
+    return np.squeeze(a[0], None if found is None else tuple(found))
+
+
+@folds("Reshape")
+def _reshape(site: Site, a: list[Array]) -> Folded:
+    shape = site.ints("shape", 1) or []
+    if not site.attr("allowzero", 0):
+        shape = [a[0].shape[i] if s == 0 else s for i, s in enumerate(shape)]
+    return a[0].reshape(shape)
+
+
+@folds("Transpose")
+def _transpose(site: Site, a: list[Array]) -> Folded:
+    return a[0].transpose(site.attr("perm"))
+
+
+@folds("Expand")
+def _expand(site: Site, a: list[Array]) -> Folded:
+    shape = site.ints("shape", 1) or []
+    full = np.broadcast_shapes(a[0].shape, tuple(shape))
+    return np.broadcast_to(a[0], full) if np.prod(full) <= MOST else None
+
+
+@folds("Tile")
+def _tile(site: Site, a: list[Array]) -> Folded:
+    repeats = site.ints("repeats", 1) or []
+    return np.tile(a[0], repeats) if a[0].size * np.prod(repeats) <= MOST else None
+
+
+@folds("Cast", "CastLike")
+def _cast(site: Site, a: list[Array]) -> Folded:
+    like = site.kind == "CastLike"
+    to = site.type(1).dtype if like else DTYPES.get(site.attr("to"))
+    if a[0].dtype == object:
+        return a[0] if to == I64 else None
+    if to is None or to.bits == 8:
+        return None
+    if not to.is_float and not np.isfinite(a[0]).all():
+        return None
+    return a[0].astype(to.numpy)
+
+
+@folds("Range")
+def _range(site: Site, a: list[Array]) -> Folded:
+    if not _numbers(*a):
+        return None
+    start, limit, step = (x.reshape(-1)[0] for x in a)
+    if not step:
+        site.fail("a step of 0")
+    count = max(math.ceil((float(limit) - float(start)) / float(step)), 0)
+    if count > MOST:
+        return None
+    return (start + np.arange(count).astype(a[0].dtype) * step).astype(a[0].dtype)
+
+
+@folds("ConstantOfShape")
+def _filled(site: Site, a: list[Array]) -> Folded:
+    shape = site.ints("shape", 0) or []
+    if np.prod(shape) > MOST:
+        return None
+    return np.full(shape, *fill_value(site))
+
+
+def fill_value(site: Site) -> tuple[Any, Any]:
+    """The value of a ConstantOfShape, and its type."""
+    if "value" not in site.attributes:
+        return 0.0, np.dtype(np.float32)
+    value = array_of(site.attributes["value"])
+    return value.reshape(-1)[0], value.dtype
+
+
+@folds("ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin")
+def _reduce(site: Site, a: list[Array]) -> Folded:
+    x = a[0]
+    if site.attr("noop_with_empty_axes", 0) or (
+        x.dtype == object and site.kind not in ("ReduceProd", "ReduceSum")
+    ):
+        return None
+    axes = site.ints("axes", 1)
+    f = {"ReduceProd": np.prod, "ReduceSum": np.sum, "ReduceMax": np.max,
+         "ReduceMin": np.min}[site.kind]  # fmt: skip
+    over = None if not axes else tuple(axes)
+    out = np.asarray(f(x, axis=over, keepdims=bool(site.attr("keepdims", 1))))
+    return out if x.dtype == object else out.astype(x.dtype)
+
+
+@folds("Split")
+def _split(site: Site, a: list[Array]) -> Folded:
+    if len(a) < 2 and "split" not in site.attributes:
+        return None
+    sizes = site.ints("split", 1) or []
+    return np.split(a[0], np.cumsum(sizes)[:-1].tolist(), site.axis(rank=a[0].ndim))

@@ -1,0 +1,145 @@
+"""Operators without a reader: by the standard's own definition, or run by the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from rewrite.egraph.scalars import Array
+from rewrite.egraph.table import TensorType
+
+from .site import Site
+from .types import tensor_type, type_proto
+from .value import ModelError, Value
+
+
+def definition(site: Site, domain: str) -> onnx.FunctionProto | None:
+    """The function that defines the operator for these operands, if there is one."""
+    schema = _schema(site, domain)
+    if schema.has_context_dependent_function:
+        types = [
+            type_proto(site.type(i)).SerializeToString() if site.has(i) else b""
+            for i in range(site.count)
+        ]
+        versions = schema.context_dependent_function_opset_versions
+        version = max((v for v in versions if v <= site.opset), default=None)
+        if version is not None:
+            node = site.node.SerializeToString()
+            body = schema.get_context_dependent_function_with_opset_version(
+                version, node, types
+            )
+            return onnx.FunctionProto.FromString(body)
+    if schema.has_function:
+        versions = [v for v in schema.function_opset_versions if v <= site.opset]
+        if versions:
+            body = schema.get_function_with_opset_version(max(versions))
+            return onnx.FunctionProto.FromString(body)
+    return None
+
+
+def defaults(site: Site, domain: str) -> dict[str, onnx.AttributeProto]:
+    """What the operator's attributes are where the node does not say."""
+    known = _schema(site, domain).attributes
+    return {k: a.default_value for k, a in known.items() if a.default_value.name}
+
+
+def _schema(site: Site, domain: str) -> Any:
+    try:
+        return onnx.defs.get_schema(site.kind, site.opset, domain)
+    except onnx.defs.SchemaError:
+        where = f"the domain {domain or 'ai.onnx'!r} at opset {site.opset}"
+        raise ModelError(f"{site.place}: no such operator in {where}") from None
+
+
+def call(site: Site, domain: str) -> Sequence[Value]:
+    """A call for each output; they compute what the reference implementation does."""
+    types = _result_types(site, domain)
+    given = [site.x(i) for i in range(site.count) if site.has(i)]
+    run = _runner(site, domain)
+    found: list[Value] = []
+    for i, t in enumerate(types):
+        if t is None:
+            found.append(Value(known=np.zeros(0, np.float32)))
+            continue
+        target = f"onnx.{site.kind}.{len(site.b.calls)}"
+        node = site.b.call(target, _pick(run, i), given, t.dtype, t.shape)
+        found.append(Value(node))
+    return found
+
+
+def _pick(run: Callable[..., Sequence[Any]], i: int) -> Callable[..., Array]:
+    return lambda *arrays: np.asarray(run(*arrays)[i])
+
+
+def _result_types(site: Site, domain: str) -> list[TensorType | None]:
+    schema = _schema(site, domain)
+    names = [f"x{i}" if site.has(i) else "" for i in range(site.count)]
+    node = _renamed(site, names)
+    types = {n: type_proto(site.type(i)) for i, n in enumerate(names) if n}
+    data = {
+        n: onnx.numpy_helper.from_array(known)
+        for i, n in enumerate(names)
+        if n and (known := site.known(i)) is not None and known.dtype != object
+    }
+    try:
+        found = onnx.shape_inference.infer_node_outputs(schema, node, types, data)
+    except Exception as e:
+        raise ModelError(f"{site.place}: {' '.join(str(e).split())}") from None
+    out: list[TensorType | None] = []
+    for name in node.output:
+        if not name:
+            out.append(None)
+        elif name not in found:
+            site.fail("the type of its result depends on data")
+        else:
+            out.append(_settled(found[name], site))
+    return out
+
+
+def _settled(info: onnx.TypeProto, site: Site) -> TensorType:
+    t = info.tensor_type
+    known = t.HasField("shape") and all(
+        d.HasField("dim_value") or d.HasField("dim_param") for d in t.shape.dim
+    )
+    if info.HasField("tensor_type") and not known:
+        site.fail("the shape of its result depends on data")
+    return tensor_type(info, site.place, {})
+
+
+def _renamed(site: Site, names: Sequence[str]) -> onnx.NodeProto:
+    node = onnx.NodeProto()
+    node.CopyFrom(site.node)
+    del node.input[:]
+    node.input.extend(names)
+    outputs = [f"y{i}" if o else "" for i, o in enumerate(site.node.output)]
+    del node.output[:]
+    node.output.extend(outputs)
+    return node
+
+
+def _runner(site: Site, domain: str) -> Callable[..., Sequence[Any]]:
+    names = [f"x{i}" if site.has(i) else "" for i in range(site.count)]
+    node = _renamed(site, names)
+    kept = [n for n in names if n]
+    infos = [
+        onnx.helper.make_value_info(n, type_proto(site.type(i)))
+        for i, n in enumerate(names)
+        if n
+    ]
+    outputs = [onnx.helper.make_empty_tensor_value_info(o) for o in node.output if o]
+    graph = onnx.helper.make_graph([node], "call", infos, outputs)
+    versions = [onnx.helper.make_opsetid(domain, site.opset)]
+    model = onnx.helper.make_model(graph, opset_imports=versions)
+    places = [i for i, o in enumerate(node.output) if o]
+
+    def run(*arrays: Array) -> Sequence[Any]:
+        host: Any = ReferenceEvaluator(model)
+        results = host.run(None, dict(zip(kept, arrays, strict=True)))
+        by_place = dict(zip(places, results, strict=True))
+        return [by_place.get(i) for i in range(len(node.output))]
+
+    return run

@@ -1,0 +1,220 @@
+"""A model of ONNX as a graph, node by node.
+
+A node is, first that applies: computed now (`fold`), read by the reader of its operator
+(`ops/`), replaced by the operator's own definition in the standard (functions), or a
+call that the host runs with ONNX's reference implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import onnx
+
+from rewrite.egraph import dims
+from rewrite.egraph.graph import Builder, Graph, GraphError
+from rewrite.egraph.scalars import Array
+
+from . import control, foreign, ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
+from .fold import fold
+from .proto import array_of
+from .site import READERS, Site, Unknown, Unread, results_of
+from .types import tensor_type
+from .value import ModelError, Value, materialise
+
+DEPTH = 32  # of functions within functions
+SMALL = 4096  # elements of an input whose value a program may be made for
+type Scope = dict[str, Value]
+
+
+class Loader:
+    """Reads one model; `bound` gives sizes to its named dimensions."""
+
+    def __init__(
+        self, model: onnx.ModelProto, bound: Mapping[str, int],
+        given: Mapping[str, Array] | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.bound, self.given = model, bound, given or {}
+        self.wanted: set[str] = set()  # inputs whose values would have said more
+        self.b = Builder(_identifier(model.graph.name))
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.depth = 0
+
+    def graph(self) -> Graph:
+        g = self.model.graph
+        scope: Scope = {}
+        for t in g.initializer:
+            scope[t.name] = Value(known=array_of(t), label=t.name)
+        for info in g.input:
+            if info.name not in scope:  # old files list initializers among the inputs
+                scope[info.name] = self._input(info)
+        self.run(g.node, scope, _versions(self.model.opset_import))
+        outputs: dict[str, int] = {}
+        for info in g.output:
+            outputs[info.name] = materialise(self.b, _found(scope, info.name, "output"))
+        return self.b.build(outputs)
+
+    def _input(self, info: onnx.ValueInfoProto) -> Value:
+        t = tensor_type(info.type, info.name, self.bound)
+        known = self.given.get(info.name)
+        try:
+            node = self.b.input(info.name, t.dtype, t.shape)
+        except GraphError as e:
+            raise ModelError(f"input {info.name!r}: {e}") from None
+        return Value(node if known is None else None, known)
+
+    def run(
+        self, nodes: Sequence[onnx.NodeProto], scope: Scope, versions: dict[str, int]
+    ) -> None:
+        for node in nodes:
+            where = f"{node.op_type} ({node.name or ', '.join(node.output)})"
+            values = [_found(scope, i, where) if i else None for i in node.input]
+            results = self._node(node, values, versions, scope)
+            for name, value in zip(node.output, results):  # noqa: B905  # trailing outputs may be unused
+                if name:
+                    scope[name] = value
+
+    def _node(
+        self, node: onnx.NodeProto, values: list[Value | None],
+        versions: dict[str, int], scope: Scope,
+    ) -> Sequence[Value]:  # fmt: skip
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        local = self.functions.get((node.domain, node.op_type))
+        if local is not None:
+            return self._inline(local, node, values)
+        if domain not in versions:
+            raise ModelError(
+                f"{node.op_type} ({node.name}): its domain {domain!r} is not among the "
+                f"model's opset_import ({', '.join(map(repr, versions))})"
+            )
+        self._check(node, versions)
+        asked: list[str] = []
+        site = Site(self.b, node, values, versions[domain])
+        if domain == "":
+            try:
+                found = self._read(site, scope, versions)
+                if found is not None:
+                    return found
+            except Unknown as e:
+                asked = self._want(e.source)
+            except Unread:
+                pass
+            except ModelError:
+                raise
+            except Exception as e:
+                # Operands and attributes come from strangers: what a reader trips over
+                # is an error of the model, and names the node.
+                why = (
+                    str(e) if isinstance(e, GraphError) else f"{type(e).__name__}: {e}"
+                )
+                raise ModelError(f"{site.place}: {why}") from e
+        body = foreign.definition(site, domain)
+        if body is not None:
+            return self._inline(body, node, values, foreign.defaults(site, domain))
+        if asked:
+            raise ModelError(f"{site.place}: {', '.join(asked)} must be known")
+        return foreign.call(site, domain)
+
+    def _check(self, node: onnx.NodeProto, versions: dict[str, int]) -> None:
+        """Attributes and the number of operands, as the standard has them."""
+        if any(a.HasField("g") or a.graphs for a in node.attribute):
+            return  # the checker takes names from outside of a subgraph for errors
+        context = onnx.checker.C.CheckerContext()
+        context.ir_version = self.model.ir_version
+        context.opset_imports = versions
+        try:
+            onnx.checker.check_node(node, context)
+        except Exception as e:
+            why = " ".join(str(e).split("==>")[0].split())
+            if "deprecated" in why:
+                return
+            raise ModelError(f"{node.op_type} ({node.name}): {why}") from None
+
+    def _read(
+        self, site: Site, scope: Scope, versions: dict[str, int]
+    ) -> Sequence[Value] | None:
+        if site.kind in control.READERS:
+            inner = control.Inner(self.run, scope, versions)
+            return control.READERS[site.kind](site, inner)
+        known = fold(site)
+        if known is None and site.kind in READERS:
+            return results_of(READERS[site.kind](site))
+        return known
+
+    def _want(self, node: int) -> list[str]:
+        """Notes the small inputs that a node is computed from."""
+        found: list[str] = []
+        seen: set[int] = set()
+        rest = [node]
+        while rest:
+            i = rest.pop()
+            if i in seen:
+                continue
+            seen.add(i)
+            n = self.b.nodes[i]
+            rest += n.args
+            count = dims.numel(n.shape)
+            if n.op == "input" and isinstance(count, int) and count <= SMALL:
+                found.append(n.attrs[0])
+        self.wanted.update(found)
+        return found
+
+    def _inline(
+        self, f: onnx.FunctionProto, node: onnx.NodeProto, values: list[Value | None],
+        defaults: Mapping[str, onnx.AttributeProto] | None = None,
+    ) -> Sequence[Value]:  # fmt: skip
+        if self.depth >= DEPTH:
+            raise ModelError(f"{f.name}: functions are nested over {DEPTH} deep")
+        given = {**(defaults or {}), **{a.name: a for a in f.attribute_proto}}
+        given |= {a.name: a for a in node.attribute}
+        inner: Scope = {}
+        absent: set[str] = set()
+        for i, name in enumerate(f.input):
+            value = values[i] if i < len(values) else None
+            if value is None:
+                absent.add(name)
+            else:
+                inner[name] = value
+        nodes = [_specialised(n, given, absent) for n in f.node]
+        self.depth += 1
+        versions = {**_versions(self.model.opset_import), **_versions(f.opset_import)}
+        self.run(nodes, inner, versions)
+        self.depth -= 1
+        wanted = zip(f.output, node.output)  # noqa: B905  # trailing outputs may be unused
+        return [_found(inner, o, f.name) if n else Value() for o, n in wanted]
+
+
+def _specialised(
+    n: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto], absent: set[str]
+) -> onnx.NodeProto:
+    """A node of a function with the attributes and operands of the call."""
+    out = onnx.NodeProto()
+    out.CopyFrom(n)
+    del out.attribute[:]
+    for a in n.attribute:
+        if not a.ref_attr_name:
+            out.attribute.append(a)
+        elif a.ref_attr_name in given:
+            out.attribute.append(given[a.ref_attr_name])
+            out.attribute[-1].name = a.name
+    for i, name in enumerate(out.input):
+        if name in absent:
+            out.input[i] = ""
+    return out
+
+
+def _found(scope: Scope, name: str, where: str) -> Value:
+    if name not in scope:
+        raise ModelError(
+            f"{where}: {name!r} is no input, initializer or result of an earlier node"
+        )
+    return scope[name]
+
+
+def _versions(imports: Sequence[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    return {"" if i.domain == "ai.onnx" else i.domain: i.version for i in imports}
+
+
+def _identifier(name: str) -> str:
+    kept = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    return kept if kept and not kept[0].isdigit() else f"model_{kept}".rstrip("_")

@@ -1,0 +1,95 @@
+"""Models in: from a path, bytes or a proto to a graph, and to a compiled program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from google.protobuf.message import DecodeError
+
+try:
+    import onnx
+except ImportError:
+    raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
+
+from rewrite.compile import Precision
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.scalars import Array
+from rewrite.lower.device import Device
+
+from .loader import Loader
+from .value import ModelError
+
+if TYPE_CHECKING:
+    from .program import Program
+
+
+class NeedsInputs(ModelError):
+    """Shapes depend on the values of the inputs `names`."""
+
+    def __init__(self, message: str, names: AbstractSet[str]) -> None:
+        super().__init__(f"{message}; it may depend on {', '.join(sorted(names))}")
+        self.names = frozenset(names)
+
+
+type Model = str | Path | bytes | onnx.ModelProto
+
+
+def open_model(model: Model) -> onnx.ModelProto:
+    """The proto of a model; data outside of its file are read from beside it."""
+    if isinstance(model, onnx.ModelProto):
+        return model
+    try:
+        if isinstance(model, bytes):
+            return onnx.load_model_from_string(model)
+        return onnx.load_model(str(model))  # pyright: ignore[reportUnknownMemberType]
+    except FileNotFoundError as e:
+        raise ModelError(f"{e.filename or model}: no such file") from None
+    except (DecodeError, ValueError, onnx.checker.ValidationError) as e:
+        where = "the model" if isinstance(model, bytes) else str(model)
+        why = " ".join(str(e).split()) or "it cannot be decoded"
+        raise ModelError(f"{where}: no ONNX model ({why})") from None
+
+
+def load(
+    model: Model,
+    dims: Mapping[str, int] | None = None,
+    given: Mapping[str, Array] | None = None,
+) -> Graph:
+    """The model as a graph; `dims` gives sizes to named dimensions.
+
+    `given` gives values to inputs that shapes depend on; the graph then holds for these
+    values.  `NeedsInputs` names the inputs that a model must be given.
+    """
+    loader = Loader(open_model(model), dims or {}, given)
+    try:
+        return loader.graph()
+    except ModelError as e:
+        names = loader.wanted - set(given or {})
+        if names:
+            raise NeedsInputs(str(e), names) from None
+        raise
+
+
+def compile(
+    model: Model,
+    device: str | Device | None = None,
+    *,
+    dims: Mapping[str, int] | None = None,
+    precision: Precision = "default",
+    rules: Sequence[str | Path] = (),
+    effort: int = 2,
+    fallback: bool = True,
+    hints: Mapping[str, int] | None = None,
+) -> Program:
+    """The model, optimized for a device: call the result with a mapping of inputs."""
+    from .program import Program
+
+    options = {"precision": precision, "rules": rules, "effort": effort,
+               "fallback": fallback, "hints": hints}  # fmt: skip
+    return Program(open_model(model), device, dims or {}, options)
+
+
+__all__ = ["Model", "ModelError", "NeedsInputs", "compile", "load", "open_model"]

@@ -1,0 +1,29 @@
+"""Readers of the operators, by theme; importing them registers them."""
+
+from . import (
+    conv,
+    elementwise,
+    index,
+    linear,
+    norm,
+    quantize,
+    recurrent,
+    reduce,
+    resize,
+    sequence,
+    shape,
+)
+
+__all__ = [
+    "conv",
+    "elementwise",
+    "index",
+    "linear",
+    "norm",
+    "quantize",
+    "recurrent",
+    "reduce",
+    "resize",
+    "sequence",
+    "shape",
+]

@@ -1,0 +1,339 @@
+"""Operators with windows: convolutions, pools."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewrite.egraph.dims import Dim, exact_div, numel
+from rewrite.egraph.dtypes import I32, I64, compute
+from rewrite.egraph.scalars import Array
+
+from ..site import Site, Unread, op
+from ..value import Value, materialise
+from .norm import mean, p_norm, powered, rooted
+from .shape import padded, part
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """`count` windows along one axis padded by `low` and `high` entries, and by the
+    `over` entries that the last window of `ceil_mode` reaches beyond them."""
+
+    size: int
+    stride: int
+    dilation: int
+    low: int
+    high: int
+    count: Dim
+    over: int = 0
+
+    @property
+    def extent(self) -> int:
+        return (self.size - 1) * self.dilation + 1
+
+
+def _steps(n: Dim, stride: int) -> Dim:
+    """n // stride, where that is one polynomial."""
+    for rest in range(stride):
+        found = exact_div(n - rest, stride)
+        if found is not None:
+            return found
+    raise Unread(f"{n} in steps of {stride}")
+
+
+def _plain(d: Dim, what: str) -> int:
+    if not isinstance(d, int):
+        raise Unread(f"{what} of symbolic size {d}")
+    return d
+
+
+def _spatial(s: Site, i: int, kernel: Sequence[Dim] | None = None) -> list[Windows]:
+    """The windows of each spatial axis of operand `i`, as the attributes say."""
+    sizes = s.shape(i)[2:]
+    rank = len(sizes)
+    kernel = s.attr("kernel_shape") if kernel is None else kernel
+    if not rank or kernel is None or len(kernel) != rank:
+        s.fail(f"windows of {kernel} over {s.type(i)}")
+    strides, dilations, pads = _attributes(s, rank)
+    auto, ceil = s.attr("auto_pad", "NOTSET"), bool(s.attr("ceil_mode", 0))
+    if auto == "VALID":
+        pads, ceil = [0] * (2 * rank), False
+    out: list[Windows] = []
+    for k, (n, size) in enumerate(zip(sizes, kernel, strict=True)):
+        w = Windows(_plain(size, "windows"), strides[k], dilations[k],
+                    pads[k], pads[k + rank], 0)  # fmt: skip
+        same = auto.startswith("SAME")
+        out.append(_same(w, n, auto) if same else _explicit(w, n, ceil))
+    return out
+
+
+def _attributes(s: Site, rank: int) -> tuple[list[int], list[int], list[int]]:
+    """Strides, dilations, pads."""
+    ones = [1] * rank
+    found = (
+        s.attr("strides") or ones,
+        s.attr("dilations") or ones,
+        s.attr("pads") or [0] * (2 * rank),
+    )
+    if [len(f) for f in found] != [rank, rank, 2 * rank]:
+        s.fail(f"strides, dilations, pads {found} for {rank} axes")
+    return found
+
+
+def _same(w: Windows, n: Dim, auto: str) -> Windows:
+    """Padded so that as many windows as strides fit."""
+    count = _steps(n + w.stride - 1, w.stride)
+    reach = (count - 1) * w.stride + w.extent
+    total = max(0, _plain(reach - n, "padding"))
+    low = (total + int(auto == "SAME_LOWER")) // 2
+    return Windows(w.size, w.stride, w.dilation, low, total - low, count)
+
+
+def _explicit(w: Windows, n: Dim, ceil: bool) -> Windows:
+    room = n + w.low + w.high - w.extent
+    count = _steps(room + (w.stride - 1 if ceil else 0), w.stride) + 1
+    over = 0
+    if ceil:
+        # The last window starts within the operand or the padding before it.
+        if _plain((count - 1) * w.stride - n - w.low, "windows") >= 0:
+            count = count - 1
+        over = max(0, _plain((count - 1) * w.stride - room, "windows"))
+    return Windows(w.size, w.stride, w.dilation, w.low, w.high, count, over)
+
+
+def _inner(frames: Sequence[Windows]) -> list[int]:
+    """Sizes of the axes that `_windowed` appends."""
+    return [f.size for f in frames if f.size > 1]
+
+
+def _windowed(s: Site, x: int, frames: Sequence[Windows], value: Any) -> int:
+    """[N, C, windows..., entries of a window...], without axes of one entry."""
+    low = [0, 0, *(f.low for f in frames)]
+    high = [0, 0, *(f.high + f.over for f in frames)]
+    x = padded(s, x, low, high, "constant", value)
+    for axis, f in enumerate(frames, 2):
+        if f.size == 1:
+            x = part(s, x, axis, 0, f.count, f.stride)
+        else:
+            x = s.b.add("window", (x,), (axis, f.count, f.size, f.stride, f.dilation))
+    return x
+
+
+# ---- convolutions ----
+
+
+@op("Conv")
+def conv(s: Site) -> int:
+    w = s.x(1)
+    frames = _spatial(s, 0, s.b.shape(w)[2:])
+    return _biased(s, _convolved(s, s.x(0), w, frames, s.attr("group", 1)))
+
+
+def _biased(s: Site, y: int) -> int:
+    if not s.has(2):
+        return y
+    bias = s.x(2)
+    rest = [1] * (len(s.b.shape(y)) - 2)
+    return s.bin("add", y, s.b.reshape(bias, (1, *s.b.shape(bias), *rest)))
+
+
+def _convolved(s: Site, x: int, w: int, frames: Sequence[Windows], group: int) -> int:
+    """One contraction over axes N, G, M, C, windows, entries of a window."""
+    b = s.b
+    n, channels = b.shape(x)[:2]
+    c, m = b.shape(w)[1], exact_div(b.shape(w)[0], group)
+    if m is None or channels != group * c:
+        s.fail(f"{b.type(x)} by {b.type(w)} in {group} groups")
+    counts, inner = [f.count for f in frames], _inner(frames)
+    x = b.reshape(_windowed(s, x, frames, 0), (n, group, 1, c, *counts, *inner))
+    w = b.reshape(w, (1, group, m, c, *([1] * len(counts)), *inner))
+    full = (n, group, m, c, *counts, *inner)
+    mask = (0, 0, 0, 1, *([0] * len(counts)), *([1] * len(inner)))
+    return b.reshape(b.contract(x, w, full, mask), (n, group * m, *counts))
+
+
+@op("ConvInteger")
+def conv_integer(s: Site) -> int:
+    x, w = s.b.cast(s.x(0), I32), s.b.cast(s.x(1), I32)
+    if s.has(2):
+        x = s.bin("sub", x, s.b.cast(s.x(2), I32))
+    if s.has(3):
+        zero = s.b.cast(s.x(3), I32)
+        if s.rank(3):  # one for each output channel
+            zero = s.b.reshape(zero, (*s.shape(3), *([1] * (s.rank(1) - 1))))
+        w = s.bin("sub", w, zero)
+    frames = _spatial(s, 0, s.shape(1)[2:])
+    return _convolved(s, x, w, frames, s.attr("group", 1))
+
+
+@op("ConvTranspose")
+def conv_transpose(s: Site) -> int:
+    """A convolution of the operand with zeros between its entries by the kernel
+    backwards."""
+    b, x, group = s.b, s.x(0), s.attr("group", 1)
+    channels, m, *kernel = s.shape(1)
+    c = exact_div(channels, group)
+    if c is None:
+        s.fail(f"{s.type(1)} in {group} groups")
+    frames = _transposed(s, kernel)
+    w = b.reshape(s.x(1), (group, c, m, *kernel))
+    w = b.permute(w, (0, 2, 1, *range(3, len(kernel) + 3)))
+    w = b.reshape(w, (group * m, c, *kernel))
+    strides = _attributes(s, len(kernel))[0]
+    for axis, f in enumerate(frames, 2):
+        x = _spaced(s, x, axis, strides[axis - 2])
+        w = part(s, w, axis, f.size - 1, f.size, -1) if f.size > 1 else w
+    return _biased(s, _convolved(s, x, w, frames, group))
+
+
+def _spaced(s: Site, x: int, axis: int, stride: int) -> int:
+    """`stride - 1` zeros between the entries of one axis."""
+    if stride == 1:
+        return x
+    b, shape = s.b, list(s.b.shape(x))
+    n = shape[axis]
+    shape.insert(axis + 1, 1)
+    none = [0] * len(shape)
+    high = [stride - 1 if i == axis + 1 else 0 for i in range(len(shape))]
+    x = b.pad(b.reshape(x, shape), none, high, 0)
+    shape[axis : axis + 2] = [n * stride]
+    return part(s, b.reshape(x, shape), axis, 0, (n - 1) * stride + 1)
+
+
+def _transposed(s: Site, kernel: Sequence[Dim]) -> list[Windows]:
+    """Windows over the spaced operand; padding below zero cuts off."""
+    rank = len(kernel)
+    strides, dilations, pads = _attributes(s, rank)
+    extra = s.attr("output_padding") or [0] * rank
+    auto, want = s.attr("auto_pad", "NOTSET"), s.attr("output_shape")
+    out: list[Windows] = []
+    for k, (n, size) in enumerate(zip(s.shape(0)[2:], kernel, strict=True)):
+        spaced = (n - 1) * strides[k] + 1
+        w = Windows(_plain(size, "windows"), 1, dilations[k], 0, 0, 0)
+        low, high = (0, 0) if auto == "VALID" else (pads[k], pads[k + rank])
+        if want or auto.startswith("SAME"):
+            target = want[k - rank] if want else n * strides[k]
+            total = spaced + extra[k] + w.extent - 1 - target
+            total = _plain(total, "an output")
+            half = max(total, 0) // 2
+            low = half if auto == "SAME_UPPER" else max(total, 0) - half
+            high = total - low
+        low, high = w.extent - 1 - low, w.extent - 1 - high + extra[k]
+        count = spaced + low + high - w.extent + 1
+        out.append(Windows(w.size, 1, w.dilation, low, high, count))
+    return out
+
+
+# ---- pools ----
+
+
+def _pooled(s: Site, monoid: str, x: int, frames: Sequence[Windows]) -> int:
+    """What `_windowed` gave, reduced over each window."""
+    rank, shape = len(frames) + 2, s.b.shape(x)
+    inner = range(rank, len(shape))
+    x = s.b.reduce(monoid, x, inner) if inner else x
+    return s.b.reshape(x, shape[:rank])
+
+
+@op("MaxPool")
+def max_pool(s: Site) -> int | list[int]:
+    x, frames, dtype = s.x(0), _spatial(s, 0), s.type(0).dtype
+    lowest = -math.inf if dtype.is_float else int(np.iinfo(dtype.numpy).min)
+    entries = _windowed(s, x, frames, lowest)
+    y = _pooled(s, "max", entries, frames)
+    if len(s.node.output) < 2 or not s.node.output[1]:
+        return y
+    return [y, _places(s, frames, entries, y)]
+
+
+def _places(s: Site, frames: Sequence[Windows], entries: int, top: int) -> int:
+    """The flat index of the first entry of each window that equals its maximum."""
+    b, shape, sizes = s.b, s.b.shape(entries), s.sizes(0)
+    total, rank = math.prod(sizes[2:]), len(sizes)
+    index = np.arange(total)
+    columns = bool(s.attr("storage_order", 0))
+    if columns:  # sorted by rows, the index by columns below it
+        index = index * total + index.reshape(sizes[:1:-1]).T.reshape(-1)
+    at = materialise(b, Value(known=index.reshape(1, 1, *sizes[2:])))
+    none = 1 << 62
+    at = b.expand(_windowed(s, at, frames, none), shape)
+    top = b.reshape(top, (*b.shape(top), *([1] * (len(shape) - rank))))
+    hit = b.bin("eq", entries, b.expand(top, shape))
+    y = _pooled(s, "min", b.select(hit, at, s.full(none, at)), frames)
+    if columns:
+        y = b.bin("mod", y, s.full(total, y))
+    image = b.iota(0, I64, (sizes[0] * sizes[1],))
+    image = b.reshape(image, (*sizes[:2], *([1] * len(frames))))
+    return s.bin("add", y, b.bin("mul", image, s.full(total, image)))
+
+
+@op("AveragePool")
+def average_pool(s: Site) -> int:
+    frames, dtype = _spatial(s, 0), s.type(0).dtype
+    x = s.b.cast(s.x(0), compute(dtype))
+    counts = _counts(s, frames, bool(s.attr("count_include_pad", 0)))
+    y = _pooled(s, "sum", _windowed(s, x, frames, 0), frames)
+    share = np.asarray(1 / np.maximum(counts, 1), compute(dtype).numpy)
+    y = s.bin("mul", y, materialise(s.b, Value(known=share)))
+    return s.b.cast(y, dtype)
+
+
+def _counts(s: Site, frames: Sequence[Windows], padding: bool) -> Array:
+    """Entries in each window: of the operand, or of its padding as well."""
+    total = np.ones((), np.int64)
+    for n, f in zip(s.shape(0)[2:], frames, strict=True):
+        low, high = (f.low, f.high) if padding else (0, 0)
+        if not (f.over or (not padding and (f.low or f.high))):
+            total = total[..., None] * np.full(1, f.size)
+            continue
+        length, count = _plain(n, "padding"), _plain(f.count, "windows")
+        first = np.arange(count)[:, None] * f.stride - f.low
+        at = first + np.arange(f.size) * f.dilation
+        inside = (at >= -low) & (at < length + high)
+        total = total[..., None] * inside.sum(1)
+    return total
+
+
+@op("LpPool")
+def lp_pool(s: Site) -> int:
+    frames, dtype, p = _spatial(s, 0), s.type(0).dtype, s.attr("p", 2)
+    x = powered(s, s.b.cast(s.x(0), compute(dtype)), p)
+    y = _pooled(s, "sum", _windowed(s, x, frames, 0), frames)
+    return s.b.cast(rooted(s, y, p), dtype)
+
+
+@op("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
+def global_pool(s: Site) -> int:
+    axes, dtype = list(range(2, s.rank(0))), s.type(0).dtype
+    if s.kind == "GlobalMaxPool":
+        return s.b.reduce("max", s.x(0), axes)
+    x = s.b.cast(s.x(0), compute(dtype))
+    average = s.kind == "GlobalAveragePool"
+    y = mean(s, x, axes) if average else p_norm(s, x, axes, s.attr("p", 2))
+    return s.b.cast(y, dtype)
+
+
+@op("MaxUnpool")
+def max_unpool(s: Site) -> int:
+    """Each entry where its index says, within the operand of the pool."""
+    b, (n, c, *sizes) = s.b, s.shape(0)
+    strides, _, pads = _attributes(s, len(sizes))
+    kernel, rank = s.attr("kernel_shape"), len(sizes)
+    full: list[Dim] = [n, c]
+    for k, size in enumerate(sizes):
+        inner = (size - 1) * strides[k] + kernel[k]
+        full.append(inner - pads[k] - pads[k + rank])
+    flat = (numel(s.shape(0)),)
+    empty = b.const(0, s.type(0).dtype, (numel(full),))
+    at, x = b.reshape(s.x(1), flat), b.reshape(s.x(0), flat)
+    y = b.reshape(b.add("scatter", (empty, at, x), ("set", 0)), full)
+    if not s.has(2):
+        return y
+    want = s.dims(2, "the output's shape")
+    high = [w - f for w, f in zip(want, full, strict=True)]
+    return padded(s, y, [0] * len(full), high, "constant", 0)

@@ -1,0 +1,377 @@
+"""Recurrences along an axis: RNN, GRU and LSTM unrolled over time; running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+
+from rewrite.egraph.dims import Dim
+from rewrite.egraph.dtypes import I32, I64
+from rewrite.egraph.scalars import MONOIDS
+
+from ..site import READERS, Site, Unread, op
+from ..value import Value
+from .elementwise import clipped, scaled, shifted
+from .index import pairs, replaced
+from .shape import part
+
+STEPS = 64  # in all directions; a kernel cannot join many more of their results
+BLOCK = 64  # entries of an axis that a running sum compares with each other
+
+type Activation = Callable[[int], int]
+type State = tuple[int, ...]  # h, and c of an LSTM: [batch, hidden]
+
+
+@dataclass(slots=True)
+class Cell:
+    """One direction: its weights, activations, and how a step makes the next state."""
+
+    s: Site
+    place: int  # among the directions
+    functions: list[Activation]
+
+    def weight(self, i: int) -> int | None:
+        """This direction's share of operand `i`."""
+        if not self.s.has(i):
+            return None
+        x = part(self.s, self.s.x(i), 0, self.place, 1)
+        return self.s.b.reshape(x, self.s.b.shape(x)[1:])
+
+    def needed(self, i: int) -> int:
+        found = self.weight(i)
+        return self.s.fail(f"operand {i} is missing") if found is None else found
+
+    @property
+    def hidden(self) -> Dim:
+        return self.s.shape(2)[2]
+
+
+def gates(s: Site, x: int, size: Dim, count: int) -> list[int]:
+    """Equal parts of the last axis."""
+    axis = len(s.b.shape(x)) - 1
+    return [part(s, x, axis, size * i, size) for i in range(count)]
+
+
+def times(s: Site, x: int, w: int) -> int:
+    """x wᵀ"""
+    return s.b.matmul(x, s.b.permute(w, (1, 0)))
+
+
+def sum_of(s: Site, x: int, *more: int | None) -> int:
+    for y in more:
+        x = x if y is None else s.bin("add", x, y)
+    return x
+
+
+# ---- activations ----
+
+
+def _activations(s: Site, default: Sequence[str], count: int) -> list[list[Activation]]:
+    """For each direction; alphas and betas go to those that take one, in order."""
+    found: list[bytes] = s.attr("activations") or []
+    names = [n.decode() for n in found] or list(default) * count
+    if len(names) != len(default) * count:
+        s.fail(f"{len(default) * count} activations expected, found {len(names)}")
+    alphas, betas = (iter(s.attr(f"activation_{a}") or []) for a in ("alpha", "beta"))
+    made = [_activation(s, n, alphas, betas) for n in names]
+    each = len(default)
+    return [made[i : i + each] for i in range(0, len(made), each)]
+
+
+# name: the operator, its alpha and beta
+_KNOWN: dict[str, tuple[str, float | None, float | None]] = {
+    "relu": ("Relu", None, None),
+    "tanh": ("Tanh", None, None),
+    "sigmoid": ("Sigmoid", None, None),
+    "softsign": ("Softsign", None, None),
+    "softplus": ("Softplus", None, None),
+    "leakyrelu": ("LeakyRelu", 0.01, None),
+    "elu": ("Elu", 1.0, None),
+    "thresholdedrelu": ("", 1.0, None),
+    "affine": ("", 1.0, 0.0),
+    "scaledtanh": ("", 1.0, 1.0),
+    "hardsigmoid": ("HardSigmoid", 0.2, 0.5),
+}
+
+
+def _activation(
+    s: Site, name: str, alphas: Iterator[float], betas: Iterator[float]
+) -> Activation:
+    key = name.lower()
+    if key not in _KNOWN:
+        s.fail(f"unknown activation {name!r}; known: {', '.join(_KNOWN)}")
+    kind, alpha, beta = _KNOWN[key]
+    alpha = None if alpha is None else next(alphas, alpha)
+    beta = None if beta is None else next(betas, beta)
+    limit = s.attr("clip")
+
+    def apply(x: int) -> int:
+        x = x if limit is None else clipped(s, x, -limit, limit)
+        return (
+            _operator(s, kind, x, alpha, beta)
+            if kind
+            else _special(s, key, x, alpha or 0.0, beta or 0.0)
+        )
+
+    return apply
+
+
+def _operator(
+    s: Site, kind: str, x: int, alpha: float | None, beta: float | None
+) -> int:
+    given = {"alpha": alpha, "beta": beta}
+    attributes: dict[str, Any] = {n: v for n, v in given.items() if v is not None}
+    node = onnx.helper.make_node(kind, ["x"], ["y"], **attributes)
+    made = READERS[kind](Site(s.b, node, [Value(x)], s.opset))
+    assert isinstance(made, int)
+    return made
+
+
+def _special(s: Site, name: str, x: int, alpha: float, beta: float) -> int:
+    if name == "affine":
+        return shifted(s, scaled(s, x, alpha), beta)
+    if name == "scaledtanh":
+        return scaled(s, s.b.un("tanh", scaled(s, x, beta)), alpha)
+    return s.b.select(s.b.bin("le", s.full(alpha, x), x), x, s.full(0, x))
+
+
+# ---- cells: the step of one time, from its share of the input and the state ----
+
+type Step = Callable[[int, State], State]
+
+
+def _simple(cell: Cell) -> tuple[int | None, Step]:
+    s, (f,), r = cell.s, cell.functions, cell.needed(2)
+
+    def step(x: int, state: State) -> State:
+        return (f(sum_of(s, x, times(s, state[0], r))),)
+
+    return _bias(cell, 1), step
+
+
+def _bias(cell: Cell, count: int) -> int | None:
+    """Both biases of all gates, added."""
+    b = cell.weight(3)
+    if b is None:
+        return None
+    return cell.s.bin("add", *gates(cell.s, b, cell.hidden * count, 2))
+
+
+def _long_short(cell: Cell) -> tuple[int | None, Step]:
+    """Gates in the order input, output, forget, cell."""
+    s, (f, g, h), r = cell.s, cell.functions, cell.needed(2)
+    bin_, n, p = s.bin, cell.hidden, cell.weight(7)
+    peep = [None] * 3 if p is None else gates(s, p, n, 3)
+
+    def seen(x: int, i: int, c: int) -> int:
+        weight = peep[i]
+        return x if weight is None else sum_of(s, x, bin_("mul", c, weight))
+
+    def step(x: int, state: State) -> State:
+        last, c = state
+        i, o, forget, new = gates(s, sum_of(s, x, times(s, last, r)), n, 4)
+        i = f(seen(i, 0, c))
+        if s.attr("input_forget", 0):
+            forget = bin_("sub", s.full(1, i), i)
+        else:
+            forget = f(seen(forget, 2, c))
+        c = bin_("add", bin_("mul", forget, c), bin_("mul", i, g(new)))
+        return bin_("mul", f(seen(o, 1, c)), h(c)), c
+
+    return _bias(cell, 4), step
+
+
+def _gated(cell: Cell) -> tuple[int | None, Step]:
+    """Gates in the order update, reset, hidden."""
+    s, (f, g), r, n = cell.s, cell.functions, cell.needed(2), cell.hidden
+    bin_, linear = s.bin, bool(s.attr("linear_before_reset", 0))
+    r_gates, r_new = part(s, r, 0, 0, n * 2), part(s, r, 0, n * 2, n)
+    b = cell.weight(3)
+    inner: int | None = None  # the recurrent bias of the hidden gate
+    if b is not None:
+        before, after = gates(s, b, n * 3, 2)
+        inner = part(s, after, 0, n * 2, n)
+        kept = n if linear else 0  # that bias is added within the product
+        after = part(s, after, 0, 0, n * 3 - kept)
+        low = s.b.pad(after, [0], [kept], 0) if kept else after
+        b = bin_("add", before, low)
+
+    def step(x: int, state: State) -> State:
+        (last,) = state
+        x_gates, x_new = part(s, x, 1, 0, n * 2), part(s, x, 1, n * 2, n)
+        z, reset = map(f, gates(s, sum_of(s, x_gates, times(s, last, r_gates)), n, 2))
+        if linear:
+            new = bin_("mul", reset, sum_of(s, times(s, last, r_new), inner))
+        else:
+            new = times(s, bin_("mul", reset, last), r_new)
+        new = g(sum_of(s, x_new, new))
+        rest = bin_("mul", bin_("sub", s.full(1, z), z), new)
+        return (bin_("add", rest, bin_("mul", z, last)),)
+
+    return b, step
+
+
+CELLS: dict[str, tuple[Callable[[Cell], tuple[int | None, Step]], tuple[str, ...]]] = {
+    "RNN": (_simple, ("Tanh",)),
+    "GRU": (_gated, ("Sigmoid", "Tanh")),
+    "LSTM": (_long_short, ("Sigmoid", "Tanh", "Tanh")),
+}
+
+
+# ---- the whole ----
+
+
+@op("RNN", "GRU", "LSTM")
+def recurrent(s: Site) -> list[int]:
+    """Y [time, direction, batch, hidden], then the last of each state."""
+    b, batch_first = s.b, bool(s.attr("layout", 0))
+    x = b.permute(s.x(0), (1, 0, 2)) if batch_first else s.x(0)
+    direction = s.attr("direction", "forward")
+    count = 2 if direction == "bidirectional" else 1
+    make, default = CELLS[s.kind]
+    time = b.shape(x)[0]
+    if not isinstance(time, int) or not 0 < time * count <= STEPS:
+        raise Unread(f"{time} time steps in {count} directions")
+    outs: list[int] = []
+    states: list[State] = []
+    for d, functions in enumerate(_activations(s, default, count)):
+        bias, step = make(cell := Cell(s, d, functions))
+        backward = direction == "reverse" or d == 1
+        inputs = _inputs(s, x, cell.needed(1), bias)
+        y, state = _unrolled(s, inputs, _start(cell, inputs), step, backward)
+        outs.append(y)
+        states.append(state)
+    y = b.concat(outs, 1)
+    lasts = [
+        b.concat([_stacked(s, h, 0) for h in hs], 0) for hs in zip(*states, strict=True)
+    ]
+    if batch_first:
+        y = b.permute(y, (2, 0, 1, 3))
+        lasts = [b.permute(h, (1, 0, 2)) for h in lasts]
+    return [y, *lasts]
+
+
+def _inputs(s: Site, x: int, w: int, bias: int | None) -> int:
+    """The share of the input in all gates at all times: one product."""
+    time, batch, width = s.b.shape(x)
+    flat = times(s, s.b.reshape(x, (batch * time, width)), w)
+    y = s.b.reshape(flat, (time, batch, s.b.shape(flat)[1]))
+    return sum_of(s, y, bias)
+
+
+def _start(cell: Cell, inputs: int) -> State:
+    """The first states: operands 5 (h) and 6 (c), or zeros."""
+    s = cell.s
+    _, batch, _ = s.b.shape(inputs)
+    found: list[int] = []
+    for i in (5, 6) if s.kind == "LSTM" else (5,):
+        if not s.has(i):
+            dtype = s.b.type(inputs).dtype
+            found.append(s.b.const(0, dtype, (batch, cell.hidden)))
+            continue
+        axis = 1 if s.attr("layout", 0) else 0
+        one = part(s, s.x(i), axis, cell.place, 1)
+        found.append(s.b.reshape(one, (batch, cell.hidden)))
+    return tuple(found)
+
+
+def _unrolled(
+    s: Site, inputs: int, state: State, step: Step, backward: bool
+) -> tuple[int, State]:
+    """A sequence that has ended keeps its state and gives zeros."""
+    time, batch, width = s.b.shape(inputs)
+    assert isinstance(time, int)
+    outs: dict[int, int] = {}
+    for t in reversed(range(time)) if backward else range(time):
+        x = s.b.reshape(part(s, inputs, 0, t, 1), (batch, width))
+        new = step(x, state)
+        y = new[0]
+        if s.has(4):
+            running = _running(s, t, y)
+            y = s.b.select(running, y, s.full(0, y))
+            both = zip(new, state, strict=True)
+            new = tuple(s.b.select(running, a, old) for a, old in both)
+        outs[t], state = _stacked(s, _stacked(s, y, 0), 0), new
+    return s.b.concat([outs[t] for t in range(time)], 0), state
+
+
+def _running(s: Site, t: int, like: int) -> int:
+    """Whether the sequence of each row reaches time `t`."""
+    lengths = s.b.cast(s.x(4), I64)
+    inside = s.b.bin("lt", s.full(t, lengths), lengths)
+    upright = s.b.reshape(inside, (*s.b.shape(inside), 1))
+    return s.b.expand(upright, s.b.shape(like))
+
+
+def _stacked(s: Site, x: int, axis: int) -> int:
+    """With an axis of 1 more."""
+    shape = s.b.shape(x)
+    return s.b.reshape(x, (*shape[:axis], 1, *shape[axis:]))
+
+
+# ---- running sums and products ----
+
+
+def flipped(s: Site, x: int, axis: int) -> int:
+    n = s.b.shape(x)[axis]
+    return x if n == 0 else part(s, x, axis, n - 1, n, -1)
+
+
+@op("CumSum", "CumProd")
+def cumulative(s: Site) -> int:
+    (axis,) = s.axes([int(s.number(1, "the axis"))], s.rank(0))
+    monoid, x = "sum" if s.kind == "CumSum" else "prod", s.x(0)
+    reverse = s.attr("reverse", 0)
+    x = flipped(s, x, axis) if reverse else x
+    y = _scan(s, x, axis, monoid)
+    y = _delayed(s, y, axis, monoid) if s.attr("exclusive", 0) else y
+    return flipped(s, y, axis) if reverse else y
+
+
+def _identity(s: Site, x: int, monoid: str) -> float | int | bool:
+    return MONOIDS[monoid].identity(s.b.type(x).dtype)
+
+
+def _delayed(s: Site, x: int, axis: int, monoid: str) -> int:
+    """One entry later; the first is what an empty fold gives."""
+    shape = s.b.shape(x)
+    if shape[axis] == 0:
+        return x
+    low = [int(i == axis) for i in range(len(shape))]
+    cut = part(s, x, axis, 0, shape[axis] - 1)
+    return s.b.pad(cut, low, [0] * len(shape), _identity(s, x, monoid))
+
+
+def _scan(s: Site, x: int, axis: int, monoid: str) -> int:
+    """Inclusive: within blocks, and what came before each block."""
+    b, shape = s.b, s.b.shape(x)
+    n = shape[axis]
+    if not isinstance(n, int) or n <= BLOCK:
+        return _triangle(s, x, axis, monoid)
+    count = -(-n // BLOCK)
+    high = [count * BLOCK - n if i == axis else 0 for i in range(len(shape))]
+    x = b.pad(x, [0] * len(shape), high, _identity(s, x, monoid))
+    x = b.reshape(x, replaced(shape, axis, count, BLOCK))
+    inner = _triangle(s, x, axis + 1, monoid)
+    last = part(s, inner, axis + 1, BLOCK - 1, 1)
+    last = b.reshape(last, replaced(shape, axis, count))
+    before = _delayed(s, _scan(s, last, axis, monoid), axis, monoid)
+    before = b.reshape(before, replaced(shape, axis, count, 1))
+    before = b.expand(before, b.shape(inner))
+    y = b.bin(MONOIDS[monoid].op, before, inner)
+    y = b.reshape(y, replaced(shape, axis, count * BLOCK))
+    return part(s, y, axis, 0, n)
+
+
+def _triangle(s: Site, x: int, axis: int, monoid: str) -> int:
+    """The fold of each entry with those before it.  No product with zeros: inf."""
+    b, (_, other) = s.b, pairs(s, x, axis)
+    full = b.shape(other)
+    at, before = b.iota(axis, I32, full), b.iota(axis + 1, I32, full)
+    kept = b.bin("le", before, at)
+    none = s.full(_identity(s, x, monoid), other)
+    y = b.reduce(monoid, b.select(kept, other, none), [axis + 1])
+    return b.reshape(y, b.shape(x))

@@ -1,0 +1,184 @@
+"""One node of a model, as the code that reads its operator sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import onnx
+
+from rewrite.egraph.dims import Dim
+from rewrite.egraph.dtypes import DType
+from rewrite.egraph.graph import Builder, Const
+from rewrite.egraph.scalars import Array
+from rewrite.egraph.table import TensorType
+
+from .value import ModelError, Value, materialise
+
+type Result = int | Sequence[int] | Value | Sequence[Value]
+type Reader = Callable[["Site"], Result]
+
+READERS: dict[str, Reader] = {}
+
+
+def op(*names: str) -> Callable[[Reader], Reader]:
+    """Registers the reader of an operator of the default domain."""
+
+    def register(reader: Reader) -> Reader:
+        for name in names:
+            READERS[name] = reader
+        return reader
+
+    return register
+
+
+class Unread(Exception):
+    """A form of an operator that has no reader: its definition or a call takes over."""
+
+
+class Unknown(Unread):
+    """A number that is computed while the model runs, by node `source` of the graph."""
+
+    def __init__(self, what: str, source: int) -> None:
+        super().__init__(f"{what} is computed while the model runs")
+        self.source = source
+
+
+@dataclass(slots=True)
+class Site:
+    """A node with its operands.  `x(i)` are nodes of the graph, `dims(i)` shapes that
+    are operands."""
+
+    b: Builder
+    node: onnx.NodeProto
+    values: Sequence[Value | None]
+    opset: int
+    attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        for a in self.node.attribute:
+            self.attributes[a.name] = onnx.helper.get_attribute_value(a)
+
+    @property
+    def kind(self) -> str:
+        return self.node.op_type
+
+    @property
+    def place(self) -> str:
+        name = self.node.name or ", ".join(o for o in self.node.output if o)
+        return f"{self.kind} ({name})"
+
+    def fail(self, message: str) -> NoReturn:
+        raise ModelError(f"{self.place}: {message}")
+
+    # ---- attributes ----
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        found = self.attributes.get(name, default)
+        return found.decode() if isinstance(found, bytes) else found
+
+    def ints(self, name: str, at: int | None = None) -> list[int] | None:
+        """A list of numbers: an attribute in old opsets, operand `at` in newer ones."""
+        if name in self.attributes:
+            return list(self.attributes[name])
+        if at is None or not self.has(at):
+            return None
+        found = self.dims(at, name)
+        if not all(isinstance(d, int) for d in found):
+            raise Unread(f"{name} of symbolic size")
+        return [int(d) for d in found]  # pyright: ignore[reportArgumentType]
+
+    # ---- operands ----
+
+    def has(self, i: int) -> bool:
+        return i < len(self.values) and self.values[i] is not None
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    def value(self, i: int) -> Value:
+        found = self.values[i] if i < len(self.values) else None
+        if found is None:
+            self.fail(f"operand {i} is missing")
+        return found
+
+    def x(self, i: int) -> int:
+        return materialise(self.b, self.value(i))
+
+    def xs(self) -> list[int]:
+        return [self.x(i) for i in range(len(self.values))]
+
+    def known(self, i: int) -> Array | None:
+        return self.value(i).known
+
+    def type(self, i: int) -> TensorType:
+        """The type of operand `i`, without making a node of what is known."""
+        value = self.value(i)
+        if value.node is None and value.known is not None and value.dtype is not None:
+            return TensorType(value.dtype, value.known.shape)
+        return self.b.type(self.x(i))
+
+    def shape(self, i: int) -> tuple[Dim, ...]:
+        return self.type(i).shape
+
+    def rank(self, i: int) -> int:
+        return len(self.type(i).shape)
+
+    def sizes(self, i: int) -> tuple[int, ...]:
+        """A shape that must be numbers."""
+        shape = self.shape(i)
+        if not all(isinstance(d, int) for d in shape):
+            raise Unread(f"operand {i} has the symbolic shape {self.type(i)}")
+        return tuple(int(d) for d in shape)  # pyright: ignore[reportArgumentType]
+
+    def dims(self, i: int, what: str) -> list[Dim]:
+        found = self.known(i)
+        if found is None:
+            raise Unknown(what, self.x(i))
+        return [d if found.dtype == object else int(d) for d in found.reshape(-1)]
+
+    def number(self, i: int, what: str) -> Any:
+        """A scalar operand that must be known."""
+        found = self.known(i)
+        if found is None or found.dtype == object or found.size != 1:
+            raise Unknown(what, self.x(i))
+        return found.reshape(-1)[0].item()
+
+    # ---- building ----
+
+    def axis(
+        self, name: str = "axis", default: int = 0, rank: int | None = None
+    ) -> int:
+        rank = self.rank(0) if rank is None else rank
+        axis = self.attr(name, default)
+        if not -rank <= axis < rank:
+            self.fail(f"{name} {axis} is outside of {rank} axes")
+        return axis % rank
+
+    def axes(self, found: Sequence[int], rank: int) -> list[int]:
+        for a in found:
+            if not -rank <= a < rank:
+                self.fail(f"axis {a} is outside of {rank} axes")
+        return [a % rank for a in found]
+
+    def full(self, value: Const, like: int) -> int:
+        """`value` in the dtype and shape of node `like`."""
+        t = self.b.type(like)
+        scalar = self.b.const(value, t.dtype)
+        return self.b.broadcast(scalar, like)[0] if t.rank else scalar
+
+    def const(self, value: Const, dtype: DType) -> int:
+        return self.b.const(value, dtype)
+
+    def bin(self, name: str, a: int, b: int) -> int:
+        return self.b.bin(name, *self.b.broadcast(a, b))
+
+
+def results_of(result: Result) -> Sequence[Value]:
+    if isinstance(result, int):
+        return [Value(result)]
+    if isinstance(result, Value):
+        return [result]
+    return [Value(r) if isinstance(r, int) else r for r in result]

@@ -1,0 +1,76 @@
+"""Element types and shapes, between ONNX and graphs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import onnx
+from onnx import TensorProto
+
+from rewrite.egraph import dtypes
+from rewrite.egraph.dims import Dim, symbol
+from rewrite.egraph.dtypes import DType
+from rewrite.egraph.table import TensorType
+
+from .value import ModelError
+
+DTYPES: dict[int, DType] = {
+    TensorProto.DOUBLE: dtypes.F64,
+    TensorProto.FLOAT: dtypes.F32,
+    TensorProto.FLOAT16: dtypes.F16,
+    TensorProto.BFLOAT16: dtypes.BF16,
+    TensorProto.FLOAT8E4M3FN: dtypes.F8E4M3,
+    TensorProto.FLOAT8E5M2: dtypes.F8E5M2,
+    TensorProto.INT8: dtypes.I8,
+    TensorProto.INT16: dtypes.I16,
+    TensorProto.INT32: dtypes.I32,
+    TensorProto.INT64: dtypes.I64,
+    TensorProto.UINT8: dtypes.U8,
+    TensorProto.UINT16: dtypes.U16,
+    TensorProto.UINT32: dtypes.U32,
+    TensorProto.UINT64: dtypes.U64,
+    TensorProto.BOOL: dtypes.BOOL,
+}
+ELEMENTS: dict[DType, int] = {d: e for e, d in DTYPES.items()}
+
+
+def dtype_of(element: int, place: str) -> DType:
+    if element not in DTYPES:
+        known = [*TensorProto.DataType.keys()]
+        numbers = [*TensorProto.DataType.values()]
+        name = known[numbers.index(element)] if element in numbers else str(element)
+        raise ModelError(f"{place}: tensors of {name} are not read")
+    return DTYPES[element]
+
+
+def tensor_type(
+    info: onnx.TypeProto, place: str, bound: Mapping[str, int]
+) -> TensorType:
+    """The type of an input; a size without a name gets one from its place."""
+    if not info.HasField("tensor_type"):
+        kind = info.WhichOneof("value") or "nothing"
+        raise ModelError(f"{place}: a tensor expected, found {kind}")
+    t = info.tensor_type
+    if not t.HasField("shape"):
+        raise ModelError(f"{place}: its rank must be declared")
+    dims = [_dim(d, f"{place}_{i}", bound) for i, d in enumerate(t.shape.dim)]
+    return TensorType(dtype_of(t.elem_type, place), tuple(dims))
+
+
+def _dim(
+    d: onnx.TensorShapeProto.Dimension, place: str, bound: Mapping[str, int]
+) -> Dim:
+    if d.HasField("dim_value"):
+        if d.dim_value < 0:
+            raise ModelError(f"{place}: a size of {d.dim_value}")
+        return d.dim_value
+    name = re.sub(r"\W", "_", d.dim_param or place)
+    name = name if re.match(r"[A-Za-z_]", name) else f"d_{name}"
+    size = bound.get(d.dim_param, bound.get(name))
+    return symbol(name) if size is None else size
+
+
+def type_proto(t: TensorType) -> onnx.TypeProto:
+    shape = [d if isinstance(d, int) else str(d) for d in t.shape]
+    return onnx.helper.make_tensor_type_proto(ELEMENTS[t.dtype], shape)

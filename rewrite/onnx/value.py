@@ -1,0 +1,93 @@
+"""Tensors of a model while it is read: nodes of the graph, or numbers known already.
+
+ONNX computes shapes with tensors (`Shape`, `Gather`, `Concat`, `Reshape`); to read them
+as dims, whatever is known at load time is carried beside the graph.  Known arrays of
+dims have dtype object: their entries are ints and polynomials over symbols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rewrite.egraph.dims import Dim, Poly
+from rewrite.egraph.dtypes import I64, DType, from_numpy
+from rewrite.egraph.graph import Builder
+from rewrite.egraph.scalars import Array
+
+
+class ModelError(ValueError):
+    """What is wrong with a model, or what of it cannot be read: place first."""
+
+
+@dataclass(slots=True)
+class Value:
+    """A tensor: `known`, or `node`, or both once a known one is used as data; or a
+    sequence of `items`."""
+
+    node: int | None = None
+    known: Array | None = None
+    items: tuple[Value, ...] | None = None
+    label: str = ""  # of an initializer
+
+    @property
+    def dtype(self) -> DType | None:
+        """Of a known value."""
+        if self.known is None:
+            return None
+        return I64 if self.known.dtype == object else from_numpy(self.known.dtype)
+
+
+def dims_array(dims: Iterable[Dim], shape: tuple[int, ...] = (-1,)) -> Array:
+    """Dims as a known value; plain numbers where there is no symbol."""
+    entries = list(dims)
+    out: Array = np.empty(len(entries), object)
+    out[:] = entries
+    return settle(out.reshape(shape))
+
+
+def settle(a: Array) -> Array:
+    """An array of objects without symbols as one of i64."""
+    if a.dtype == object and not any(isinstance(d, Poly) for d in a.flat):
+        return a.astype(np.int64)
+    return a
+
+
+def materialise(b: Builder, value: Value) -> int:
+    """The graph node of a value, made when first asked for."""
+    if value.node is None:
+        if value.known is None:
+            raise ModelError("a tensor expected, found a sequence or nothing")
+        value.node = _node_of(b, value.known, value.label)
+    return value.node
+
+
+def _node_of(b: Builder, a: Array, label: str) -> int:
+    if a.dtype == object:
+        parts = [b.reshape(_measure(b, d), (1,)) for d in a.flat]
+        return b.reshape(b.concat(parts, 0), a.shape)
+    if a.size and (a.size == 1 or _uniform(a)):
+        return b.const(a.flat[0].item(), from_numpy(a.dtype), a.shape)
+    return b.array(np.ascontiguousarray(a), label if label not in b.data else "")
+
+
+def _uniform(a: Array) -> bool:
+    """All entries alike, to the bit: −0.0 and 0.0 are not."""
+    raw = np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(a.size, -1)
+    return bool((raw == raw[0]).all())
+
+
+def _measure(b: Builder, d: Dim) -> int:
+    """A dim as a scalar of the graph: the sum of as many ones."""
+    if isinstance(d, int):
+        return b.const(d, I64)
+    ones = b.expand(b.const(1, I64, (1,)), (d,))
+    return b.reshape(b.reduce("sum", ones, [0]), ())
+
+
+def shown(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."

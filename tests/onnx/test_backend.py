@@ -1,0 +1,58 @@
+"""The suite that comes with `onnx`, through the backend protocol.
+
+By default on the kernel interpreter; `REWRITE_ONNX_DEVICE=c` names another device.
+What is left out stands, with reasons, in the table of docs/onnx.md, which is read here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import onnx.backend.test as suite
+
+from rewrite.onnx.backend import RewriteBackend
+
+DEVICE = os.environ.get("REWRITE_ONNX_DEVICE", "numpy")
+DOCS = Path(__file__).parents[2] / "docs" / "onnx.md"
+
+
+class OnDevice(RewriteBackend):
+    """`CPU` is the device under test; the search for schedules is tested elsewhere."""
+
+    @classmethod
+    def supports_device(cls, device: str) -> bool:
+        return device == "CPU"
+
+    @classmethod
+    def prepare(cls, model: Any, device: str = "CPU", **kwargs: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of models the host runs
+            return RewriteBackend.prepare(model, DEVICE, effort=0, precision="strict")
+
+
+def excluded() -> dict[str, str]:
+    """Pattern -> reason, from the table."""
+    rows = re.findall(r"^\| `([^`]+)` +\| ([^|]+) \|$", DOCS.read_text("utf-8"), re.M)
+    return {pattern: reason.strip() for pattern, reason in rows}
+
+
+backend_test = suite.BackendTest(OnDevice, __name__)
+for pattern in excluded():
+    backend_test.exclude(rf"^{pattern}_cpu$")
+globals().update(backend_test.test_cases)
+
+
+def test_every_exclusion_has_a_reason_and_a_case() -> None:
+    tests = {
+        name
+        for case in backend_test.test_cases.values()
+        for name in dir(case)
+        if name.endswith("_cpu")
+    }
+    for pattern, reason in excluded().items():
+        assert len(reason) > 10
+        assert any(re.search(rf"^{pattern}_cpu$", t) for t in tests), pattern

@@ -1,0 +1,90 @@
+"""What the optimizer makes of each captured graph: cost, kernels and rules.
+
+`pytest tests/replay/test_goldens.py --bless` writes the goldens anew.  Costs are those
+of a CPU of eight threads with 32-byte vectors, whatever machine runs the test.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rewrite.onnx
+from rewrite.compile import describe
+from rewrite.egraph.dtypes import ALL
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
+from rewrite.extract.kernel import Launch
+from rewrite.extract.plan import plan
+from rewrite.extract.schedule import schedule
+from rewrite.lower.device import Caps
+from rewrite.lower.families import FAMILIES
+from rewrite.lower.model import kernel_cost
+from rewrite.report.explain import explained
+
+from .weights import fill, load, metadata, random_inputs
+
+HERE = Path(__file__).parent
+NAMES = sorted(p.stem for p in (HERE / "models").glob("*.onnx"))
+CAPS = Caps(
+    "cpu", cpu_like=True, dtypes=frozenset(ALL), threads=8, max_threads=1,
+    shared_bytes=1 << 18, vector_bytes=32,
+)  # fmt: skip
+
+
+def report(name: str) -> str:
+    model = fill(load(name))
+    sizes = {k[5:]: int(v) for k, v in metadata(model).items() if k.startswith("size:")}
+    graph = rewrite.onnx.load(model)
+    sizes = {s: sizes[s] for s in graph.symbols}
+    rules, price = load_rules(), kernel_cost(CAPS, FAMILIES)
+    found = plan(graph, saturator(rules), price, hints=sizes)
+    used = {r for part in found.parts for r in explained(part, rules).rules}
+    lines = [
+        f"nodes {len(graph.live)} -> {len(found.graph.live)}",
+        f"kernels {found.own_kernels} -> {len(found.groups)}",
+        f"predicted us {found.own_seconds * 1e6:.0f} -> {found.seconds * 1e6:.0f}",
+    ]
+    for step in schedule(found.graph, found.groups, sizes).steps:
+        if isinstance(step, Launch):
+            cost = price(step.kernel)
+            lines.append(f"  {cost.family if cost else 'none':9} {describe(step)}")
+        else:
+            lines.append(f"  host      {step.op}")
+    lines += ["rules", *(f"  {r}" for r in sorted(used))]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_golden(name: str, bless: bool) -> None:
+    path, got = HERE / "goldens" / f"{name}.txt", report(name)
+    if bless:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(got, "utf-8")
+    assert got == path.read_text("utf-8"), "read the difference, then --bless"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_as_the_exact_result(name: str) -> None:
+    """On c, with symbolic sizes, and without one operator left to the host."""
+    model = fill(load(name))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program = rewrite.onnx.compile(model, "c", fallback=False)
+    graph = program.graph
+    assert not any(n.op == "call" for n in graph.nodes)
+    for seed in range(2):
+        inputs = random_inputs(model, {}, seed)
+        got = program(inputs)
+        exact, own = evaluate(graph, inputs, "f64"), evaluate(graph, inputs)
+        for label, want in exact.items():
+            scale = max(1.0, float(np.max(np.abs(want), initial=0)))
+            error, usual = (
+                float(np.max(np.abs(y - want), initial=0)) / scale
+                for y in (got[label].astype(np.float64), own[label])
+            )
+            assert error <= 4 * usual + 2e-6, (label, error, usual)
