@@ -1,17 +1,19 @@
-"""End to end: array code in, optimized, run on c, against NumPy and the oracle.
+"""End to end: array code and ONNX models in, optimized, run on c, against the oracle.
 
     make e2e        (python bench/e2e.py)
 
 One line per front end and workload: nodes and kernels before and after, seconds to
 optimize, the largest error against float64 (NumPy's own beside it) and how many times
-faster than NumPy it ran (one process, interleaved, medians).  Exits with 1 where the
-error exceeds four times NumPy's own, or a workload is slower than NumPy.
+faster than NumPy it ran (one process, in turns, medians).  For models NumPy is ONNX's
+reference implementation, and ONNX Runtime stands beside it where it is installed.
+Exits with 1 where the error exceeds four times NumPy's own, or a workload is slower.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,10 +91,65 @@ def run(name: str, f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[float,
     return error / max(own, 1e-7), ratio
 
 
+MODELS = ("bert_layer", "llama_cached", "resnet_block", "unet_block", "training_step")
+
+
+def run_model(name: str) -> tuple[float, float]:
+    """(error over NumPy's own, times faster than NumPy)"""
+    from onnx.reference import ReferenceEvaluator
+
+    import rewrite.onnx
+    from tests.replay.weights import fill, load, random_inputs
+
+    model = fill(load(name))
+    inputs = random_inputs(model, {})
+    program = rewrite.onnx.compile(model, "c", fallback=False)
+    c, host = program.compiled, ReferenceEvaluator(model)
+    got = program(inputs)
+    plain = dict(zip(got, host.run(None, inputs), strict=True))
+    exact = evaluate(c.source, inputs, "f64")
+    error, own = (
+        max(float(np.max(np.abs(y[k] - w)) / max(np.max(np.abs(w)), 1e-30))
+            for k, w in exact.items())
+        for y in (got, plain)
+    )  # fmt: skip
+    contest: dict[str, Callable[[], Any]] = {
+        "numpy": lambda: host.run(None, inputs),
+        "c": lambda: program(inputs),
+    }
+    contest |= runtime(model, inputs)
+    times = interleaved(contest, 7)
+    ratio = times["numpy"] / times["c"]
+    beside = times.get("ort", 0.0) / times["c"]
+    other = f", {beside:.2f} x ONNX Runtime" if beside else ""
+    live = len(c.source.live), len(c.plan.graph.live)
+    print(
+        f"onnx {name:16} nodes {live[0]:4} -> {live[1]:4}  kernels "
+        f"{c.plan.own_kernels:3} -> {len(c.plan.groups):3}  optimized "
+        f"{c.optimize_seconds:5.2f} s  error {error:.1e} (NumPy {own:.1e})  "
+        f"{ratio:5.1f} x NumPy{other}"
+    )
+    return error / max(own, 1e-7), ratio
+
+
+def runtime(model: Any, inputs: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """ONNX Runtime as it comes, if it is installed."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return {}
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    return {"ort": lambda: session.run(None, inputs)}
+
+
 def main() -> int:
     bad = 0
+    sys.path.append(str(Path(__file__).parents[1]))  # the captured models
     for name, f, args in workloads():
         error, ratio = run(name, f, args)
+        bad += error > 4 or ratio < 1
+    for name in MODELS:
+        error, ratio = run_model(name)
         bad += error > 4 or ratio < 1
     print("end to end: " + ("green" if not bad else f"{bad} workloads are red"))
     return 1 if bad else 0
