@@ -72,17 +72,19 @@ class Binding:
                 if not array.flags.writeable:
                     raise InputError(f"output {label!r} is read-only: pass another")
             self.made.append((label, array, b))
-            if self._may_write(b, array):
+            if self._may_write(b, array, out is None):
                 buffer = self.device.wrap(array)
                 if buffer is not None:
                     self.buffers[b] = buffer
                     self.wrapped[b] = array
 
-    def _may_write(self, b: int, array: Array) -> bool:
+    def _may_write(self, b: int, array: Array, fresh: bool) -> bool:
         """Whether kernels may write buffer `b` into the array itself."""
         placed = any(o == b for o, _ in self.memory.in_place)
         if placed or b in self.wrapped or self.schedule.buffers[b].kind != "output":
             return False
+        if fresh:
+            return True
         busy = [*self.given.values(), *(a for _, a, _ in self.made[:-1])]
         return array.flags.c_contiguous and not _overlaps(array, busy)
 

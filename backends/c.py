@@ -44,13 +44,23 @@ class _Call(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A list of launches in one foreign call; `held` keeps what its table points to."""
+    """A list of launches in one foreign call, which can be aimed at other buffers."""
 
-    run: Callable[[], None]
-    held: tuple[Any, ...]
+    module: CModule
+    entries: Any  # an array of _Call, which point into `table`
+    table: Any  # the addresses of every launch's buffers, one after the other
+    scratch: tuple[tuple[HostBuffer, ...], ...]  # of each launch
+    held: list[Any]  # what the table points to
+
+    def aim(self, calls: Sequence[Call]) -> None:
+        self.held[:] = calls
+        launches = zip(calls, self.scratch, strict=True)
+        self.table[:] = [
+            b.address for (_, buffers), own in launches for b in (*buffers, *own)
+        ]
 
     def __call__(self) -> None:
-        self.run()
+        self.module.library.rw_run(self.entries, ctypes.c_int64(len(self.entries)))
 
 
 @dataclass(slots=True)
@@ -62,6 +72,9 @@ class CModule:
     scratch: dict[str, tuple[HostBuffer, ...]] = field(
         default_factory=dict[str, tuple[HostBuffer, ...]]
     )
+    programs: dict[tuple[str, ...], Program] = field(
+        default_factory=dict[tuple[str, ...], Program]
+    )
 
     def launch(
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any = None
@@ -71,28 +84,38 @@ class CModule:
 
     def bind(self, calls: Sequence[Call]) -> Program:
         """The launches in order, as one foreign call that can be repeated."""
-        tables = [self._table(name, buffers, None) for name, buffers in calls]
+        functions = [self.functions[name] for name, _ in calls]
+        scratch = tuple(self._scratch(f) for f in functions)
+        counts = [len(f.params) + len(f.scratch) for f in functions]
+        table = (ctypes.c_void_p * sum(counts))()
         entries = (_Call * len(calls))()
-        for i, ((name, _), table) in enumerate(zip(calls, tables, strict=True)):
-            entry = getattr(self.library, host.entry_name(name))
-            entries[i].run = ctypes.cast(entry, ctypes.c_void_p)
-            entries[i].buffers = ctypes.addressof(table)
-        run = self.library.rw_run
-        count = ctypes.c_int64(len(calls))
-        return Program(lambda: run(entries, count), (self, tables, calls))
+        at = ctypes.addressof(table)
+        for entry, f, count in zip(entries, functions, counts, strict=True):
+            run = getattr(self.library, host.entry_name(f.name))
+            entry.run = ctypes.cast(run, ctypes.c_void_p)
+            entry.buffers = at
+            at += count * ctypes.sizeof(ctypes.c_void_p)
+        for f, (_, buffers) in zip(functions, calls, strict=True):
+            _check_count(f, buffers)
+        program = Program(self, entries, table, scratch, [])
+        program.aim(calls)
+        return program
 
     def launch_all(self, calls: Sequence[Call]) -> None:
-        self.bind(calls)()
+        """As `bind`; the same functions are bound once, for one caller at a time."""
+        names = tuple(name for name, _ in calls)
+        if names in self.programs:
+            self.programs[names].aim(calls)
+        else:
+            self.programs[names] = self.bind(calls)
+        self.programs[names]()
+        self.programs[names].held.clear()
 
     def _table(
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any
     ) -> ctypes.Array[ctypes.c_void_p]:
         function = self.functions[name]
-        if len(buffers) != len(function.params):
-            raise DeviceError(
-                f"function {name!r} takes {len(function.params)} buffers, "
-                f"found {len(buffers)}"
-            )
+        _check_count(function, buffers)
         every = [*buffers, *(scratch or self._scratch(function))]
         return (ctypes.c_void_p * len(every))(*(b.address for b in every))
 
@@ -102,6 +125,14 @@ class CModule:
                 allocate(p.size * p.dtype.itemsize) for p in function.scratch
             )
         return self.scratch[function.name]
+
+
+def _check_count(function: Function, buffers: Sequence[HostBuffer]) -> None:
+    if len(buffers) != len(function.params):
+        raise DeviceError(
+            f"function {function.name!r} takes {len(function.params)} buffers, "
+            f"found {len(buffers)}"
+        )
 
 
 def allocate(nbytes: int) -> HostBuffer:

@@ -39,6 +39,8 @@ class Executable:
         self.program, self.graph, self.device = program, graph, device
         self.module = module or load(program, device)
         self.buffers = self._allocate()
+        groups = groupby(program.steps, lambda s: isinstance(s, Host))
+        self.runs = [list(steps) for _, steps in groups]  # of launches, of host steps
         for b, x in enumerate(program.schedule.buffers):
             if x.kind == "data":
                 array = np.ascontiguousarray(graph.data[x.label])
@@ -74,18 +76,17 @@ class Executable:
     def launch(self, bound: list[Any] | None = None) -> None:
         """The steps alone, on what the buffers hold."""
         buffers = self.buffers if bound is None else bound
-        for host, steps in groupby(self.program.steps, lambda s: isinstance(s, Host)):
-            if host:
-                for step in steps:
-                    assert isinstance(step, Host)
-                    self._host(step, buffers)
-            else:
-                calls = [
-                    (s.name, [buffers[b] for b in s.args])
-                    for s in steps
-                    if isinstance(s, Invoke)
-                ]
+        for steps in self.runs:
+            calls = [
+                (s.name, [buffers[b] for b in s.args])
+                for s in steps
+                if isinstance(s, Invoke)
+            ]
+            if calls:
                 self.module.launch_all(calls)
+            for s in steps:
+                if isinstance(s, Host):
+                    self._host(s, buffers)
         self.device.sync()
 
     def _host(self, step: Host, buffers: list[Any]) -> None:

@@ -78,6 +78,7 @@ class Compiled:
         self.device = device
         self.options = options
         self.optimize_seconds = seconds
+        self._symbolic = bool(source.symbols)
         self._ready: dict[tuple[tuple[str, int], ...], Executable | None] = {}
         self._lock = threading.RLock()  # one call at a time: buffers are shared
 
@@ -86,7 +87,8 @@ class Compiled:
     ) -> dict[str, Array]:
         """The outputs by name; with `out`, written into the caller's arrays."""
         with self._lock:
-            ready = self.executable(bind_inputs(self.source, inputs))
+            sizes = bind_inputs(self.source, inputs) if self._symbolic else {}
+            ready = self.executable(sizes)
             if ready is not None:
                 return ready(inputs, out)
             return self._evaluate(inputs, out)
