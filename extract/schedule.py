@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ..egraph.graph import Graph, Node, substitute
 from ..egraph.ops import TensorType
-from .assemble import build_kernel
+from .assemble import Traced, build_kernel
 from .kernel import Buffer, Host, Launch, Schedule, Step
-from .trace import HOST, READS
+from .trace import HOST, READS, Untraceable
 
 
 class GraphTerms:
@@ -50,19 +50,35 @@ def schedule(
         buffer(node)
     steps: list[Step] = []
     for group in groups:
-        node = fixed.nodes[group[0]]
-        if node.op in HOST:
+        traced = _traced(terms, group, stored)
+        if traced is None:
+            node = fixed.nodes[group[0]]
             args = tuple(buffer(a) for a in node.args)
             steps.append(Host(node.op, node.attrs, args, buffer(group[0])))
-            continue
-        traced = build_kernel(terms, group, stored)
-        slots = (*traced.reads, *traced.writes)
-        steps.append(Launch(traced.kernel, tuple(buffer(c) for c in slots)))
+        else:
+            slots = (*traced.reads, *traced.writes)
+            steps.append(Launch(traced.kernel, tuple(buffer(c) for c in slots)))
     named = tuple((label, buffer(i)) for label, i in fixed.outputs)
     where = dict(named)
     sources = {b.label: k for k, b in enumerate(buffers) if b.kind == "input"}
     aliases = tuple((where[a.output], sources[a.input], a.kind) for a in fixed.aliases)
     return Schedule(tuple(buffers), tuple(steps), named, aliases)
+
+
+def _traced(
+    terms: GraphTerms, group: Sequence[int], stored: Container[int]
+) -> Traced | None:
+    """The kernel of a group; None where one op runs on the host."""
+    if terms.node(group[0]).op in HOST:
+        return None
+    try:
+        return build_kernel(terms, group, stored)
+    except Untraceable:
+        args = terms.node(group[0]).args
+        held = all(a in stored or terms.node(a).op in READS for a in args)
+        if len(group) > 1 or not held:
+            raise
+        return None
 
 
 def own_groups(graph: Graph) -> tuple[tuple[int, ...], ...]:

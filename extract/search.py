@@ -77,15 +77,34 @@ class Search:
                 self.pick[c] = next(i for i, n in enumerate(ns) if n.op in LEAVES)
         self.roots = tuple(c for c in dict.fromkeys(space.outputs) if not self.given[c])
         self.stored = set(self.roots)
+        self.hosted: set[int] = set()  # classes that no kernel can store
         for c in space.own:
             op = self.node(c).op
             if op not in VIEWS and not self.leaf[c]:
                 self.stored.add(c)
             if op in HOST:
                 self.stored |= {a for a in self.node(c).args if not self.given[a]}
-        self.rebuild()
+        try:
+            self.rebuild()
+        except Untraceable:
+            self._settle()
+            self.rebuild()
         self.own, self.own_kernels = self.total, len(self.kern)
         self.fuse()
+
+    def _settle(self) -> None:
+        """Where a kernel of the own schedule is too large (a concat of hundreds), its
+        operands are stored; what then still has no kernel runs on the host."""
+        todo = sorted(self.stored)
+        while todo:
+            c = todo.pop()
+            if self.given[c] or self.kernel(c) is not None:
+                continue
+            fresh = {a for a in self.node(c).args if not self.given[a]} - self.stored
+            self.stored |= fresh
+            todo += sorted(fresh)
+            if self.kernel(c) is None:
+                self.hosted.add(c)
 
     def fuse(self) -> None:
         """A better start: elementwise values with a single use are inlined at once."""
@@ -123,7 +142,7 @@ class Search:
         """The kernel that stores `root`, or None where no family runs it."""
         self.stamp += 1
         node = self.node(root)
-        if node.op in HOST:
+        if node.op in HOST or root in self.hosted:
             return self._host(root, node)
         try:
             traced = build_kernel(self, [root], self.stored)
