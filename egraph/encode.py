@@ -191,8 +191,6 @@ def _check_sizes(i: int, node: Node) -> None:
         flat.extend(a if isinstance(a, tuple) else (a,))  # type: ignore[arg-type]
     if any(type(d).__name__ == "Poly" for d in flat):
         raise EncodeError(f"{shown} has a symbolic size; bind symbols first")
-    if math.prod(node.shape) >= 1 << 62:  # type: ignore[arg-type]
-        raise EncodeError(f"{shown} has 2**62 elements or more; keep it in a call")
 
 
 def names_of(*graphs: Graph) -> Names:
