@@ -80,7 +80,7 @@ def fail(message: str) -> None:
 
 def read_graph(path: Path) -> Graph:
     """A graph in text form, or an ONNX model."""
-    if path.suffix == ".onnx":
+    if path.suffix.lower() == ".onnx":
         return read_model(path)
     try:
         text = path.read_text(encoding="utf-8")

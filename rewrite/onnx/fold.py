@@ -211,6 +211,7 @@ def _slice(site: Site, a: list[Array]) -> Folded:
     steps = site.ints("steps", 4) or [1] * len(starts)
     at = [slice(None)] * x.ndim
     for s, e, axis, step in zip(starts, ends, axes, steps, strict=True):
+        s = max(s, -x.shape[axis]) if step < 0 else s
         at[axis] = slice(s, None if step < 0 and e < -x.shape[axis] else e, step)
     return x[tuple(at)]
 

@@ -57,6 +57,8 @@ def _schema(site: Site, domain: str) -> Any:
 
 def call(site: Site, domain: str) -> Sequence[Value]:
     """A call for each output; they compute what the reference implementation does."""
+    if any(a.HasField("g") or a.graphs for a in site.node.attribute):
+        site.fail("the course of its subgraph is only known when it runs")
     types = _result_types(site, domain)
     given = [site.x(i) for i in range(site.count) if site.has(i)]
     run = _runner(site, domain)

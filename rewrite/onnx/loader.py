@@ -24,6 +24,8 @@ from .value import ModelError, Value, materialise
 
 DEPTH = 32  # of functions within functions
 SMALL = 4096  # elements of an input whose value a program may be made for
+FEW = 16  # of them, where they are floats: scales, bounds
+MOST_NODES = 100_000  # once functions are inlined and loops unrolled
 type Scope = dict[str, Value]
 
 
@@ -37,12 +39,16 @@ class Loader:
         self.model, self.bound, self.given = model, bound, given or {}
         self.wanted: set[str] = set()  # inputs whose values would have said more
         self.b = Builder(_identifier(model.graph.name))
-        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
+        self.count = 0  # of nodes read
         self.depth = 0
 
     def graph(self) -> Graph:
         g = self.model.graph
         scope: Scope = {}
+        _check_text(*(x.name for x in (*g.initializer, *g.input, *g.output)))
+        if g.sparse_initializer:
+            raise ModelError("sparse initializers are not read: store dense ones")
         for t in g.initializer:
             scope[t.name] = Value(known=array_of(t), label=t.name)
         for info in g.input:
@@ -67,6 +73,10 @@ class Loader:
         self, nodes: Sequence[onnx.NodeProto], scope: Scope, versions: dict[str, int]
     ) -> None:
         for node in nodes:
+            self.count += 1
+            if self.count > MOST_NODES:
+                raise ModelError(f"over {MOST_NODES} nodes with functions and loops")
+            _check_text(node.op_type, node.name, node.domain, *node.input, *node.output)
             where = f"{node.op_type} ({node.name or ', '.join(node.output)})"
             values = [_found(scope, i, where) if i else None for i in node.input]
             results = self._node(node, values, versions, scope)
@@ -79,7 +89,7 @@ class Loader:
         versions: dict[str, int], scope: Scope,
     ) -> Sequence[Value]:  # fmt: skip
         domain = "" if node.domain == "ai.onnx" else node.domain
-        local = self.functions.get((node.domain, node.op_type))
+        local = self.functions.get((node.domain, node.op_type, node.overload))
         if local is not None:
             return self._inline(local, node, values)
         if domain not in versions:
@@ -154,7 +164,8 @@ class Loader:
             n = self.b.nodes[i]
             rest += n.args
             count = dims.numel(n.shape)
-            if n.op == "input" and isinstance(count, int) and count <= SMALL:
+            most = FEW if n.dtype.is_float else SMALL
+            if n.op == "input" and isinstance(count, int) and count <= most:
                 found.append(n.attrs[0])
         self.wanted.update(found)
         return found
@@ -187,7 +198,8 @@ class Loader:
 def _specialised(
     n: onnx.NodeProto, given: Mapping[str, onnx.AttributeProto], absent: set[str]
 ) -> onnx.NodeProto:
-    """A node of a function with the attributes and operands of the call."""
+    """A node of a function, and its subgraphs, with the attributes and operands of the
+    call."""
     out = onnx.NodeProto()
     out.CopyFrom(n)
     del out.attribute[:]
@@ -197,10 +209,22 @@ def _specialised(
         elif a.ref_attr_name in given:
             out.attribute.append(given[a.ref_attr_name])
             out.attribute[-1].name = a.name
+    for a in out.attribute:
+        for g in (*((a.g,) if a.HasField("g") else ()), *a.graphs):
+            nodes = [_specialised(inner, given, absent) for inner in g.node]
+            del g.node[:]
+            g.node.extend(nodes)
     for i, name in enumerate(out.input):
         if name in absent:
             out.input[i] = ""
     return out
+
+
+def _check_text(*names: object) -> None:
+    """Names that are no UTF-8 come as bytes."""
+    for name in names:
+        if not isinstance(name, str):
+            raise ModelError(f"the name {name!r} is no UTF-8: the file is damaged")
 
 
 def _found(scope: Scope, name: str, where: str) -> Value:

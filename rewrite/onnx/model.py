@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from google.protobuf import json_format, text_format
 from google.protobuf.message import DecodeError
 
 try:
@@ -41,13 +42,26 @@ def open_model(model: Model) -> onnx.ModelProto:
     """The proto of a model; data outside of its file are read from beside it."""
     if isinstance(model, onnx.ModelProto):
         return model
+    found = _decoded(model)
+    if not found.HasField("graph") or not found.opset_import:
+        where = "the model" if isinstance(model, bytes) else str(model)
+        raise ModelError(f"{where}: no ONNX model (it has no graph or no opset)")
+    return found
+
+
+def _decoded(model: str | Path | bytes) -> onnx.ModelProto:
     try:
         if isinstance(model, bytes):
             return onnx.load_model_from_string(model)
         return onnx.load_model(str(model))  # pyright: ignore[reportUnknownMemberType]
     except FileNotFoundError as e:
         raise ModelError(f"{e.filename or model}: no such file") from None
-    except (DecodeError, ValueError, onnx.checker.ValidationError) as e:
+    except OSError as e:
+        raise ModelError(f"{e.filename or model}: {e.strerror or e}") from None
+    except (
+        DecodeError, ValueError, onnx.checker.ValidationError, onnx.parser.ParseError,
+        json_format.Error, text_format.Error,
+    ) as e:  # fmt: skip
         where = "the model" if isinstance(model, bytes) else str(model)
         why = " ".join(str(e).split()) or "it cannot be decoded"
         raise ModelError(f"{where}: no ONNX model ({why})") from None

@@ -11,22 +11,27 @@ from onnx.reference import ReferenceEvaluator
 
 from rewrite.api import compile_graph
 from rewrite.compile import Compiled, warn
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.evaluate import InputError, bind_inputs
+from rewrite.egraph.graph import Graph, GraphError
 from rewrite.egraph.scalars import Array
 
 from .model import NeedsInputs, load
+from .types import DTYPES
 from .value import ModelError
 
 TRIES = 8  # rounds of finding inputs that shapes depend on
+KEPT = 64  # programs of one model, the last used
+
+type Key = tuple[Any, ...]
 
 
 class Program:
     """Call it with a mapping of inputs; the outputs come by name.
 
     Where shapes depend on the values of small inputs (`axes`, a new shape), a program
-    is compiled for each set of such values.  A model that graphs cannot hold at all
-    (strings, sequences, sizes that only data decide) runs by ONNX's reference
-    implementation, with one warning; with `fallback=False` that is an error.
+    is compiled for each set of such values.  What graphs cannot hold (strings,
+    sequences, sizes that only data decide) runs by ONNX's reference implementation,
+    with one warning; with `fallback=False` that is an error.
     """
 
     def __init__(
@@ -36,87 +41,115 @@ class Program:
         self.model, self.device, self.dims = model, device, dims
         self.options = dict(options)
         stored = {t.name for t in model.graph.initializer}
-        self.inputs = tuple(i.name for i in model.graph.input if i.name not in stored)
+        infos = [i for i in model.graph.input if i.name not in stored]
+        self.inputs = tuple(i.name for i in infos)
         self.outputs = tuple(o.name for o in model.graph.output)
-        self.host: ReferenceEvaluator | None = None
-        self.reason = ""  # why the host runs it
+        self._infos = {i.name: i.type for i in infos}
         self._needs: frozenset[str] = frozenset()
-        self._ready: dict[tuple[tuple[str, Any], ...], Compiled] = {}
-        self._open()
-
-    def _open(self) -> None:
-        """Compiles what needs no inputs, so that errors come before the first call."""
-        try:
-            self._ready[()] = self._compile({})
+        self._ready: dict[Key, Compiled | ModelError] = {}
+        try:  # what needs no inputs is compiled now: errors come before the first call
+            self._made((), {}, {})
         except NeedsInputs as e:
             self._needs = e.names
-        except ModelError as e:
-            self._to_host(e)
 
-    def _to_host(self, why: ModelError) -> None:
-        if not self.options.get("fallback", True):
-            raise why
+    def _made(
+        self, key: Key, given: Mapping[str, Array], sizes: Mapping[str, int]
+    ) -> Compiled | ModelError:
+        """The program for a key, or why the host runs it."""
+        if key in self._ready:
+            self._ready[key] = self._ready.pop(key)  # the last used is last
+            return self._ready[key]
         try:
-            self.host = ReferenceEvaluator(self.model)
-        except Exception:
-            raise why from None
-        self.reason = str(why)
-        warn(f"{why}; ONNX's reference implementation runs this model")
+            graph = load(self.model, {**self.dims, **sizes}, given)
+            found = compile_graph(graph, self.device, **self.options)
+        except NeedsInputs:
+            raise
+        except ModelError as e:
+            if not self.options.get("fallback", True):
+                raise
+            warn(f"{e}; ONNX's reference implementation runs this model")
+            found = e
+        self._ready[key] = found
+        if len(self._ready) > KEPT:
+            del self._ready[next(iter(self._ready))]
+        return found
+
+    @property
+    def reason(self) -> str:
+        """Why the host runs the whole model; empty where it does not."""
+        found = self._ready.get(())
+        return str(found) if isinstance(found, ModelError) else ""
 
     @property
     def compiled(self) -> Compiled:
         """The compiled graph of a model whose shapes depend on no input's value."""
-        if () not in self._ready:
-            needs = ", ".join(sorted(self._needs))
-            raise ModelError(self.reason or f"shapes depend on the inputs {needs}")
-        return self._ready[()]
+        found = self._ready.get(())
+        if isinstance(found, Compiled):
+            return found
+        needs = ", ".join(sorted(self._needs))
+        raise ModelError(self.reason or f"shapes depend on the inputs {needs}")
 
     @property
     def graph(self) -> Graph:
         return self.compiled.source
 
-    def _compile(self, given: Mapping[str, Array]) -> Compiled:
-        graph = load(self.model, self.dims, given)
-        return compile_graph(graph, self.device, **self.options)
-
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)
-        if self.host is None:
-            arrays = {k: np.asarray(v) for k, v in inputs.items()}
-            compiled = self._for(arrays)
-            if compiled is not None:
-                return compiled(arrays)
-        host: Any = self.host
-        given = {k: _as_it_is(v) for k, v in inputs.items()}
-        return dict(zip(self.outputs, host.run(None, given), strict=True))
+        arrays = {k: self._typed(k, inputs[k]) for k in self.inputs}
+        found = self._for(arrays, {})
+        if isinstance(found, Compiled):
+            try:
+                return found(arrays)
+            except GraphError:
+                # Bounds of slices that symbols leave open: clamped at these sizes.
+                sizes = bind_inputs(found.source, arrays)
+                found = self._for(arrays, sizes) if sizes else found
+                if isinstance(found, Compiled):
+                    return found(arrays)
+        return self._on_host(arrays, found)
 
-    def _check(self, arrays: Mapping[str, Any]) -> None:
-        for names, what in ((set(self.inputs) - set(arrays), "missing"),
-                            (set(arrays) - set(self.inputs), "unknown")):  # fmt: skip
+    def _on_host(self, arrays: Mapping[str, Any], why: ModelError) -> dict[str, Any]:
+        try:
+            host: Any = ReferenceEvaluator(self.model)
+            results = host.run(None, dict(arrays))
+        except Exception as e:
+            # The first error is that of the model; the second is the reference's.
+            raise ModelError(f"{why}; the reference: {e}") from e
+        return dict(zip(self.outputs, results, strict=True))
+
+    def _check(self, inputs: Mapping[str, Any]) -> None:
+        for names, what in ((set(self.inputs) - set(inputs), "missing"),
+                            (set(inputs) - set(self.inputs), "unknown")):  # fmt: skip
             if names:
                 raise ModelError(
                     f"{what} input {', '.join(sorted(names))}; the model takes "
                     f"{', '.join(self.inputs) or 'none'}"
                 )
 
-    def _for(self, arrays: Mapping[str, Array]) -> Compiled | None:
-        """The program for these values, made once; None: the host runs."""
+    def _typed(self, name: str, value: Any) -> Any:
+        """An array of the declared type; sequences and optionals stay as they are."""
+        info = self._infos[name]
+        if not info.HasField("tensor_type"):
+            return value
+        try:
+            array = np.asarray(value)
+        except ValueError as e:
+            raise InputError(f"input {name!r}: no array ({e})") from None
+        want = DTYPES.get(info.tensor_type.elem_type)
+        if want is not None and array.dtype != want.numpy:
+            raise InputError(f"input {name!r}: {want} expected, found {array.dtype}")
+        return array
+
+    def _for(
+        self, arrays: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> Compiled | ModelError:
+        """The program for these values, made once; an error: the host runs."""
         for _ in range(TRIES):
             given = {name: arrays[name] for name in sorted(self._needs)}
-            key = tuple((k, (str(a.dtype), a.shape, a.tobytes()))
-                        for k, a in given.items())  # fmt: skip
-            if key in self._ready:
-                return self._ready[key]
+            values = tuple((a.shape, a.tobytes()) for a in given.values())
+            key = (*given, *values, *sorted(sizes.items()))
             try:
-                self._ready[key] = self._compile(given)
+                return self._made(key, given, sizes)
             except NeedsInputs as e:
                 self._needs |= e.names
-            except ModelError as e:
-                self._to_host(e)
-                return None
         raise ModelError(f"shapes depend on ever more inputs: {sorted(self._needs)}")
-
-
-def _as_it_is(value: object) -> Any:
-    """Sequences stay lists, an absent optional None; all else is an array."""
-    return value if value is None or isinstance(value, list) else np.asarray(value)  # pyright: ignore[reportUnknownVariableType]

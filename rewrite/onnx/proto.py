@@ -15,6 +15,8 @@ def array_of(t: onnx.TensorProto) -> Array:
     """The elements of a tensor; a damaged one is named."""
     name = f"tensor {t.name or 'without a name'!r}"
     dtype_of(t.data_type, name)
+    if t.data_location == onnx.TensorProto.EXTERNAL:
+        raise ModelError(f"{name}: its data lie elsewhere; open the model by path")
     try:
         return numpy_helper.to_array(t)
     except Exception as e:

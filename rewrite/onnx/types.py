@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping
 
 import onnx
@@ -65,8 +66,9 @@ def _dim(
         if d.dim_value < 0:
             raise ModelError(f"{place}: a size of {d.dim_value}")
         return d.dim_value
-    name = re.sub(r"\W", "_", d.dim_param or place)
-    name = name if re.match(r"[A-Za-z_]", name) else f"d_{name}"
+    name = re.sub(r"\W", "_", d.dim_param or f"_{place}")
+    if d.dim_param and not re.fullmatch(r"[A-Za-z_]\w*", d.dim_param, re.ASCII):
+        name = f"d_{name}_{zlib.crc32(d.dim_param.encode()):08x}"  # "n-1" is not "n_1"
     size = bound.get(d.dim_param, bound.get(name))
     return symbol(name) if size is None else size
 

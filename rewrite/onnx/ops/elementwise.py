@@ -187,16 +187,27 @@ def trigonometry(s: Site) -> int:
     if s.kind == "Atanh":
         ratio = b.bin("div", b.bin("mul", s.full(2, x), x), b.bin("sub", one, x))
         return b.bin("mul", half, b.un("log1p", ratio))
-    if s.kind in ("Asinh", "Acosh"):
-        square = b.bin("mul", x, x)
-        if s.kind == "Acosh":
-            root = b.un("sqrt", b.bin("sub", square, one))
-            return b.un("log", b.bin("add", x, root))
-        a = b.un("abs", x)
-        root = b.un("sqrt", b.bin("add", square, one))
-        grown = b.bin("add", a, b.bin("div", square, b.bin("add", one, root)))
-        return b.bin("mul", b.un("sign", x), b.un("log1p", grown))
+    if s.kind == "Acosh":
+        below, above = (b.un("sqrt", b.bin(f, x, one)) for f in ("sub", "add"))
+        return b.un("log", b.bin("add", x, b.bin("mul", below, above)))
+    if s.kind == "Asinh":
+        return _asinh(s, x, one)
     raise Unread(f"{s.kind} has no opcode")
+
+
+def _asinh(s: Site, x: int, one: int) -> int:
+    """log1p(a + a² / (1 + sqrt(1 + a²))), a = |x|; log 2a where the square would not
+    fit and 1 / 4a² does not count."""
+    b = s.b
+    bound = {F64: 2.0**28, F32: 2.0**12}.get(b.type(x).dtype, 2.0**7)
+    a = b.un("abs", x)
+    near = b.bin("min", a, s.full(bound, a))
+    square = b.bin("mul", near, near)
+    root = b.un("sqrt", b.bin("add", square, one))
+    grown = b.bin("add", near, b.bin("div", square, b.bin("add", one, root)))
+    far = shifted(s, b.un("log", a), math.log(2))
+    size = b.select(b.bin("le", a, near), b.un("log1p", grown), far)
+    return b.bin("mul", b.un("sign", x), size)
 
 
 # ---- activations ----

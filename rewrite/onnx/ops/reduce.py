@@ -98,6 +98,8 @@ def argument(s: Site) -> int:
     shape = b.shape(x)
     best = b.reduce("max" if s.kind == "ArgMax" else "min", x, [axis])
     hit = b.bin("eq", x, b.expand(best, shape))
+    if b.type(x).dtype.is_float:
+        hit = b.bin("or", hit, b.un("isnan", x))
     index = b.iota(axis, I64, shape)
     last = bool(s.attr("select_last_index", 0))
     none = s.full(-1 if last else (1 << 62), index)
@@ -115,7 +117,8 @@ def hardmax(s: Site) -> int:
     x = b.reshape(s.x(0), flat)
     best = b.expand(b.reduce("max", x, [along]), flat)
     index = b.iota(along, I64, flat)
-    hit = b.select(b.bin("eq", x, best), index, s.full(1 << 62, index))
+    found = b.bin("or", b.bin("eq", x, best), b.un("isnan", x))
+    hit = b.select(found, index, s.full(1 << 62, index))
     first = b.expand(b.reduce("min", hit, [along]), flat)
     y = b.cast(b.bin("eq", index, first), b.type(x).dtype)
     return b.reshape(y, shape)

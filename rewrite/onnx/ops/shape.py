@@ -146,6 +146,7 @@ def _range(s: Site, n: Dim, start: Dim, end: Dim, step: int) -> tuple[Dim, Dim]:
     """First entry and count of `start:end:step` of `n`, as NumPy has it."""
     if isinstance(n, int) and isinstance(start, int) and isinstance(end, int):
         below = step < 0 and end < -n  # down to the first entry and including it
+        start = max(start, -n) if step < 0 else start
         at = range(n)[slice(start, None if below else end, step)]
         return (at.start if len(at) else 0), len(at)
     if step == 1:
