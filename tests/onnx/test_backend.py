@@ -46,18 +46,16 @@ def excluded() -> dict[str, str]:
 backend_test = suite.BackendTest(OnDevice, __name__)
 for pattern in excluded():
     backend_test.exclude(rf"^{pattern}_cpu$")
-for case in backend_test.test_cases.values():
+cases = backend_test.test_cases  # made anew at each access
+for case in cases.values():
     for name in [n for n in dir(case) if n.endswith("_cuda")]:
         delattr(case, name)  # one device is tested, under the name of CPU
-globals().update(backend_test.test_cases)
+globals().update(cases)
 
 
 def test_every_exclusion_has_a_reason_and_a_case() -> None:
     tests = {
-        name
-        for case in backend_test.test_cases.values()
-        for name in dir(case)
-        if name.endswith("_cpu")
+        name for case in cases.values() for name in dir(case) if name.endswith("_cpu")
     }
     for pattern, reason in excluded().items():
         assert len(reason) > 10
