@@ -1,5 +1,5 @@
-"""A worker that had served a thousand graphs took five times as long to return to its
-rules as a new one: each push and pop of an e-graph leaves something behind in it."""
+"""A worker that had served 400 graphs took 37 ms to return to its rules, a new one 7:
+each push and pop of an e-graph leaves something behind in it."""
 
 from __future__ import annotations
 
