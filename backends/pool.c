@@ -181,7 +181,8 @@ static void forget_workers(void) {
   workers = placed = 0;
 }
 
-/* The threads that work on a job, with the caller's own; 0 where it cannot be set. */
+/* Sets and returns the threads that work on a job, the caller's own among them; one
+   where forks cannot be watched. */
 int rw_pool_threads(int count) {
   static int registered;
   pthread_mutex_lock(&owner);

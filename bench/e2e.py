@@ -20,6 +20,7 @@ import numpy as np
 
 import rewrite
 from rewrite import xp
+from rewrite.compile import Compiled
 from rewrite.demo import block, parameters
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.scalars import Array
@@ -80,13 +81,22 @@ def run(name: str, f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[float,
     times = interleaved(
         {"numpy": lambda: f(np, *args), "c": lambda: ready(inputs, out)}, 11
     )
+    return report(f"xp {name}", c, error, own, times)
+
+
+def report(
+    name: str, c: Compiled, error: float, own: float, times: dict[str, float]
+) -> tuple[float, float]:
+    """Prints a line; (error over NumPy's own, times faster than NumPy)"""
     ratio = times["numpy"] / times["c"]
+    beside = times.get("ort", 0.0) / times["c"]
+    other = f", {beside:.2f} x ONNX Runtime" if beside else ""
     live = len(c.source.live), len(c.plan.graph.live)
     print(
-        f"xp {name:18} nodes {live[0]:4} -> {live[1]:4}  kernels "
+        f"{name:21} nodes {live[0]:4} -> {live[1]:4}  kernels "
         f"{c.plan.own_kernels:3} -> {len(c.plan.groups):3}  optimized "
         f"{c.optimize_seconds:5.2f} s  error {error:.1e} (NumPy {own:.1e})  "
-        f"{ratio:5.1f} x NumPy"
+        f"{ratio:5.1f} x NumPy{other}"
     )
     return error / max(own, 1e-7), ratio
 
@@ -118,18 +128,7 @@ def run_model(name: str) -> tuple[float, float]:
         "c": lambda: program(inputs),
     }
     contest |= runtime(model, inputs)
-    times = interleaved(contest, 7)
-    ratio = times["numpy"] / times["c"]
-    beside = times.get("ort", 0.0) / times["c"]
-    other = f", {beside:.2f} x ONNX Runtime" if beside else ""
-    live = len(c.source.live), len(c.plan.graph.live)
-    print(
-        f"onnx {name:16} nodes {live[0]:4} -> {live[1]:4}  kernels "
-        f"{c.plan.own_kernels:3} -> {len(c.plan.groups):3}  optimized "
-        f"{c.optimize_seconds:5.2f} s  error {error:.1e} (NumPy {own:.1e})  "
-        f"{ratio:5.1f} x NumPy{other}"
-    )
-    return error / max(own, 1e-7), ratio
+    return report(f"onnx {name}", c, error, own, interleaved(contest, 7))
 
 
 def runtime(model: Any, inputs: dict[str, Any]) -> dict[str, Callable[[], Any]]:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 KEPT = 4  # rule sets whose compiled rules stay loaded
-USES = 64  # of one base: each push copies a little more (0.07 ms) than the one before
+USES = 64  # of one base: each push copies a little more than the one before
 
 
 def import_bindings(folder: str) -> Any:
@@ -47,7 +47,7 @@ class Worker:
         self.egraph = self.bases.pop(key, None)
         if self.egraph is None or self.uses[key] >= USES:
             self.uses[key] = 0
-            # Decomposing large patterns makes them 4 times slower on graphs like ours.
+            # Decomposing large patterns makes them slower on graphs like ours.
             self.egraph = self.bindings.EGraph(num_threads=1, no_decomp=True)
             for name, text in files:
                 self.egraph.parse_and_run_program(text, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,15 @@ def defaults(site: Site, domain: str) -> dict[str, onnx.AttributeProto]:
     """What the operator's attributes are where the node does not say."""
     known = _schema(site, domain).attributes
     return {k: a.default_value for k, a in known.items() if a.default_value.name}
+
+
+def deprecated(node: onnx.NodeProto, versions: Mapping[str, int]) -> bool:
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    try:
+        schema = onnx.defs.get_schema(node.op_type, versions[domain], domain)
+    except onnx.defs.SchemaError:
+        return False
+    return schema.deprecated
 
 
 def _schema(site: Site, domain: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -108,10 +109,13 @@ class Program:
                     return found(arrays)
         return self._on_host(arrays, found)
 
+    @cached_property
+    def _reference(self) -> Any:
+        return ReferenceEvaluator(self.model)
+
     def _on_host(self, arrays: Mapping[str, Any], why: ModelError) -> dict[str, Any]:
         try:
-            host: Any = ReferenceEvaluator(self.model)
-            results = host.run(None, dict(arrays))
+            results = self._reference.run(None, dict(arrays))
         except Exception as e:
             # The first error is that of the model; the second is the reference's.
             raise ModelError(f"{why}; the reference: {e}") from e

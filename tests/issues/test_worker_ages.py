@@ -1,5 +1,5 @@
-"""A worker that had served 400 graphs took 37 ms to return to its rules, a new one 7:
-each push and pop of an e-graph leaves something behind in it."""
+"""The longer a worker had served, the longer it took to return to its rules: each push
+and pop of an e-graph leaves something behind in it."""
 
 from __future__ import annotations
 
