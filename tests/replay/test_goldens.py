@@ -70,7 +70,7 @@ def test_golden(name: str, bless: bool) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_as_the_exact_result(name: str) -> None:
-    """On c, with symbolic sizes, and without one operator left to the host."""
+    """On c, with symbolic sizes, nothing run by the reference implementation."""
     model = fill(load(name))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
