@@ -2,8 +2,9 @@
 
 A use is right if both its terms are instances of the rule's two sides with the same
 tensors for the same variables, have equal types, and have equal values at sampled
-positions, computed by `pointwise` with those tensors as inputs.  A lemma is right if
-its path is unbroken and each congruence rests on lemmas that stand before it.
+positions, computed by `pointwise` with those tensors as inputs.  Where a premise is a
+fact of the graph, its tensor must be equal to one that came with the fact.  A lemma is
+right if its path is unbroken and each congruence rests on lemmas that stand before it.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from .ops import TensorType
 from .pointwise import PointError, Points, sample
 from .proof import Closure, Given, Lemma
 from .rows import with_kids
-from .ruleset import Rule, RuleSet
-from .sexpr import Atom, Expr
+from .ruleset import ANALYSED, Rule, RuleSet
+from .sexpr import Atom, Expr, Form
 from .sound import agree
 
 POSITIONS = 8  # sampled elements of each step
@@ -125,6 +126,7 @@ class Checker:
 
     journal: Journal
     rules: RuleSet
+    closure: Closure | None = None  # None: facts hold of the very terms they came with
     terms: Terms = field(init=False)
     _seen: set[Any] = field(default_factory=set[Any])
 
@@ -153,7 +155,15 @@ class Checker:
         sides = [rule.left, rule.right] if use.forward else [rule.right, rule.left]
         made = _Instance(self.terms, rule)
         left, right = made.side(sides[0], use.left), made.side(sides[1], use.right)
+        for fact in rule.when:
+            if isinstance(fact, Form) and fact.head in ANALYSED:
+                self._known(fact, made.bound.get(str(fact.args[0])))
         return made.builder.build([left, right]), left, right
+
+    def _known(self, fact: Form, t: int | None) -> None:
+        equal = self.closure.equal if self.closure else int.__eq__
+        if t is None or not any(equal(t, known) for known in self.journal.nan_free):
+            raise CheckError(f"nothing shows {fact}")
 
 
 def _same_values(graph: Graph, left: int, right: int, contract: str) -> None:

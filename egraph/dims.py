@@ -106,6 +106,15 @@ def exact_div(a: Dim, b: Dim) -> Dim | None:
     return quotient
 
 
+def floor_div(a: Dim, n: int) -> Dim | None:
+    """a // n where that is one polynomial for all values of the symbols."""
+    for rest in range(n):
+        found = exact_div(a - rest, n)
+        if found is not None:
+            return found
+    return None
+
+
 def _leading(d: Dim) -> tuple[Monomial, int]:
     """The largest term in graded lexicographic order, which products preserve."""
     return max(_terms(d), key=lambda t: (len(t[0]), t[0]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,6 +80,7 @@ class Encoded:
     where: tuple[int | None, ...]  # graph node -> row; None: dead
     names: Names
     types: Mapping[int, TensorType] = field(default_factory=dict[int, TensorType])
+    nan_free: frozenset[int] = frozenset()  # rows that analysis found to hold no NaN
 
     def row(self, node: int) -> int:
         """The row of a live graph node."""
@@ -95,6 +97,7 @@ class Encoded:
                 kind = self.types[i]
                 lines.append(f"(set (shape (Node {i})) {_vector(kind.shape)})")
                 lines.append(f'(set (dtype (Node {i})) "{kind.dtype}")')
+        lines += [f"(nan-free (Node {i}))" for i in sorted(self.nan_free)]
         return "\n".join(lines)
 
 
@@ -177,9 +180,10 @@ def _row(node: Node, args: Sequence[int], names: Names) -> Row:
 
 
 def _macro_fields(node: Node) -> tuple[tuple[int, ...], float]:
-    """Mask and number, the number rounded to the dtype as in the expansion."""
+    """Vector and number, the number rounded to the dtype as in the expansion."""
     kinds = [k for _, k in MACROS[node.op].attrs]
-    mask = node.attrs[kinds.index("mask")] if "mask" in kinds else ()
+    vector = next((i for i, k in enumerate(kinds) if k in ("mask", "ints")), None)
+    mask = () if vector is None else node.attrs[vector]
     number = node.attrs[kinds.index("float")] if "float" in kinds else 0.0
     return mask, float(exact(number, node.dtype))
 
@@ -201,8 +205,12 @@ def names_of(*graphs: Graph) -> Names:
     return Names({label: i for i, label in enumerate(dict.fromkeys(labels))})
 
 
-def encode(graph: Graph, names: Names | None = None) -> Encoded:
-    """The live part of a graph of concrete sizes as rows."""
+def encode(
+    graph: Graph,
+    names: Names | None = None,
+    nan_free: AbstractSet[int] = frozenset(),
+) -> Encoded:
+    """The live part of a graph of concrete sizes as rows; `nan_free` are nodes."""
     names = names or names_of(graph)
     encoder, live = _Encoder(graph), graph.live
     where: list[int | None] = []
@@ -216,7 +224,8 @@ def encode(graph: Graph, names: Names | None = None) -> Encoded:
         row = encoder.node(node, args, names)
         where.append(row)
         types[row] = node.type
-    return Encoded(tuple(encoder.rows), tuple(where), names, types)
+    facts = frozenset(r for i, r in enumerate(where) if i in nan_free and r is not None)
+    return Encoded(tuple(encoder.rows), tuple(where), names, types, facts)
 
 
 # ---- rows -> text --------------------------------------------------------------------
@@ -292,6 +301,6 @@ def _macro(f: tuple[Field, ...]) -> ENode:
     name, *args, mask, number = f
     if name not in MACROS:
         raise EncodeError(f"unknown macro {name!r}; known: {', '.join(MACROS)}")
-    by_kind: Mapping[str, Any] = {"mask": mask, "float": number}
+    by_kind: Mapping[str, Any] = {"mask": mask, "ints": mask, "float": number}
     attrs = tuple(by_kind[k] for _, k in MACROS[name].attrs)
     return ENode(name, tuple(args), attrs)

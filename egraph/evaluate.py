@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -101,8 +102,13 @@ def _value(
 
 def expand_macros(graph: Graph) -> Graph:
     """The graph with every macro replaced by its expansion, inside out."""
+    return opened(graph)[0]
+
+
+def opened(graph: Graph) -> tuple[Graph, tuple[int, ...]]:
+    """`expand_macros`, and where each node of the graph went."""
     if not any(n.op in MACROS for n in graph.nodes):
-        return graph
+        return graph, tuple(range(len(graph.nodes)))
     b = Builder(graph.name)
     b.data, b.calls = dict(graph.data), dict(graph.calls)
     where: list[int] = []
@@ -113,10 +119,10 @@ def expand_macros(graph: Graph) -> Graph:
         else:
             where.append(b.add(node.op, args, node.attrs, node.name))
     out = b.build({label: where[i] for label, i in graph.outputs})
-    inner = Graph(
-        out.nodes, out.outputs, graph.name, graph.aliases, graph.data, graph.calls
-    )
-    return expand_macros(inner)
+    inner, onward = opened(replace(graph, nodes=out.nodes, outputs=out.outputs))
+    return inner, tuple(onward[i] for i in where)
 
 
-__all__ = ["InputError", "bind_attr", "bind_inputs", "evaluate", "expand_macros"]
+__all__ = [
+    "InputError", "bind_attr", "bind_inputs", "evaluate", "expand_macros", "opened",
+]  # fmt: skip

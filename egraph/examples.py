@@ -62,6 +62,12 @@ class _Reader:
             self.names[name] = self.add(("Input", name, dtype or "f32", shape))
         return self.names[name]
 
+    def named(self, e: Expr) -> int:
+        """The row of a tensor that stands in the example already."""
+        if str(e) not in self.names:
+            raise e.place.error(f"{e} is no tensor of the left side")
+        return self.names[str(e)]
+
     def kind(self, like: int | None) -> tuple[DType, tuple[int, ...]]:
         """The type of an input, or that of tensors that say nothing."""
         if like is None:
@@ -104,12 +110,13 @@ def _plain(e: Expr, kind: str) -> object:
             return float(text)
 
 
-def read(example: Example) -> tuple[list[Row], int, int | None]:
-    """Rows, and which of them are the left and the right side."""
+def read(example: Example) -> tuple[list[Row], int, int | None, list[str]]:
+    """Rows, which of them are the left and the right side, and the facts given."""
     reader = _Reader()
     left = reader.term(example.left, None)
+    given = [f"({f.head} (Node {reader.named(f.args[0])}))" for f in example.given]
     right = None if example.right is None else reader.term(example.right, None)
-    return reader.rows, left, right
+    return reader.rows, left, right, given
 
 
 def run_examples(
@@ -125,9 +132,9 @@ def run_examples(
 
 
 def _judge(example: Example, rule: Rule, alone: RuleSet, engine: Engine) -> str | None:
-    rows, left, right = read(example)
+    rows, left, right, given = read(example)
     # Only the left side and what it needs: the rule itself must make the right side.
-    text = Encoded(tuple(rows[: left + 1]), (), Names({})).text
+    text = "\n".join([Encoded(tuple(rows[: left + 1]), (), Names({})).text, *given])
     with engine.session(alone.sources) as session:
         session.run(text, "example")
         session.run("(run-schedule (saturate (run facts)))", "example")

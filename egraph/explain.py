@@ -93,13 +93,15 @@ def explain(
     rules: RuleSet,
     budget: Budget | None = None,
     engine: Engine | None = None,
+    nan_free: frozenset[int] | None = None,
 ) -> Explanation:
-    """The checked proof that `after` computes what `before` does (concrete sizes)."""
+    """The checked proof that `after` computes what `before` does (concrete sizes);
+    `nan_free` as for `saturate`, of nodes of `before`."""
     if [n for n, _ in before.outputs] != [n for n, _ in after.outputs]:
         raise ExplainError(
             "the two graphs have different outputs; compare like with like"
         )
-    journal = record(before, after, rules, budget, engine)
+    journal = record(before, after, rules, budget, engine, nan_free)
     closure = Closure(journal.terms)
     closure.merge((use.left, use.right) for use in journal.uses)
     goals = _goals(before, after, journal)
@@ -133,7 +135,7 @@ class _Writer:
         self.journal, self.rules, self.closure = journal, rules, closure
         self.lemmas = lemmas
         self.number = {(x.left, x.right): i for i, x in enumerate(lemmas)}
-        self.checker = Checker(journal, rules)
+        self.checker = Checker(journal, rules, closure)
         self.namer = Namer(self.checker.terms, _names(before, journal))
         self.steps: list[Step] = []
         self.step_of: dict[int, int] = {}

@@ -16,7 +16,7 @@ from .encode import SIGNATURES, Encoded, Names, Row, encode, names_of, show
 from .engine import Engine, Tables, shared
 from .graph import Graph
 from .ruleset import Rule, RuleSet
-from .saturate import Budget, explore
+from .saturate import Budget, explore, facts_for
 from .sexpr import Atom, Expr, Form
 
 
@@ -32,13 +32,15 @@ class Use:
 
 @dataclass(frozen=True)
 class Journal:
-    """Twins by number, the uses of rules, and the twins of both graphs' nodes."""
+    """Twins by number, the uses of rules, and the twins of both graphs' nodes; those of
+    `nan_free` came with the fact."""
 
     terms: dict[int, Row]
     uses: tuple[Use, ...]
     before: tuple[int | None, ...]
     after: tuple[int | None, ...]
     names: Names
+    nan_free: frozenset[int] = frozenset()
 
 
 def record(
@@ -47,21 +49,26 @@ def record(
     rules: RuleSet,
     budget: Budget | None = None,
     engine: Engine | None = None,
+    nan_free: frozenset[int] | None = None,
 ) -> Journal:
-    """Saturates both graphs in one e-graph, keeping the journal."""
+    """Saturates both graphs in one e-graph, keeping the journal; `nan_free` as for
+    `saturate`, of nodes of `before`."""
     names = names_of(before, after)
-    parts = [encode(before, names), encode(after, names)]
+    known = facts_for(before, rules) if nan_free is None else nan_free
+    parts = [encode(before, names, known), encode(after, names)]
     joined, places = _join(parts)
     with (engine or shared()).session(instrumented(rules)) as session:
         session.run(joined.text + "\n" + _twins(joined), "graph")
         explore(session, rules, budget or Budget(), len(joined.rows))
         heads = [f"p{c}" for c in SIGNATURES]
-        return _read(session.tables([*heads, "Step", "Twin"]), places, names)
+        tables = session.tables([*heads, "Step", "Twin"])
+        return _read(tables, places, joined)
 
 
 def _join(parts: list[Encoded]) -> tuple[Encoded, list[tuple[int | None, ...]]]:
     """The rows of all graphs, equal ones once, and where each graph's nodes went."""
     rows: dict[Row, int] = {}
+    facts = set[int]()
     places: list[tuple[int | None, ...]] = []
     for part in parts:
         to: dict[int, int] = {}
@@ -69,7 +76,9 @@ def _join(parts: list[Encoded]) -> tuple[Encoded, list[tuple[int | None, ...]]]:
             moved = _moved(row, to)
             to[i] = rows.setdefault(moved, len(rows))
         places.append(tuple(None if w is None else to[w] for w in part.where))
-    return Encoded(tuple(rows), (), parts[0].names), places
+        facts |= {to[i] for i in part.nan_free}
+    names = parts[0].names
+    return Encoded(tuple(rows), (), names, nan_free=frozenset(facts)), places
 
 
 def _moved(row: Row, to: dict[int, int]) -> Row:
@@ -170,7 +179,7 @@ def _subterms(e: Expr) -> Iterator[Form]:
 
 
 def _read(
-    tables: Tables, places: list[tuple[int | None, ...]], names: Names
+    tables: Tables, places: list[tuple[int | None, ...]], joined: Encoded
 ) -> Journal:
     terms: dict[int, Row] = {}
     for c in SIGNATURES:
@@ -184,4 +193,5 @@ def _read(
     before, after = (
         tuple(None if w is None else twin[w] for w in place) for place in places
     )
-    return Journal(terms, tuple(uses), before, after, names)
+    known = frozenset(twin[i] for i in joined.nan_free)
+    return Journal(terms, tuple(uses), before, after, joined.names, known)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .convolution import conv_expansion, conv_type
 from .ops import AttrKind, OpError, TensorType, Types, check
 
 if TYPE_CHECKING:
@@ -144,5 +145,6 @@ MACROS: dict[str, Macro] = {
         Macro("rms_norm", 2, (("mask", "mask"), ("eps", "float")), _like_first,
               _rms_norm),
         Macro("attention", 3, (("scale", "float"),), _attention_type, _attention),
+        Macro("conv", 3, (("frame", "ints"),), conv_type, conv_expansion),
     )
 }  # fmt: skip

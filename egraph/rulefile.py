@@ -7,13 +7,16 @@ import importlib.resources
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from .ruleset import CONTRACTS, Example, Precision, Rule, RuleFile, RuleSet
 from .sexpr import RuleFileError
 from .tables import composite_rules
 from .whitelist import check
 
-BUNDLED = ("algebra.egg", "layout.egg", "fusion.egg")
+BUNDLED = ("algebra.egg", "layout.egg", "fusion.egg", "operators.egg")
+# What a graph shall become: kernels, or a library's operators, with macros kept whole.
+type Goal = Literal["kernels", "operators"]
 
 
 def load_rules(
@@ -21,6 +24,7 @@ def load_rules(
     precision: Precision = "default",
     *,
     bundled: bool = True,
+    goal: Goal = "kernels",
 ) -> RuleSet:
     """The bundled rules, then the files at `paths`, as far as `precision` allows."""
     files = list(_bundled() if bundled else _bundled()[:1])
@@ -31,13 +35,16 @@ def load_rules(
         except (OSError, UnicodeDecodeError) as e:
             raise RuleFileError(f"{path}: cannot be read as text: {e}") from None
         files.append(check(text, str(path), files))
-    return select(files, precision)
+    return select(files, precision, goal)
 
 
-def select(files: Sequence[RuleFile], precision: Precision) -> RuleSet:
-    """The rules of `files` whose contract the precision allows."""
+def select(
+    files: Sequence[RuleFile], precision: Precision, goal: Goal = "kernels"
+) -> RuleSet:
+    """The rules of `files` that serve the goal and whose contract is allowed."""
     allowed = CONTRACTS[precision]
-    on = frozenset(r.name for f in files for r in f.rules if r.contract in allowed)
+    theirs = (f for f in files if goal == "operators" or f.name != "operators.egg")
+    on = frozenset(r.name for f in theirs for r in f.rules if r.contract in allowed)
     return RuleSet(tuple(files), on, precision)
 
 
@@ -53,6 +60,6 @@ def _bundled() -> tuple[RuleFile, ...]:
 
 
 __all__ = [
-    "Example", "Precision", "Rule", "RuleFile", "RuleFileError", "RuleSet", "check",
-    "load_rules", "select",
+    "Example", "Goal", "Precision", "Rule", "RuleFile", "RuleFileError", "RuleSet",
+    "check", "load_rules", "select",
 ]  # fmt: skip

@@ -12,6 +12,9 @@ from .tables import facts
 
 type Precision = Literal["strict", "default", "fast"]
 
+# Relations on terms that analysis of the graph fills (egraph/facts.py); the rows take
+# the inputs to be finite, so a rule that reads one is no bitwise law.
+ANALYSED = frozenset(("nan-free",))
 # Under `ieee` -0.0 may become 0.0, which a reciprocal or a bitcast tells apart: such a
 # rule keeps its own value under ==, but not what is computed from it.
 CONTRACTS: dict[Precision, frozenset[str]] = {
@@ -24,11 +27,15 @@ KNOWN_CONTRACTS = ("bitwise", "ieee", "real", "approx", "unstable")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """`left` must become `right` (fires), or must not match (skips: right is None)."""
+    """`left` must become `right` (fires), or must not match (skips: right is None).
+
+    `given` holds facts about tensors of the left side, as `(nan-free x)`.
+    """
 
     left: Expr
     right: Expr | None
     place: Place
+    given: tuple[Form, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class Rule:
     doc: str
     fires: tuple[Example, ...]
     skips: tuple[Example, ...]
+    any_size: bool = False  # holds for symbolic sizes although it reads one
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,8 @@ class RuleFile:
 
 def reads_sizes(rule: Rule) -> bool:
     """Whether a rule computes with sizes: a count in a value, a size compared."""
+    if rule.any_size:
+        return False
     words = " ".join(map(str, (rule.right, *rule.when)))
     heads = set(words.replace("(", " ( ").split())
     return not heads.isdisjoint(("count", "numel", "to-f64", "vec-get"))
@@ -98,6 +108,14 @@ class RuleSet:
         """(file, text) to load, in order."""
         core, *rest = [(f.name, f.text(self.on)) for f in self.files]
         return (core, ("tables", facts()), *rest)
+
+    def reading(self, relation: str) -> tuple[Rule, ...]:
+        """The rules that are on and have a premise in `relation`."""
+        return tuple(
+            r
+            for r in self.rules
+            if any(isinstance(w, Form) and w.head == relation for w in r.when)
+        )
 
     @property
     def phases(self) -> tuple[str, ...]:

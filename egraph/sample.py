@@ -23,7 +23,7 @@ SIZES = (0, 1, 1, 2, 3, 5)
 RANKS = (0, 1, 2, 2, 3, 3, 4)
 KINDS = (F64, F64, F64, F32, F32, F16, I32, I32, I8, U8, BOOL)
 USUAL = tuple(BY_NAME[n] for n in ["add", "sub", "mul", "div", "max", "min"])
-CONSTANTS = (0.0, 1.0, 2.0, -1.0, 0.5, -0.5, 3.0, -2.0)
+CONSTANTS = (0.0, 1.0, 2.0, -1.0, 0.5, -0.5, 3.0, -2.0, 1 / 3, 0.2)
 
 
 class Misfit(Exception):
@@ -283,7 +283,34 @@ class Sampler:
     def _macro3(self, a: Sequence[Expr], want: TensorType) -> int:
         if str(a[0]) == '"attention"':
             return self._attention(a, want)
+        if str(a[0]) == '"conv"':
+            return self._conv(a, want)
         return self._norm(a, want, 3)
+
+    def _conv(self, a: Sequence[Expr], want: TensorType) -> int:
+        need(want.rank >= 3 and want.dtype.kind != "bool")
+        n, m, *counts = _ints(want.shape)
+        axes = len(counts)
+        groups = self.rng.choice([g for g in (1, 2, 3) if m % g == 0])
+        kernel = [self.rng.choice((1, 2, 3)) for _ in counts]
+        draws = ((1, 2), (1, 2), (0, 1), (0, 1))
+        frame: tuple[int, ...] = self.attr(a[4], lambda: (
+            groups, *(self.rng.choice(d) for d in draws for _ in counts)))  # fmt: skip
+        need(len(frame) == 1 + 4 * axes and m % frame[0] == 0)
+        parts = [frame[1 + i * axes : 1 + (i + 1) * axes] for i in range(4)]
+        sizes = [
+            (c - 1) * s + (k - 1) * d + 1 - low - high
+            for c, k, s, d, low, high in zip(counts, kernel, *parts, strict=True)
+        ]
+        need(min(sizes) >= 0)
+        channels = self.rng.choice((1, 2))
+        shapes = ((n, channels * frame[0], *sizes), (m, channels, *kernel), (m,))
+        args = [
+            self.term(x, TensorType(want.dtype, shape))
+            for x, shape in zip(a[1:4], shapes, strict=True)
+        ]
+        self.attr(a[5], lambda: 0.0)
+        return self.builder.macro("conv", args, frame)
 
     def _norm(self, a: Sequence[Expr], want: TensorType, arity: int) -> int:
         thin = masked_shape(want.shape, self._mask([True] * want.rank))

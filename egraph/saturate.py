@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .encode import SIGNATURES, Encoded, EncodeError, ENode, encode
 from .engine import Engine, EngineError, Session, shared
+from .facts import nan_free
 from .graph import Graph
 from .ops import TensorType
 from .rows import EGraph, read
 from .ruleset import Rule, RuleSet
+from .sexpr import strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,16 @@ def saturate(
     rules: RuleSet,
     budget: Budget | None = None,
     engine: Engine | None = None,
+    nan_free: frozenset[int] | None = None,
 ) -> Saturated:
-    """All forms of `graph` (concrete sizes) that `rules` reach within `budget`."""
-    budget, engine, encoded = budget or Budget(), engine or shared(), encode(graph)
+    """All forms of `graph` (concrete sizes) that `rules` reach within `budget`.
+
+    `nan_free` is what is known of its nodes; None: what analysis of the graph finds,
+    which takes each input for one of the user's, and not for a value cut off.
+    """
+    budget, engine = budget or Budget(), engine or shared()
+    known = facts_for(graph, rules) if nan_free is None else nan_free
+    encoded = encode(graph, nan_free=known)
     try:
         run, tables = _explore(encoded, rules, budget, engine)
     except EngineError as e:
@@ -89,14 +98,41 @@ def saturate(
     return _freeze(graph, encoded, found, run)
 
 
-def saturator(rules: RuleSet) -> Callable[[Graph, bool], Saturated]:
+@dataclass(frozen=True)
+class Saturator:
     """`saturate` by these rules; for a graph with symbols, by those for any size."""
-    generic = rules.for_any_size()
 
-    def run(graph: Graph, symbolic: bool) -> Saturated:
-        return saturate(graph, generic if symbolic else rules)
+    rules: RuleSet
+    generic: RuleSet
 
-    return run
+    def facts(self, graph: Graph) -> frozenset[int]:
+        """The nodes of a whole graph that hold no NaN, where a rule could use it."""
+        return facts_for(graph, self.rules)
+
+    def __call__(
+        self, graph: Graph, symbolic: bool, nan_free: frozenset[int] | None = None
+    ) -> Saturated:
+        """`nan_free` as for `saturate`; what would be found at a witness is not so at
+        other sizes, so that nothing is known of a symbolic graph without it."""
+        if symbolic:
+            return saturate(graph, self.generic, nan_free=nan_free or frozenset())
+        return saturate(graph, self.rules, nan_free=nan_free)
+
+
+def saturator(rules: RuleSet) -> Saturator:
+    return Saturator(rules, rules.for_any_size())
+
+
+def facts_for(graph: Graph, rules: RuleSet) -> frozenset[int]:
+    """`nan_free` where a rule that is on could use it, else nothing at no cost."""
+    asking = [strings(r.left) for r in rules.reading("nan-free")]
+    if not asking:
+        return frozenset()
+    words = set[str]()
+    for n in graph.nodes:
+        words.update((n.op, n.dtype.name, *(a for a in n.attrs if isinstance(a, str))))
+    met = any(wanted <= words for wanted in asking)
+    return nan_free(graph) if met else frozenset()
 
 
 def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: Run) -> Saturated:

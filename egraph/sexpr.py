@@ -164,6 +164,13 @@ def parse_one(text: str, file: str, line: int) -> Expr:
     return found[0]
 
 
+def strings(e: Expr) -> frozenset[str]:
+    """The string literals of an expression."""
+    if isinstance(e, Atom):
+        return frozenset([e.string]) if e.is_string else frozenset()
+    return frozenset[str]().union(*(strings(a) for a in e.items))
+
+
 def variables(e: Expr) -> frozenset[str]:
     """The symbols of a pattern that are no heads."""
     if isinstance(e, Atom):

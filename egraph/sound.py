@@ -50,8 +50,12 @@ def sample_rule(
         return Verdict(rule.name, 0, 0, None)
     graph = sampler.builder.build(roots)
     alone = replace(rules, on=frozenset([rule.name]))
+    finite = rule.contract not in ("bitwise", "ieee")  # what `_compare` draws
+    known = frozenset(i for i, n in enumerate(graph.nodes) if n.op == "input")
     try:
-        result = saturate(graph, alone, engine=engine)
+        result = saturate(
+            graph, alone, engine=engine, nan_free=known if finite else frozenset()
+        )
     except RuleError as e:
         return Verdict(rule.name, len(roots), len(roots), str(e))
     fired = sum(len(result.classes[c]) > 1 for c in result.outputs)

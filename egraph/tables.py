@@ -33,7 +33,7 @@ def facts() -> str:
     for m in MACROS.values():
         if m.name in ("logsumexp", "mean"):
             out.append(f'(like-reduced "{m.name}")')
-        elif m.name != "attention":
+        elif m.name not in ("attention", "conv"):
             out.append(f'(like-first "{m.name}")')
     return "\n".join(out)
 

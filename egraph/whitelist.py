@@ -9,6 +9,8 @@ primitives, and pure arithmetic.
     ;;@ equal   bitwise | ieee | real | approx RTOL | unstable
     ;;@ fires   TERM => TERM
     ;;@ skips   TERM               ; why
+                                   (both may end in: given (nan-free NAME) …)
+    ;;@ sizes   any                (it reads a size, and holds for symbolic ones too)
     ;;@ explosive                  (above a `ruleset`: run under back-off)
 """
 
@@ -19,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .encode import SIGNATURES
-from .ruleset import KNOWN_CONTRACTS, Example, Rule, RuleFile
+from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Rule, RuleFile
 from .sexpr import (
     Atom,
     Comment,
@@ -87,7 +89,7 @@ class _Notes:
         return [(text, place) for w, text, place in self.words if w == word]
 
 
-WORDS = ("equal", "fires", "skips", "refused", "because", "explosive")
+WORDS = ("equal", "sizes", "fires", "skips", "refused", "because", "explosive")
 
 
 def _notes(comments: Sequence[Comment]) -> _Notes:
@@ -262,6 +264,7 @@ class _Checker:
         options = self._options(form, 3)
         name = self._name(options, form)
         left, right = form.items[1], form.items[2]
+        contract = self._contract(form, notes)
         both = form.head == "birewrite"
         if isinstance(left, Atom) or (both and isinstance(right, Atom)):
             raise form.place.error(f"{name}: a lone variable matches every term")
@@ -272,14 +275,16 @@ class _Checker:
         self._term(right)
         self._no_lookup(right)
         when = self._when(options, name)
+        _check_contract(form, name, when, contract)
         self._bound(form, name, left, right, when, both)
         if ":subsume" in options:
             _check_subsume(options[":subsume"], name, left, right, both)
         return Rule(
             name, str(options[":ruleset"]), form.place, left, right, when, both,
             ":subsume" in options,
-            self._contract(form, notes), notes.doc,
+            contract, notes.doc,
             self._examples(notes, "fires"), self._examples(notes, "skips"),
+            _any_size(notes),
         )  # fmt: skip
 
     def _options(self, form: Form, start: int) -> dict[str, Expr]:
@@ -332,12 +337,14 @@ class _Checker:
     def _examples(self, notes: _Notes, word: str) -> tuple[Example, ...]:
         out: list[Example] = []
         for text, place in notes.get(word):
-            left, arrow, right = text.partition("=>")
+            terms, _, facts = text.partition(" given ")
+            left, arrow, right = terms.partition("=>")
             if (word == "fires") != bool(arrow):
                 shape = "TERM => TERM" if word == "fires" else "TERM"
                 raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
             sides = [parse_one(t, place.file, place.line) for t in (left, right) if t]
-            out.append(Example(sides[0], sides[1] if arrow else None, place))
+            given = _given(facts, place)
+            out.append(Example(sides[0], sides[1] if arrow else None, place, given))
         return tuple(out)
 
     def _when(self, options: dict[str, Expr], name: str) -> tuple[Expr, ...]:
@@ -404,6 +411,35 @@ class _Checker:
         known = first.string if isinstance(first, Atom) else ""
         if known not in self.heads and known not in BUILTINS:
             raise e.place.error(f"unstable-fn names a known function, found {first}")
+
+
+def _any_size(notes: _Notes) -> bool:
+    for text, place in notes.get("sizes"):
+        if text != "any":
+            raise place.error(f"';;@ sizes any' expected, found {text!r}")
+    return bool(notes.get("sizes"))
+
+
+def _given(text: str, place: Place) -> tuple[Form, ...]:
+    """The facts of an example: `(nan-free x)` of a tensor that its left side names."""
+    facts: list[Form] = []
+    for e in parse(text, place.file):
+        if not isinstance(e, Form) or e.head not in ANALYSED or len(e.args) != 1:
+            known = ", ".join(f"({name} x)" for name in sorted(ANALYSED))
+            raise place.error(f"after 'given' one of {known} was expected, found {e}")
+        facts.append(e)
+    return tuple(facts)
+
+
+def _check_contract(
+    form: Form, name: str, when: tuple[Expr, ...], contract: str
+) -> None:
+    read = frozenset[str]().union(*(_heads(w) for w in when)) & ANALYSED
+    if read and contract in ("bitwise", "ieee"):
+        raise form.place.error(
+            f"{name}: ({min(read)} …) takes the inputs to be finite, so the rule is "
+            "'real' at best"
+        )
 
 
 def _check_subsume(key: Expr, name: str, left: Expr, right: Expr, both: bool) -> None:

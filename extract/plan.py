@@ -6,7 +6,7 @@ nodes grouped into kernels.  It is data: `text.show(plan.graph)` prints it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..egraph.graph import (
     witness,
 )
 from ..egraph.ops import TensorType, cast_array
-from ..egraph.saturate import Saturated
+from ..egraph.saturate import Saturated, Saturator
 from ..egraph.scalars import Array
 from .assemble import concrete
 from .kernel import KernelCost
@@ -35,9 +35,6 @@ from .outline import Piece, outline, structure
 from .postorder import postorder
 from .search import Choice, Search, Space
 from .trace import LEAVES
-
-# (graph at concrete sizes, whether these stand for symbols) -> its equal forms
-type Saturate = Callable[[Graph, bool], Saturated]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +50,7 @@ class Part:
     fired: Mapping[str, int]
     uses: int
     notes: tuple[str, ...]
+    nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class Plan:
 
 def plan(
     graph: Graph,
-    saturate: Saturate,
+    saturate: Saturator,
     cost: KernelCost,
     *,
     moves: int = 40,
@@ -88,18 +86,23 @@ def plan(
 ) -> Plan:
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class."""
     graph = expand_macros(graph)
+    known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
-        key = structure(graph, piece)
+        facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
+        key = (structure(graph, piece), facts)
         if key not in memo:
-            memo[key] = _part(_extract(graph, piece), saturate, cost, moves, hints)
+            cut, where = _extract(graph, piece)
+            local = frozenset(where[i] for i in known.intersection(where))
+            memo[key] = _part(cut, local, saturate, cost, moves, hints)
         made.append((piece, memo[key]))
     return _stitch(graph, made)
 
 
-def _extract(graph: Graph, piece: Piece) -> Graph:
-    """The piece as a graph of its own, inputs called in0, in1, ..."""
+def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
+    """The piece as a graph of its own, inputs called in0, in1, ..., and where the nodes
+    went."""
     b = Builder(graph.name)
     b.calls = dict(graph.calls)
     where: dict[int, int] = {}
@@ -113,19 +116,20 @@ def _extract(graph: Graph, piece: Piece) -> Graph:
                 leaf = graph.nodes[a]
                 where[a] = b.add(leaf.op, (), leaf.attrs, leaf.name)
         where[i] = b.add(n.op, [where[a] for a in n.args], n.attrs, n.name)
-    return b.build([where[i] for i in piece.outputs])
+    return b.build([where[i] for i in piece.outputs]), where
 
 
 def _part(
     graph: Graph,
-    saturate: Saturate,
+    nan_free: frozenset[int],
+    saturate: Saturator,
     cost: KernelCost,
     moves: int,
     hints: Mapping[str, int] | None,
 ) -> Part:
     values = witness(graph, hints)
     fixed = substitute(graph, values) if values else graph
-    found = saturate(fixed, bool(values))
+    found = saturate(fixed, bool(values), nan_free)
     own = dict(found.choice)
     space = Space(found.classes, found.types, found.outputs, own)
     choice = choose(space, cost, moves)
@@ -141,7 +145,7 @@ def _part(
         after, groups = graph, choice.groups
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
-        found.fired, 1, notes,
+        found.fired, 1, notes, nan_free,
     )  # fmt: skip
 
 
@@ -289,7 +293,7 @@ def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
     distinct = {id(p): p for _, p in made}
     parts = tuple(
         Part(p.before, p.after, p.groups, p.seconds, p.own_seconds, p.own_kernels,
-             p.fired, uses[k], p.notes)
+             p.fired, uses[k], p.notes, p.nan_free)
         for k, p in distinct.items()
     )  # fmt: skip
     return Plan(

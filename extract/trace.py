@@ -308,11 +308,13 @@ class Tracer:
         if n == 0:
             o.kind, o.payload = "const", 0
             return
-        index_at = self.meet(which, o.index, o.guard)
-        clip = self.pseudo("clip", [index_at], n - 1, o, self.occ[index_at].dtype)
-        self.ranges.val_max[clip] = n - 1
         index = list(o.index)
-        index[axis] = Affine(((Val(clip), 1),)) if n > 1 else ZERO
+        index[axis] = ZERO
+        if n > 1:  # of one element every index is that element: it is not even read
+            at = self.meet(which, o.index, o.guard)
+            clip = self.pseudo("clip", [at], n - 1, o, self.occ[at].dtype)
+            self.ranges.val_max[clip] = n - 1
+            index[axis] = Affine(((Val(clip), 1),))
         o.kind, o.args = "same", [self.meet(x, tuple(index), o.guard)]
 
     # ---- reductions ------------------------------------------------------------------

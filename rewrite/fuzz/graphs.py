@@ -15,8 +15,8 @@ from rewrite.egraph.graph import Graph, GraphError
 from rewrite.egraph.scalars import BY_NAME
 
 from .bounds import Bound
-from .draw import DTYPES, LARGEST, LIMIT, Mode
-from .moves import Mover
+from .draw import DTYPES, LARGEST, Mode
+from .macros import Named
 
 # Functions that are safe on any bounded value, and those that need a positive one.
 _SMOOTH = ("exp", "tanh", "sigmoid", "erf", "sin", "cos", "gelu", "gelu_tanh", "silu",
@@ -51,7 +51,7 @@ def random_graph(
     return _Generator(Random(f"{seed} {mode} {size}"), mode, dtypes).graph(seed, size)
 
 
-class _Generator(Mover):
+class _Generator(Named):
     # -- the whole --
 
     def graph(self, seed: int, size: int) -> Graph:
@@ -378,21 +378,3 @@ class _Generator(Mover):
             if len(self.b.nodes) < 40
             else None
         )
-
-    # -- macros --
-
-    def _macro(self) -> int | None:
-        x = self._pick(lambda i: self._is_float(i) and 0 not in self._ints(i)
-                       and len(self._ints(i)) > 1)  # fmt: skip
-        rank = len(self._ints(x))
-        axis = self.rng.randrange(rank)
-        mask = tuple(int(i == axis) for i in range(rank))
-        op = self.rng.choice(("softmax", "log_softmax", "logsumexp", "mean", "rms_norm",
-                              "layer_norm"))  # fmt: skip
-        if op in ("softmax", "log_softmax", "logsumexp", "mean"):
-            return self._checked(self.b.macro(op, [x], mask), Bound(LIMIT / 2), True)
-        count = 1 if op == "rms_norm" else 2
-        row = [d if m else 1 for d, m in zip(self._ints(x), mask, strict=True)]
-        gains = [self._input(row, self.b.type(x).dtype) for _ in range(count)]
-        # A large eps: a constant row, normalised by a small one, is all rounding.
-        return self._checked(self.b.macro(op, [x, *gains], mask, 0.125), Bound(8), True)

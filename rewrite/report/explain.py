@@ -71,7 +71,7 @@ def explained(part: Part, rules: RuleSet) -> Explanation:
     before, after = _fixed(part.before), _fixed(part.after)
     if part.before.symbols:
         rules = rules.for_any_size()
-    return explain(before, after, rules)
+    return explain(before, after, rules, nan_free=part.nan_free)
 
 
 def _fixed(graph: Graph) -> Graph:

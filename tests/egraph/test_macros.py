@@ -31,6 +31,17 @@ def norm(x: Any) -> Any:
     return x / np.sqrt(np.mean(x * x, -1, keepdims=True) + 1e-5)
 
 
+def filtered(x: Any, w: Any) -> Any:
+    """Two groups, stride 2, dilation 2, padded by 1 before and 2 after."""
+    x = np.pad(x, ((0, 0), (0, 0), (1, 2)))
+    out = np.zeros((2, 4, 4))
+    for m, k, c, t in np.ndindex(4, 4, 3, 2):
+        out[:, m, k] += x[:, m // 2 * 3 + c, 2 * k + 2 * t] * w[m, c, t]
+    return out
+
+
+IMAGES, FILTERS = RNG.standard_normal((2, 6, 6)), RNG.standard_normal((4, 3, 2))
+STRIDED = (2, 2, 2, 1, 2)
 CASES: dict[str, tuple[list[Any], tuple[Any, ...], Callable[..., Any]]] = {
     "softmax": ([X], (BOTH,), lambda x: softmax(x, (1, 2))),
     "log_softmax": ([X], (LAST,), lambda x: np.log(softmax(x))),
@@ -44,6 +55,10 @@ CASES: dict[str, tuple[list[Any], tuple[Any, ...], Callable[..., Any]]] = {
     "attention": (
         [X, K, V], (0.5,),
         lambda q, k, v: softmax(0.5 * q @ k.transpose(0, 2, 1)) @ v,
+    ),
+    "conv": (
+        [IMAGES, FILTERS, GAIN[0, 0]], (STRIDED,),
+        lambda x, w, b: filtered(x, w) + b[:, None],
     ),
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from rewrite.egraph.saturate import saturate
 from rewrite.egraph.scalars import BY_NAME
 from rewrite.egraph.sound import sample_rule
 
-RULES = load_rules(precision="fast")
+RULES = load_rules(precision="fast", goal="operators")
 NAMES = [r.name for r in RULES.rules]
 
 
@@ -29,6 +29,8 @@ def test_examples(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_sampled_soundness(name: str) -> None:
     verdict = sample_rule(RULES.rule(name), RULES)
+    if verdict.fired < 3:  # premises that few draws meet: a constant that is 1 / n
+        verdict = sample_rule(RULES.rule(name), RULES, count=600)
     assert verdict.counterexample is None
     assert verdict.fired >= 3, "too few samples met the premises"
 
@@ -95,7 +97,9 @@ def macro_graph(name: str) -> Graph:
             return b.build([b.macro(name, [x], (0, 0, 1))])
 
 
-@pytest.mark.parametrize("name", MACROS)
+# No rule opens a convolution: its windows are a chain of ops for each axis, which rules
+# over all ranks cannot say.  Kernels take its expansion, operators take it whole.
+@pytest.mark.parametrize("name", sorted(set(MACROS) - {"conv"}))
 def test_macros_and_their_expansions_are_one_class(name: str) -> None:
     """The rules and `egraph/macros.py` say the same, in both directions."""
     whole = macro_graph(name)

@@ -99,7 +99,7 @@ def layer() -> Graph:
 def test_a_dead_engine_is_a_warning_not_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def broken(*_: Any) -> Any:
+    def broken(*_: Any, **__: Any) -> Any:
         raise EngineError("the engine ended")
 
     monkeypatch.setattr("rewrite.egraph.saturate.saturate", broken)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim, exact_div, numel
+from rewrite.egraph.convolution import Frame
+from rewrite.egraph.dims import Dim, exact_div, floor_div, numel
 from rewrite.egraph.dtypes import I32, I64, compute
 from rewrite.egraph.scalars import Array
 
@@ -38,12 +39,10 @@ class Windows:
 
 
 def _steps(n: Dim, stride: int) -> Dim:
-    """n // stride, where that is one polynomial."""
-    for rest in range(stride):
-        found = exact_div(n - rest, stride)
-        if found is not None:
-            return found
-    raise Unread(f"{n} in steps of {stride}")
+    found = floor_div(n, stride)
+    if found is None:
+        raise Unread(f"{n} in steps of {stride}")
+    return found
 
 
 def _plain(d: Dim, what: str) -> int:
@@ -106,11 +105,6 @@ def _explicit(w: Windows, n: Dim, ceil: bool) -> Windows:
     return Windows(w.size, w.stride, w.dilation, w.low, w.high, count, over)
 
 
-def _inner(frames: Sequence[Windows]) -> list[int]:
-    """Sizes of the axes that `_windowed` appends."""
-    return [f.size for f in frames if f.size > 1]
-
-
 def _windowed(s: Site, x: int, frames: Sequence[Windows], value: Any) -> int:
     """[N, C, windows..., entries of a window...], without axes of one entry."""
     low = [0, 0, *(f.low for f in frames)]
@@ -131,30 +125,30 @@ def _windowed(s: Site, x: int, frames: Sequence[Windows], value: Any) -> int:
 def conv(s: Site) -> int:
     w = s.x(1)
     frames = _spatial(s, 0, s.b.shape(w)[2:])
-    return _biased(s, _convolved(s, s.x(0), w, frames, s.attr("group", 1)))
-
-
-def _biased(s: Site, y: int) -> int:
-    if not s.has(2):
-        return y
-    bias = s.x(2)
-    rest = [1] * (len(s.b.shape(y)) - 2)
-    return s.bin("add", y, s.b.reshape(bias, (1, *s.b.shape(bias), *rest)))
+    return _convolved(s, s.x(0), w, frames, s.attr("group", 1))
 
 
 def _convolved(s: Site, x: int, w: int, frames: Sequence[Windows], group: int) -> int:
-    """One contraction over axes N, G, M, C, windows, entries of a window."""
+    """With the operator's bias, where there is one; a negative padding cuts off."""
     b = s.b
-    n, channels = b.shape(x)[:2]
-    c, m = b.shape(w)[1], exact_div(b.shape(w)[0], group)
-    if m is None or channels != group * c:
+    if b.shape(x)[1] != b.shape(w)[1] * group:
         s.fail(f"{b.type(x)} by {b.type(w)} in {group} groups")
-    counts, inner = [f.count for f in frames], _inner(frames)
-    x = b.reshape(_windowed(s, x, frames, 0), (n, group, 1, c, *counts, *inner))
-    w = b.reshape(w, (1, group, m, c, *([1] * len(counts)), *inner))
-    full = (n, group, m, c, *counts, *inner)
-    mask = (0, 0, 0, 1, *([0] * len(counts)), *([1] * len(inner)))
-    return b.reshape(b.contract(x, w, full, mask), (n, group * m, *counts))
+    cut = (
+        [0, 0, *(min(f.low, 0) for f in frames)],
+        [0, 0, *(min(f.high, 0) for f in frames)],
+    )
+    x = padded(s, x, *cut, "constant", 0)
+    frame = Frame(
+        group,
+        tuple(f.stride for f in frames),
+        tuple(f.dilation for f in frames),
+        tuple(max(f.low, 0) for f in frames),
+        tuple(max(f.high, 0) for f in frames),
+    )
+    integer = s.kind == "ConvInteger"  # its third operand is no bias
+    plain = integer or not s.has(2)
+    bias = b.const(0, b.type(w).dtype, b.shape(w)[:1]) if plain else s.x(2)
+    return b.macro("conv", [x, w, bias], frame.vector)
 
 
 @op("ConvInteger")
@@ -188,7 +182,7 @@ def conv_transpose(s: Site) -> int:
     for axis, f in enumerate(frames, 2):
         x = _spaced(s, x, axis, strides[axis - 2])
         w = part(s, w, axis, f.size - 1, f.size, -1) if f.size > 1 else w
-    return _biased(s, _convolved(s, x, w, frames, group))
+    return _convolved(s, x, w, frames, group)
 
 
 def _spaced(s: Site, x: int, axis: int, stride: int) -> int:
