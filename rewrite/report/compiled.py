@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.ruleset import RuleSet
 from rewrite.extract.plan import Plan
 from rewrite.extract.schedule import own_groups
 
@@ -73,9 +74,13 @@ def _rows(compiled: Compiled, sizes: Mapping[str, int] | None) -> list[KernelRow
 def rule_rows(compiled: Compiled) -> list[RuleRow]:
     """The rules that fired on the way, the most frequent first."""
     options = compiled.options
-    known = {r.name: r for r in load_rules(options.rules, options.precision).rules}
+    return fired_rows(compiled.plan.fired, load_rules(options.rules, options.precision))
+
+
+def fired_rows(fired: Mapping[str, int], rules: RuleSet) -> list[RuleRow]:
+    known = {r.name: r for r in rules.rules}
     rows: list[RuleRow] = []
-    for name, times in sorted(compiled.plan.fired.items(), key=lambda x: (-x[1], x[0])):
+    for name, times in sorted(fired.items(), key=lambda x: (-x[1], x[0])):
         if name in known and times:
             rule = known[name]
             rows.append(RuleRow(name, times, str(rule.place), rule.contract, rule.doc))

@@ -55,19 +55,26 @@ def before_after_html(
     before: Side, after: Side, rules: Sequence[RuleRow] = (), title: str = ""
 ) -> str:
     """A page that needs nothing but a browser; its data is also in it as JSON."""
-    title = title or before.graph.name
+    drawn = [graph_svg(side.graph, side.groups) for side in (before, after)]
     sections = [
         _summary(before, after),
-        _pictures(before, after),
+        pictures(*drawn),
         _kernels(after),
-        _rules(rules),
+        rules_section("Rules that fired", rules),
     ]
+    data = _data(before, after, rules)
+    return page_html(title or before.graph.name, sections, data)
+
+
+def page_html(title: str, sections: Sequence[str], data: object) -> str:
+    """The whole page of sections, which are HTML; `data` is added as JSON."""
+    text = json.dumps(data).replace("<", "\\u003c")  # no name closes the script element
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}: before and after</title><style>{_CSS}</style></head>"
         f"<body><h1>{escape(title)}</h1>{''.join(sections)}"
-        f'<script type="application/json" id="data">{_data(before, after, rules)}'
+        f'<script type="application/json" id="data">{text}'
         f"</script><script>{_SCRIPT}</script></body></html>\n"
     )
 
@@ -93,24 +100,31 @@ def _summary(before: Side, after: Side) -> str:
         ("time", seconds_text(before.seconds), seconds_text(after.seconds)),
         ("memory traffic", bytes_text(before.bytes), bytes_text(after.bytes)),
     ]
-    cells = "".join(
-        f'<div class="figure"><b>{escape(name)}</b><span>{escape(a)}</span>'
-        f"<i>→</i><strong>{escape(b)}</strong></div>"
-        for name, a, b in rows
-    )
-    return f'<section class="figures">{cells}</section>'
+    return figures([figure(*row) for row in rows])
 
 
-def _pictures(before: Side, after: Side) -> str:
+def figures(cells: Sequence[str]) -> str:
+    return f'<section class="figures">{"".join(cells)}</section>'
+
+
+def figure(name: str, *values: str) -> str:
+    """What was and what is, or one value alone."""
+    *was, now = map(escape, values)
+    old = "".join(f"<span>{v}</span><i>→</i>" for v in was)
+    return f'<div class="figure"><b>{escape(name)}</b>{old}<strong>{now}</strong></div>'
+
+
+def pictures(before: str, after: str) -> str:
+    """Two pictures, which are SVG, side by side."""
     panes = "".join(
         f'<figure><figcaption>{name}</figcaption><div class="pane" id="{name.lower()}">'
-        f"{graph_svg(side.graph, side.groups)}</div></figure>"
-        for name, side in (("Before", before), ("After", after))
+        f"{svg}</div></figure>"
+        for name, svg in (("Before", before), ("After", after))
     )
     return f'<section class="pictures">{panes}</section>'
 
 
-def _table(head: Sequence[str], rows: Sequence[str]) -> str:
+def table(head: Sequence[str], rows: Sequence[str]) -> str:
     titles = "".join(f"<th>{escape(h)}</th>" for h in head)
     return (
         f"<table><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
@@ -129,10 +143,10 @@ def _kernels(after: Side) -> str:
         for i, k in enumerate(after.kernels)
     ]
     head = ("", "kernel", "time", "share", "bytes", "family", "writes")
-    return f"<section><h2>Kernels after</h2>{_table(head, rows)}</section>"
+    return f"<section><h2>Kernels after</h2>{table(head, rows)}</section>"
 
 
-def _rules(rules: Sequence[RuleRow]) -> str:
+def rules_section(title: str, rules: Sequence[RuleRow], note: str = "") -> str:
     if not rules:
         return ""
     rows = [
@@ -142,10 +156,11 @@ def _rules(rules: Sequence[RuleRow]) -> str:
         for r in rules
     ]
     head = ("rule", "times", "equal", "where", "why")
-    return f"<section><h2>Rules that fired</h2>{_table(head, rows)}</section>"
+    said = f"<p>{escape(note)}</p>" if note else ""
+    return f"<section><h2>{escape(title)}</h2>{said}{table(head, rows)}</section>"
 
 
-def _data(before: Side, after: Side, rules: Sequence[RuleRow]) -> str:
+def _data(before: Side, after: Side, rules: Sequence[RuleRow]) -> object:
     def side(s: Side) -> dict[str, object]:
         kernels = [
             {"name": k.name, "seconds": k.seconds, "bytes": k.bytes, "family": k.family}
@@ -154,8 +169,7 @@ def _data(before: Side, after: Side, rules: Sequence[RuleRow]) -> str:
         return {"nodes": len(s.graph.live), "kernels": kernels}
 
     used = [{"name": r.name, "uses": r.uses, "place": r.place} for r in rules]
-    text = json.dumps({"before": side(before), "after": side(after), "rules": used})
-    return text.replace("<", "\\u003c")  # a name cannot close the script element
+    return {"before": side(before), "after": side(after), "rules": used}
 
 
 _CSS = """
@@ -172,9 +186,11 @@ figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom
 .pane { border: 1px solid #d5dde5; border-radius: 8px; height: 72vh; overflow: auto;
   cursor: grab; }
 .pane svg { display: block; margin: 0 auto; }
+.pane p { margin: 14px; }
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-weight: 500; font-size: 12px; color: #566574; }
 th, td { padding: 4px 10px 4px 0; border-bottom: 1px solid #e6ebf0; }
+.narrow table { width: auto; min-width: 420px; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; padding-right: 22px; }
 tr[data-kernel]:hover { background: #f4f7fa; }
 .chip { border-radius: 4px; padding: 1px 7px; font-size: 12px; }
@@ -184,18 +200,21 @@ tr[data-kernel]:hover { background: #f4f7fa; }
 # Hovering a kernel lights its nodes; dragging moves a picture; ctrl + wheel zooms it.
 _SCRIPT = """
 for (const row of document.querySelectorAll('tr[data-kernel]')) {
-  const light = on => document.querySelectorAll('#after .' + row.dataset.kernel)
+  const light = on => document.querySelectorAll('.pane .' + row.dataset.kernel)
     .forEach(n => n.classList.toggle('lit', on));
   row.onmouseenter = () => light(true);
   row.onmouseleave = () => light(false);
 }
 for (const pane of document.querySelectorAll('.pane')) {
   const svg = pane.querySelector('svg');
+  if (!svg) continue;
   const [w, h] = [svg.width.baseVal.value, svg.height.baseVal.value];
   let zoom = 1;
   const scale = z => { zoom = Math.min(4, Math.max(0.1, z));
     svg.setAttribute('width', w * zoom); svg.setAttribute('height', h * zoom); };
   scale(Math.max(0.45, Math.min(1, (pane.clientWidth - 4) / w)));
+  const first = svg.querySelector('.box');
+  if (first) pane.scrollLeft = zoom * first.x.baseVal.value - pane.clientWidth / 3;
   pane.onwheel = e => { if (e.ctrlKey) { e.preventDefault();
     scale(zoom * Math.exp(-e.deltaY / 300)); } };
   pane.onpointermove = e => { if (e.buttons & 1) {

@@ -11,7 +11,7 @@ from rewrite.egraph.graph import Graph, Node
 from rewrite.egraph.ops import TABLE, axes
 from rewrite.egraph.text import node_lines
 
-from .layout import Layout, Point, layout, ranks
+from .layout import Edge, Point, layout, ranks
 
 _CHAR, _LINE, _PAD = 6.7, 15.0, 9.0  # of the 11 px monospaced face
 _MARGIN = 12.0
@@ -36,12 +36,14 @@ STYLE = """
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class Box:
     """One drawn node: a node of the graph, or an input drawn again by its user."""
 
-    node: int
     lines: tuple[tuple[str, str], ...]  # (class, text)
-    kind: str
+    kind: str  # classes; "leaf" is round
+    tooltip: str
+    fill: str = ""  # a colour
+    marks: tuple[str, ...] = ()  # classes that are also written beside it
 
     @property
     def size(self) -> tuple[float, float]:
@@ -52,9 +54,15 @@ class _Box:
 def graph_svg(graph: Graph, groups: Groups | None = None) -> str:
     """A layered picture; `groups` are the node numbers of each kernel."""
     picture = _Picture(graph, groups or ())
-    made = layout([b.size for b in picture.boxes], picture.edges)
+    return boxes_svg(picture.boxes, picture.edges)
+
+
+def boxes_svg(boxes: Sequence[Box], edges: Sequence[Edge]) -> str:
+    """Boxes, numbered in topological order, and lines between them."""
+    made = layout([b.size for b in boxes], edges)
     width, height = made.width + 2 * _MARGIN, made.height + 2 * _MARGIN
-    body = [*map(_edge, made.routes), *_boxes(picture, made)]
+    drawn = map(_drawn, boxes, made.centres)
+    body = [*map(_edge, made.routes), *drawn]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="rw" width="{width:.0f}" '
         f'height="{height:.0f}" viewBox="{-_MARGIN:.0f} {-_MARGIN:.0f} '
@@ -81,8 +89,8 @@ class _Picture:
         self.labels = dict[int, list[str]]()
         for label, i in graph.outputs:
             self.labels.setdefault(i, []).append(label)
-        self.boxes: list[_Box] = []
-        self.edges: list[tuple[int, int]] = []
+        self.boxes: list[Box] = []
+        self.edges: list[Edge] = []
         self._draw()
 
     def _draw(self) -> None:
@@ -122,31 +130,42 @@ class _Picture:
             found.insert(0, a[0])
         return found
 
-    def _add(self, box: _Box) -> int:
+    def _add(self, box: Box) -> int:
         self.boxes.append(box)
         return len(self.boxes) - 1
 
-    def _box(self, i: int) -> _Box:
+    def _box(self, i: int) -> Box:
         node = self.graph.nodes[i]
         if node.is_leaf:
-            return _leaf(node, i)
+            return _leaf(node, self.tooltip(i))
         constants = [self.folded[a] for a in node.args if a in self.folded]
         words = " · ".join(describe(self.graph.nodes[j]) for j in self.chain(i))
         title = " ".join([words, *constants])
-        lines = [("op", _short(title))]
+        lines = [("op", short(title))]
         if node.name:
-            lines.append(("name", _short(node.name)))
-        lines.append(("type", _short(str(node.type))))
+            lines.append(("name", short(node.name)))
+        lines.append(("type", short(str(node.type))))
         if i in self.labels:
-            lines.append(("tag", _short("→ " + ", ".join(self.labels[i]))))
+            lines.append(("tag", short("→ " + ", ".join(self.labels[i]))))
         kind = "view" if _is_view(node) else ""
-        return _Box(i, tuple(lines), f"{kind} output" if i in self.labels else kind)
+        groups = self.group_of.get(i, [])
+        return Box(
+            tuple(lines),
+            f"{kind} output" if i in self.labels else kind,
+            self.tooltip(i),
+            group_colour(groups[0]) if groups else "",
+            tuple(f"k{g}" for g in groups),
+        )
+
+    def tooltip(self, i: int) -> str:
+        lines = [self.text[j] for j in self.chain(i)]
+        return "\n".join([*lines, f"{numel(self.graph.nodes[i].shape)} elements"])
 
 
-def _leaf(node: Node, i: int) -> _Box:
+def _leaf(node: Node, tooltip: str) -> Box:
     name = str(node.attrs[0]) if node.op in ("input", "data") else describe(node)
-    lines = (("op", _short(name)), ("type", _short(str(node.type))))
-    return _Box(i, lines, "leaf")
+    lines = (("op", short(name)), ("type", short(str(node.type))))
+    return Box(lines, "leaf", tooltip)
 
 
 def _group_of(groups: Groups) -> dict[int, list[int]]:
@@ -213,7 +232,7 @@ def describe(node: Node) -> str:
             return node.op
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
@@ -230,36 +249,23 @@ def _edge(route: Sequence[Point]) -> str:
     return f'<path class="edge" d="{"".join(path)}"/>'
 
 
-def _boxes(picture: _Picture, made: Layout) -> list[str]:
-    return [
-        _drawn(picture, box, centre)
-        for box, centre in zip(picture.boxes, made.centres, strict=True)
-    ]
-
-
-def _drawn(picture: _Picture, box: _Box, centre: Point) -> str:
+def _drawn(box: Box, centre: Point) -> str:
     (x, y), (w, h) = centre, box.size
-    groups = picture.group_of.get(box.node, []) if box.kind != "leaf" else []
-    fill = f' style="fill:{group_colour(groups[0])}"' if groups else ""
-    radius = h / 2 if box.kind == "leaf" else 5
-    classes = " ".join(["node", box.kind, *(f"k{g}" for g in groups)])
+    fill = f' style="fill:{box.fill}"' if box.fill else ""
+    radius = h / 2 if "leaf" in box.kind.split() else 5
+    classes = " ".join(["node", box.kind, *box.marks])
     lines = "".join(
         f'<text class="{kind}" x="{x:.1f}" y="{y - h / 2 + _LINE * (k + 1):.1f}" '
         f'text-anchor="middle">{escape(text)}</text>'
         for k, (kind, text) in enumerate(box.lines)
     )
-    tag = ",".join(f"k{g}" for g in groups)
+    tag = ",".join(box.marks)
     right, top = x + w / 2 + 2, y - h / 2 + 7
     tagged = (
         f'<text class="tag" x="{right:.1f}" y="{top:.1f}">{tag}</text>' if tag else ""
     )
     return (
-        f'<g class="{classes}"><title>{escape(_tooltip(picture, box.node))}</title>'
+        f'<g class="{classes}"><title>{escape(box.tooltip)}</title>'
         f'<rect class="box" x="{x - w / 2:.1f}" y="{y - h / 2:.1f}" width="{w:.1f}" '
         f'height="{h:.1f}" rx="{radius:.1f}"{fill}/>{lines}{tagged}</g>'
     )
-
-
-def _tooltip(picture: _Picture, i: int) -> str:
-    lines = [picture.text[j] for j in picture.chain(i)]
-    return "\n".join([*lines, f"{numel(picture.graph.nodes[i].shape)} elements"])
