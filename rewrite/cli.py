@@ -103,16 +103,71 @@ def read_model(path: Path) -> Graph:
         raise AssertionError from None
 
 
+def optimize_model(
+    file: Path, output: Path, precision: str, rules: list[Path] | None, effort: int,
+    dim: list[str] | None, opset: int | None, target: str, check: bool,
+    explain: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """A model in, a model out; one line of result."""
+    if file.suffix.lower() != ".onnx":
+        fail(f"{output}: a model is written from a model; {file} is none (.onnx)")
+    if target != "predicted" and target != "onnxruntime":
+        fail(f"--for {target}: predicted or onnxruntime was expected")
+        raise AssertionError
+    dims = dict(map(named_size, dim or ()))
+    level = precision_named(precision)
+    try:
+        import rewrite.onnx as models
+    except ImportError as e:
+        fail(str(e))
+        raise AssertionError from None
+    try:
+        found = models.optimize(
+            file, output, rules=list(rules or ()), precision=level, effort=effort,
+            opset=opset, dims=dims, target=target, check=check,
+        )  # fmt: skip
+    except models.ModelError as e:
+        fail(str(e))
+        raise AssertionError from None
+    if explain is not None:
+        from .report.models import models_html
+
+        page = models_html(
+            models.open_model(file), found.model, found, str(output), level,
+            list(rules or ()),
+        )  # fmt: skip
+        explain.write_text(page, encoding="utf-8")
+    if as_json:
+        print(json.dumps(found.summary(), indent=2))
+        return
+    out.print(f"{output}: {found}", soft_wrap=True)
+    for note in found.notes:
+        out.print(f"note: {note}", soft_wrap=True)
+
+
+def precision_named(text: str) -> Precision:
+    if text not in ("strict", "default", "fast"):
+        fail(f"--precision {text}: strict, default or fast was expected")
+    return text  # type: ignore[return-value]
+
+
+def named_size(text: str) -> tuple[str, int]:
+    """NAME=SIZE."""
+    name, _, value = text.rpartition("=")
+    if not (name and value.isascii() and value.isdecimal() and len(value) < 19):
+        fail(f"--dim {text}: NAME=SIZE was expected")
+    return name, int(value)
+
+
 def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
     """The values of the graph's symbols; each must be given."""
     given: dict[str, int] = {}
     for text in dims or ():
-        name, _, value = text.partition("=")
-        plain = value.isascii() and value.isdecimal() and len(value) < 19
-        if not plain or name not in graph.symbols:
+        name, size = named_size(text)
+        if name not in graph.symbols:
             known = ", ".join(graph.symbols) or "none"
-            fail(f"--dim {text}: NAME=SIZE was expected; symbols here: {known}")
-        given[name] = int(value)
+            fail(f"--dim {text}: no symbol {name}; symbols here: {known}")
+        given[name] = size
     missing = [s for s in graph.symbols if s not in given]
     if missing:
         fail(f"sizes are symbolic: add {' '.join(f'--dim {s}=SIZE' for s in missing)}")
@@ -123,9 +178,7 @@ def compiled(
     path: Path, device: str | None, precision: str, rules: list[Path] | None,
     effort: int, hints: dict[str, int] | None = None,
 ) -> Compiled:  # fmt: skip
-    if precision not in ("strict", "default", "fast"):
-        fail(f"--precision {precision}: strict, default or fast was expected")
-    level: Precision = precision  # type: ignore[assignment]
+    level = precision_named(precision)
     return compile_graph(
         read_graph(path), device, precision=level, rules=list(rules or ()),
         effort=effort, fallback=False, hints=hints,
@@ -164,16 +217,30 @@ def print_summary(c: Compiled) -> None:
 @app.command()
 def optimize(
     file: GraphFile,
-    output: Annotated[Path | None, typer.Option("-o", "--output")] = None,
+    output: Annotated[
+        Path | None, typer.Argument(help="A .graph file, or a model from a model.")
+    ] = None,
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
     code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
+    opset: Annotated[int | None, typer.Option(help="Of the model written.")] = None,
+    target: Annotated[
+        str, typer.Option("--for", help="predicted cost, or onnxruntime: by the clock.")
+    ] = "predicted",
+    check: Annotated[bool, typer.Option(help="Run both models, compare.")] = True,
+    explain: Annotated[
+        Path | None, typer.Option(help="Write a page on a model (HTML).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Optimize a graph: the chosen form, its kernels and their predicted cost."""
+    """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
-        if output is not None and output.suffix == ".onnx":
-            fail(f"{output}: ONNX models are read, not yet written; name a .graph file")
+        if output is not None and output.suffix.lower() == ".onnx":
+            optimize_model(file, output, precision, rules, effort, dim, opset, target,
+                           check, explain, as_json)  # fmt: skip
+            return
+        if explain is not None or opset is not None or target != "predicted":
+            fail("--explain, --opset and --for are for models: name OUT.onnx as well")
         graph = read_graph(file)
         bound = sizes(graph, dim) if dim or (code and graph.symbols) else {}
         c = compiled(file, device, precision, rules, effort, bound)

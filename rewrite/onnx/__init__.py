@@ -1,6 +1,8 @@
-"""ONNX models: read as graphs, compiled for a device.
+"""ONNX models: optimized as models, or read as graphs and compiled for a device.
 
 import rewrite.onnx
+
+print(rewrite.onnx.optimize("model.onnx", "smaller.onnx"))
 
 model = rewrite.onnx.compile("model.onnx", device="c")
 y = model({"x": x})
@@ -10,5 +12,9 @@ from __future__ import annotations
 
 from .model import ModelError, NeedsInputs, compile, load, open_model
 from .program import Program
+from .write import Optimized, optimize
 
-__all__ = ["ModelError", "NeedsInputs", "Program", "compile", "load", "open_model"]
+__all__ = [
+    "ModelError", "NeedsInputs", "Optimized", "Program", "compile", "load",
+    "open_model", "optimize",
+]  # fmt: skip

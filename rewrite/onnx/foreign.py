@@ -68,7 +68,7 @@ def call(site: Site, domain: str) -> Sequence[Value]:
     """A call for each output; they compute what the reference implementation does."""
     if any(a.HasField("g") or a.graphs for a in site.node.attribute):
         site.fail("the course of its subgraph is only known when it runs")
-    types = _result_types(site, domain)
+    types = result_types(site, domain)
     given = [site.x(i) for i in range(site.count) if site.has(i)]
     run = _runner(site, domain)
     found: list[Value] = []
@@ -86,7 +86,7 @@ def _pick(run: Callable[..., Sequence[Any]], i: int) -> Callable[..., Array]:
     return lambda *arrays: np.asarray(run(*arrays)[i])
 
 
-def _result_types(site: Site, domain: str) -> list[TensorType | None]:
+def result_types(site: Site, domain: str) -> list[TensorType | None]:
     schema = _schema(site, domain)
     names = [f"x{i}" if site.has(i) else "" for i in range(site.count)]
     node = _renamed(site, names)

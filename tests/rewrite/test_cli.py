@@ -46,7 +46,7 @@ def test_run_prints_results_and_error(graph: str) -> None:
 
 def test_optimize_prints_counts_and_json(graph: str, tmp_path: Path) -> None:
     target = tmp_path / "out.graph"
-    status, out, err = rewrite("optimize", graph, "--device", "c", "-o", str(target))
+    status, out, err = rewrite("optimize", graph, "--device", "c", str(target))
     assert status == 0, err
     assert "kernels" in out
     assert rewrite("run", str(target), "--device", "c")[0] == 0

@@ -1,0 +1,283 @@
+"""A model in, a cheaper equal model of standard operators out.
+
+What is not proved equal by rules is not changed, and what does not agree when both
+models run is not returned: then fewer rules are tried, then none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, Literal
+
+import onnx
+import onnx.inliner
+import onnx.version_converter
+
+from rewrite.compile import MOVES, Precision, warn
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
+
+from ..model import Model, ModelError, open_model
+from . import verify
+from .bodies import with_bodies
+from .emit import emit
+from .price import CANDIDATES, DEFAULT
+from .reading import Keeper
+from .select import Selector
+
+ROUNDS = 15  # of a measurement
+TIE = 0.01  # a difference in time that does not count
+
+type Target = Literal["predicted", "onnxruntime"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a model takes: nodes without constants, bytes of parameters."""
+
+    nodes: int
+    parameters: int
+    operators: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Optimized:
+    """The result and what is known of it."""
+
+    model: onnx.ModelProto
+    before: Size
+    after: Size
+    predicted: tuple[float, float] | None  # seconds before and after
+    measured: tuple[float, float] | None
+    seconds: float  # that it took
+    fired: Mapping[str, int]  # how often each rule matched
+    error: float | None  # relative difference of outputs; None: not compared
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        b, a = self.before, self.after
+        parts = [
+            f"{b.nodes} -> {a.nodes} nodes",
+            f"{b.parameters / 1e6:.2f} -> {a.parameters / 1e6:.2f} MB",
+        ]
+        for word, pair in (("predicted", self.predicted), ("measured", self.measured)):
+            if pair is not None:
+                parts.append(f"{word} {pair[0] * 1e6:.0f} -> {pair[1] * 1e6:.0f} us")
+        if self.error is not None:
+            parts.append(f"outputs differ by {self.error:.1e}")
+        return ", ".join(parts) + f" ({self.seconds:.2f} s)"
+
+    def summary(self) -> dict[str, Any]:
+        """All but the model, as plain values."""
+        return {
+            "nodes": {"before": self.before.nodes, "after": self.after.nodes},
+            "parameter_bytes": {
+                "before": self.before.parameters, "after": self.after.parameters,
+            },
+            "predicted_s": _pair(self.predicted),
+            "measured_s": _pair(self.measured),
+            "operators": {
+                "before": self.before.operators, "after": self.after.operators,
+            },
+            "error": self.error,
+            "rules": self.fired,
+            "optimize_s": self.seconds,
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def _pair(values: tuple[float, float] | None) -> dict[str, float] | None:
+    return values and {"before": values[0], "after": values[1]}
+
+
+def optimize(
+    model: Model,
+    out: str | Path | None = None,
+    *,
+    rules: Sequence[str | Path] = (),
+    precision: Precision = "default",
+    effort: int = 2,
+    opset: int | None = None,
+    dims: Mapping[str, int] | None = None,
+    hints: Mapping[str, int] | None = None,
+    target: Target = "predicted",
+    check: bool = True,
+) -> Optimized:
+    """The model, optimized; written to `out` where that is given.
+
+    `dims` fixes named dimensions, `hints` says which sizes to expect of others.
+    `target="onnxruntime"` lets the clock decide between candidates.  With `check`, both
+    models run on random inputs, by ONNX Runtime where it is installed.
+    """
+    started = perf_counter()
+    if target == "onnxruntime" and importlib.util.find_spec("onnxruntime") is None:
+        raise ModelError("target 'onnxruntime' needs it: pip install onnxruntime")
+    source = _source(open_model(model), opset, dims or {})
+    request = _Request(
+        source, tuple(map(Path, rules)), effort, target, check, dict(hints or {})
+    )
+    found = request.best(precision)
+    found = replace(found, seconds=perf_counter() - started)
+    if out is not None:
+        save(found.model, Path(out))
+    return found
+
+
+@dataclass(frozen=True)
+class _Request:
+    source: onnx.ModelProto
+    rules: tuple[Path, ...]
+    effort: int
+    target: Target
+    check: bool
+    hints: Mapping[str, int]
+
+    def best(self, precision: Precision) -> Optimized:
+        """By all rules, else by the bitwise ones, else the model as it is."""
+        notes: list[str] = []
+        for level in dict.fromkeys((precision, "strict")):
+            try:
+                found = self.attempt(level)
+            except ModelError as e:
+                notes.append(f"{level}: {e}")
+                warn(f"{e}; trying with fewer rules")
+                continue
+            return replace(found, notes=(*notes, *found.notes))
+        size = size_of(self.source)
+        return Optimized(
+            self.source, size, size, None, None, 0.0, {}, None, tuple(notes)
+        )
+
+    def attempt(self, precision: Precision) -> Optimized:
+        rules = load_rules(self.rules or None, precision, goal="operators")
+        saturate, moves = saturator(rules), MOVES[self.effort] * 2_000
+
+        def selector(model: onnx.ModelProto) -> Selector:
+            reading = Keeper(model, {}).reading()
+            return Selector(reading, saturate, _opset(model), self.hints)
+
+        def inner(body: onnx.ModelProto) -> onnx.ModelProto:
+            body = with_bodies(body, inner)
+            made = emit(body, selector(body).select(DEFAULT, moves))
+            verify.well_formed(made, types=False)
+            return made
+
+        source = with_bodies(self.source, inner)
+        made = selector(source)
+        runtimes = CANDIDATES if self.target == "onnxruntime" else (DEFAULT,)
+        found = [made.select(r, moves) for r in runtimes]
+        models = [emit(source, f) for f in found]
+        verdict, best, measured = self.verified(models[0]), 0, None
+        notes = (f"not compared: {verdict.unchecked}",) if verdict.unchecked else ()
+        if self.target == "onnxruntime" and verdict.inputs is not None:
+            best, measured = self.fastest(models, verdict.inputs)
+            if best:
+                verdict = self.verified(models[best])
+        return Optimized(
+            models[best], size_of(self.source), size_of(models[best]),
+            (made.own(DEFAULT), found[best].seconds), measured, 0.0, made.found.fired,
+            verdict.error if verdict.inputs is not None else None, notes,
+        )  # fmt: skip
+
+    def verified(self, model: onnx.ModelProto) -> verify.Verdict:
+        """`ModelError` where the result is not well formed or not the same."""
+        try:
+            verify.well_formed(model)
+        except ModelError:
+            verify.well_formed(model, types=False)
+            if _inferred(self.source):
+                raise
+        if not self.check and self.target == "predicted":
+            return verify.Verdict(0.0)
+        verdict = verify.compare(self.source, model, self.hints, seed=0)
+        if verdict.reason:
+            raise ModelError(verdict.reason)
+        return verdict
+
+    def fastest(
+        self, models: Sequence[onnx.ModelProto], inputs: Mapping[str, Any]
+    ) -> tuple[int, tuple[float, float]]:
+        """The fastest candidate, fewer nodes first where it is a tie, and seconds of
+        one thread for the model as it was and for this."""
+        sessions = [verify.session(m, threads=1) for m in (self.source, *models)]
+        times: list[list[float]] = [[] for _ in sessions]
+        for _ in range(ROUNDS):
+            for s, kept in zip(sessions, times, strict=True):
+                start = process_time()
+                s.run(inputs)
+                kept.append(process_time() - start)
+        before, *after = (statistics.median(t) for t in times)
+        limit = min(after) * (1 + TIE)
+        near = [i for i, m in enumerate(after) if m <= limit]
+        best = min(near, key=lambda i: (len(models[i].graph.node), i))
+        return best, (before, after[best])
+
+
+def _inferred(model: onnx.ModelProto) -> bool:
+    """Whether the standard's type inference takes the model."""
+    try:
+        verify.well_formed(model)
+    except ModelError:
+        return False
+    return True
+
+
+def _opset(model: onnx.ModelProto) -> int:
+    found = [i.version for i in model.opset_import if i.domain in ("", "ai.onnx")]
+    return found[0] if found else 1
+
+
+def _source(
+    model: onnx.ModelProto, opset: int | None, dims: Mapping[str, int]
+) -> onnx.ModelProto:
+    """Valid, without functions of its own, at the opset and sizes asked for."""
+    verify.well_formed(model, types=False)
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    if opset is not None and opset != _opset(model):
+        try:
+            model = onnx.version_converter.convert_version(model, opset)
+        except Exception as e:
+            why = " ".join(str(e).split())
+            raise ModelError(f"opset {opset}: no such form ({why})") from None
+    return bind(model, dims) if dims else model
+
+
+def bind(model: onnx.ModelProto, dims: Mapping[str, int]) -> onnx.ModelProto:
+    """A copy with numbers for named dimensions."""
+    out = onnx.ModelProto()
+    out.CopyFrom(model)
+    known: set[str] = set()
+    for info in (*out.graph.input, *out.graph.output, *out.graph.value_info):
+        for d in info.type.tensor_type.shape.dim:
+            if d.dim_param:
+                known.add(d.dim_param)
+                if d.dim_param in dims:
+                    d.dim_value = dims[d.dim_param]
+    unknown = sorted(set(dims) - known)
+    if unknown:
+        names = ", ".join(sorted(known)) or "none"
+        raise ModelError(f"no dimension is called {', '.join(unknown)}; here: {names}")
+    return out
+
+
+def size_of(model: onnx.ModelProto) -> Size:
+    kinds = Counter(n.op_type for n in model.graph.node if n.op_type != "Constant")
+    stored = sum(t.ByteSize() for t in model.graph.initializer)
+    stored += sum(n.ByteSize() for n in model.graph.node if n.op_type == "Constant")
+    return Size(kinds.total(), stored, dict(kinds.most_common()))
+
+
+def save(model: onnx.ModelProto, path: Path) -> None:
+    """Arrays go to a file beside it where the model is too large for one."""
+    large = model.ByteSize() >= verify.LIMIT
+    module: Any = onnx
+    module.save_model(
+        model, str(path), save_as_external_data=large, location=f"{path.name}.data"
+    )

@@ -1,0 +1,208 @@
+"""A model read for writing it again: a graph, and beside it the model's own nodes.
+
+Operators that rules know something about become ops of the graph.  All others stay as
+they are: a call of known type, or, where not even the type is known before the model
+runs, a name.  So every valid model can be read, and every value can at least be
+computed as the model itself does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import onnx
+
+from rewrite.egraph.dims import Dim, Poly
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.table import TensorType
+
+from .. import foreign
+from ..fold import fold
+from ..loader import Loader, Scope
+from ..proto import array_of
+from ..site import READERS, Site, results_of
+from ..value import ModelError, Value
+
+# Operators that become ops of the graph.  The others' definitions would only hide them.
+READ = frozenset(
+    """
+    Abs Add And BatchNormalization Cast CastLike Ceil Clip Concat ConstantOfShape Conv
+    Cos Div Dropout Elu Equal Erf Exp Expand Flatten Floor Gather Gelu Gemm
+    GlobalAveragePool Greater GreaterOrEqual HardSigmoid HardSwish Identity IsInf IsNaN
+    LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax MatMul Max Mean Min
+    Mish Mul Neg Not Or Pow RMSNormalization Range Reciprocal ReduceL2 ReduceLogSumExp
+    ReduceMax ReduceMean ReduceMin ReduceSum ReduceSumSquare Relu Reshape Round
+    SequenceAt SequenceConstruct Sigmoid Sign Sin Slice Softmax Softplus Split
+    SplitToSequence Sqrt Squeeze Sub Sum Swish Tanh Transpose Unsqueeze Where Xor
+    """.split()  # noqa: SIM905  # a table of words
+)
+RANDOM = frozenset(
+    ("Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike",
+     "RandomUniform", "RandomUniformLike")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node of the model with the values it takes and gives; None: left out."""
+
+    proto: onnx.NodeProto
+    operands: tuple[Value | None, ...]
+    captured: tuple[tuple[str, Value], ...]  # by its subgraphs
+    results: tuple[Value | None, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model computes (`graph`), and how it does (`steps`)."""
+
+    graph: Graph
+    steps: tuple[Step, ...]
+    inputs: Mapping[str, Value]
+    stored: Mapping[str, Value]  # initializers of types that the graph does not have
+    outputs: Mapping[str, Value]
+    names: Mapping[int, str]  # of values, by identity: the model's first name of each
+
+
+class Keeper(Loader):
+    """Reads a checked model.  Functions of its own must have been inlined."""
+
+    def __init__(self, model: onnx.ModelProto, bound: Mapping[str, int]) -> None:
+        super().__init__(model, bound)
+        self.steps: list[Step] = []
+        self.calls: dict[tuple[object, ...], int] = {}
+
+    def reading(self) -> Reading:
+        g = self.model.graph
+        scope: Scope = {}
+        for t in g.initializer:
+            scope[t.name] = self._stored(t)
+        # From IR 4 on a caller may give another value for a listed initializer.
+        fixed = set(scope) if self.model.ir_version < 4 else set[str]()
+        for info in g.input:
+            if info.name not in fixed:
+                scope[info.name] = self._given(info)
+        for t in g.sparse_initializer:
+            scope[t.values.name] = Value(label=t.values.name)
+        stored = {name: v for name, v in scope.items() if _bare(v)}
+        for info in g.input:
+            stored.pop(info.name, None)
+        inputs = {i.name: scope[i.name] for i in g.input if i.name not in fixed}
+        versions = {
+            "" if i.domain == "ai.onnx" else i.domain: i.version
+            for i in self.model.opset_import
+        }
+        self.run(g.node, scope, versions)
+        outputs = {o.name: scope[o.name] for o in g.output}
+        names: dict[int, str] = {}
+        for name, value in scope.items():
+            names.setdefault(id(value), name)
+        anchors = [*outputs.values(), *self._anchors()]
+        wanted = {v.node for v in anchors if v.node is not None}
+        graph = self.b.build({f"v{i}": i for i in sorted(wanted)})
+        return Reading(graph, tuple(self.steps), inputs, stored, outputs, names)
+
+    def _stored(self, t: onnx.TensorProto) -> Value:
+        try:
+            return Value(known=array_of(t), label=t.name)
+        except ModelError:
+            return Value(label=t.name)  # strings, four bits: carried along
+
+    def _given(self, info: onnx.ValueInfoProto) -> Value:
+        try:
+            return self._input(info)
+        except ModelError:
+            return Value(label=info.name)
+
+    def _anchors(self) -> Iterable[Value]:
+        """Values that only nodes outside of the graph read."""
+        for step in self.steps:
+            if any(r is not None and _bare(r) for r in step.results):
+                yield from (v for v in step.operands if v is not None)
+                yield from (v for _, v in step.captured)
+
+    def _node(
+        self, node: onnx.NodeProto, values: list[Value | None],
+        versions: dict[str, int], scope: Scope,
+    ) -> Sequence[Value]:  # fmt: skip
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        captured = tuple((n, scope[n]) for n in captures(node) if n in scope)
+        results: Sequence[Value] | None = None
+        if domain == "" and not captured:
+            results = self._as_ops(Site(self.b, node, values, versions[domain]))
+        if results is None and not captured and domain in versions:
+            results = self._as_calls(Site(self.b, node, values, versions[domain]))
+        if results is None:
+            results = [Value(label=name) for name in node.output]
+        named = [
+            v if name else None
+            for name, v in zip(node.output, results)  # noqa: B905  # trailing outputs may be unused
+        ]
+        self.steps.append(Step(node, tuple(values), captured, tuple(named)))
+        return results
+
+    def _as_ops(self, site: Site) -> Sequence[Value] | None:
+        try:
+            found = fold(site)
+            if found is None and site.kind in READ:
+                found = results_of(READERS[site.kind](site))
+        except Exception:
+            # What a reader cannot take, it leaves: the node stays as it is.  Whether
+            # the model is valid was the checker's question.
+            return None
+        return found
+
+    def _as_calls(self, site: Site) -> Sequence[Value] | None:
+        """Calls, equal for equal nodes; None where a type is not known."""
+        try:
+            types = foreign.result_types(site, site.node.domain)
+            args = [site.x(i) for i in range(site.count) if site.has(i)]
+        except Exception:
+            return None
+        present = tuple(site.has(i) for i in range(site.count))
+        key = (site.kind, site.node.domain, _attributes(site.node), present)
+        token = self.calls.setdefault(key, len(self.calls))
+        if site.kind in RANDOM:
+            token = self.calls.setdefault((key, len(self.steps)), len(self.calls))
+        return [
+            Value(label=name) if t is None else self._call(token, i, args, t)
+            for i, (name, t) in enumerate(zip(site.node.output, types, strict=True))
+        ]
+
+    def _call(self, token: int, i: int, args: Sequence[int], t: TensorType) -> Value:
+        attrs = (f"call{token}.{i}", token, t.dtype, t.shape)
+        return Value(self.b.add("call", args, attrs))
+
+
+def _bare(value: Value) -> bool:
+    return value.node is None and value.known is None
+
+
+def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
+    return tuple(
+        sorted(a.SerializeToString(deterministic=True) for a in node.attribute)
+    )
+
+
+def captures(node: onnx.NodeProto) -> list[str]:
+    """Names from outside that the subgraphs of a node read."""
+    found: dict[str, None] = {}
+    for a in node.attribute:
+        for g in (*((a.g,) if a.HasField("g") else ()), *a.graphs):
+            own = {i.name for i in g.input} | {t.name for t in g.initializer}
+            for inner in g.node:
+                for name in (*inner.input, *captures(inner)):
+                    if name and name not in own:
+                        found[name] = None
+                own.update(inner.output)
+            found.update((o.name, None) for o in g.output if o.name not in own)
+    return list(found)
+
+
+def poly_key(value: Value) -> tuple[Dim, ...] | None:
+    """The dims of a known vector that has symbols."""
+    if value.known is None or value.known.dtype != object:
+        return None
+    entries: list[Dim] = list(value.known.reshape(-1))
+    return tuple(entries) if any(isinstance(d, Poly) for d in entries) else None

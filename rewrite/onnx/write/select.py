@@ -1,0 +1,178 @@
+"""The cheapest operators that compute a model: a reading in, instructions out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rewrite.egraph.graph import substitute, witness
+from rewrite.egraph.saturate import Saturated, Saturator
+from rewrite.extract.dag import Node, Problem, extract
+from rewrite.extract.plan import Symbols
+
+from . import price, products, tiles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # tiles register themselves
+from .blocks import blocks
+from .cover import FREE, Cover, Instruction
+from .price import Runtime
+from .propose import proposed
+from .reading import Reading, Step
+from .splits import split
+
+FOLDED = 1 << 20  # bytes of a constant that may always be stored
+LIKELY = 16  # a symbolic size of which nothing is said: a batch or a sequence in use
+GROWTH = 2  # beyond that, as a multiple of the constants that it is computed from
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One instruction for each class that is needed, operands first."""
+
+    cover: Cover
+    reading: Reading
+    chosen: Mapping[int, Instruction]
+    outputs: Mapping[str, int]
+    names: Mapping[int, str]  # the model's words for classes
+    seconds: float  # predicted
+
+
+def cover(
+    reading: Reading, found: Saturated, opset: int, values: Mapping[str, int]
+) -> tuple[Cover, list[int | None]]:
+    """All ways: the model's own nodes, and what terms may become."""
+    symbols = Symbols(reading.graph, values)
+    t = Cover(found.classes, found.types, symbols.dim, opset)
+    count = len(t.cells)
+    own = list(found.own)
+    for k, step in enumerate(reading.steps):
+        _step(t, k, step, own)
+    for name, value in reading.inputs.items():
+        t.way(t.value(value, own), "input", (), ("name", name))
+    for name, value in reading.stored.items():
+        t.way(t.value(value, own), "stored", (), ("name", name))
+    tiles.run(t, count)
+    split(t, count)
+    blocks(t, reading.graph.data)
+    t.reshapes()
+    _fold(t)
+    return t, own
+
+
+def _step(t: Cover, k: int, step: Step, own: list[int | None]) -> None:
+    if step.proto.op_type == "Constant" or not any(step.results):
+        return
+    args = tuple(
+        None if v is None else t.value(v, own)
+        for v in (*step.operands, *(v for _, v in step.captured))
+    )
+    results = [None if v is None else t.value(v, own) for v in step.results]
+    if len(results) == 1 and results[0] is not None:
+        whole = results[0]
+    else:
+        whole = t.add(None)
+        t.parts[whole] = len(results)
+        for i, c in enumerate(results):
+            if c is not None and c not in args:
+                t.cells[c].ways[Instruction("project", (whole,), (("index", i),))] = (
+                    None
+                )
+    if whole not in args:
+        t.cells[whole].ways[Instruction(step.proto.op_type, args, (), k)] = None
+
+
+def _fold(t: Cover) -> None:
+    """Constants may be stored, where that does not make the model much larger."""
+    weight: dict[int, float] = {}
+
+    def below(c: int) -> float:
+        if c not in weight:
+            weight[c] = 0.0
+            node = t.cells[c].constant
+            assert node is not None
+            own = price.size(t.cells[c].type) if node.op == "data" else 0.0
+            weight[c] = own + sum(map(below, node.args))
+        return weight[c]
+
+    for c, cell in enumerate(t.cells):
+        if cell.constant is not None:
+            size = price.size(cell.type)
+            if cell.constant.op == "data" or size <= max(FOLDED, GROWTH * below(c)):
+                t.way(c, "constant", ())
+
+
+def problem(t: Cover, outputs: Mapping[str, int], run: Runtime) -> Problem:
+    """The plain e-graph of all ways, with their predicted seconds."""
+    results: dict[int, list[int]] = {}
+    for c, cell in enumerate(t.cells):
+        for w in cell.ways:
+            if w.op == "project" and w.args[0] is not None:
+                results.setdefault(w.args[0], []).append(c)
+    classes: list[tuple[Node, ...]] = []
+    for c, cell in enumerate(t.cells):
+        nodes: list[Node] = []
+        out = [t.cells[r].type for r in results.get(c, [])] or [cell.type]
+        for w in cell.ways:
+            children = tuple(a for a in w.args if a is not None)
+            args = [t.cells[a].type for a in children]
+            nodes.append(Node(price.seconds(run, w, args, out), children))
+        classes.append(tuple(nodes))
+    return Problem(tuple(classes), tuple(outputs.values()))
+
+
+class Selector:
+    """A model with all the ways of computing it; `select` picks by a runtime."""
+
+    def __init__(
+        self, reading: Reading, saturate: Saturator, opset: int,
+        hints: Mapping[str, int] | None = None,
+    ) -> None:  # fmt: skip
+        self.reading = reading
+        graph = proposed(reading.graph)
+        likely = dict.fromkeys(graph.symbols, LIKELY) | dict(hints or {})
+        values = witness(graph, likely)
+        fixed = substitute(graph, values) if values else graph
+        self.found = saturate(fixed, bool(values), saturate.facts(graph))
+        self.cover, own = cover(reading, self.found, opset, values)
+        self.outputs = {n: self.cover.value(v, own) for n, v in reading.outputs.items()}
+        self.names: dict[int, str] = {}
+        for step in reading.steps:
+            for name, v in zip(step.proto.output, step.results, strict=False):
+                if v is not None and name:
+                    self.names.setdefault(self.cover.value(v, own), name)
+
+    def select(self, run: Runtime, moves: int) -> Selection:
+        p = problem(self.cover, self.outputs, run)
+        choice = extract(p, moves)
+        chosen: dict[int, Instruction] = {}
+        for c in _order(p, choice.picked):
+            chosen[c] = list(self.cover.cells[c].ways)[choice.picked[c]]
+        return Selection(
+            self.cover, self.reading, chosen, self.outputs, self.names, choice.cost
+        )
+
+    def own(self, run: Runtime) -> float:
+        """Predicted for the model's own nodes."""
+        p = problem(self.cover, self.outputs, run)
+        only: list[tuple[Node, ...]] = []
+        for nodes, cell in zip(p.classes, self.cover.cells, strict=True):
+            kept = [n for n, w in zip(nodes, cell.ways, strict=True)
+                    if w.step is not None or w.op in FREE]  # fmt: skip
+            only.append(tuple(kept))
+        return extract(Problem(tuple(only), p.roots), 0).cost
+
+
+def _order(p: Problem, picked: Mapping[int, int]) -> list[int]:
+    """Operands before their users."""
+    out: dict[int, None] = {}
+    stack = [(c, False) for c in reversed(p.roots)]
+    while stack:
+        c, done = stack.pop()
+        if done:
+            out[c] = None
+        elif c not in out:
+            stack.append((c, True))
+            children = p.classes[c][picked[c]].children
+            stack += [(a, False) for a in reversed(children) if a not in out]
+    return list(out)
+
+
+__all__ = ["Selection", "Selector"]

@@ -1,0 +1,208 @@
+"""Whether two models give the same: the checker, then both on random inputs."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+
+from rewrite.egraph.scalars import Array
+
+from ..types import DTYPES
+from ..value import ModelError
+
+SIZES = (16, 2, 3, 1, 4, 8)  # tried for symbolic dimensions, until two fit the model
+TRIES = 32  # of sizes up to 4 at random: one may have to be the sum of others
+DRAWS = 2
+LIMIT = 1 << 31  # bytes: the checker takes no larger model
+# Largest difference, relative to the largest value, by bits of the significand.
+TOLERANCE = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1}
+
+type Run = Callable[[Mapping[str, Any]], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`error` is the largest relative difference; `reason` says what does not agree,
+    `unchecked` why the models could not be compared; `inputs` are some they ran on."""
+
+    error: float
+    reason: str = ""
+    unchecked: str = ""
+    inputs: Mapping[str, Any] | None = None
+
+
+def well_formed(model: onnx.ModelProto, *, types: bool = True) -> None:
+    """`ModelError` where the checker refuses the model; `types`: its inference too."""
+    if model.ByteSize() >= LIMIT:
+        return
+    try:
+        checker: Any = onnx.checker
+        checker.check_model(model, full_check=types)
+    except Exception as e:
+        raise ModelError(" ".join(str(e).split())) from None
+
+
+def compare(
+    before: onnx.ModelProto, after: onnx.ModelProto, hints: Mapping[str, int], seed: int
+) -> Verdict:
+    """Both on a few random inputs, at several sizes where sizes are symbolic."""
+    try:
+        first = runner(before)
+    except Exception as e:
+        return Verdict(0.0, unchecked=f"the model as given does not load ({_line(e)})")
+    try:
+        second = runner(after)
+    except Exception as e:
+        return Verdict(0.0, f"the result does not load ({_line(e)})")
+    rng = np.random.default_rng(seed)
+    names = _symbols(before)
+    error, done, why = 0.0, 0, "its inputs cannot be drawn"
+    ran: Mapping[str, Any] | None = None
+    for sizes in _tries(names, hints, rng):
+        try:
+            inputs = random_inputs(before, sizes, rng)
+            want = first(inputs)
+        except Exception as e:
+            why = _line(e)
+            continue  # sizes or values that the model itself does not take
+        try:
+            got = second(inputs)
+        except Exception as e:
+            return Verdict(error, f"the result fails where the model runs ({_line(e)})")
+        for o, a, b in zip(before.graph.output, want, got, strict=True):
+            found = difference(a, b)
+            if not found <= tolerance(o):
+                return Verdict(found, f"output {o.name!r} differs by {found:.1e}")
+            error = max(error, found)
+        done, ran = done + 1, ran or inputs
+        if done == DRAWS:
+            break
+    unchecked = "" if done else f"it does not run on random inputs ({why})"
+    return Verdict(error, unchecked=unchecked, inputs=ran)
+
+
+def _tries(
+    names: Sequence[str], hints: Mapping[str, int], rng: np.random.Generator
+) -> Iterator[dict[str, int]]:
+    """Sizes for symbolic dimensions that may suit the model."""
+    if not names:
+        yield from ({} for _ in range(DRAWS))
+        return
+    for size in SIZES:
+        yield {n: hints.get(n, size + i) for i, n in enumerate(names)}
+    for _ in range(TRIES):
+        drawn = rng.integers(1, 5, len(names))
+        yield {n: int(d) for n, d in zip(names, drawn, strict=True)}
+
+
+def _line(e: Exception) -> str:
+    text = " ".join(str(e).split())
+    return text if len(text) < 200 else text[:197] + "..."
+
+
+def runner(model: onnx.ModelProto, optimized: bool = False) -> Run:
+    """By ONNX Runtime where it is installed and takes the model, else by ourselves."""
+    try:
+        return session(model, optimized).run
+    except ImportError:
+        pass
+    except Exception:
+        # Newer than the runtime, or with an operator that it lacks.
+        pass
+    from ..model import compile
+
+    program = compile(model, fallback=True)
+    return lambda inputs: list(program(inputs).values())
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    inner: Any
+
+    def run(self, inputs: Mapping[str, Any]) -> Sequence[Any]:
+        return self.inner.run(None, dict(inputs))
+
+
+def session(
+    model: onnx.ModelProto, optimized: bool = True, threads: int = 0
+) -> Session:
+    """Of ONNX Runtime on the CPU."""
+    ort: Any = importlib.import_module("onnxruntime")
+    options: Any = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = threads
+    levels: Any = ort.GraphOptimizationLevel
+    level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
+    options.graph_optimization_level = level
+    inner: Any = ort.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return Session(inner)
+
+
+def _symbols(model: onnx.ModelProto) -> list[str]:
+    found: dict[str, None] = {}
+    for info in model.graph.input:
+        for k, d in enumerate(info.type.tensor_type.shape.dim):
+            if not d.HasField("dim_value"):
+                found[d.dim_param or f"{info.name}_{k}"] = None
+    return list(found)
+
+
+def random_inputs(
+    model: onnx.ModelProto, sizes: Mapping[str, int], rng: np.random.Generator
+) -> dict[str, Array]:
+    """Normal floats, integers 0 and 1 (indices are small everywhere), random bools."""
+    stored = {t.name for t in model.graph.initializer}
+    out: dict[str, Array] = {}
+    for info in model.graph.input:
+        if info.name in stored:
+            continue
+        t = info.type.tensor_type
+        if not info.type.HasField("tensor_type") or t.elem_type not in DTYPES:
+            raise ModelError(f"input {info.name!r} is no tensor of numbers")
+        if not t.HasField("shape"):
+            raise ModelError(f"input {info.name!r} has no declared rank")
+        shape = [
+            d.dim_value if d.HasField("dim_value") else
+            sizes[d.dim_param or f"{info.name}_{k}"]
+            for k, d in enumerate(t.shape.dim)
+        ]  # fmt: skip
+        dtype = DTYPES[t.elem_type]
+        floats = dtype.is_float
+        drawn = rng.standard_normal(shape) if floats else rng.integers(0, 2, shape)
+        out[info.name] = np.asarray(drawn).astype(dtype.numpy)
+    return out
+
+
+def tolerance(info: onnx.ValueInfoProto) -> float:
+    dtype = DTYPES.get(info.type.tensor_type.elem_type)
+    return TOLERANCE.get(dtype.name, 0.0) if dtype is not None else 0.0
+
+
+def difference(a: Any, b: Any) -> float:
+    """Relative to the largest finite value; infinite where shapes or NaNs differ."""
+    if list in (type(a), type(b)):
+        if type(a) is not type(b) or len(a) != len(b):
+            return np.inf
+        return max(map(difference, a, b), default=0.0)
+    x, y = np.asarray(a), np.asarray(b)
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return np.inf
+    if x.dtype.kind not in "fV" or x.dtype.itemsize > 8:
+        return 0.0 if np.array_equal(x, y) else np.inf
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    finite = np.isfinite(x)
+    if not np.array_equal(finite, np.isfinite(y)):
+        return np.inf
+    if not np.array_equal(x[~finite], y[~finite], equal_nan=True):
+        return np.inf
+    if not finite.any():
+        return 0.0
+    top = float(np.abs(x[finite]).max())
+    return float(np.abs(x[finite] - y[finite]).max()) / (top or 1.0)
