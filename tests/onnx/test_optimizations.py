@@ -9,7 +9,10 @@ import onnx
 import pytest
 
 import rewrite.onnx
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
 
+from . import classes
 from .models import operators, optimized, parsed, run
 from .written import main
 
@@ -17,6 +20,17 @@ from .written import main
 def test_tiles_are_right_on_random_graphs() -> None:
     """More: `python -m tests.onnx.written 1000`."""
     assert main(60, 0) == 0
+
+
+def test_operators_and_their_definitions_are_one_class() -> None:
+    """A sample of the 480; all: `python -m tests.onnx.classes`."""
+    rules = saturator(load_rules(goal="operators", precision="fast"))
+    told = [
+        (classes.operator_of(a), classes.verdict(a, b, given, rules))
+        for _, a, b, given in itertools.islice(classes.pairs(), 3, None, 8)
+    ]
+    assert sum(v == "one class" for _, v in told) > len(told) / 2
+    assert {o for o, v in told if v != "one class"} <= set(classes.APART)
 
 
 # ---- batch norm into convolutions ----------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import Builder
 from rewrite.egraph.scalars import Array
+from rewrite.extract.postorder import postorder
 
 from .cover import Cover
 
@@ -18,34 +19,34 @@ def values(
 ) -> dict[int, Array]:
     """The arrays of constant classes, in their own types, as the model has them."""
     out: dict[int, Array] = {}
+    rest: list[int] = []
+    for c in wanted:
+        found = _stored(t, c, data)
+        if found is None:
+            rest.append(c)
+        else:
+            out[c] = found
+    if not rest:
+        return out
     b = Builder("constants")
     where: dict[int, int] = {}
+    for c in postorder(rest, lambda c: operands(t, c)):
+        node, found = t.cells[c].constant, _stored(t, c, data)
+        if found is not None:
+            where[c] = b.array(found)
+        elif node is not None:
+            where[c] = b.add(node.op, [where[a] for a in node.args], node.attrs)
+    with np.errstate(all="ignore"):
+        made = evaluate(b.build({str(c): where[c] for c in rest}), {})
+    return out | {int(c): a for c, a in made.items()}
 
-    def build(c: int) -> int:
-        if c not in where:
-            node = t.cells[c].constant
-            if node is None or t.cells[c].array is not None:
-                array = t.cells[c].array
-                assert array is not None, "constants are terms or arrays"
-                where[c] = b.array(array)
-            elif node.op == "data":
-                where[c] = b.array(data[node.attrs[0]])
-            else:
-                args = [build(a) for a in node.args]
-                where[c] = b.add(node.op, args, node.attrs)
-        return where[c]
 
-    outputs: dict[str, int] = {}
-    for c in wanted:
-        node, array = t.cells[c].constant, t.cells[c].array
-        if array is not None:
-            out[c] = array
-        elif node is not None and node.op == "data":
-            out[c] = data[node.attrs[0]]
-        else:
-            outputs[str(c)] = build(c)
-    if outputs:
-        with np.errstate(all="ignore"):
-            found = evaluate(b.build(outputs), {})
-        out.update((int(c), a) for c, a in found.items())
-    return out
+def operands(t: Cover, c: int) -> tuple[int, ...]:
+    """The classes that a constant is computed from."""
+    node = t.cells[c].constant
+    return node.args if node is not None else ()
+
+
+def _stored(t: Cover, c: int, data: Mapping[str, Array]) -> Array | None:
+    node = t.cells[c].constant
+    return data[node.attrs[0]] if node and node.op == "data" else t.cells[c].array

@@ -29,6 +29,11 @@ class _Writer:
         self.named: dict[int, str] = {}  # class -> the value's name
         self.nodes: list[onnx.NodeProto] = []
         self.node_names: set[str] = set()
+        self.read: dict[int, list[tuple[int, int]]] = {}  # the parts of each that are
+        for part, how in found.chosen.items():
+            if how.op == "project" and how.args[0] is not None:
+                index = dict(how.attrs)["index"]
+                self.read.setdefault(how.args[0], []).append((index, part))
 
     def write(self) -> onnx.ModelProto:
         for c, how in self.found.chosen.items():
@@ -79,9 +84,8 @@ class _Writer:
         if c not in self.t.parts:
             return [self.name(c)]
         names = [""] * self.t.parts[c]
-        for part, how in self.found.chosen.items():
-            if how.op == "project" and how.args[0] == c:
-                names[dict(how.attrs)["index"]] = self.name(part)
+        for i, part in self.read.get(c, ()):
+            names[i] = self.name(part)
         return names
 
     def made(self, how: Instruction, outputs: Sequence[str]) -> onnx.NodeProto:

@@ -9,9 +9,11 @@ from rewrite.egraph.graph import substitute, witness
 from rewrite.egraph.saturate import Saturated, Saturator
 from rewrite.extract.dag import Node, Problem, extract
 from rewrite.extract.plan import Symbols
+from rewrite.extract.postorder import postorder
 
 from . import price, products, tiles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # tiles register themselves
 from .blocks import blocks
+from .constants import operands
 from .cover import FREE, Cover, Instruction
 from .price import Runtime
 from .propose import proposed
@@ -81,22 +83,15 @@ def _step(t: Cover, k: int, step: Step, own: list[int | None]) -> None:
 
 def _fold(t: Cover) -> None:
     """Constants may be stored, where that does not make the model much larger."""
-    weight: dict[int, float] = {}
-
-    def below(c: int) -> float:
-        if c not in weight:
-            weight[c] = 0.0
-            node = t.cells[c].constant
-            assert node is not None
-            own = price.size(t.cells[c].type) if node.op == "data" else 0.0
-            weight[c] = own + sum(map(below, node.args))
-        return weight[c]
-
-    for c, cell in enumerate(t.cells):
-        if cell.constant is not None:
-            size = price.size(cell.type)
-            if cell.constant.op == "data" or size <= max(FOLDED, GROWTH * below(c)):
-                t.way(c, "constant", ())
+    constant = [c for c, cell in enumerate(t.cells) if cell.constant is not None]
+    below: dict[int, float] = {}  # bytes of the arrays that a class is computed from
+    for c in postorder(constant, lambda c: operands(t, c)):
+        cell = t.cells[c]
+        assert cell.constant is not None
+        stored, size = cell.constant.op == "data", price.size(cell.type)
+        below[c] = size if stored else sum(below[a] for a in cell.constant.args)
+        if stored or size <= max(FOLDED, GROWTH * below[c]):
+            t.way(c, "constant", ())
 
 
 def problem(t: Cover, outputs: Mapping[str, int], run: Runtime) -> Problem:
@@ -143,8 +138,9 @@ class Selector:
         p = problem(self.cover, self.outputs, run)
         choice = extract(p, moves)
         chosen: dict[int, Instruction] = {}
-        for c in _order(p, choice.picked):
-            chosen[c] = list(self.cover.cells[c].ways)[choice.picked[c]]
+        picked = choice.picked
+        for c in postorder(p.roots, lambda c: p.classes[c][picked[c]].children):
+            chosen[c] = list(self.cover.cells[c].ways)[picked[c]]
         return Selection(
             self.cover, self.reading, chosen, self.outputs, self.names, choice.cost
         )
@@ -158,21 +154,6 @@ class Selector:
                     if w.step is not None or w.op in FREE]  # fmt: skip
             only.append(tuple(kept))
         return extract(Problem(tuple(only), p.roots), 0).cost
-
-
-def _order(p: Problem, picked: Mapping[int, int]) -> list[int]:
-    """Operands before their users."""
-    out: dict[int, None] = {}
-    stack = [(c, False) for c in reversed(p.roots)]
-    while stack:
-        c, done = stack.pop()
-        if done:
-            out[c] = None
-        elif c not in out:
-            stack.append((c, True))
-            children = p.classes[c][picked[c]].children
-            stack += [(a, False) for a in reversed(children) if a not in out]
-    return list(out)
 
 
 __all__ = ["Selection", "Selector"]

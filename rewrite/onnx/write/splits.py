@@ -21,6 +21,8 @@ def split(t: Cover, count: int) -> None:
             axis = _axis(t.shape(source), *node.attrs)
             if axis is not None:
                 start, size = node.attrs[0][axis], node.attrs[1][axis]
+                if not t.fixed((start, size)):
+                    continue
                 at = found.setdefault((source, axis), {}).setdefault(start, [])
                 if (size, c) not in at:
                     at.append((size, c))

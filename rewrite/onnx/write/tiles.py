@@ -173,7 +173,8 @@ def slice_(t: Cover, c: int, node: ENode) -> None:
     have = t.shape(node.args[0])
     parts = zip(starts, sizes, steps, strict=True)
     axes = [i for i, part in enumerate(parts) if part != (0, have[i], 1)]
-    if not t.fixed(have[i] for i in axes) or t.opset < 10 or 0 in sizes:
+    named = [d for i in axes for d in (have[i], starts[i], sizes[i])]
+    if not t.fixed(named) or t.opset < 10 or 0 in sizes:
         return
     ends = [starts[i] + (sizes[i] - 1) * steps[i] for i in axes]
     stops = [e + 1 if steps[i] > 0 else e - 1 if e else -END
@@ -188,7 +189,8 @@ def slice_(t: Cover, c: int, node: ENode) -> None:
 def pad(t: Cover, c: int, node: ENode) -> None:
     low, high, value = node.attrs
     x = node.args[0]
-    if t.opset >= 11 and has(t, "Pad", x) and min((*low, *high), default=0) >= 0:
+    plain = t.fixed((*low, *high)) and min((*low, *high), default=0) >= 0
+    if plain and t.opset >= 11 and has(t, "Pad", x):
         amounts = t.vector((*low, *high))
         t.way(c, "Pad", (x, amounts, t.full(value, t.type(x).dtype)))
 
