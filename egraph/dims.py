@@ -15,6 +15,7 @@ from itertools import count
 
 MAX_RANK = 16
 MAX_SIZE = 1 << 62
+TRIES = 32  # of primes that keep all dims apart
 
 type Monomial = tuple[str, ...]  # symbols in sorted order, repeated for powers
 
@@ -197,31 +198,40 @@ def parse(text: str) -> Dim:
 
 
 def witness(
-    shapes: Iterable[Shape], hints: Mapping[str, int] | None = None,
-    most: Mapping[str, int] | None = None,
+    shapes: Iterable[Iterable[Dim]], hints: Mapping[str, int] | None = None,
+    most: Mapping[str, int] | None = None, apart: Iterable[int] = (),
 ) -> dict[str, int]:  # fmt: skip
-    """A distinct prime for each symbol that divides no fixed size in `shapes`.
+    """A distinct prime for each symbol that divides no fixed size, nor one of `apart`.
 
-    Two dims that differ as polynomials then differ as numbers in all but contrived
-    cases; what is decided at the witness is checked again symbolically.  The prime is
-    the first from the hint on (1009 without one): costs are near those at the hint.
-    A symbol in `most` gets the greatest that is not above it, where there is one.
+    Dims in `shapes` that differ as polynomials differ as numbers too, where a few tries
+    find such primes; what is decided at the witness is checked again symbolically.  A
+    prime is the first from the hint on (1009 without one): costs are near those at the
+    hint.  A symbol in `most` gets the greatest that is not above that, if there is one.
     """
     all_dims = {d for s in shapes for d in s}
-    fixed = {abs(c) for d in all_dims for _, c in _terms(d)}
+    fixed = {abs(c) for d in all_dims for _, c in _terms(d)} | set(apart)
     names = sorted(symbols(all_dims))
     values: dict[str, int] = {}
-    for name in names:
-        first = min(max((hints or {}).get(name, 1009), 7), 1 << 24)
-        limit = (most or {}).get(name, 1 << 62)
-        up = (p for p in count(first) if _fits(p, fixed, values.values()))
-        prime = next(up)
-        if prime > limit:
-            down = (p for p in range(min(first, limit), 1, -1)
-                    if _fits(p, fixed, values.values()))  # fmt: skip
-            prime = next(down, max(limit, 0))
-        values[name] = prime
+    for shift in range(TRIES):
+        values = {}
+        for k, name in enumerate(names):
+            first = (hints or {}).get(name, 1009) + shift * (k + 1)
+            limit = (most or {}).get(name, 1 << 62)
+            values[name] = _prime(min(max(first, 7), 1 << 24), limit, fixed, values)
+        if len({bind(d, values) for d in all_dims}) == len(all_dims):
+            break
     return values
+
+
+def _prime(
+    first: int, limit: int, fixed: AbstractSet[int], taken: Mapping[str, int]
+) -> int:
+    up = next(p for p in count(first) if _fits(p, fixed, taken.values()))
+    if up <= limit:
+        return up
+    down = range(min(first, limit), 1, -1)
+    fitting = (p for p in down if _fits(p, fixed, taken.values()))
+    return next(fitting, max(limit, 0))
 
 
 def _fits(prime: int, fixed: AbstractSet[int], taken: Iterable[int]) -> bool:

@@ -2,7 +2,7 @@
 
 One forward pass keeps a `Range` for each node; what a range cannot say of the rows of a
 tensor is asked of `rowfacts.py` where it decides.  Floating inputs are taken to be
-finite, but for those that the graph itself tests.
+finite, but for those that the graph itself tests and those that may be masks.
 
 A size that is a symbol may be 0, and a maximum of nothing is -inf.  What holds of rows
 with entries is kept with the sizes that it needs, until a shape that has such a size
@@ -58,7 +58,7 @@ class Facts:
         self.ranges: list[Range] = []
         self.needs: list[frozenset[Dim]] = []
         self.rows = Rows(graph, self.ranges)
-        self.tested = _tested(graph)
+        self.tested = _tested(graph) | _masks(graph)
         for i, node in enumerate(graph.nodes):
             found = self._range(i, node)
             self.needs.append(self._needs(node, found))
@@ -224,6 +224,23 @@ def _tested(graph: Graph) -> frozenset[int]:
         if i not in seen:
             seen.add(i)
             todo.extend(_passed_on(graph, graph.nodes[i]))
+    return frozenset(i for i in seen if graph.nodes[i].op == "input")
+
+
+def _masks(graph: Graph) -> frozenset[int]:
+    """Inputs that come to a maximum as terms: -inf is how a mask says no."""
+    todo = [n.args[0] for n in graph.nodes if n.op == "reduce" and n.attrs[0] == "max"]
+    seen = set[int]()
+    while todo:
+        i = todo.pop()
+        n = graph.nodes[i]
+        if i not in seen:
+            seen.add(i)
+            moved = n.op in ("cast", "select", "gather") or TABLE[n.op].view
+            term = n.op in ("un", "bin") and n.attrs[0] in _PLAIN
+            varying = [a for a in n.args if not _constant(graph, a)]
+            if moved or (term and (n.attrs[0] != "mul" or len(varying) == 1)):
+                todo.extend(n.args)
     return frozenset(i for i in seen if graph.nodes[i].op == "input")
 
 

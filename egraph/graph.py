@@ -354,7 +354,23 @@ def witness(graph: Graph, hints: Mapping[str, int] | None = None) -> dict[str, i
             if found is not None:
                 name, limit = found
                 most[name] = min(limit, most.get(name, limit))
-    return dims.witness([n.shape for n in graph.nodes], hints, most)
+    shapes = [d for n in graph.nodes for d in (n.shape, attr_dims(n))]
+    return dims.witness(shapes, hints, most, _counted(graph))
+
+
+def attr_dims(node: Node) -> tuple[Dim, ...]:
+    """The sizes and places among the attributes of a node."""
+    out: list[Dim] = []
+    for value, (_, kind) in zip(node.attrs, attr_kinds(node.op), strict=True):
+        out += value if kind == "shape" else [value] if kind == "dim" else []
+    return tuple(out)
+
+
+def _counted(graph: Graph) -> set[int]:
+    """Numbers that constants are one over: no size at the witness may look like one."""
+    values = {n.attrs[0] for n in graph.nodes if n.op == "const" and n.dtype.is_float}
+    over = {1 / abs(v) for v in values if v and 1e-9 < abs(v) < 1}
+    return {round(n) for n in over if abs(n - round(n)) < 1e-3 * n}
 
 
 def exact(value: Const, dtype: DType) -> Const:

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 
 from .encode import SIGNATURES, Encoded, EncodeError, ENode, encode
 from .engine import Engine, EngineError, Session, shared
+from .evaluate import expand_macros
 from .facts import nan_free
 from .graph import Graph
 from .ops import TensorType
 from .rows import EGraph, read
 from .ruleset import Rule, RuleSet
+from .scalars import BY_NAME, SExpr
 from .sexpr import strings
 
 
@@ -128,11 +130,26 @@ def facts_for(graph: Graph, rules: RuleSet) -> frozenset[int]:
     asking = [strings(r.left) for r in rules.reading("nan-free")]
     if not asking:
         return frozenset()
+    words = _words(graph)
+    if not any(wanted <= words for wanted in asking):
+        words = _words(expand_macros(graph))  # what macros and composites hold, too
+        for name in sorted(words & BY_NAME.keys()):
+            words |= _parts(BY_NAME[name].expansion)
+    met = any(wanted <= words for wanted in asking)
+    return nan_free(graph) if met else frozenset()
+
+
+def _words(graph: Graph) -> set[str]:
     words = set[str]()
     for n in graph.nodes:
         words.update((n.op, n.dtype.name, *(a for a in n.attrs if isinstance(a, str))))
-    met = any(wanted <= words for wanted in asking)
-    return nan_free(graph) if met else frozenset()
+    return words
+
+
+def _parts(tree: SExpr | None) -> set[str]:
+    if not isinstance(tree, tuple):
+        return set()
+    return {str(tree[0])}.union(*map(_parts, tree[1:]))
 
 
 def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: Run) -> Saturated:

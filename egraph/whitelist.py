@@ -97,7 +97,11 @@ def _notes(comments: Sequence[Comment]) -> _Notes:
     out, doc = _Notes(), list[str]()
     for c in comments:
         if not c.text.startswith(";;@"):
-            doc.append(c.text.lstrip("; ").rstrip())
+            line = c.text.lstrip("; ").rstrip()
+            if line.startswith("----"):
+                doc.clear()  # a heading: what stood above is not of this form
+            else:
+                doc.append(line)
             continue
         body = c.text[3:].split(" ;")[0].strip()
         word, _, rest = body.partition(" ")

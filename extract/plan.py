@@ -20,7 +20,7 @@ from ..egraph.graph import (
     Builder,
     Graph,
     GraphError,
-    Node,
+    attr_dims,
     attr_kinds,
     substitute,
     witness,
@@ -236,7 +236,7 @@ class Symbols:
         self.known: dict[int, Dim] = {}
         if values:
             for node in graph.nodes:
-                for d in (*node.shape, *_attr_dims(node)):
+                for d in (*node.shape, *attr_dims(node)):
                     if not isinstance(d, int):
                         self.known.setdefault(dims.bind(d, values), d)
 
@@ -255,13 +255,6 @@ class Symbols:
         if kind == "dim":
             return self.dim(value)
         return tuple(self.dim(n) for n in value)
-
-
-def _attr_dims(node: Node) -> Sequence[Dim]:
-    out: list[Dim] = []
-    for value, (_, kind) in zip(node.attrs, attr_kinds(node.op), strict=True):
-        out += value if kind == "shape" else [value] if kind == "dim" else []
-    return out
 
 
 def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:

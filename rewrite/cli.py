@@ -104,39 +104,29 @@ def read_model(path: Path) -> Graph:
 
 
 def optimize_model(
-    file: Path, output: Path, precision: str, rules: list[Path] | None, effort: int,
+    file: Path, output: Path, level: Precision, rules: list[Path] | None, effort: int,
     dim: list[str] | None, opset: int | None, target: str, check: bool,
     explain: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """A model in, a model out; one line of result."""
     if file.suffix.lower() != ".onnx":
         fail(f"{output}: a model is written from a model; {file} is none (.onnx)")
-    if target != "predicted" and target != "onnxruntime":
-        fail(f"--for {target}: predicted or onnxruntime was expected")
-        raise AssertionError
-    dims = dict(map(named_size, dim or ()))
-    level = precision_named(precision)
+    if explain is not None and explain.resolve() in (file.resolve(), output.resolve()):
+        fail(f"--explain {explain}: a file of its own was expected, not the model")
     try:
-        import rewrite.onnx as models
+        from .onnx.write.command import run_command
     except ImportError as e:
         fail(str(e))
         raise AssertionError from None
     try:
-        found = models.optimize(
-            file, output, rules=list(rules or ()), precision=level, effort=effort,
-            opset=opset, dims=dims, target=target, check=check,
+        found = run_command(
+            file, output, explain, rules=list(rules or ()), precision=level,
+            effort=effort, opset=opset, dims=dict(map(named_size, dim or ())),
+            target=target, check=check,
         )  # fmt: skip
-    except models.ModelError as e:
+    except ValueError as e:  # ModelError among them
         fail(str(e))
         raise AssertionError from None
-    if explain is not None:
-        from .report.models import models_html
-
-        page = models_html(
-            models.open_model(file), found.model, found, str(output), level,
-            list(rules or ()),
-        )  # fmt: skip
-        explain.write_text(page, encoding="utf-8")
     if as_json:
         print(json.dumps(found.summary(), indent=2))
         return
@@ -236,9 +226,13 @@ def optimize(
     """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
         if output is not None and output.suffix.lower() == ".onnx":
-            optimize_model(file, output, precision, rules, effort, dim, opset, target,
-                           check, explain, as_json)  # fmt: skip
+            if device is not None or code:
+                fail("--device and --code are for kernels; a model is written here")
+            optimize_model(file, output, precision_named(precision), rules, effort, dim,
+                           opset, target, check, explain, as_json)  # fmt: skip
             return
+        if output is not None and output.suffix.lower() != ".graph":
+            fail(f"{output}: a .graph file was expected, or .onnx from a model")
         if explain is not None or opset is not None or target != "predicted":
             fail("--explain, --opset and --for are for models: name OUT.onnx as well")
         graph = read_graph(file)

@@ -206,6 +206,30 @@ def test_a_scale_becomes_part_of_the_weights(place: str) -> None:
     assert operators(optimized(model))["Mul"] == 0
 
 
+@pytest.mark.parametrize("form", ["mul", "mul add", "add mul", "bn", "add bn"])
+@pytest.mark.parametrize("rows", ["4", "n", "2,4"])
+def test_a_factor_for_each_column_becomes_part_of_the_weights(
+    form: str, rows: str
+) -> None:
+    if "bn" in form and "," in rows:
+        pytest.skip("batch norm's channels are the second axis, no columns, there")
+    steps = {"mul": "MulX", "add": "AddX", "bn": f"{BN} (X, s, b, m, v)"}
+    lines, last = ["h0 = MatMul(x, w)"], 0
+    for word in form.split():
+        text = steps[word].replace("MulX", "Mul(X, s)").replace("AddX", "Add(X, b)")
+        lines.append(f"h{last + 1} = {text.replace('X', f'h{last}')}")
+        last += 1
+    model = parsed(
+        f"""g (float[{rows},8] x) => (float[{rows},16] y)
+        {{ {" ".join(lines)} y = Relu(h{last}) }}""",
+        {"w": (8, 16), **batch_norm_weights(16)},
+    )
+    told = operators(optimized(model))
+    products = told.pop("MatMul", 0) + told.pop("Gemm", 0)
+    told.pop("Add", 0)
+    assert (products, told) == (1, {"Relu": 1})
+
+
 # ---- normalizations ------------------------------------------------------------------
 
 

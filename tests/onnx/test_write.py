@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from onnx import helper
 
 import rewrite.onnx
 from rewrite.onnx import ModelError
+from rewrite.onnx.write.optimize import save
 from tests.replay.weights import MODELS, fill, load, random_inputs
 
 from . import rewritten
@@ -290,6 +292,62 @@ def test_the_result_is_written_and_a_wrong_file_is_refused(tmp_path: Path) -> No
     invalid.graph.node[0].input[0] = "nowhere"
     with pytest.raises(ModelError, match="nowhere"):
         rewrite.onnx.optimize(invalid)
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save_model(parsed("g (float[2] x) => (float[2] y) { y = Relu(x) }"), path)
+    before = path.read_bytes()
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(OSError) as e:
+            save(parsed("g (float[2] x) => (float[2] y) { y = Neg(x) }"), path)
+        assert e.value.filename == str(path)
+    except pytest.fail.Exception:
+        if os.geteuid():  # root may write everywhere
+            raise
+    finally:
+        tmp_path.chmod(0o700)
+    assert list(tmp_path.iterdir()) == [path]
+    assert os.geteuid() == 0 or path.read_bytes() == before
+
+
+def test_what_cannot_be_asked_for_is_refused() -> None:
+    model = parsed("g (float[batch, 2] x) => (float[batch, 2] y) { y = Relu(x) }")
+    with pytest.raises(ValueError, match="effort=9"):
+        rewrite.onnx.optimize(model, effort=9)
+    with pytest.raises(ValueError, match="precision='x'"):
+        rewrite.onnx.optimize(model, precision="x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="target='x'"):
+        rewrite.onnx.optimize(model, target="x")  # type: ignore[arg-type]
+    for size in (-3, "4", 4.5):
+        with pytest.raises(ModelError, match="'batch': a size was expected"):
+            rewrite.onnx.optimize(model, dims={"batch": size})  # type: ignore[dict-item]
+    with pytest.raises(ModelError, match="opset -1: 1 to"):
+        rewrite.onnx.optimize(model, opset=-1)
+
+
+def test_what_the_runtime_refuses_is_not_measured() -> None:
+    model = parsed("g (bfloat16[4] x) => (bfloat16[4] y) { y = Sigmoid(x) }")
+    found = rewrite.onnx.optimize(model, target="onnxruntime")
+    assert found.measured is None
+    assert any(n.startswith("not measured: ") for n in found.notes)
+
+
+def test_the_clock_decides_between_candidates() -> None:
+    found = rewrite.onnx.optimize(fill(load("mlp")), target="onnxruntime")
+    assert found.measured is not None and found.predicted is not None
+    assert 0 < found.predicted[1] <= found.predicted[0]
+
+
+def test_weights_that_stay_keep_their_names() -> None:
+    model = parsed(
+        "g (float[2,3] x) => (float[2,4] y) { h = MatMul(x, weight)  y = Relu(h) }",
+        {"weight": (3, 4)},
+    )
+    found = optimized(model)
+    assert [t.name for t in found.model.graph.initializer] == ["weight"]
+    assert found.after.parameters == found.before.parameters == 48
 
 
 def test_the_same_model_gives_the_same_file() -> None:

@@ -41,7 +41,7 @@ def reading(graph: Graph) -> Reading:
         n.attrs[0]: Value(i) for i, n in enumerate(graph.nodes) if n.op == "input"
     }
     outputs = {label: Value(i) for label, i in graph.outputs}
-    return Reading(graph, (), inputs, {}, outputs, {})
+    return Reading(graph, (), inputs, {}, {}, outputs)
 
 
 def makeable(p: Problem) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rewrite.egraph.dims import Dim, exact_div, numel
+from rewrite.egraph.dims import Dim, Poly, exact_div, numel
 from rewrite.egraph.dtypes import BOOL, I64, from_numpy
 
 from ..fold import fill_value
@@ -287,7 +287,10 @@ def range_(s: Site) -> int:
     start, limit, step = (s.dims(i, "the range") for i in range(3))
     dtype = s.type(0).dtype
     if dtype.is_int and step[0] == 1:
-        out = s.b.iota(0, dtype, (limit[0] - start[0],))
+        size = limit[0] - start[0]
+        if isinstance(size, Poly) and all(c <= 0 for _, c in size.terms):
+            size = 0  # it counts up to what lies below its start, whatever the sizes
+        out = s.b.iota(0, dtype, (size,))
         return out if start[0] == 0 else s.bin("add", out, s.b.cast(s.x(0), dtype))
     raise Unread("a range of other numbers")
 

@@ -17,6 +17,7 @@ from .constants import values
 from .cover import Cover
 from .tiles import has, operands
 
+SINCE = 23  # the opset that has these operators
 SMALL = 1 << 22  # bytes of a constant that is looked into
 
 
@@ -63,12 +64,15 @@ def _attention(t: Cover, c: int, p: int, v: int) -> None:
 
 
 def _masked(t: Cover, s: int) -> Iterator[tuple[int, int | None]]:
+    """Scores and mask.  The standard fills up a mask whose last axis is short, and the
+    runtime wants all queries, so both axes must be whole."""
     yield s, None
     for node in terms(t, s, "bin", "add"):
         for scores, mask in (node.args, node.args[::-1]):
-            small = [m for m in operands(t, mask) if 2 <= len(t.shape(m)) <= 4]
-            if small:
-                yield scores, small[0]
+            for m in (*operands(t, mask), mask):
+                if t.shape(m)[-2:] == t.shape(s)[-2:]:
+                    yield scores, m
+                    break
 
 
 def _scaled(t: Cover, s: int) -> Iterator[tuple[int, float]]:

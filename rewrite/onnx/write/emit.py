@@ -71,11 +71,14 @@ class _Writer:
         outputs = self.results(c)
         made = self.made if how.step is None else self.kept
         node = made(how, outputs)
-        base = node.name or f"{node.op_type}_{len(self.nodes)}"
-        k = 0
-        while node.name in self.node_names or not node.name:
-            node.name = f"{base}_{k}" if k else base
+        self.append(node, node.name or f"{node.op_type}_{len(self.nodes)}")
+
+    def append(self, node: onnx.NodeProto, base: str) -> None:
+        """Under a name of its own."""
+        node.name, k = base, 0
+        while node.name in self.node_names:
             k += 1
+            node.name = f"{base}_{k}"
         self.node_names.add(node.name)
         self.nodes.append(node)
 
@@ -105,9 +108,6 @@ class _Writer:
         node.input.extend(inputs[:count])
         pairs = zip(outputs, step.proto.output, strict=False)
         shown = [o or (old and self.fresh(old)) for o, old in pairs]
-        optional = _optional(step.proto, self.model)
-        while shown and optional and not outputs[len(shown) - 1]:
-            shown.pop()
         node.output.extend(shown)
         names = dict(zip((n for n, _ in step.captured), inputs[count:], strict=True))
         rename_inside(node, names)
@@ -118,8 +118,7 @@ class _Writer:
         for name, c in self.found.outputs.items():
             if self.name(c) != name:
                 node = helper.make_node("Identity", [self.name(c)], [name])
-                node.name = f"copy_{name}"
-                self.nodes.append(node)
+                self.append(node, f"copy_{name}")
 
     # ---- the whole -----------------------------------------------------------------
 
@@ -181,16 +180,3 @@ def _shell(model: onnx.ModelProto) -> onnx.ModelProto:
     stored = {t.name for t in old.initializer} if model.ir_version < 4 else set[str]()
     g.input.extend(i for i in old.input if i.name not in stored)
     return out
-
-
-def _optional(node: onnx.NodeProto, model: onnx.ModelProto) -> bool:
-    """Whether trailing outputs of the operator may be left out."""
-    versions = {i.domain: i.version for i in model.opset_import}
-    try:
-        schema = onnx.defs.get_schema(
-            node.op_type, versions.get(node.domain, 1), node.domain
-        )
-    except onnx.defs.SchemaError:
-        return False
-    kinds = {o.option for o in schema.outputs}
-    return onnx.defs.OpSchema.FormalParameterOption.Optional in kinds

@@ -7,7 +7,10 @@ models run is not returned: then fewer rules are tried, then none.
 from __future__ import annotations
 
 import importlib.util
+import math
+import os
 import statistics
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +22,15 @@ import onnx
 import onnx.inliner
 import onnx.version_converter
 
-from rewrite.compile import MOVES, Precision, warn
+from rewrite.compile import MOVES, Options, Precision, check_options
+from rewrite.egraph.engine import EngineError
+from rewrite.egraph.graph import GraphError
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 
 from ..model import Model, ModelError, open_model
 from . import verify
+from .blocks import SINCE
 from .bodies import with_bodies
 from .emit import emit
 from .price import CANDIDATES, DEFAULT
@@ -112,15 +118,20 @@ def optimize(
     """The model, optimized; written to `out` where that is given.
 
     `dims` fixes named dimensions, `hints` says which sizes to expect of others.
-    `target="onnxruntime"` lets the clock decide between candidates.  With `check`, both
-    models run on random inputs, by ONNX Runtime where it is installed.
+    `target="onnxruntime"` lets the clock decide between candidates; they are then
+    compared in any case.  With `check`, both models run on random inputs, by ONNX
+    Runtime where it is installed.  ValueError: an option that cannot be.
     """
     started = perf_counter()
+    files = (rules,) if isinstance(rules, str) else tuple(rules)
+    check_options(Options(precision, tuple(map(Path, files)), effort))
+    if target not in ("predicted", "onnxruntime"):
+        raise ValueError(f"target={target!r}: 'predicted' or 'onnxruntime' expected")
     if target == "onnxruntime" and importlib.util.find_spec("onnxruntime") is None:
         raise ModelError("target 'onnxruntime' needs it: pip install onnxruntime")
     source = _source(open_model(model), opset, dims or {})
     request = _Request(
-        source, tuple(map(Path, rules)), effort, target, check, dict(hints or {})
+        source, tuple(map(Path, files)), effort, target, check, dict(hints or {})
     )
     found = request.best(precision)
     found = replace(found, seconds=perf_counter() - started)
@@ -139,14 +150,19 @@ class _Request:
     hints: Mapping[str, int]
 
     def best(self, precision: Precision) -> Optimized:
-        """By all rules, else by the bitwise ones, else the model as it is."""
+        """By all rules, else without the operators of several steps, else by bitwise
+        rules, else the model as it is."""
         notes: list[str] = []
-        for level in dict.fromkeys((precision, "strict")):
+        rich = _opset(self.source) >= SINCE
+        levels: list[tuple[Precision, bool]] = [(precision, False), ("strict", False)]
+        if rich:
+            levels.insert(0, (precision, True))
+        for level, whole in dict.fromkeys(levels):
             try:
-                found = self.attempt(level)
-            except ModelError as e:
-                notes.append(f"{level}: {e}")
-                warn(f"{e}; trying with fewer rules")
+                found = self.attempt(level, whole)
+            except (ModelError, EngineError, GraphError) as e:
+                notes.append(f"with {level} rules: {e}; fewer were used")
+                warnings.warn(f"rewrite: {notes[-1]}", RuntimeWarning, stacklevel=3)
                 continue
             return replace(found, notes=(*notes, *found.notes))
         size = size_of(self.source)
@@ -154,13 +170,13 @@ class _Request:
             self.source, size, size, None, None, 0.0, {}, None, tuple(notes)
         )
 
-    def attempt(self, precision: Precision) -> Optimized:
+    def attempt(self, precision: Precision, whole: bool) -> Optimized:
         rules = load_rules(self.rules or None, precision, goal="operators")
         saturate, moves = saturator(rules), MOVES[self.effort] * 2_000
 
         def selector(model: onnx.ModelProto) -> Selector:
             reading = Keeper(model, {}).reading()
-            return Selector(reading, saturate, _opset(model), self.hints)
+            return Selector(reading, saturate, _opset(model), self.hints, whole=whole)
 
         def inner(body: onnx.ModelProto) -> onnx.ModelProto:
             body = with_bodies(body, inner)
@@ -174,15 +190,20 @@ class _Request:
         found = [made.select(r, moves) for r in runtimes]
         models = [emit(source, f) for f in found]
         verdict, best, measured = self.verified(models[0]), 0, None
-        notes = (f"not compared: {verdict.unchecked}",) if verdict.unchecked else ()
-        if self.target == "onnxruntime" and verdict.inputs is not None:
-            best, measured = self.fastest(models, verdict.inputs)
+        notes = [f"not compared: {verdict.unchecked}"] if verdict.unchecked else []
+        if self.target == "onnxruntime":
+            try:
+                best, measured = self.fastest(models, verdict.inputs)
+            except Exception as e:
+                # The runtime is another program: what it refuses, it cannot time.
+                notes.append(f"not measured: {verify.line(e)}")
             if best:
                 verdict = self.verified(models[best])
+        predicted = made.own(DEFAULT), made.cost(found[best], DEFAULT)
         return Optimized(
-            models[best], size_of(self.source), size_of(models[best]),
-            (made.own(DEFAULT), found[best].seconds), measured, 0.0, made.found.fired,
-            verdict.error if verdict.inputs is not None else None, notes,
+            models[best], size_of(self.source), size_of(models[best]), predicted,
+            measured, 0.0, made.found.fired,
+            None if verdict.inputs is None else verdict.error, tuple(notes),
         )  # fmt: skip
 
     def verified(self, model: onnx.ModelProto) -> verify.Verdict:
@@ -201,10 +222,12 @@ class _Request:
         return verdict
 
     def fastest(
-        self, models: Sequence[onnx.ModelProto], inputs: Mapping[str, Any]
+        self, models: Sequence[onnx.ModelProto], inputs: Mapping[str, Any] | None
     ) -> tuple[int, tuple[float, float]]:
         """The fastest candidate, fewer nodes first where it is a tie, and seconds of
         one thread for the model as it was and for this."""
+        if inputs is None:
+            raise ModelError("no inputs are known that the model runs on")
         sessions = [verify.session(m, threads=1) for m in (self.source, *models)]
         times: list[list[float]] = [[] for _ in sessions]
         for _ in range(ROUNDS):
@@ -241,16 +264,25 @@ def _source(
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
     if opset is not None and opset != _opset(model):
+        last = onnx.defs.onnx_opset_version()
+        if not 1 <= opset <= last:
+            raise ModelError(f"opset {opset}: 1 to {last} was expected")
         try:
             model = onnx.version_converter.convert_version(model, opset)
         except Exception as e:
-            why = " ".join(str(e).split())
-            raise ModelError(f"opset {opset}: no such form ({why})") from None
+            why = " ".join(str(e).split()).rpartition("failed: ")[2]
+            raise ModelError(
+                f"opset {opset}: onnx cannot convert the model ({why}); newer opsets "
+                "are reached more often than older ones"
+            ) from None
     return bind(model, dims) if dims else model
 
 
 def bind(model: onnx.ModelProto, dims: Mapping[str, int]) -> onnx.ModelProto:
     """A copy with numbers for named dimensions."""
+    for name, size in dims.items():
+        if type(size) is not int or not 0 <= size < 1 << 62:
+            raise ModelError(f"dimension {name!r}: a size was expected, found {size!r}")
     out = onnx.ModelProto()
     out.CopyFrom(model)
     known: set[str] = set()
@@ -269,15 +301,33 @@ def bind(model: onnx.ModelProto, dims: Mapping[str, int]) -> onnx.ModelProto:
 
 def size_of(model: onnx.ModelProto) -> Size:
     kinds = Counter(n.op_type for n in model.graph.node if n.op_type != "Constant")
-    stored = sum(t.ByteSize() for t in model.graph.initializer)
-    stored += sum(n.ByteSize() for n in model.graph.node if n.op_type == "Constant")
-    return Size(kinds.total(), stored, dict(kinds.most_common()))
+    tensors = list(model.graph.initializer)
+    constants = (n for n in model.graph.node if n.op_type == "Constant")
+    tensors += [a.t for n in constants for a in n.attribute if a.name == "value"]
+    return Size(kinds.total(), sum(map(_bytes, tensors)), dict(kinds.most_common()))
+
+
+def _bytes(t: onnx.TensorProto) -> int:
+    if t.data_type == onnx.TensorProto.STRING:
+        return sum(map(len, t.string_data))
+    bits = 8 * onnx.helper.tensor_dtype_to_np_dtype(t.data_type).itemsize
+    name = onnx.TensorProto.DataType.Name(t.data_type)
+    bits = 4 if "INT4" in name or "FLOAT4" in name else 2 if "INT2" in name else bits
+    return math.prod(t.dims) * bits // 8
 
 
 def save(model: onnx.ModelProto, path: Path) -> None:
-    """Arrays go to a file beside it where the model is too large for one."""
-    large = model.ByteSize() >= verify.LIMIT
-    module: Any = onnx
-    module.save_model(
-        model, str(path), save_as_external_data=large, location=f"{path.name}.data"
-    )
+    """Whole or not at all; arrays lie beside it where one file cannot hold them."""
+    if model.ByteSize() >= verify.LIMIT:
+        module: Any = onnx
+        module.save_model(
+            model, str(path), save_as_external_data=True, location=f"{path.name}.data"
+        )
+        return
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(model.SerializeToString())
+        part.replace(path)
+    except OSError as e:
+        part.unlink(missing_ok=True)
+        raise OSError(e.errno, e.strerror, str(path)) from None

@@ -60,9 +60,9 @@ class Reading:
     graph: Graph
     steps: tuple[Step, ...]
     inputs: Mapping[str, Value]
-    stored: Mapping[str, Value]  # initializers of types that the graph does not have
+    initializers: Mapping[str, Value]
+    stored: Mapping[str, Value]  # those of types that the graph does not have
     outputs: Mapping[str, Value]
-    names: Mapping[int, str]  # of values, by identity: the model's first name of each
 
 
 class Keeper(Loader):
@@ -85,6 +85,7 @@ class Keeper(Loader):
                 scope[info.name] = self._given(info)
         for t in g.sparse_initializer:
             scope[t.values.name] = Value(label=t.values.name)
+        initializers = {t.name: scope[t.name] for t in g.initializer}
         stored = {name: v for name, v in scope.items() if _bare(v)}
         for info in g.input:
             stored.pop(info.name, None)
@@ -95,13 +96,10 @@ class Keeper(Loader):
         }
         self.run(g.node, scope, versions)
         outputs = {o.name: scope[o.name] for o in g.output}
-        names: dict[int, str] = {}
-        for name, value in scope.items():
-            names.setdefault(id(value), name)
         anchors = [*outputs.values(), *self._anchors()]
         wanted = {v.node for v in anchors if v.node is not None}
         graph = self.b.build({f"v{i}": i for i in sorted(wanted)})
-        return Reading(graph, tuple(self.steps), inputs, stored, outputs, names)
+        return Reading(graph, tuple(self.steps), inputs, initializers, stored, outputs)
 
     def _stored(self, t: onnx.TensorProto) -> Value:
         try:
@@ -158,8 +156,13 @@ class Keeper(Loader):
         try:
             types = foreign.result_types(site, site.node.domain)
             args = [site.x(i) for i in range(site.count) if site.has(i)]
+            return self._calls(site, types, args)
         except Exception:
             return None
+
+    def _calls(
+        self, site: Site, types: Sequence[TensorType | None], args: Sequence[int]
+    ) -> Sequence[Value]:
         present = tuple(site.has(i) for i in range(site.count))
         key = (site.kind, site.node.domain, _attributes(site.node), present)
         token = self.calls.setdefault(key, len(self.calls))

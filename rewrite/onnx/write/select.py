@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rewrite.egraph.graph import substitute, witness
 from rewrite.egraph.saturate import Saturated, Saturator
+from rewrite.egraph.table import TensorType
 from rewrite.extract.dag import Node, Problem, extract
 from rewrite.extract.plan import Symbols
 from rewrite.extract.postorder import postorder
 
+from ..value import Value
 from . import price, products, tiles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # tiles register themselves
 from .blocks import blocks
 from .constants import operands
-from .cover import FREE, Cover, Instruction
+from .cover import Cover, Instruction
 from .price import Runtime
 from .propose import proposed
 from .reading import Reading, Step
@@ -38,7 +40,11 @@ class Selection:
 
 
 def cover(
-    reading: Reading, found: Saturated, opset: int, values: Mapping[str, int]
+    reading: Reading,
+    found: Saturated,
+    opset: int,
+    values: Mapping[str, int],
+    whole: bool,
 ) -> tuple[Cover, list[int | None]]:
     """All ways: the model's own nodes, and what terms may become."""
     symbols = Symbols(reading.graph, values)
@@ -53,7 +59,8 @@ def cover(
         t.way(t.value(value, own), "stored", (), ("name", name))
     tiles.run(t, count)
     split(t, count)
-    blocks(t, reading.graph.data)
+    if whole:
+        blocks(t, reading.graph.data)
     t.reshapes()
     _fold(t)
     return t, own
@@ -94,13 +101,19 @@ def _fold(t: Cover) -> None:
             t.way(c, "constant", ())
 
 
-def problem(t: Cover, outputs: Mapping[str, int], run: Runtime) -> Problem:
-    """The plain e-graph of all ways, with their predicted seconds."""
-    results: dict[int, list[int]] = {}
+def results_of(t: Cover) -> dict[int, list[int]]:
+    """The results of classes that hold several."""
+    found: dict[int, list[int]] = {}
     for c, cell in enumerate(t.cells):
         for w in cell.ways:
             if w.op == "project" and w.args[0] is not None:
-                results.setdefault(w.args[0], []).append(c)
+                found.setdefault(w.args[0], []).append(c)
+    return found
+
+
+def problem(t: Cover, outputs: Mapping[str, int], run: Runtime) -> Problem:
+    """The plain e-graph of all ways, with their predicted seconds."""
+    results = results_of(t)
     classes: list[tuple[Node, ...]] = []
     for c, cell in enumerate(t.cells):
         nodes: list[Node] = []
@@ -118,7 +131,7 @@ class Selector:
 
     def __init__(
         self, reading: Reading, saturate: Saturator, opset: int,
-        hints: Mapping[str, int] | None = None,
+        hints: Mapping[str, int] | None = None, *, whole: bool = True,
     ) -> None:  # fmt: skip
         self.reading = reading
         graph = proposed(reading.graph)
@@ -126,9 +139,12 @@ class Selector:
         values = witness(graph, likely)
         fixed = substitute(graph, values) if values else graph
         self.found = saturate(fixed, bool(values), saturate.facts(graph))
-        self.cover, own = cover(reading, self.found, opset, values)
+        self.cover, own = cover(reading, self.found, opset, values, whole)
+        self._own, self._results = own, results_of(self.cover)
         self.outputs = {n: self.cover.value(v, own) for n, v in reading.outputs.items()}
         self.names: dict[int, str] = {}
+        for name, v in reading.initializers.items():
+            self.names.setdefault(self.cover.value(v, own), name)
         for step in reading.steps:
             for name, v in zip(step.proto.output, step.results, strict=False):
                 if v is not None and name:
@@ -145,15 +161,37 @@ class Selector:
             self.cover, self.reading, chosen, self.outputs, self.names, choice.cost
         )
 
+    def cost(self, found: Selection, run: Runtime) -> float:
+        """Predicted for a selection, whatever it was chosen by; constants take none."""
+        pairs = ((c, h) for c, h in found.chosen.items() if h.op != "constant")
+        return sum(self._price(c, h, run) for c, h in pairs)
+
     def own(self, run: Runtime) -> float:
-        """Predicted for the model's own nodes."""
-        p = problem(self.cover, self.outputs, run)
-        only: list[tuple[Node, ...]] = []
-        for nodes, cell in zip(p.classes, self.cover.cells, strict=True):
-            kept = [n for n, w in zip(nodes, cell.ways, strict=True)
-                    if w.step is not None or w.op in FREE]  # fmt: skip
-            only.append(tuple(kept))
-        return extract(Problem(tuple(only), p.roots), 0).cost
+        """Predicted for the nodes of the model as it is, those that it needs."""
+        steps = self.reading.steps
+        made = {o: k for k, s in enumerate(steps) for o in s.proto.output if o}
+        todo = list(self.reading.outputs)
+        seen: set[int] = set()
+        while todo:
+            k = made.get(todo.pop())
+            if k is not None and k not in seen and steps[k].proto.op_type != "Constant":
+                seen.add(k)
+                todo += [*steps[k].proto.input, *(n for n, _ in steps[k].captured)]
+        return sum(self._step_price(steps[k], run) for k in sorted(seen))
+
+    def _step_price(self, step: Step, run: Runtime) -> float:
+        def types(values: Iterable[Value | None]) -> list[TensorType | None]:
+            found = (self.cover.value(v, self._own) for v in values if v is not None)
+            return [self.cover.cells[c].type for c in found]
+
+        op = Instruction(step.proto.op_type, ())
+        return price.seconds(run, op, types(step.operands), types(step.results))
+
+    def _price(self, c: int, how: Instruction, run: Runtime) -> float:
+        cells = self.cover.cells
+        args = [cells[a].type for a in how.args if a is not None]
+        out = [cells[r].type for r in self._results.get(c, [c])]
+        return price.seconds(run, how, args, out)
 
 
 __all__ = ["Selection", "Selector"]

@@ -54,11 +54,11 @@ def compare(
     try:
         first = runner(before)
     except Exception as e:
-        return Verdict(0.0, unchecked=f"the model as given does not load ({_line(e)})")
+        return Verdict(0.0, unchecked=f"the model as given does not load ({line(e)})")
     try:
         second = runner(after)
     except Exception as e:
-        return Verdict(0.0, f"the result does not load ({_line(e)})")
+        return Verdict(0.0, f"the result does not load ({line(e)})")
     rng = np.random.default_rng(seed)
     names = _symbols(before)
     error, done, why = 0.0, 0, "its inputs cannot be drawn"
@@ -68,12 +68,12 @@ def compare(
             inputs = random_inputs(before, sizes, rng)
             want = first(inputs)
         except Exception as e:
-            why = _line(e)
+            why = line(e)
             continue  # sizes or values that the model itself does not take
         try:
             got = second(inputs)
         except Exception as e:
-            return Verdict(error, f"the result fails where the model runs ({_line(e)})")
+            return Verdict(error, f"the result fails where the model runs ({line(e)})")
         for o, a, b in zip(before.graph.output, want, got, strict=True):
             found = difference(a, b)
             if not found <= tolerance(o):
@@ -83,6 +83,8 @@ def compare(
         if done == DRAWS:
             break
     unchecked = "" if done else f"it does not run on random inputs ({why})"
+    if names and done == 1:
+        unchecked = "it runs at one size alone"
     return Verdict(error, unchecked=unchecked, inputs=ran)
 
 
@@ -93,14 +95,16 @@ def _tries(
     if not names:
         yield from ({} for _ in range(DRAWS))
         return
+    if hints:
+        yield {n: hints.get(n, SIZES[0] + i) for i, n in enumerate(names)}
     for size in SIZES:
-        yield {n: hints.get(n, size + i) for i, n in enumerate(names)}
+        yield {n: size + i for i, n in enumerate(names)}
     for _ in range(TRIES):
         drawn = rng.integers(1, 5, len(names))
         yield {n: int(d) for n, d in zip(names, drawn, strict=True)}
 
 
-def _line(e: Exception) -> str:
+def line(e: Exception) -> str:
     text = " ".join(str(e).split())
     return text if len(text) < 200 else text[:197] + "..."
 
