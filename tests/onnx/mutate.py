@@ -1,9 +1,10 @@
 """Damaged models: what a hostile or broken exporter might hand us.
 
-    python -m tests.onnx.mutate [COUNT] [FIRST]
+    python -m tests.onnx.mutate [COUNT] [FIRST] [--write]
 
 Each is a captured graph with one thing wrong.  Reading it must give a graph or a
-`ModelError`, in a few seconds and a bounded amount of memory.
+`ModelError`, in a few seconds and a bounded amount of memory; with `--write`, so must
+optimizing it as a model.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable
 
@@ -125,14 +127,23 @@ def mutated(seed: int, sources: list[onnx.ModelProto]) -> bytes:
     return m.SerializeToString()
 
 
-def run(first: int, count: int) -> Counter[str]:
+def write(data: bytes) -> None:
+    """Optimized, without the comparison that would hide what went wrong."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        rewrite.onnx.optimize(data, check=False)
+
+
+def run(
+    first: int, count: int, act: Callable[[bytes], object] = rewrite.onnx.load
+) -> Counter[str]:
     """How many were read and how many refused; raises where neither happens."""
     sources = [fill(load(name)) for name in NAMES]
     told: Counter[str] = Counter()
     for seed in range(first, first + count):
         data, begin = mutated(seed, sources), time.perf_counter()
         try:
-            rewrite.onnx.load(data)
+            act(data)
             told["read"] += 1
         except rewrite.onnx.ModelError:
             told["refused"] += 1
@@ -144,6 +155,8 @@ def run(first: int, count: int) -> Counter[str]:
 
 
 if __name__ == "__main__":
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    print(dict(run(first, count)))
+    numbers = [int(a) for a in sys.argv[1:] if a != "--write"]
+    count, first = [*numbers, *(10_000, 0)[len(numbers) :]]
+    print(
+        dict(run(first, count, write if "--write" in sys.argv else rewrite.onnx.load))
+    )

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 import rewrite.onnx
 from rewrite.onnx import ModelError
 
-from .mutate import run
+from .mutate import run, write
 
 
 def model(nodes: list[onnx.NodeProto], inputs: dict[str, list[int | str]],
@@ -29,6 +29,11 @@ def model(nodes: list[onnx.NodeProto], inputs: dict[str, list[int | str]],
 def test_damaged_models_are_read_or_refused(first: int) -> None:
     told = run(first, 150)
     assert told["refused"] > told["read"] > 0
+
+
+def test_damaged_models_are_optimized_or_refused() -> None:
+    told = run(0, 100, write)
+    assert told["refused"] > 0 < told["read"]
 
 
 def test_a_cycle_names_the_node() -> None:
