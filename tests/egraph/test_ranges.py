@@ -89,9 +89,9 @@ FINITE = {
     ),
     "rms norm": lambda b, x: b.macro("rms_norm", [x, full(b, 1.0, x)], (0, 1), 1e-5),
     "mean": lambda b, x: b.macro("mean", [x], (0, 1)),
-    "softmax": lambda b, x: b.macro("softmax", [x], (0, 1)),
-    "log softmax": lambda b, x: b.macro("log_softmax", [x], (0, 1)),
-    "logsumexp": lambda b, x: b.macro("logsumexp", [x], (1, 1)),
+    "softmax": lambda b, x: b.macro("softmax", [b.bin("mul", x, x)], (0, 1)),
+    "log softmax": lambda b, x: b.macro("log_softmax", [b.bin("mul", x, x)], (0, 1)),
+    "logsumexp": lambda b, x: b.macro("logsumexp", [b.bin("mul", x, x)], (1, 1)),
     "attention": lambda b, x: b.macro("attention", [x, x, x], 0.5),
     "guarded": lambda b, x: guarded(b, b.un("isfinite", y := b.un("exp", x)), y, x),
     "guarded the other way": lambda b, x: guarded(
@@ -193,10 +193,24 @@ def test_an_input_that_is_tested_may_hold_anything(through: str) -> None:
     assert known.isdisjoint((x, scaled, z)) and y in known
 
 
+@pytest.mark.parametrize("moved", [False, True])
+def test_inputs_that_come_to_a_maximum_may_be_masks(moved: bool) -> None:
+    """Such an input is -inf where nothing is let through, so its softmax may be NaN."""
+    b = Builder()
+    x, mask = b.input("x", F32, (4, 5)), b.input("mask", F32, (1, 5))
+    scores = b.bin("mul", x, x)
+    term = b.bin("mul", mask, b.const(2.0, F32, (1, 5))) if moved else mask
+    p = b.macro("softmax", [b.bin("add", *b.broadcast(scores, term))], (0, 1))
+    assert p not in nan_free(b.build([p]))
+    q = b.macro("softmax", [scores], (0, 1))
+    assert q in nan_free(b.build([q]))
+
+
 def test_symbolic_sizes_may_be_zero() -> None:
     """A softmax over them is fine: with no entries, nothing is said of any."""
     b, n = Builder(), dims.symbol("n")
     x = b.input("x", F32, (4, n))
+    x = b.bin("mul", x, x)  # an input that is itself compared may be a mask
     top = b.reduce("max", x, [1])
     e = b.un("exp", b.bin("sub", x, b.expand(top, (4, n))))
     total = b.reduce("sum", e, [1])
