@@ -124,6 +124,22 @@ def test_masks_of_attention_are_whole(mask: tuple[int, ...]) -> None:
     assert not rewrite.onnx.optimize(model).notes  # the runtime takes it, too
 
 
+def test_a_product_with_a_matrix_is_no_attention() -> None:
+    model = parsed(
+        """g (float[2,4,3,5] s, float[5,8] v, float[8,5] w) => (float[2,4,3,8] y)
+        {
+            p = Softmax <axis = -1> (s)
+            h = MatMul(p, v)
+            t = MatMul(h, w)
+            q = Softmax <axis = -1> (t)
+            y = MatMul(q, v)
+        }""",
+        opset=23,
+    )
+    given = {"s": draw(2, 4, 3, 5), "v": draw(5, 8), "w": draw(8, 5)}
+    assert "Attention" not in same(model, given)
+
+
 @pytest.mark.parametrize("mask", [True, False])
 def test_a_guard_stays_where_an_input_may_be_a_mask(mask: bool) -> None:
     add = "l = Add(s, m)" if mask else "l = Identity(s)"

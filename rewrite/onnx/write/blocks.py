@@ -38,9 +38,13 @@ def blocks(t: Cover, data: Mapping[str, Array]) -> None:
 
 
 def _matmuls(t: Cover, c: int) -> Iterator[tuple[int, int]]:
+    """The products of batches of heads that a class is."""
     for way in list(t.cells[c].ways):
-        if way.op == "MatMul" and None not in way.args:
-            yield way.args  # pyright: ignore[reportReturnType]
+        if way.op != "MatMul":
+            continue
+        a, b = (c for c in way.args if c is not None)
+        if len(t.shape(a)) == len(t.shape(b)) == 4:
+            yield a, b
 
 
 def terms(t: Cover, c: int, op: str, name: str = "") -> Iterator[ENode]:
