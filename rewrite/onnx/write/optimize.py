@@ -23,9 +23,7 @@ import onnx.inliner
 import onnx.version_converter
 
 from rewrite.compile import MOVES, Options, Precision, check_options
-from rewrite.egraph.engine import EngineError
-from rewrite.egraph.graph import GraphError
-from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.rulefile import RuleFileError, load_rules
 from rewrite.egraph.saturate import saturator
 
 from ..model import Model, ModelError, open_model
@@ -160,8 +158,12 @@ class _Request:
         for level, whole in dict.fromkeys(levels):
             try:
                 found = self.attempt(level, whole)
-            except (ModelError, EngineError, GraphError) as e:
-                notes.append(f"with {level} rules: {e}; fewer were used")
+            except RuleFileError:
+                raise
+            except Exception as e:
+                # A drop-in never fails by its optimizer: less is tried, and said.
+                kind = "" if isinstance(e, ModelError) else f"{type(e).__name__}: "
+                notes.append(f"with {level} rules: {kind}{e}; fewer were used")
                 warnings.warn(f"rewrite: {notes[-1]}", RuntimeWarning, stacklevel=3)
                 continue
             return replace(found, notes=(*notes, *found.notes))
