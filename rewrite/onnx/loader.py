@@ -54,7 +54,7 @@ class Loader:
         for info in g.input:
             if info.name not in scope:  # old files list initializers among the inputs
                 scope[info.name] = self._input(info)
-        self.run(g.node, scope, _versions(self.model.opset_import))
+        self.run(g.node, scope, versions_of(self.model.opset_import))
         outputs: dict[str, int] = {}
         for info in g.output:
             outputs[info.name] = materialise(self.b, _found(scope, info.name, "output"))
@@ -188,7 +188,10 @@ class Loader:
                 inner[name] = value
         nodes = [_specialised(n, given, absent) for n in f.node]
         self.depth += 1
-        versions = {**_versions(self.model.opset_import), **_versions(f.opset_import)}
+        versions = {
+            **versions_of(self.model.opset_import),
+            **versions_of(f.opset_import),
+        }
         self.run(nodes, inner, versions)
         self.depth -= 1
         wanted = zip(f.output, node.output)  # noqa: B905  # trailing outputs may be unused
@@ -235,7 +238,7 @@ def _found(scope: Scope, name: str, where: str) -> Value:
     return scope[name]
 
 
-def _versions(imports: Sequence[onnx.OperatorSetIdProto]) -> dict[str, int]:
+def versions_of(imports: Sequence[onnx.OperatorSetIdProto]) -> dict[str, int]:
     return {"" if i.domain == "ai.onnx" else i.domain: i.version for i in imports}
 
 

@@ -26,6 +26,7 @@ from rewrite.compile import MOVES, Options, Precision, check_options
 from rewrite.egraph.rulefile import RuleFileError, load_rules
 from rewrite.egraph.saturate import saturator
 
+from ..loader import versions_of
 from ..model import Model, ModelError, open_model
 from . import verify
 from .blocks import SINCE
@@ -254,8 +255,7 @@ def _inferred(model: onnx.ModelProto) -> bool:
 
 
 def _opset(model: onnx.ModelProto) -> int:
-    found = [i.version for i in model.opset_import if i.domain in ("", "ai.onnx")]
-    return found[0] if found else 1
+    return versions_of(model.opset_import).get("", 1)
 
 
 def _source(

@@ -19,7 +19,7 @@ from rewrite.egraph.table import TensorType
 
 from .. import foreign
 from ..fold import fold
-from ..loader import Loader, Scope
+from ..loader import Loader, Scope, versions_of
 from ..proto import array_of
 from ..site import READERS, Site, results_of
 from ..value import ModelError, Value
@@ -90,11 +90,7 @@ class Keeper(Loader):
         for info in g.input:
             stored.pop(info.name, None)
         inputs = {i.name: scope[i.name] for i in g.input if i.name not in fixed}
-        versions = {
-            "" if i.domain == "ai.onnx" else i.domain: i.version
-            for i in self.model.opset_import
-        }
-        self.run(g.node, scope, versions)
+        self.run(g.node, scope, versions_of(self.model.opset_import))
         outputs = {o.name: scope[o.name] for o in g.output}
         anchors = [*outputs.values(), *self._anchors()]
         wanted = {v.node for v in anchors if v.node is not None}
