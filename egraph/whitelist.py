@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from .encode import SIGNATURES
+from .notes import Notes, any_size, given, notes_of
 from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Rule, RuleFile
 from .sexpr import (
     Atom,
@@ -73,47 +73,9 @@ def check(
         elif isinstance(item, Atom):
             raise item.place.error(f"a form was expected, found {item}")
         else:
-            checker.form(item, _notes(notes))
+            checker.form(item, notes_of(notes))
             notes = []
     return checker.result()
-
-
-@dataclass
-class _Notes:
-    doc: str = ""
-    words: list[tuple[str, str, Place]] = field(
-        default_factory=list[tuple[str, str, Place]]
-    )
-
-    def get(self, word: str) -> list[tuple[str, Place]]:
-        return [(text, place) for w, text, place in self.words if w == word]
-
-
-WORDS = ("equal", "sizes", "fires", "skips", "refused", "because", "explosive")
-
-
-def _notes(comments: Sequence[Comment]) -> _Notes:
-    """A `;;@` line that starts with no known word continues the one before."""
-    out, doc = _Notes(), list[str]()
-    for c in comments:
-        if not c.text.startswith(";;@"):
-            line = c.text.lstrip("; ").rstrip()
-            if line.startswith("----"):
-                doc.clear()  # a heading: what stood above is not of this form
-            else:
-                doc.append(line)
-            continue
-        body = c.text[3:].split(" ;")[0].strip()
-        word, _, rest = body.partition(" ")
-        if word in WORDS:
-            out.words.append((word, rest.strip(), c.place))
-        elif out.words:
-            last, text, place = out.words[-1]
-            out.words[-1] = (last, f"{text} {body}", place)
-        else:
-            raise c.place.error(f"one of {', '.join(WORDS)} expected, found {word!r}")
-    out.doc = " ".join(d for d in doc if d)
-    return out
 
 
 class _Checker:
@@ -151,7 +113,7 @@ class _Checker:
         elif form.head == "ruleset":
             self.rulesets[str(form.items[1])] = form.place
 
-    def form(self, form: Form, notes: _Notes) -> None:
+    def form(self, form: Form, notes: Notes) -> None:
         _check_depth(form)
         kinds = [*FORMS, *(CORE_FORMS if self.core else ())]
         match form.head:
@@ -189,7 +151,7 @@ class _Checker:
             if not isinstance(a, Atom) or a.is_symbol:
                 raise a.place.error(f"a row of {form.head} holds literals, found {a}")
 
-    def _ruleset(self, form: Form, notes: _Notes) -> None:
+    def _ruleset(self, form: Form, notes: Notes) -> None:
         name = _symbol(form, 1, "a ruleset's name")
         if name in self.rulesets:
             raise form.place.error(f"{name} was declared at {self.rulesets[name]}")
@@ -262,7 +224,7 @@ class _Checker:
         for part in e.args:
             self._no_lookup(part)
 
-    def _rewrite(self, form: Form, notes: _Notes) -> Rule:
+    def _rewrite(self, form: Form, notes: Notes) -> Rule:
         if len(form.items) < 3:
             raise form.place.error(f"({form.head} LEFT RIGHT …) was expected")
         options = self._options(form, 3)
@@ -288,7 +250,7 @@ class _Checker:
             ":subsume" in options,
             contract, notes.doc,
             self._examples(notes, "fires"), self._examples(notes, "skips"),
-            _any_size(notes),
+            any_size(notes),
         )  # fmt: skip
 
     def _options(self, form: Form, start: int) -> dict[str, Expr]:
@@ -329,7 +291,7 @@ class _Checker:
         self.names[name] = form.place
         return name
 
-    def _contract(self, form: Form, notes: _Notes) -> str:
+    def _contract(self, form: Form, notes: Notes) -> str:
         stated = notes.get("equal")
         first = stated[0][0].split() if stated else []
         if not first or first[0] not in KNOWN_CONTRACTS:
@@ -338,7 +300,7 @@ class _Checker:
             )
         return first[0]
 
-    def _examples(self, notes: _Notes, word: str) -> tuple[Example, ...]:
+    def _examples(self, notes: Notes, word: str) -> tuple[Example, ...]:
         out: list[Example] = []
         for text, place in notes.get(word):
             terms, _, facts = text.partition(" given ")
@@ -347,8 +309,8 @@ class _Checker:
                 shape = "TERM => TERM" if word == "fires" else "TERM"
                 raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
             sides = [parse_one(t, place.file, place.line) for t in (left, right) if t]
-            given = _given(facts, place)
-            out.append(Example(sides[0], sides[1] if arrow else None, place, given))
+            told = given(facts, place)
+            out.append(Example(sides[0], sides[1] if arrow else None, place, told))
         return tuple(out)
 
     def _when(self, options: dict[str, Expr], name: str) -> tuple[Expr, ...]:
@@ -415,24 +377,6 @@ class _Checker:
         known = first.string if isinstance(first, Atom) else ""
         if known not in self.heads and known not in BUILTINS:
             raise e.place.error(f"unstable-fn names a known function, found {first}")
-
-
-def _any_size(notes: _Notes) -> bool:
-    for text, place in notes.get("sizes"):
-        if text != "any":
-            raise place.error(f"';;@ sizes any' expected, found {text!r}")
-    return bool(notes.get("sizes"))
-
-
-def _given(text: str, place: Place) -> tuple[Form, ...]:
-    """The facts of an example: `(nan-free x)` of a tensor that its left side names."""
-    facts: list[Form] = []
-    for e in parse(text, place.file):
-        if not isinstance(e, Form) or e.head not in ANALYSED or len(e.args) != 1:
-            known = ", ".join(f"({name} x)" for name in sorted(ANALYSED))
-            raise place.error(f"after 'given' one of {known} was expected, found {e}")
-        facts.append(e)
-    return tuple(facts)
 
 
 def _check_contract(
