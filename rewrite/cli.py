@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 from zipfile import BadZipFile
@@ -16,20 +13,29 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from rewrite.egraph.check import CheckError
-from rewrite.egraph.encode import EncodeError
-from rewrite.egraph.engine import EngineError
-from rewrite.egraph.evaluate import InputError, evaluate
-from rewrite.egraph.explain import ExplainError
-from rewrite.egraph.graph import Graph, GraphError
-from rewrite.egraph.rulefile import RuleFileError
-from rewrite.egraph.text import parse, show
-from rewrite.extract.trace import Untraceable
-from rewrite.lower.device import DeviceError
+from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.text import show
 
 from .api import compile_graph, show_kernels
+from .authoring.commands import register
 from .compile import Compiled, Precision
-from .xp.tracer import TraceError
+from .terminal import (
+    AsJson,
+    DeviceName,
+    Dims,
+    Effort,
+    GraphFile,
+    PrecisionName,
+    RuleFiles,
+    fail,
+    named_size,
+    out,
+    plain_errors,
+    precision_named,
+    read_graph,
+    sizes,
+)
 
 app = typer.Typer(
     help="A declarative tensor-graph optimizer on e-graphs.",
@@ -37,70 +43,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False)
-
-# What a user can mend: graphs, inputs, rules, devices, sizes.
-USER_ERRORS = (
-    GraphError, InputError, RuleFileError, EngineError, EncodeError, ExplainError,
-    CheckError, TraceError, DeviceError, Untraceable,
-)  # fmt: skip
-
-GraphFile = Annotated[Path, typer.Argument(help="A .graph or .onnx file.")]
-DeviceName = Annotated[
-    str | None, typer.Option(help="cuda, c, opencl, wgpu or numpy; default: the best.")
-]
-RuleFiles = Annotated[
-    list[Path] | None, typer.Option("--rules", help="Rule files beside the bundled.")
-]
-PrecisionName = Annotated[str, typer.Option(help="strict, default or fast.")]
-Dims = Annotated[
-    list[str] | None, typer.Option("--dim", help="A symbolic size, as in b=4.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Effort = Annotated[int, typer.Option(help="0 (none) to 3 (most).", min=0, max=3)]
-
-
-@contextmanager
-def plain_errors() -> Generator[None]:
-    """Errors that a user can mend are one line on stderr and exit status 2."""
-    try:
-        yield
-    except USER_ERRORS as e:
-        fail(str(e))
-    except MemoryError as e:
-        fail(f"not enough memory ({e}); use smaller sizes (--dim)")
-    except OSError as e:
-        fail(f"{e.filename or 'file'}: {e.strerror or e}")
-
-
-def fail(message: str) -> None:
-    print(f"error: {message}", file=sys.stderr)
-    raise typer.Exit(2)
-
-
-def read_graph(path: Path) -> Graph:
-    """A graph in text form, or an ONNX model."""
-    if path.suffix.lower() == ".onnx":
-        return read_model(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        fail(f"{path}: a text file was expected; see docs/graph.md for the format")
-        raise AssertionError from None
-    return parse(text, str(path))
-
-
-def read_model(path: Path) -> Graph:
-    try:
-        import rewrite.onnx
-    except ImportError as e:
-        fail(str(e))
-        raise AssertionError from None
-    try:
-        return rewrite.onnx.load(path)
-    except rewrite.onnx.ModelError as e:
-        fail(str(e))
-        raise AssertionError from None
 
 
 def optimize_model(
@@ -117,7 +59,6 @@ def optimize_model(
         from .onnx.write.command import run_command
     except ImportError as e:
         fail(str(e))
-        raise AssertionError from None
     try:
         found = run_command(
             file, output, explain, rules=list(rules or ()), precision=level,
@@ -126,42 +67,12 @@ def optimize_model(
         )  # fmt: skip
     except ValueError as e:  # ModelError among them
         fail(str(e))
-        raise AssertionError from None
     if as_json:
         print(json.dumps(found.summary(), indent=2))
         return
     out.print(f"{output}: {found}", soft_wrap=True)
     for note in found.notes:
         out.print(f"note: {note}", soft_wrap=True)
-
-
-def precision_named(text: str) -> Precision:
-    if text not in ("strict", "default", "fast"):
-        fail(f"--precision {text}: strict, default or fast was expected")
-    return text  # type: ignore[return-value]
-
-
-def named_size(text: str) -> tuple[str, int]:
-    """NAME=SIZE."""
-    name, _, value = text.rpartition("=")
-    if not (name and value.isascii() and value.isdecimal() and len(value) < 19):
-        fail(f"--dim {text}: NAME=SIZE was expected")
-    return name, int(value)
-
-
-def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
-    """The values of the graph's symbols; each must be given."""
-    given: dict[str, int] = {}
-    for text in dims or ():
-        name, size = named_size(text)
-        if name not in graph.symbols:
-            known = ", ".join(graph.symbols) or "none"
-            fail(f"--dim {text}: no symbol {name}; symbols here: {known}")
-        given[name] = size
-    missing = [s for s in graph.symbols if s not in given]
-    if missing:
-        fail(f"sizes are symbolic: add {' '.join(f'--dim {s}=SIZE' for s in missing)}")
-    return given
 
 
 def compiled(
@@ -292,7 +203,6 @@ def read_arrays(path: Path) -> dict[str, Any]:
             return {k: np.asarray(found[k]) for k in found.files}
     except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
         fail(f"{path}: an .npz of plain arrays was expected ({e})")
-        raise AssertionError from None
 
 
 def random_arrays(graph: Graph, bound: dict[str, int], seed: int) -> dict[str, Any]:
@@ -391,6 +301,9 @@ def fuzz(
                 print(f)
     print(f"{count} graphs on {target.name}, {failed} wrong")
     raise typer.Exit(1 if failed else 0)
+
+
+register(app)
 
 
 def main() -> None:
