@@ -272,3 +272,20 @@ MONOIDS: dict[str, Monoid] = {
         Monoid("all", "and", np.logical_and.reduce),
     )
 }
+
+
+# ---- how reductions can run side by side (extract/cascade.py) -----------------------
+
+# f(a c b) = f(a) d f(b), as (f, c): d.
+HOMOMORPHISMS: dict[tuple[str, str], str] = {
+    ("exp", "add"): "mul", ("exp2", "add"): "mul", ("neg", "add"): "add",
+    ("log", "mul"): "add", ("log2", "mul"): "add", ("recip", "mul"): "mul",
+    ("sqrt", "mul"): "mul", ("rsqrt", "mul"): "mul", ("square", "mul"): "mul",
+    ("abs", "mul"): "mul",
+}  # fmt: skip
+# (c, monoid): c distributes over it, (a ⊕ b) c q = (a c q) ⊕ (b c q).
+DISTRIBUTES = frozenset((("mul", "sum"), ("add", "max"), ("add", "min")))
+# What c with anything finite leaves as it is, by (c, monoid).
+ABSORBING: dict[tuple[str, str], float] = {
+    ("mul", "sum"): 0.0, ("add", "max"): -math.inf, ("add", "min"): math.inf,
+}  # fmt: skip

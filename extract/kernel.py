@@ -9,10 +9,11 @@ as data compile to the same code whatever they read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from ..egraph.dtypes import DType
+from ..egraph.dtypes import DType, compute
 from ..egraph.ops import Attrs, TensorType
 
 
@@ -104,6 +105,59 @@ class Kernel:
     @property
     def reductions(self) -> tuple[int, ...]:
         return tuple(i for i, e in enumerate(self.exprs) if e.op == "reduce")
+
+
+# ---- what an expression is computed from ---------------------------------------------
+
+
+def bits(axes: tuple[int, ...]) -> int:
+    out = 0
+    for a in axes:
+        out |= 1 << a
+    return out
+
+
+def expr_affines(e: Expr) -> Iterator[Affine]:
+    if e.op == "load":
+        yield from nested(e.attr[1])
+        for c in e.attr[2]:
+            yield from nested(c.value)
+    elif e.op == "index":
+        yield from nested(e.attr[0])
+    elif e.op == "inside":
+        for c in e.attr[0]:
+            yield from nested(c.value)
+
+
+def nested(v: Affine) -> Iterator[Affine]:
+    yield v
+    for atom, _ in v.terms:
+        if isinstance(atom, (Div, Mod)):
+            yield from nested(atom.value)
+
+
+def gathered(e: Expr) -> tuple[int, ...]:
+    """The expressions whose integer values index `e`."""
+    return tuple(
+        atom.expr
+        for v in expr_affines(e)
+        for atom, _ in v.terms
+        if isinstance(atom, Val)
+    )
+
+
+def needs(e: Expr) -> tuple[int, ...]:
+    """The expressions that `e` is computed from."""
+    return e.args if e.op not in ("load", "index", "inside") else gathered(e)
+
+
+def factors(kernel: Kernel, e: int) -> tuple[int, ...]:
+    """The factors of a product that is computed without rounding in between."""
+    x = kernel.exprs[e]
+    if x.op != "mul" or compute(x.dtype) is not x.dtype:
+        return (e,)
+    left, right = x.args
+    return (*factors(kernel, left), *factors(kernel, right))
 
 
 class Buffer(NamedTuple):

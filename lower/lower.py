@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..extract.kernel import Cost, Kernel
 from .device import Caps
-from .families import FAMILIES
+from .families import families_for
 from .families.axes import normalise
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
@@ -17,16 +17,20 @@ class LoweringError(ValueError):
 def lower(kernel: Kernel, caps: Caps, name: str, strict: bool = False) -> Function:
     """`strict` rounds small floats after every operation, else at stores and casts."""
     kernel = normalise(kernel)
-    return choose(kernel, model_of(caps))[0].lower(kernel, caps, name, strict)
+    family, _ = choose(kernel, model_of(caps), strict)
+    return family.lower(kernel, caps, name, strict)
 
 
-def choose(kernel: Kernel, model: DeviceModel) -> tuple[Family, Cost]:
+def choose(
+    kernel: Kernel, model: DeviceModel, strict: bool = False
+) -> tuple[Family, Cost]:
     """The family with the least cost, and that cost."""
-    best = cheapest(kernel, FAMILIES, model)
+    families = families_for(strict)
+    best = cheapest(kernel, families, model)
     if best is None:
         reasons = (
             f"{f.name}: {f.accepts(kernel) or 'does not fit the device'}"
-            for f in FAMILIES
+            for f in families
         )
         raise LoweringError("no family takes this kernel; " + "; ".join(reasons))
     return best

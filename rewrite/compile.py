@@ -28,7 +28,7 @@ from rewrite.extract.kernel import KernelCost, Launch, Schedule
 from rewrite.extract.plan import Plan, choose, own_space, plan
 from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Device
-from rewrite.lower.families import FAMILIES
+from rewrite.lower.families import families_for
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
@@ -149,7 +149,7 @@ class Compiled:
     def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
         """The kernels in order, with predicted cost."""
         steps = self.schedule(sizes)
-        price = cost_for(self.device)
+        price = cost_for(self.device, self.options.precision)
         out: list[KernelInfo] = []
         for step in steps.steps:
             if isinstance(step, Launch):
@@ -199,9 +199,9 @@ def warn(message: str) -> None:
     warnings.warn(f"rewrite: {message}", RuntimeWarning, stacklevel=3)
 
 
-def cost_for(device: Device) -> KernelCost:
-    """The device's cost model over all families."""
-    return kernel_cost(device.caps(), FAMILIES)
+def cost_for(device: Device, precision: Precision = "default") -> KernelCost:
+    """The device's cost model over the families that the precision allows."""
+    return kernel_cost(device.caps(), families_for(precision == "strict"))
 
 
 def pick_device(device: str | Device | None) -> Device:
@@ -219,7 +219,7 @@ def optimize_graph(
     target = pick_device(device)
     started = perf_counter()
     rules = load_rules(options.rules or None, options.precision)
-    price = cost_for(target)
+    price = cost_for(target, options.precision)
     try:
         moves = MOVES[options.effort]
         chosen = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)

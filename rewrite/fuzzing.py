@@ -42,7 +42,8 @@ class Failure:
 
 
 def planned(graph: Graph, device: Device, rules: RuleSet) -> Plan:
-    return plan(graph, saturator(rules), cost_for(device), moves=20)
+    price = cost_for(device, rules.precision)
+    return plan(graph, saturator(rules), price, moves=20)
 
 
 def _program(chosen: Plan, device: Device, strict: bool, prefix: str) -> Program:

@@ -2,8 +2,14 @@
 
 from ..model import Family
 from .contract import CONTRACT
+from .fold import FOLD
 from .full import FULL
 from .rows import COLUMN, MAP, ROW
 from .transpose import TRANSPOSE
 
-FAMILIES: tuple[Family, ...] = (CONTRACT, MAP, ROW, COLUMN, FULL, TRANSPOSE)
+FAMILIES: tuple[Family, ...] = (CONTRACT, FOLD, MAP, ROW, COLUMN, FULL, TRANSPOSE)
+
+
+def families_for(strict: bool) -> tuple[Family, ...]:
+    """Strictly, a sum is what its terms are: no running value is corrected."""
+    return tuple(f for f in FAMILIES if not (strict and f is FOLD))

@@ -12,14 +12,18 @@ from functools import lru_cache
 from typing import Any
 
 from ...egraph.scalars import MONOIDS
-from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val
-
-
-def bits(axes: tuple[int, ...]) -> int:
-    out = 0
-    for a in axes:
-        out |= 1 << a
-    return out
+from ...extract.kernel import (
+    Affine,
+    Cond,
+    Expr,
+    Kernel,
+    Output,
+    Val,
+    bits,
+    expr_affines,
+    needs,
+    nested,
+)
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -38,41 +42,7 @@ def affines(kernel: Kernel) -> Iterator[Affine]:
     for e in kernel.exprs:
         yield from expr_affines(e)
     for o in kernel.outputs:
-        yield from _nested(o.offset)
-
-
-def expr_affines(e: Expr) -> Iterator[Affine]:
-    if e.op == "load":
-        yield from _nested(e.attr[1])
-        for c in e.attr[2]:
-            yield from _nested(c.value)
-    elif e.op == "index":
-        yield from _nested(e.attr[0])
-    elif e.op == "inside":
-        for c in e.attr[0]:
-            yield from _nested(c.value)
-
-
-def _nested(v: Affine) -> Iterator[Affine]:
-    yield v
-    for atom, _ in v.terms:
-        if isinstance(atom, (Div, Mod)):
-            yield from _nested(atom.value)
-
-
-def gathered(e: Expr) -> tuple[int, ...]:
-    """The expressions whose integer values index `e`."""
-    return tuple(
-        atom.expr
-        for v in expr_affines(e)
-        for atom, _ in v.terms
-        if isinstance(atom, Val)
-    )
-
-
-def needs(e: Expr) -> tuple[int, ...]:
-    """The expressions that `e` is computed from."""
-    return e.args if e.op not in ("load", "index", "inside") else gathered(e)
+        yield from nested(o.offset)
 
 
 def coefficient(v: Affine, axis: int) -> int:

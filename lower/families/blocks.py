@@ -64,7 +64,8 @@ class Blocks(Sides):
         self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...],
         c: Contraction, shape: Shape,
     ) -> None:  # fmt: skip
-        super().__init__(kernel, strict, buffers, c)
+        super().__init__(kernel, strict, buffers)
+        self.focus(c)
         self.shape = shape
         self.sums: dict[int, str] = {}
         self.tiles: dict[tuple[int, ...], str] = {}
@@ -121,8 +122,8 @@ class Blocks(Sides):
             low = self.let(divide(t, inner, True), "t")
             high = self.let(divide(t, inner, False), "t")
             i, k = (high, low) if along_k else (low, high)
-            ok = self.stand(axes, add(origin, i), extent, size)
-            ok_k = self.stand(self.c.k, add(first, k), self.k, depth)
+            ok = self.stand(axes, add(origin, i), extent, extent % size == 0)
+            ok_k = self.stand(self.c.k, add(first, k), self.k, self.k % depth == 0)
             to = add(mul(k, size), i)
             self.emit(Store(self.tiles[side], to, self.product(side, ok, ok_k)))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...extract.kernel import Cost, Kernel
+from ...extract.kernel import Cost, Kernel, bits
 from ..device import Caps
 from ..loops import Function
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import bits, ceil_div, numel
+from .axes import ceil_div, numel
 from .blocks import Blocks, Shape, shape_for
-from .panels import Blocking, Panels, blocking
+from .matmul import Matmul
+from .panels import Blocking, blocking
 from .plan import each, facts, reach
 from .price import occupancy
 from .products import Contraction, classify, contiguous
@@ -41,9 +42,9 @@ class Contract:
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
         c, params, model = _contraction(kernel), parameters(kernel), model_of(caps)
         if caps.cpu_like:
-            panels = Panels(kernel, strict, params, c, _blocking(kernel, c, model))
+            panels = Matmul(kernel, strict, params)
             panels.grid = model.outermost(_parts(kernel, c, model) or Parts())
-            panels.run()
+            panels.run(c, _blocking(kernel, c, model))
             return function(name, panels)
         shape = _shape(kernel, c, model)
         assert shape is not None

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import MONOIDS
-from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val
-from .axes import bits, ceil_div, free_axes, numel, rebuild
+from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val, bits
+from .axes import ceil_div, free_axes, numel, rebuild
 from .plan import each, facts, reach
 
 

@@ -12,15 +12,15 @@ from contextlib import contextmanager
 from ...egraph.dtypes import BOOL, DType, compute
 from ...extract.kernel import Affine, Kernel
 from ..loops import Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
+from .accumulate import Accumulating
 from .axes import numel
 from .plan import Plan, Step
-from .values import combine, convert, identity, mul
-from .writer import Writer
+from .values import identity, mul
 
 VECTORS = 4  # independent accumulators of a reduction, in vector registers
 
 
-class Nest(Writer):
+class Nest(Accumulating):
     """Serial steps; with `vector` lanes for reductions along contiguous axes."""
 
     def __init__(
@@ -137,22 +137,12 @@ class Nest(Writer):
 
     # ---- ways to reduce ----
 
-    def _acc(self, r: int) -> DType:
-        return compute(self.kernel.exprs[r].attr[2])
-
-    def _monoid(self, r: int) -> str:
-        return self.kernel.exprs[r].attr[0]
-
-    def _term(self, r: int) -> Ex:
-        """What reduction `r` takes in at the current position."""
-        return convert(self.value(self.kernel.exprs[r].args[0]), self._acc(r))
-
     def _scalars(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
         accs = {r: self._accumulator(r) for r in s.roots}
 
         def leaf() -> None:
             for r, acc in accs.items():
-                self.take(acc, self._monoid(r), self._term(r))
+                self.take(acc, self.monoid(r), self.term(r))
             self._fill(arrays)
 
         self._descend(s, leaf)
@@ -160,13 +150,13 @@ class Nest(Writer):
             self.define(r, self.result(r, acc))
 
     def _accumulator(self, r: int) -> Var:
-        return self.variable(identity(self._monoid(r), self.kernel.exprs[r].attr[2]))
+        return self.variable(identity(self.monoid(r), self.kernel.exprs[r].attr[2]))
 
     def _lanes(self, s: Step) -> int:
         """Accumulators per root for a vectorised reduction; 0: one scalar each."""
         if not (self.vector_bytes and s.axes) or s.inner[-1]:
             return 0
-        one = self.vector_bytes // max(self._acc(r).itemsize for r in s.roots)
+        one = self.vector_bytes // max(self.acc_type(r).itemsize for r in s.roots)
         n = self.kernel.extents[s.axes[-1]]
         return next((k * one for k in (VECTORS, 2, 1) if k * one <= n), 0)
 
@@ -174,7 +164,7 @@ class Nest(Writer):
         self, s: Step, arrays: dict[int, tuple[str, Affine]], lanes: int
     ) -> None:
         """Lane l takes every `lanes`-th term: vectors without reassociation later."""
-        accs = {r: self._lane_array(r, lanes) for r in s.roots}
+        accs = {r: self.lane_array(r, lanes) for r in s.roots}
         axis = s.axes[-1]
         main, rest = divmod(self.kernel.extents[axis], lanes)
 
@@ -187,13 +177,7 @@ class Nest(Writer):
 
         self._descend(s, leaf, 1)
         for r, acc in accs.items():
-            self.define(r, self.result(r, self._fold(r, acc, lanes)))
-
-    def _lane_array(self, r: int, lanes: int) -> str:
-        acc = self.array("acc", self._acc(r), lanes)
-        with self.loop("simd", lanes) as i:
-            self.emit(Store(acc, i, identity(self._monoid(r), self._acc(r))))
-        return acc
+            self.define(r, self.result(r, self.fold_lanes(r, acc, lanes)))
 
     def _lane_loop(
         self, axis: int, base: Ex, count: int, accs: dict[int, str],
@@ -202,33 +186,17 @@ class Nest(Writer):
         with self.loop("simd", count) as lane:
             self.at(axis, Op("add", (base, lane), self.index))
             for r, acc in accs.items():
-                self._accumulate(r, acc, lane)
+                self.accumulate(r, acc, lane, self.term(r))
             self._fill(arrays)
-
-    def _accumulate(self, r: int, acc: str, at: Ex) -> None:
-        before = Load(acc, at, self._acc(r))
-        self.emit(Store(acc, at, combine(self._monoid(r), before, self._term(r))))
-
-    def _fold(self, r: int, acc: str, lanes: int) -> Ex:
-        """The lanes in a fixed order: halves onto halves."""
-        while lanes > 1:
-            lanes //= 2
-            with self.loop("simd", lanes) as i:
-                high = Load(
-                    acc, Op("add", (i, self.number(lanes)), self.index), self._acc(r)
-                )
-                low = Load(acc, i, self._acc(r))
-                self.emit(Store(acc, i, combine(self._monoid(r), low, high)))
-        return Load(acc, self.number(0), self._acc(r))
 
     def _columns(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
         """An accumulator for each column of the tile; columns innermost."""
-        accs = {r: self._lane_array(r, self.columns) for r in s.roots}
+        accs = {r: self.lane_array(r, self.columns) for r in s.roots}
 
         def leaf() -> None:
             with self._column_loop() as i:
                 for r, acc in accs.items():
-                    self._accumulate(r, acc, i)
+                    self.accumulate(r, acc, i, self.term(r))
                 self._fill(arrays)
 
         self._descend(s, leaf)
@@ -240,11 +208,11 @@ class Nest(Writer):
         """The accumulators in the type of the reduction's value."""
         dtype = self.kernel.exprs[r].dtype
         small = self.strict and compute(dtype) is not dtype
-        if compute(dtype) is self._acc(r) and not small:
+        if compute(dtype) is self.acc_type(r) and not small:
             return acc
         out = self.array("sum", dtype, self.columns)
         with self.loop("simd", self.columns) as i:
-            total = self.result(r, Load(acc, i, self._acc(r)))
+            total = self.result(r, Load(acc, i, self.acc_type(r)))
             self.emit(Store(out, i, total))
         return out
 
@@ -330,12 +298,12 @@ class GroupNest(Nest):
 
         def terms() -> None:
             for r, acc in accs.items():
-                self.take(acc, self._monoid(r), self._term(r))
+                self.take(acc, self.monoid(r), self.term(r))
             self._fill(arrays)
 
         self._descend(s, lambda: self._dealt(s, terms), 1 if s.axes else 0)
         for r, acc in accs.items():
-            self.emit(GroupReduce(acc, self._monoid(r)))
+            self.emit(GroupReduce(acc, self.monoid(r)))
         for r, acc in accs.items():
             self.define(r, self.result(r, acc))
 

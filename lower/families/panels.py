@@ -1,9 +1,8 @@
-"""Contractions on a CPU: packed panels and a register tile; after Goto and Geijn,
-"Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+"""Products of matrices on a CPU: packed panels and a register tile; after Goto and
+Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 
-One unit of work is an output tile of `rows` x `columns`.  For each block of k it packs
-the two sides (evaluating whatever expression they are), padded with zeros, and runs the
-register tile over them; then the epilogue is applied from the tile's sums.
+For each block of k the two sides are packed (whatever expression they are), padded with
+zeros, and the register tile runs over them.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import NamedTuple
 
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
-from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
+from ..loops import Assign, Ex, Let, Load, Op, Param, Store, Var
 from .axes import ceil_div
 from .products import Contraction, contiguous
 from .sides import Sides
-from .values import add, divide, mul
+from .values import add, mul
 
 DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache
 ROWS = 264  # of an output tile: the left panel stays in the second cache
@@ -40,6 +39,14 @@ class Blocking(NamedTuple):
         return self.lanes * self.vectors
 
 
+class Whole(NamedTuple):
+    """Along which axes every tile lies wholly inside."""
+
+    m: bool
+    n: bool
+    k: bool
+
+
 class Strip(NamedTuple):
     """`depth` x `unit` values of a side to pack, from `at` on along its own axes."""
 
@@ -50,9 +57,15 @@ class Strip(NamedTuple):
     axes: tuple[int, ...]
     extent: int
     unit: int
-    tile: int  # extent of the whole panel
+    whole: bool  # no strip reaches beyond the edge
     strides: tuple[int, int]  # of k and of the strip's own axis, in the array
     k_inside: bool  # the inner loop runs along k
+
+
+def register_tile(vector_bytes: int, itemsize: int) -> tuple[int, int, int]:
+    """Lanes of a vector, vectors of a row, rows."""
+    vectors, height = {64: (2, 12), 32: (2, 6), 16: (2, 6)}.get(vector_bytes, (16, 4))
+    return max(vector_bytes // itemsize, 1), vectors, height
 
 
 @lru_cache(maxsize=4096)
@@ -62,88 +75,61 @@ def blocking(
 ) -> Blocking:  # fmt: skip
     """Even tiles, as large as the caches take and enough for every unit."""
     batch, m, n, k = sizes
-    lanes = max(vector_bytes // itemsize, 1)
-    vectors, height = {64: (2, 12), 32: (2, 6), 16: (2, 6)}.get(vector_bytes, (16, 4))
+    lanes, vectors, height = register_tile(vector_bytes, itemsize)
     vectors = min(vectors, max(ceil_div(n, lanes), 1))
     height = max(ceil_div(m, ceil_div(m, height)), 1)
     width = lanes * vectors
-    depth = _even(k, DEPTH * 4 // itemsize, 1)
-    rows, columns = _even(m, ROWS, height), _even(n, COLUMNS // products, width)
+    depth = even(k, DEPTH * 4 // itemsize, 1)
+    rows, columns = even(m, ROWS, height), even(n, COLUMNS // products, width)
     while batch * ceil_div(m, rows) * ceil_div(n, columns) < 2 * units:
         if rows * 2 >= columns and rows > 2 * height:
-            rows = _even(rows, rows // 2, height)
+            rows = even(rows, rows // 2, height)
         elif columns > 2 * width:
-            columns = _even(columns, columns // 2, width)
+            columns = even(columns, columns // 2, width)
         else:
             break
     return Blocking(lanes, vectors, height, rows, columns, depth)
 
 
-def _even(n: int, most: int, unit: int) -> int:
+def even(n: int, most: int, unit: int) -> int:
     """Equal parts of `n`, each at most about `most`, in multiples of `unit`."""
     part = ceil_div(n, ceil_div(n, max(most, 1)))
     return ceil_div(part, unit) * unit
 
 
 class Panels(Sides):
-    """Writes the function of one contraction."""
+    """A writer that packs panels and multiplies them into arrays of sums."""
 
     def __init__(
-        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...],
-        c: Contraction, blocks: Blocking,
-    ) -> None:  # fmt: skip
-        super().__init__(kernel, strict, buffers, c)
-        self.blocks = blocks
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...]
+    ) -> None:
+        super().__init__(kernel, strict, buffers)
         self.left: dict[tuple[int, ...], str] = {}
         self.right: dict[tuple[int, ...], str] = {}
         self.sums: dict[int, str] = {}
-        self.tall = {a: not contiguous(kernel, a, c.k) for a in c.sides[0]}
+        self.tall: dict[tuple[int, ...], bool] = {}  # left panels that stand by columns
 
-    def run(self) -> None:
-        b = self.blocks
-        down, across = ceil_div(self.m, b.rows), ceil_div(self.n, b.columns)
-        with self.loop(self.grid, self.batch * down * across) as g:
-            column = self.let(divide(g, across, True), "t")
-            rest = divide(g, across, False)
-            row = self.let(divide(rest, down, True), "t")
-            self.unravel(self.c.batch, divide(rest, down, False))
-            top = self.let(mul(row, b.rows), "m")
-            left = self.let(mul(column, b.columns), "n")
-            self._tile(top, left)
-
-    def _tile(self, top: Ex, left: Ex) -> None:
-        b, dtype = self.blocks, self.c.dtype
-        lefts, rights = self.c.sides
-        self.left = {a: self.array("left", dtype, b.rows * b.depth) for a in lefts}
-        self.right = {
-            x: self.array("right", dtype, b.columns * b.depth) for x in rights
-        }
-        for p in self.c.products:
-            sums = self.array("sums", dtype, b.rows * b.columns)
-            self.sums[p.root] = sums
-            with self.loop("simd", b.rows * b.columns) as i:
-                self.emit(Store(sums, i, Lit(0.0, dtype)))
-        with self.loop("serial", ceil_div(self.k, b.depth)) as block:
-            first = self.let(mul(block, b.depth), "k")
-            self._pack_right(left, first)
-            self._pack_left(top, first)
-            self._multiply(top, left)
-        self._epilogue(top, left)
+    def tile_by(self, c: Contraction, blocks: Blocking, whole: Whole) -> None:
+        """From here on it is about tiles of `c`."""
+        self.focus(c)
+        self.blocks, self.whole = blocks, whole
+        for side in c.sides[0]:
+            self.tall.setdefault(side, not contiguous(self.kernel, side, c.k))
 
     # ---- packing ----
 
-    def _within(self, at: Ex, size: int, extent: int, unit: int) -> Ex | None:
-        """Whether `size` places from `at` (a multiple of `unit`) on are in range."""
-        if extent % unit == 0:
+    def _within(self, at: Ex, size: int, extent: int, whole: bool) -> Ex | None:
+        """Whether `size` places from `at` on are in range; None if all are."""
+        if whole:
             return None
         end = add(at, self.number(size))
         return Op("le", (end, self.number(extent)), BOOL)
 
     def _started(
-        self, at: Ex, extent: int, unit: int, body: Callable[[], None]
+        self, at: Ex, extent: int, whole: bool, body: Callable[[], None]
     ) -> None:
         """`body`, unless the strip that starts at `at` lies wholly beyond the edge."""
-        if extent % unit == 0:
+        if whole:
             body()
             return
         with self.when(Op("lt", (at, self.number(extent)), BOOL)):
@@ -154,11 +140,11 @@ class Panels(Sides):
         with self.loop("serial", b.columns // b.width) as strip:
             at = self.let(add(left, mul(strip, b.width)), "n")
             base = self.let(mul(strip, b.width * b.depth), "o")
-            for side, array in self.right.items():
+            for side in c.sides[1]:
                 flip = not contiguous(self.kernel, side, c.n)
                 self._strip(
-                    Strip(array, side, base, at, c.n, self.n, b.width, b.columns,
-                          (b.width, 1), flip), first,
+                    Strip(self.right[side], side, base, at, c.n, self.n, b.width,
+                          self.whole.n, (b.width, 1), flip), first,
                 )  # fmt: skip
 
     def _pack_left(self, top: Ex, first: Ex) -> None:
@@ -167,19 +153,19 @@ class Panels(Sides):
         with self.loop("serial", b.rows // b.height) as strip:
             at = self.let(add(top, mul(strip, b.height)), "m")
             base = self.let(mul(strip, b.height * b.depth), "o")
-            for side, array in self.left.items():
+            for side in c.sides[0]:
                 tall = self.tall[side]
                 place = (b.height, 1) if tall else (1, b.depth)
                 self._strip(
-                    Strip(array, side, base, at, c.m, self.m, b.height, b.rows,
-                          place, not tall), first,
+                    Strip(self.left[side], side, base, at, c.m, self.m, b.height,
+                          self.whole.m, place, not tall), first,
                 )  # fmt: skip
 
     def _strip(self, s: Strip, first: Ex) -> None:
         """What lies wholly inside needs no tests: it is code of its own."""
         depth = self.blocks.depth
-        inside = self._within(s.at, s.unit, s.extent, s.tile)
-        deep = self._within(first, depth, self.k, depth)
+        inside = self._within(s.at, s.unit, s.extent, s.whole)
+        deep = self._within(first, depth, self.k, self.whole.k)
         if inside is not None and deep is not None:
             inside = Op("and", (inside, deep), BOOL)
         whole = inside or deep
@@ -197,8 +183,8 @@ class Panels(Sides):
         outer, inner = (s.unit, depth) if s.k_inside else (depth, s.unit)
         with self.loop("serial", outer) as x, self.loop("simd", inner) as y:
             i, k = (x, y) if s.k_inside else (y, x)
-            ok = self.stand(s.axes, add(s.at, i), s.extent, s.tile if guarded else 1)
-            deep = depth if guarded else 1
+            ok = self.stand(s.axes, add(s.at, i), s.extent, s.whole or not guarded)
+            deep = self.whole.k or not guarded
             ok_k = self.stand(self.c.k, add(first, k), self.k, deep)
             value = self.product(s.side, ok, ok_k)
             to = add(add(s.base, mul(k, s.strides[0])), mul(i, s.strides[1]))
@@ -213,9 +199,12 @@ class Panels(Sides):
             def column() -> None:
                 with self.loop("serial", b.rows // b.height) as down:
                     at = add(top, mul(down, b.height))
-                    self._started(at, self.m, b.rows, lambda: self._tiles(across, down))
+                    self._started(
+                        at, self.m, self.whole.m, lambda: self._tiles(across, down)
+                    )
 
-            self._started(add(left, mul(across, b.width)), self.n, b.columns, column)
+            at = add(left, mul(across, b.width))
+            self._started(at, self.n, self.whole.n, column)
 
     def _tiles(self, across: Ex, down: Ex) -> None:
         b = self.blocks
@@ -291,41 +280,3 @@ class Panels(Sides):
                 x = Load(right[0], add(add(right[1], mul(k, b.width)), j), dtype)
                 total = Op("fma", (a, x, Load(sums, to, dtype)), dtype)
                 self.emit(Store(sums, to, total))
-
-    # ---- what follows the sums ----
-
-    def _epilogue(self, top: Ex, left: Ex) -> None:
-        b = self.blocks
-        with self.loop("serial", b.rows) as i:
-
-            def row() -> None:
-                self.unravel(self.c.m, add(top, i))
-                self._row(left, mul(i, b.columns))
-
-            self._started(add(top, i), self.m, b.rows, row)
-
-    def _row(self, left: Ex, base: Ex) -> None:
-        """The last tile of a row is narrower: its loop is code of its own."""
-        b = self.blocks
-        rest = self.n % b.columns
-        if not rest:
-            self._cells(left, base, b.columns)
-        elif self.n < b.columns:
-            self._cells(left, base, rest)
-        else:
-            inside = self._within(left, b.columns, self.n, b.columns)
-            assert inside is not None
-            inside = self.let(inside, "w")
-            with self.when(inside):
-                self._cells(left, base, b.columns)
-            with self.when(Op("not", (inside,), BOOL)):
-                self._cells(left, base, rest)
-
-    def _cells(self, left: Ex, base: Ex, count: int) -> None:
-        with self.loop("simd", count) as j:
-            self.unravel(self.c.n, add(left, j))
-            for p in self.c.products:
-                total = Load(self.sums[p.root], add(base, j), self.c.dtype)
-                self.define(p.root, self.result(p.root, total))
-            for o in self.kernel.outputs:
-                self.store(o.slot, o.offset, o.expr)

@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...egraph.scalars import BY_NAME
-from ...extract.kernel import Kernel
-from .axes import accesses, bits, needs, numel
+from ...extract.kernel import Kernel, bits, needs
+from .axes import accesses, numel
 
 HEAVY = 8  # flops from which on a value is staged rather than computed again
 

@@ -3,14 +3,13 @@ whose factors split into two sides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
 from ...egraph.dtypes import F32, F64, DType, compute
-from ...extract.kernel import Kernel
-from .axes import bits, coefficient, numel
+from ...extract.kernel import Kernel, bits, factors
+from .axes import coefficient, numel
 from .plan import each, facts, reach
 
 MAX_FACTORS = 5
@@ -100,28 +99,18 @@ def _sums(kernel: Kernel) -> str | None:
     return None
 
 
-def _factors(kernel: Kernel, e: int) -> Iterator[int]:
-    """The factors of a product that is computed without rounding in between."""
-    x = kernel.exprs[e]
-    if x.op == "mul" and compute(x.dtype) is x.dtype:
-        for a in x.args:
-            yield from _factors(kernel, a)
-    else:
-        yield e
-
-
 def _split(
     kernel: Kernel, root: int, kept: int,
     within: tuple[int, int] | None = None,
 ) -> Product | None:  # fmt: skip
     """The factors of `root` on two sides with an axis each of its own."""
-    factors = tuple(_factors(kernel, kernel.exprs[root].args[0]))
-    if not 2 <= len(factors) <= MAX_FACTORS:
+    parts = factors(kernel, kernel.exprs[root].args[0])
+    if not 2 <= len(parts) <= MAX_FACTORS:
         return None
     best: tuple[int, Product] | None = None
-    for size in range(1, len(factors)):
-        for a in combinations(factors, size):
-            b = tuple(f for f in factors if f not in a)
+    for size in range(1, len(parts)):
+        for a in combinations(parts, size):
+            b = tuple(f for f in parts if f not in a)
             p = Product(root, a, b)
             left, right = (_side(kernel, p, i) & kept for i in (0, 1))
             if within and (left & ~within[0] or right & ~within[1]):

@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...extract.kernel import Cost, Kernel
+from ...extract.kernel import Cost, Kernel, bits
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import bits, ceil_div, numel
+from .axes import ceil_div, numel
 from .nest import GroupNest, Nest
 from .plan import Plan, facts, plan
 from .price import least_work, price

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from ...egraph.dtypes import BOOL
-from ...extract.kernel import Kernel
-from ..loops import Ex, Lit, Op, Param
+from ..loops import Ex, Lit, Op
+from .accumulate import Accumulating
 from .products import Contraction
-from .writer import Writer
 
 
-class Sides(Writer):
+class Sides(Accumulating):
     """A writer of one contraction; `m`, `n`, `k` are its flattened extents."""
 
-    def __init__(
-        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], c: Contraction
-    ) -> None:
-        super().__init__(kernel, strict, buffers)
+    def focus(self, c: Contraction) -> None:
+        """From here on it is about `c`."""
         self.c = c
-        self.batch, self.m, self.n, self.k = c.sizes(kernel)
+        self.batch, self.m, self.n, self.k = c.sizes(self.kernel)
 
     def stand(
-        self, axes: tuple[int, ...], flat: Ex, extent: int, tile: int
+        self, axes: tuple[int, ...], flat: Ex, extent: int, inside: bool
     ) -> Ex | None:
-        """Opens `axes` at `flat`, clamped into range; whether it was in range."""
-        if extent % tile == 0:
+        """Opens `axes` at `flat`, clamped into range; whether it was in range.
+        None if it is known to be `inside`."""
+        if inside:
             self.unravel(axes, flat)
             return None
         flat = self.let(flat, "p")

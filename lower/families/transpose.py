@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...egraph.dtypes import BOOL
-from ...extract.kernel import Affine, Cost, Kernel
+from ...extract.kernel import Affine, Cost, Kernel, bits
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import bits, ceil_div, coefficient, numel
+from .axes import ceil_div, coefficient, numel
 from .plan import facts, plan
 from .price import GATHER, price
 from .rows import common_axes, ordered

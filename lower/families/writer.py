@@ -15,7 +15,7 @@ from typing import Any, cast
 from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import BY_NAME
 from ...extract.affine import atoms
-from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val
+from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val, bits
 from ..loops import (
     Array,
     Assign,
@@ -34,7 +34,6 @@ from ..loops import (
     Store,
     Var,
 )  # fmt: skip
-from .axes import bits
 from .plan import each, facts, reach
 from .ranges import bounds, index_type
 from .values import add, bitcast, combine, convert, divide, expand, mul, rounded
@@ -186,6 +185,10 @@ class Writer:
     def define(self, e: int, value: Ex) -> None:
         """From here on, in this scope, expression `e` is `value`."""
         self.scopes[-1].values[e] = value
+
+    def hide(self, e: int) -> None:
+        """From here on, in this scope, what outer ones know of `e` is stale."""
+        self.scopes[-1].values[e] = HIDDEN
 
     def keep(self, e: int, array: str, where: Affine) -> None:
         """From here on, in this scope, `e` lies in `array` at `where`."""

@@ -1,0 +1,86 @@
+"""The contract family on a CPU: a unit of work is an output tile of `rows` x `columns`;
+the epilogue is applied from the tile's sums."""
+
+from __future__ import annotations
+
+from ...egraph.dtypes import BOOL
+from ..loops import Ex, Lit, Load, Op, Store
+from .axes import ceil_div
+from .panels import Blocking, Panels, Whole
+from .products import Contraction
+from .values import add, divide, mul
+
+
+class Matmul(Panels):
+    """Writes the function of one contraction."""
+
+    def run(self, c: Contraction, b: Blocking) -> None:
+        batch, m, n, k = c.sizes(self.kernel)
+        whole = Whole(m % b.rows == 0, n % b.columns == 0, k % b.depth == 0)
+        self.tile_by(c, b, whole)
+        down, across = ceil_div(m, b.rows), ceil_div(n, b.columns)
+        with self.loop(self.grid, batch * down * across) as g:
+            column = self.let(divide(g, across, True), "t")
+            rest = divide(g, across, False)
+            row = self.let(divide(rest, down, True), "t")
+            self.unravel(self.c.batch, divide(rest, down, False))
+            top = self.let(mul(row, b.rows), "m")
+            left = self.let(mul(column, b.columns), "n")
+            self._tile(top, left)
+
+    def _tile(self, top: Ex, left: Ex) -> None:
+        b, dtype = self.blocks, self.c.dtype
+        lefts, rights = self.c.sides
+        self.left = {a: self.array("left", dtype, b.rows * b.depth) for a in lefts}
+        self.right = {
+            x: self.array("right", dtype, b.columns * b.depth) for x in rights
+        }
+        for p in self.c.products:
+            sums = self.array("sums", dtype, b.rows * b.columns)
+            self.sums[p.root] = sums
+            with self.loop("simd", b.rows * b.columns) as i:
+                self.emit(Store(sums, i, Lit(0.0, dtype)))
+        with self.loop("serial", ceil_div(self.k, b.depth)) as block:
+            first = self.let(mul(block, b.depth), "k")
+            self._pack_right(left, first)
+            self._pack_left(top, first)
+            self._multiply(top, left)
+        self._epilogue(top, left)
+
+    # ---- what follows the sums ----
+
+    def _epilogue(self, top: Ex, left: Ex) -> None:
+        b = self.blocks
+        with self.loop("serial", b.rows) as i:
+
+            def row() -> None:
+                self.unravel(self.c.m, add(top, i))
+                self._row(left, mul(i, b.columns))
+
+            self._started(add(top, i), self.m, self.whole.m, row)
+
+    def _row(self, left: Ex, base: Ex) -> None:
+        """The last tile of a row is narrower: its loop is code of its own."""
+        b = self.blocks
+        rest = self.n % b.columns
+        if not rest:
+            self._cells(left, base, b.columns)
+        elif self.n < b.columns:
+            self._cells(left, base, rest)
+        else:
+            inside = self._within(left, b.columns, self.n, False)
+            assert inside is not None
+            inside = self.let(inside, "w")
+            with self.when(inside):
+                self._cells(left, base, b.columns)
+            with self.when(Op("not", (inside,), BOOL)):
+                self._cells(left, base, rest)
+
+    def _cells(self, left: Ex, base: Ex, count: int) -> None:
+        with self.loop("simd", count) as j:
+            self.unravel(self.c.n, add(left, j))
+            for p in self.c.products:
+                total = Load(self.sums[p.root], add(base, j), self.c.dtype)
+                self.define(p.root, self.result(p.root, total))
+            for o in self.kernel.outputs:
+                self.store(o.slot, o.offset, o.expr)

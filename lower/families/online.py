@@ -1,0 +1,359 @@
+"""One pass over blocks: products into tiles, rows of the tiles, products of the rows.
+
+For each block of the pass: the products inside it are made as `Panels` makes them; then
+row by row the states take the block in, those that need others after them, and what has
+been taken in already is corrected; then the left sides of the wide states, which stand
+in an array, meet the packed right sides.
+
+A running maximum may still be -inf, a running sum 0.  Bodies read a stand-in for it
+(0, or 1), which the corrections know of; at the end sums are put right once more, from
+the stand-in to the true value: a row without any entry comes out as it would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ...egraph.dtypes import BOOL, DType
+from ...egraph.scalars import BY_NAME
+from ...extract.cascade import Changed, Image, Joined, Scaled, Shift, State
+from ...extract.kernel import Affine, Kernel, bits
+from ..loops import Ex, Lit, Load, Op, Param, Store
+from .axes import ceil_div, numel
+from .fold import Fold, Tiles, row_factors
+from .nest import VECTORS
+from .panels import Blocking, Panels, Whole, even
+from .plan import HEAVY, each, reach
+from .products import Contraction
+from .values import add, combine, convert, divide, expand, identity, mul
+
+INVERSE = {"add": "sub", "mul": "div"}
+DEPTH = 256  # of a block of a product inside the pass
+
+
+class Online(Panels):
+    """Writes the function of one fold."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], fold: Fold,
+        tiles: Tiles,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel, strict, buffers)
+        self.fold, self.tiles = fold, tiles
+        self.local = len(kernel.extents)  # stands for the place within the block
+        self.rows = numel(kernel.extents, fold.m)
+        self.places = numel(kernel.extents, fold.axes)
+        self.columns = numel(kernel.extents, fold.e)
+        self.state: dict[int, str] = {}
+        self.states = (*fold.rows, *(s for s, _ in fold.wide))
+        self.runs = self._running()
+
+    def _running(self) -> int:
+        """The expressions that read a state and are the same for the whole row."""
+        found = bits(tuple(s.root for s in self.states))
+        for e, args in enumerate(self.facts.args):
+            if args & found and not self.kernel.free[e] & bits(self.fold.axes):
+                found |= 1 << e
+        return found
+
+    def run(self) -> None:
+        f, t = self.fold, self.tiles
+        down = ceil_div(self.rows, t.rows)
+        batch = numel(self.kernel.extents, f.batch)
+        with self.loop(self.grid, batch * down) as g:
+            row = self.let(divide(g, down, True), "t")
+            self.unravel(f.batch, divide(g, down, False))
+            top = self.let(mul(row, t.rows), "m")
+            self._declare()
+            full, rest = divmod(self.places, t.block)
+            with self.loop("serial", full) as j:
+                self._block(top, self.let(mul(j, t.block), "j"), t.block)
+            if rest:
+                with self.loop("serial", 1):
+                    self._block(top, self.number(full * t.block), rest)
+            self._each_row(top, self._finish)
+
+    # ---- arrays ----
+
+    def _declare(self) -> None:
+        t, dtype = self.tiles, self.fold.dtype
+        for s in self.fold.rows:
+            self.state[s.root] = self.array("state", dtype, t.rows)
+            self._fill(self.state[s.root], t.rows, identity(s.monoid, dtype))
+        for s, c in self.fold.wide:
+            size = t.rows * self._blocks(c, t.block).columns
+            self.sums[s.root] = self.array("sums", dtype, size)
+            self._fill(self.sums[s.root], size, Lit(0.0, dtype))
+        for c in (*self.fold.inner, *(c for _, c in self.fold.wide)):
+            b = self._blocks(c, t.block)
+            (p,) = c.products
+            depth = max(b.depth, t.block if p.root in self.sums else b.depth)
+            if p.a not in self.left:
+                self.left[p.a] = self.array("left", dtype, b.rows * depth)
+            if p.b not in self.right:
+                self.right[p.b] = self.array("right", dtype, b.columns * depth)
+        for c in self.fold.inner:
+            root = c.products[0].root
+            size = t.rows * self._blocks(c, t.block).columns
+            self.sums[root] = self.array("tile", dtype, size)
+
+    def _fill(self, array: str, size: int, value: Ex) -> None:
+        with self.loop("simd", size) as i:
+            self.emit(Store(array, i, value))
+
+    def _blocks(self, c: Contraction, count: int) -> Blocking:
+        """The tiles of a product in a block of `count` places."""
+        _, _, n, k = c.sizes(self.kernel)
+        if c.k == self.fold.axes:  # of a wide state
+            return self.tiles.blocking(n, count)
+        depth = even(k, DEPTH * 4 // self.fold.dtype.itemsize, 1)
+        return self.tiles.blocking(count, depth)
+
+    def _each_row(self, top: Ex, body: Callable[[Ex], None]) -> None:
+        with self.loop("serial", self.tiles.rows) as i:
+            at = add(top, i)
+
+            def row() -> None:
+                self.unravel(self.fold.m, at)
+                body(i)
+
+            self._started(at, self.rows, self.rows % self.tiles.rows == 0, row)
+
+    # ---- a block of the pass ----
+
+    def _block(self, top: Ex, first: Ex, count: int) -> None:
+        for c in self.fold.inner:
+            self._scores(c, top, first, count)
+        self._each_row(top, lambda i: self._row(i, first, count))
+        for _, c in self.fold.wide:
+            b = self._blocks(c, count)
+            # The left side is there already: a row of `count` places after the other.
+            self.tall[c.products[0].a] = False
+            whole_m = self.rows % b.rows == 0
+            self.tile_by(c, b, Whole(whole_m, self.columns % b.width == 0, True))
+            self._pack_right(self.number(0), first)
+            self._multiply(top, self.number(0))
+
+    def _scores(self, c: Contraction, top: Ex, first: Ex, count: int) -> None:
+        b = self._blocks(c, count)
+        (p,) = c.products
+        whole_m, deep = self.rows % b.rows == 0, c.sizes(self.kernel)[3]
+        self.tile_by(c, b, Whole(whole_m, count % b.width == 0, deep % b.depth == 0))
+        self._fill(self.sums[p.root], b.rows * b.columns, Lit(0.0, c.dtype))
+        with self.loop("serial", ceil_div(deep, b.depth)) as block:
+            k = self.let(mul(block, b.depth), "k")
+            self._pack_right(first, k)
+            self._pack_left(top, k)
+            self._multiply(top, first)
+
+    # ---- a row of a block ----
+
+    def _row(self, i: Ex, first: Ex, count: int) -> None:
+        old: dict[int, Ex] = {}
+        for level in range(max(self.fold.level.values()) + 1):
+            states = [s for s in self.states if self.fold.level[s.root] == level]
+            rows = [s for s in states if s.root in self.state]
+            for s in rows:
+                kind = self.acc_type(s.root)
+                old[s.root] = self.let(Load(self.state[s.root], i, kind), "s")
+            parts = self._take(states, rows, i, first, count, level)
+            for s in rows:
+                self._advance(s, i, old, parts[s.root])
+            for s in states:
+                if s.root not in self.state:
+                    self._correct_sums(s, i, old)
+
+    def _take(
+        self, states: list[State], rows: list[State], i: Ex, first: Ex, count: int,
+        level: int,
+    ) -> dict[int, Ex]:  # fmt: skip
+        """Takes a block into lanes; what the row's states get from it."""
+        staged = self._staged(states, level)
+        arrays = {e: self.array("row", self.fold.dtype, count) for e in staged}
+        one = max(self.tiles.lanes, 1)
+        lanes = next((n * one for n in (VECTORS, 2, 1) if n * one <= count), 1)
+        accs = {s.root: self.lane_array(s.root, lanes) for s in rows}
+        main, rest = divmod(count, lanes)
+        spans = [(self.number(main * lanes), rest)] if rest else []
+
+        def span(base: Ex, size: int) -> None:
+            with self.loop("simd", size) as lane:
+                at = add(base, lane)
+                self._open(i, first, at, count)
+                for s in states:
+                    self._term_of(s, accs, lane, add(mul(i, count), at))
+                for e, array in arrays.items():
+                    self.emit(Store(array, at, self.value(e)))
+
+        with self.loop("serial", main * lanes, step=lanes) as base:
+            span(base, lanes)
+        for base, size in spans:
+            span(base, size)
+        for e, array in arrays.items():
+            self.keep(e, array, Affine(((self.local, 1),)))
+        return {s.root: self.fold_lanes(s.root, accs[s.root], lanes) for s in rows}
+
+    def _open(self, i: Ex, first: Ex, at: Ex, count: int) -> None:
+        """A place of the block, and the products inside the pass there."""
+        self.at(self.local, at)
+        self.unravel(self.fold.axes, add(first, at))
+        for c in self.fold.inner:
+            root = c.products[0].root
+            place = add(mul(i, self._blocks(c, count).columns), at)
+            total = Load(self.sums[root], place, c.dtype)
+            self.define(root, self.result(root, total))
+
+    def _term_of(self, s: State, accs: dict[int, str], lane: Ex, place: Ex) -> None:
+        parts = row_factors(self.fold, s)
+        term = convert(self.value(parts[0]), self.acc_type(s.root))
+        for p in parts[1:]:
+            more = convert(self.value(p), self.acc_type(s.root))
+            term = Op("mul", (term, more), more.dtype)
+        if s.root in accs:
+            self.accumulate(s.root, accs[s.root], lane, term)
+        else:
+            self.emit(Store(self.left[parts], place, term))
+
+    def _staged(self, states: Iterable[State], level: int) -> list[int]:
+        """What later levels read again and is dear to compute: kept for the row."""
+        made = bits(tuple(c.products[0].root for c in self.fold.inner)) | self.runs
+        later = bits(
+            tuple(
+                p
+                for s in self.states
+                if self.fold.level[s.root] > level
+                for p in row_factors(self.fold, s)
+            )
+        )
+        read = reach(self.facts, later, made)
+        tops = dict.fromkeys(p for s in states for p in row_factors(self.fold, s))
+        out: list[int] = []
+        for p in tops:
+            work = reach(self.facts, 1 << p, made)
+            flops = sum(self.facts.heavy[e] for e in each(work))
+            same = self.kernel.exprs[p].dtype is self.fold.dtype
+            dear = flops >= HEAVY or work & self.facts.loads
+            if same and read >> p & 1 and dear and not made >> p & 1:
+                out.append(p)
+        return out
+
+    # ---- corrections ----
+
+    def _advance(self, s: State, i: Ex, old: dict[int, Ex], part: Ex) -> None:
+        """The state with the block taken in; bodies read its stand-in from here on."""
+        value = old[s.root]
+        if s.shift is not None:
+            by = self._shifted(s, old)
+            moved = Op(s.op, (value, by), value.dtype)
+            none = Op("eq", (value, identity(s.monoid, value.dtype)), BOOL)
+            value = Op("select", (none, value, moved), value.dtype)
+        value = self.let(combine(s.monoid, value, part), "s")
+        self.emit(Store(self.state[s.root], i, value))
+        self.define(s.root, self.result(s.root, self._stand_in(s, value)))
+
+    def _stand_in(self, s: State, value: Ex) -> Ex:
+        """A value near `value` that has an inverse."""
+        empty = identity(s.monoid, value.dtype)
+        neutral = Lit(1.0 if s.monoid in ("sum", "prod") else 0.0, value.dtype)
+        none = Op("eq", (value, empty), BOOL)
+        return Op("select", (none, neutral, value), value.dtype)
+
+    def _correct_sums(self, s: State, i: Ex, old: dict[int, Ex]) -> None:
+        if s.shift is None:
+            return
+        by = self.let(self._shifted(s, old), "c")
+        columns = self._blocks(self._contraction_of(s), 1).columns
+        base = self.let(mul(i, columns), "o")
+        changed = Op("ne", (by, Lit(1.0, by.dtype)), BOOL)
+        with self.when(changed), self.loop("simd", columns) as e:
+            at = add(base, e)
+            value = Load(self.sums[s.root], at, by.dtype)
+            moved = Op("mul", (value, by), by.dtype)
+            none = Op("eq", (value, Lit(0.0, by.dtype)), BOOL)
+            kept = Op("select", (none, value, moved), by.dtype)
+            self.emit(Store(self.sums[s.root], at, kept))
+
+    def _contraction_of(self, s: State) -> Contraction:
+        return next(c for w, c in self.fold.wide if w is s)
+
+    def _shifted(self, s: State, old: dict[int, Ex]) -> Ex:
+        """What `s` is corrected by, from the old states it needs to those defined."""
+        assert s.shift is not None
+        before = {r: self._stand_in(self._state(r), old[r]) for r in s.needs}
+        return convert(self._delta(s.shift, before), self.acc_type(s.root))
+
+    def _state(self, root: int) -> State:
+        return next(s for s in self.states if s.root == root)
+
+    def _delta(self, shift: Shift, before: dict[int, Ex]) -> Ex:
+        match shift:
+            case Changed(e, op):
+                new = self.value(e)
+                return Op(INVERSE[op], (new, self._was(e, before)), new.dtype)
+            case Image(opcode, of, dtype):
+                return self._image(opcode, self._delta(of, before), dtype)
+            case Joined(op, left, right):
+                a, b = self._delta(left, before), self._delta(right, before)
+                return Op(op, (a, b), a.dtype)
+            case Scaled(opcode, of, factor):
+                a = self._delta(of, before)
+                return Op(opcode, (a, self.value(factor)), a.dtype)
+
+    def _image(self, opcode: str, a: Ex, dtype: DType) -> Ex:
+        if opcode == "cast":
+            return convert(a, self.fold.dtype)
+        tree = BY_NAME[opcode].expansion
+        return Op(opcode, (a,), a.dtype) if tree is None else expand(tree, a)
+
+    def _was(self, e: int, before: dict[int, Ex]) -> Ex:
+        """Expression `e` where the states have the values of `before`."""
+        with self.scope() as body:
+            for x in each(self.runs):
+                self.hide(x)
+            for r, value in before.items():
+                self.define(r, self.result(r, value))
+            found = self.let(self.value(e), "w")
+        self.scopes[-1].body += body
+        return found
+
+    # ---- after the pass ----
+
+    def _finish(self, i: Ex) -> None:
+        ends: dict[int, Ex] = {}
+        for s in self.fold.rows:
+            kind = self.acc_type(s.root)
+            value = self.let(Load(self.state[s.root], i, kind), "s")
+            self.define(s.root, self.result(s.root, self._ended(s, value, ends)))
+            ends[s.root] = value
+        scale = {s.root: self._scale(s, ends) for s, _ in self.fold.wide}
+        outputs = self.kernel.outputs
+        wide = [o for o in outputs if bits(o.axes) & bits(self.fold.e)]
+        for o in outputs:
+            if o not in wide:
+                self.store(o.slot, o.offset, o.expr)
+        if not wide:
+            return
+        with self.loop("simd", self.columns) as e:
+            self.unravel(self.fold.e, e)
+            for s, c in self.fold.wide:
+                at = add(mul(i, self._blocks(c, 1).columns), e)
+                total: Ex = Load(self.sums[s.root], at, c.dtype)
+                for by in scale[s.root]:
+                    total = Op("mul", (total, by), c.dtype)
+                self.define(s.root, self.result(s.root, total))
+            for o in wide:
+                self.store(o.slot, o.offset, o.expr)
+
+    def _ended(self, s: State, value: Ex, ends: dict[int, Ex]) -> Ex:
+        """The state's true value, with the factors that waited."""
+        if s.shift is not None:
+            value = Op(s.op, (value, self._shifted(s, ends)), value.dtype)
+        for a in s.after:
+            value = Op("mul", (value, convert(self.value(a), value.dtype)), value.dtype)
+        return value
+
+    def _scale(self, s: State, ends: dict[int, Ex]) -> list[Ex]:
+        """The factors of a wide state that are the same for the whole row."""
+        out = [self._shifted(s, ends)] if s.shift is not None else []
+        out += [convert(self.value(a), self.acc_type(s.root)) for a in s.after]
+        return [self.let(x, "c") for x in out]
