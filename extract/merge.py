@@ -73,15 +73,14 @@ class Merger:
             if h not in seen:
                 seen.add(h)
                 yield h
-        siblings = 0
-        for h, other in self.groups.items():
-            if h in seen or not (group.sources & other.sources):
-                continue
-            if self.s.type(h).shape == self.s.type(g).shape:
-                siblings += 1
-                yield h
-            if siblings >= MAX_SIBLINGS:
-                return
+        shape = self.s.type(g).shape
+        siblings = [
+            h
+            for h, other in self.groups.items()
+            if h not in seen and group.sources & other.sources
+        ]
+        siblings.sort(key=lambda h: self.s.type(h).shape != shape)
+        yield from siblings[:MAX_SIBLINGS]
 
     def _best(self, g: int) -> tuple[int, Group] | None:
         best: tuple[float, int, Group] | None = None

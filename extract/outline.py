@@ -2,7 +2,7 @@
 
 The computing nodes in order, each with its operands as relative distances, form a
 string; a layer that repeats is a period of that string.  Runs of the best period are
-cut where the fewest bytes cross.  Whether two pieces are the same is decided by their
+cut where the fewest bytes cross, if each layer reads the one before.  Whether two pieces are the same is decided by their
 structure alone, not by the period.
 """
 
@@ -19,6 +19,7 @@ from ..egraph.ops import TensorType
 
 GRAM = 6  # nodes that must repeat to suggest a period
 MIN_PERIOD = 8
+SIBLINGS = 300  # nodes, from which on branches side by side are cut apart, too
 OUTSIDE = frozenset(("input", "data"))
 LEAVES = frozenset(("input", "data", "const", "iota"))
 
@@ -53,9 +54,21 @@ def _cuts(graph: Graph, order: Sequence[int], start: int) -> list[int]:
     cuts = list(range(at, first + length + period + 1, period))
     if len(cuts) < 3:
         return []
+    if length < SIBLINGS and not _chained(graph, order, cuts):
+        return []
     left = _cuts(graph, order[: cuts[0]], 0)
     right = [cuts[-1] + c for c in _cuts(graph, order[cuts[-1] :], 0)]
     return [start + c for c in (*left, *cuts, *right) if 0 < c < len(order)]
+
+
+def _chained(graph: Graph, order: Sequence[int], cuts: Sequence[int]) -> bool:
+    """Whether each piece reads the one before: layers, and no branches of one layer,
+    which may have their operands and loops in common."""
+    for a, b, c in zip(cuts, cuts[1:], cuts[2:], strict=False):
+        before = set(order[a:b])
+        if not any(before & set(graph.nodes[i].args) for i in order[b:c]):
+            return False
+    return True
 
 
 def _signatures(graph: Graph, order: Sequence[int]) -> list[int]:
