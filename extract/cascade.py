@@ -10,6 +10,10 @@ so that y is put right whenever the running value, and with it q, changes.  `cas
 finds the splits of a kernel's reductions; nothing is rewritten.  The correction is kept
 as data (`Shift`): pushed through homomorphisms to the leaves, so that exp(m₀ - m₁) is
 formed and never exp(-m₁) / exp(-m₀), which overflows.
+
+A factor that splits as a sum is a *moment*: where Σ w a has moved by a := a + δ, it is
+Σ w a + δ Σ w, so Σ w runs beside it.  With two of them the state is a vector that moves
+by a triangular transform: variance, covariance, Σ eˢ s and entropy are of this kind.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from ..egraph.dtypes import DType
 from ..egraph.scalars import ABSORBING, DISTRIBUTES, HOMOMORPHISMS
 from .kernel import Expr, Kernel, bits, factors, needs
 
-GROUP = ("add", "mul")  # operations with inverses
+MOMENTS = 2  # of a state: its vector has up to four entries
 
 
 class Changed(NamedTuple):
@@ -62,8 +66,9 @@ type Shift = Changed | Image | Joined | Scaled
 class State(NamedTuple):
     """A reduction that runs: `monoid` over the product of `factors`.
 
-    `after` are factors that are the same for all terms and depend on other states: they
-    wait until the pass is over.  `shift` is None where no running value is read.
+    `shift` corrects it by `op`.  `moments` are places among the factors, and the
+    differences by which these move.  `after` are factors that are the same for all
+    terms and depend on other states: they wait until the pass is over.
     """
 
     root: int
@@ -72,6 +77,7 @@ class State(NamedTuple):
     after: tuple[int, ...] = ()
     op: str = "mul"
     shift: Shift | None = None
+    moments: tuple[tuple[int, Shift], ...] = ()
     needs: tuple[int, ...] = ()  # the states that `factors` read
 
 
@@ -132,25 +138,33 @@ class _Cascade:
         needs = frozenset[int]().union(*map(self.running, terms))
         if not needs:
             return State(r, monoid, terms, after)
-        for op in GROUP:
-            if (op, monoid) in DISTRIBUTES:
-                shift = self._all(terms, op, monoid)
-                if shift is not None:
-                    return State(r, monoid, terms, after, op, shift, tuple(needs))
-        return f"no correction of a running {monoid} is known"
+        reads = tuple(sorted(needs))
+        if monoid == "sum":
+            return self._sum_of(State(r, monoid, terms, after, needs=reads))
+        known = ("add", monoid) in DISTRIBUTES
+        shift = self.split(body, "add", monoid) if known else None
+        if shift is None:
+            return f"no correction of a running {monoid} is known"
+        return State(r, monoid, terms, after, "add", shift, needs=reads)
 
-    def _all(self, terms: tuple[int, ...], op: str, monoid: str) -> Shift | None:
-        """The correction of a product, each factor of which is corrected by `op`."""
-        if op != "mul" and len(terms) > 1:
-            return None
+    def _sum_of(self, s: State) -> State | str:
+        """With a correction for each factor that reads a state."""
         total: Shift | None = None
-        for f in terms:
-            if self.running(f):
-                one = self.split(f, op, monoid)
-                if one is None:
-                    return None
-                total = one if total is None else Joined(op, total, one)
-        return total
+        moments: list[tuple[int, Shift]] = []
+        for i, f in enumerate(s.factors):
+            if not self.running(f):
+                continue
+            one = self.split(f, "mul", s.monoid)
+            if one is not None:
+                total = one if total is None else Joined("mul", total, one)
+                continue
+            one = self.split(f, "add", s.monoid)
+            if one is None:
+                return "no correction of a running sum is known"
+            moments.append((i, one))
+        if len(moments) > MOMENTS:
+            return "a running sum of too many differences"
+        return s._replace(shift=total, moments=tuple(moments))
 
     def split(self, e: int, op: str, monoid: str) -> Shift | None:
         """By what a running `e` changes under `op` when the states do."""

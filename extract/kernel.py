@@ -154,9 +154,9 @@ def needs(e: Expr) -> tuple[int, ...]:
 def factors(kernel: Kernel, e: int) -> tuple[int, ...]:
     """The factors of a product that is computed without rounding in between."""
     x = kernel.exprs[e]
-    if x.op != "mul" or compute(x.dtype) is not x.dtype:
+    if x.op not in ("mul", "square") or compute(x.dtype) is not x.dtype:
         return (e,)
-    left, right = x.args
+    left, right = x.args if x.op == "mul" else x.args * 2
     return (*factors(kernel, left), *factors(kernel, right))
 
 

@@ -2,8 +2,8 @@
 
 The computing nodes in order, each with its operands as relative distances, form a
 string; a layer that repeats is a period of that string.  Runs of the best period are
-cut where the fewest bytes cross, if each layer reads the one before.  Whether two pieces are the same is decided by their
-structure alone, not by the period.
+cut where the fewest bytes cross, if each layer reads the one before.  Whether two
+pieces are the same is decided by their structure alone, not by the period.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class _Sorter:
         left = tuple(f for f in s.factors if not self._free(f) & e)
         right = tuple(f for f in s.factors if self._free(f) & e)
         below = reach(self.f, bits(right), 0)
-        if s.monoid != "sum" or not left or not right:
+        if s.monoid != "sum" or s.moments or not left or not right:
             return "a state with columns is no sum of products"
         if below & self.f.reductions or self._union(right) & e != e:
             return "the right side of a product reads a reduction"

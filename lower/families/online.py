@@ -4,57 +4,38 @@ For each block of the pass: the products inside it are made as `Panels` makes th
 row by row the states take the block in, those that need others after them, and what has
 been taken in already is corrected; then the left sides of the wide states, which stand
 in an array, meet the packed right sides.
-
-A running maximum may still be -inf, a running sum 0.  Bodies read a stand-in for it
-(0, or 1), which the corrections know of; at the end sums are put right once more, from
-the stand-in to the true value: a row without any entry comes out as it would have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from ...egraph.dtypes import BOOL, DType
-from ...egraph.scalars import BY_NAME
-from ...extract.cascade import Changed, Image, Joined, Scaled, Shift, State
-from ...extract.kernel import Affine, Kernel, bits
-from ..loops import Ex, Lit, Load, Op, Param, Store
+from ...egraph.dtypes import BOOL
+from ...extract.cascade import State
+from ...extract.kernel import Affine, bits
+from ..loops import Ex, Lit, Load, Op, Store
 from .axes import ceil_div, numel
-from .fold import Fold, Tiles, row_factors
+from .corrections import (
+    Corrections,
+    Part,
+    Vector,
+    Vectors,
+    kept_parts,
+    part_factors,
+    whole,
+)
+from .fold import row_factors
 from .nest import VECTORS
-from .panels import Blocking, Panels, Whole, even
+from .panels import Blocking, Whole, even
 from .plan import HEAVY, each, reach
 from .products import Contraction
-from .values import add, combine, convert, divide, expand, identity, mul
+from .values import add, combine, convert, divide, identity, mul
 
-INVERSE = {"add": "sub", "mul": "div"}
 DEPTH = 256  # of a block of a product inside the pass
 
 
-class Online(Panels):
+class Online(Corrections):
     """Writes the function of one fold."""
-
-    def __init__(
-        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], fold: Fold,
-        tiles: Tiles,
-    ) -> None:  # fmt: skip
-        super().__init__(kernel, strict, buffers)
-        self.fold, self.tiles = fold, tiles
-        self.local = len(kernel.extents)  # stands for the place within the block
-        self.rows = numel(kernel.extents, fold.m)
-        self.places = numel(kernel.extents, fold.axes)
-        self.columns = numel(kernel.extents, fold.e)
-        self.state: dict[int, str] = {}
-        self.states = (*fold.rows, *(s for s, _ in fold.wide))
-        self.runs = self._running()
-
-    def _running(self) -> int:
-        """The expressions that read a state and are the same for the whole row."""
-        found = bits(tuple(s.root for s in self.states))
-        for e, args in enumerate(self.facts.args):
-            if args & found and not self.kernel.free[e] & bits(self.fold.axes):
-                found |= 1 << e
-        return found
 
     def run(self) -> None:
         f, t = self.fold, self.tiles
@@ -78,8 +59,10 @@ class Online(Panels):
     def _declare(self) -> None:
         t, dtype = self.tiles, self.fold.dtype
         for s in self.fold.rows:
-            self.state[s.root] = self.array("state", dtype, t.rows)
-            self._fill(self.state[s.root], t.rows, identity(s.monoid, dtype))
+            self.state[s.root] = {}
+            for part in kept_parts(s):
+                array = self.state[s.root][part] = self.array("state", dtype, t.rows)
+                self._fill(array, t.rows, identity(s.monoid, dtype))
         for s, c in self.fold.wide:
             size = t.rows * self._blocks(c, t.block).columns
             self.sums[s.root] = self.array("sums", dtype, size)
@@ -149,49 +132,60 @@ class Online(Panels):
     # ---- a row of a block ----
 
     def _row(self, i: Ex, first: Ex, count: int) -> None:
-        old: dict[int, Ex] = {}
+        old: Vectors = {}
         for level in range(max(self.fold.level.values()) + 1):
             states = [s for s in self.states if self.fold.level[s.root] == level]
             rows = [s for s in states if s.root in self.state]
             for s in rows:
-                kind = self.acc_type(s.root)
-                old[s.root] = self.let(Load(self.state[s.root], i, kind), "s")
-            parts = self._take(states, rows, i, first, count, level)
+                old[s.root] = self._read(s, i, first)
+            got = self._take(states, rows, i, first, count, level)
             for s in rows:
-                self._advance(s, i, old, parts[s.root])
+                self._advance(s, i, old, got, add(first, self.number(count)))
             for s in states:
                 if s.root not in self.state:
                     self._correct_sums(s, i, old)
 
+    def _read(self, s: State, i: Ex, seen: Ex) -> Vector:
+        """The state's vector after `seen` places."""
+        kind = self.acc_type(s.root)
+        held = {
+            part: self.let(Load(array, i, kind), "s")
+            for part, array in self.state[s.root].items()
+        }
+        return Vector(held, self.let(convert(seen, kind), "n"))
+
     def _take(
         self, states: list[State], rows: list[State], i: Ex, first: Ex, count: int,
         level: int,
-    ) -> dict[int, Ex]:  # fmt: skip
-        """Takes a block into lanes; what the row's states get from it."""
+    ) -> dict[tuple[int, Part], Ex]:  # fmt: skip
+        """Takes a block into lanes; what each part of the row's states gets from it."""
         staged = self._staged(states, level)
         arrays = {e: self.array("row", self.fold.dtype, count) for e in staged}
         one = max(self.tiles.lanes, 1)
         lanes = next((n * one for n in (VECTORS, 2, 1) if n * one <= count), 1)
-        accs = {s.root: self.lane_array(s.root, lanes) for s in rows}
+        accs = {
+            (s.root, part): self.lane_array(s.root, lanes)
+            for s in rows
+            for part in self.state[s.root]
+        }
         main, rest = divmod(count, lanes)
-        spans = [(self.number(main * lanes), rest)] if rest else []
 
         def span(base: Ex, size: int) -> None:
             with self.loop("simd", size) as lane:
                 at = add(base, lane)
                 self._open(i, first, at, count)
                 for s in states:
-                    self._term_of(s, accs, lane, add(mul(i, count), at))
+                    self._terms_of(s, accs, lane, add(mul(i, count), at))
                 for e, array in arrays.items():
                     self.emit(Store(array, at, self.value(e)))
 
         with self.loop("serial", main * lanes, step=lanes) as base:
             span(base, lanes)
-        for base, size in spans:
-            span(base, size)
+        if rest:
+            span(self.number(main * lanes), rest)
         for e, array in arrays.items():
             self.keep(e, array, Affine(((self.local, 1),)))
-        return {s.root: self.fold_lanes(s.root, accs[s.root], lanes) for s in rows}
+        return {key: self.fold_lanes(key[0], acc, lanes) for key, acc in accs.items()}
 
     def _open(self, i: Ex, first: Ex, at: Ex, count: int) -> None:
         """A place of the block, and the products inside the pass there."""
@@ -203,16 +197,23 @@ class Online(Panels):
             total = Load(self.sums[root], place, c.dtype)
             self.define(root, self.result(root, total))
 
-    def _term_of(self, s: State, accs: dict[int, str], lane: Ex, place: Ex) -> None:
-        parts = row_factors(self.fold, s)
-        term = convert(self.value(parts[0]), self.acc_type(s.root))
-        for p in parts[1:]:
-            more = convert(self.value(p), self.acc_type(s.root))
-            term = Op("mul", (term, more), more.dtype)
-        if s.root in accs:
-            self.accumulate(s.root, accs[s.root], lane, term)
-        else:
-            self.emit(Store(self.left[parts], place, term))
+    def _terms_of(
+        self, s: State, accs: dict[tuple[int, Part], str], lane: Ex, place: Ex
+    ) -> None:
+        if s.root not in self.state:
+            side = row_factors(self.fold, s)
+            self.emit(Store(self.left[side], place, self._product(s, side)))
+            return
+        for part in self.state[s.root]:
+            term = self._product(s, part_factors(s, part))
+            self.accumulate(s.root, accs[s.root, part], lane, term)
+
+    def _product(self, s: State, parts: Sequence[int]) -> Ex:
+        kind = self.acc_type(s.root)
+        term, *more = (convert(self.value(p), kind) for p in parts)
+        for x in more:
+            term = Op("mul", (term, x), kind)
+        return term
 
     def _staged(self, states: Iterable[State], level: int) -> list[int]:
         """What later levels read again and is dear to compute: kept for the row."""
@@ -237,31 +238,23 @@ class Online(Panels):
                 out.append(p)
         return out
 
-    # ---- corrections ----
-
-    def _advance(self, s: State, i: Ex, old: dict[int, Ex], part: Ex) -> None:
+    def _advance(
+        self, s: State, i: Ex, old: Vectors, got: dict[tuple[int, Part], Ex], seen: Ex
+    ) -> None:
         """The state with the block taken in; bodies read its stand-in from here on."""
-        value = old[s.root]
-        if s.shift is not None:
-            by = self._shifted(s, old)
-            moved = Op(s.op, (value, by), value.dtype)
-            none = Op("eq", (value, identity(s.monoid, value.dtype)), BOOL)
-            value = Op("select", (none, value, moved), value.dtype)
-        value = self.let(combine(s.monoid, value, part), "s")
-        self.emit(Store(self.state[s.root], i, value))
-        self.define(s.root, self.result(s.root, self._stand_in(s, value)))
+        moved = self.moved(s, old, guarded=True)
+        held: dict[Part, Ex] = {}
+        for part, array in self.state[s.root].items():
+            value = combine(s.monoid, moved[part], got[s.root, part])
+            held[part] = self.let(value, "s")
+            self.emit(Store(array, i, held[part]))
+        now = Vector(held, convert(seen, self.acc_type(s.root)))
+        self.define(s.root, self.result(s.root, self.stand_in(s, now)))
 
-    def _stand_in(self, s: State, value: Ex) -> Ex:
-        """A value near `value` that has an inverse."""
-        empty = identity(s.monoid, value.dtype)
-        neutral = Lit(1.0 if s.monoid in ("sum", "prod") else 0.0, value.dtype)
-        none = Op("eq", (value, empty), BOOL)
-        return Op("select", (none, neutral, value), value.dtype)
-
-    def _correct_sums(self, s: State, i: Ex, old: dict[int, Ex]) -> None:
+    def _correct_sums(self, s: State, i: Ex, old: Vectors) -> None:
         if s.shift is None:
             return
-        by = self.let(self._shifted(s, old), "c")
+        by = self.let(self.shifted(s, s.shift, old), "c")
         columns = self._blocks(self._contraction_of(s), 1).columns
         base = self.let(mul(i, columns), "o")
         changed = Op("ne", (by, Lit(1.0, by.dtype)), BOOL)
@@ -276,55 +269,13 @@ class Online(Panels):
     def _contraction_of(self, s: State) -> Contraction:
         return next(c for w, c in self.fold.wide if w is s)
 
-    def _shifted(self, s: State, old: dict[int, Ex]) -> Ex:
-        """What `s` is corrected by, from the old states it needs to those defined."""
-        assert s.shift is not None
-        before = {r: self._stand_in(self._state(r), old[r]) for r in s.needs}
-        return convert(self._delta(s.shift, before), self.acc_type(s.root))
-
-    def _state(self, root: int) -> State:
-        return next(s for s in self.states if s.root == root)
-
-    def _delta(self, shift: Shift, before: dict[int, Ex]) -> Ex:
-        match shift:
-            case Changed(e, op):
-                new = self.value(e)
-                return Op(INVERSE[op], (new, self._was(e, before)), new.dtype)
-            case Image(opcode, of, dtype):
-                return self._image(opcode, self._delta(of, before), dtype)
-            case Joined(op, left, right):
-                a, b = self._delta(left, before), self._delta(right, before)
-                return Op(op, (a, b), a.dtype)
-            case Scaled(opcode, of, factor):
-                a = self._delta(of, before)
-                return Op(opcode, (a, self.value(factor)), a.dtype)
-
-    def _image(self, opcode: str, a: Ex, dtype: DType) -> Ex:
-        if opcode == "cast":
-            return convert(a, self.fold.dtype)
-        tree = BY_NAME[opcode].expansion
-        return Op(opcode, (a,), a.dtype) if tree is None else expand(tree, a)
-
-    def _was(self, e: int, before: dict[int, Ex]) -> Ex:
-        """Expression `e` where the states have the values of `before`."""
-        with self.scope() as body:
-            for x in each(self.runs):
-                self.hide(x)
-            for r, value in before.items():
-                self.define(r, self.result(r, value))
-            found = self.let(self.value(e), "w")
-        self.scopes[-1].body += body
-        return found
-
     # ---- after the pass ----
 
     def _finish(self, i: Ex) -> None:
-        ends: dict[int, Ex] = {}
+        ends: Vectors = {}
         for s in self.fold.rows:
-            kind = self.acc_type(s.root)
-            value = self.let(Load(self.state[s.root], i, kind), "s")
-            self.define(s.root, self.result(s.root, self._ended(s, value, ends)))
-            ends[s.root] = value
+            ends[s.root] = self._read(s, i, self.number(self.places))
+            self.define(s.root, self.result(s.root, self._ended(s, ends)))
         scale = {s.root: self._scale(s, ends) for s, _ in self.fold.wide}
         outputs = self.kernel.outputs
         wide = [o for o in outputs if bits(o.axes) & bits(self.fold.e)]
@@ -344,16 +295,15 @@ class Online(Panels):
             for o in wide:
                 self.store(o.slot, o.offset, o.expr)
 
-    def _ended(self, s: State, value: Ex, ends: dict[int, Ex]) -> Ex:
+    def _ended(self, s: State, ends: Vectors) -> Ex:
         """The state's true value, with the factors that waited."""
-        if s.shift is not None:
-            value = Op(s.op, (value, self._shifted(s, ends)), value.dtype)
+        value = self.moved(s, ends, guarded=False)[whole(s)]
         for a in s.after:
             value = Op("mul", (value, convert(self.value(a), value.dtype)), value.dtype)
         return value
 
-    def _scale(self, s: State, ends: dict[int, Ex]) -> list[Ex]:
+    def _scale(self, s: State, ends: Vectors) -> list[Ex]:
         """The factors of a wide state that are the same for the whole row."""
-        out = [self._shifted(s, ends)] if s.shift is not None else []
+        out = [self.shifted(s, s.shift, ends)] if s.shift is not None else []
         out += [convert(self.value(a), self.acc_type(s.root)) for a in s.after]
         return [self.let(x, "c") for x in out]

@@ -139,6 +139,37 @@ def of_a_product() -> Kernel:
     return kernel_of(b, [b.bin("add", m, b.un("log", total)), m])
 
 
+def _centred(b: Builder, x: int) -> int:
+    """x less its mean along the last axis, far from 0."""
+    t = b.type(x)
+    far = b.bin("add", x, b.const(1000.0, t.dtype, t.shape))
+    total = b.reduce("sum", far, [t.rank - 1])
+    n = b.const(1 / t.shape[-1], t.dtype, b.type(total).shape)
+    return b.bin("sub", *b.broadcast(far, b.bin("mul", total, n)))
+
+
+def variance() -> Kernel:
+    b = Builder()
+    d = _centred(b, b.input("x", F32, (3, 900)))
+    return kernel_of(b, [b.reduce("sum", b.un("square", d), [1])])
+
+
+def covariance() -> Kernel:
+    b = Builder()
+    x, y = (_centred(b, b.input(n, F64, (4, 700))) for n in "xy")
+    return kernel_of(b, [b.reduce("sum", b.bin("mul", x, y), [1])])
+
+
+def entropy() -> Kernel:
+    """log Σ eˢ - Σ eˢ s / Σ eˢ with s = x - max x."""
+    b = Builder()
+    x = b.input("x", F32, (5, 700))
+    p, total = weights(b, x)
+    s = b.bin("sub", *b.broadcast(x, b.reduce("max", x, [1])))
+    mean = b.bin("div", b.reduce("sum", b.bin("mul", p, s), [1]), total)
+    return kernel_of(b, [b.bin("sub", b.un("log", total), mean)])
+
+
 FOLDS: dict[str, Callable[[], Kernel]] = {
     **{
         f.__name__: lambda f=f: attend(f, (2, 13, 270, 8, 12))
@@ -150,7 +181,16 @@ FOLDS: dict[str, Callable[[], Kernel]] = {
     "many_rows": lambda: attend(causal, (1, 260, 260, 5, 3)),
     **{
         f.__name__: f
-        for f in (grouped, decode, stored_scores, log_sum_exp, of_a_product)
+        for f in (
+            grouped,
+            decode,
+            stored_scores,
+            log_sum_exp,
+            of_a_product,
+            variance,
+            covariance,
+            entropy,
+        )
     },
 }
 
@@ -194,8 +234,17 @@ def stored_weights() -> Kernel:
     return kernel_of(b, [b.bin("div", *b.broadcast(p, total))])
 
 
+def skewness() -> Kernel:
+    """Three differences: its vector would be too long."""
+    b = Builder()
+    d = _centred(b, b.input("x", F32, (3, 90)))
+    cube = b.bin("mul", b.un("square", d), d)
+    return kernel_of(b, [b.reduce("sum", cube, [1])])
+
+
 REFUSED: dict[str, Callable[[], Kernel]] = {
-    f.__name__: f for f in (squashed, clipped, chosen_by_the_running, stored_weights)
+    f.__name__: f
+    for f in (squashed, clipped, chosen_by_the_running, stored_weights, skewness)
 }
 
 

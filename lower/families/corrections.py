@@ -1,0 +1,181 @@
+"""The states of a fold as vectors, and what corrects them.
+
+A running maximum may still be -inf, a running sum 0.  Bodies read a stand-in for it
+(0, or 1, or for a sum what it will come to), which the corrections know of; at the end
+sums are put right once more, from the stand-in to the true value: a row without any
+entry comes out as it would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from ...egraph.dtypes import BOOL, DType
+from ...egraph.scalars import BY_NAME
+from ...extract.cascade import Changed, Image, Joined, Scaled, Shift, State
+from ...extract.kernel import Kernel, bits
+from ..loops import Ex, Lit, Op, Param
+from .axes import numel
+from .fold import Fold, Tiles
+from .panels import Panels
+from .plan import each
+from .values import convert, expand, identity
+
+INVERSE = {"add": "sub", "mul": "div"}
+
+
+type Part = tuple[int, ...]  # moments that are factors of a sum
+
+
+class Vector(NamedTuple):
+    """A state at some point of the pass: its parts, after `seen` places."""
+
+    held: dict[Part, Ex]
+    seen: Ex
+
+
+type Vectors = dict[int, Vector]  # by root
+
+
+def whole(s: State) -> Part:
+    return tuple(range(len(s.moments)))
+
+
+def part_factors(s: State, part: Part) -> tuple[int, ...]:
+    """The factors of a part's terms, in order of number."""
+    places = {at: k for k, (at, _) in enumerate(s.moments)}
+    kept = (f for at, f in enumerate(s.factors) if places.get(at) in (None, *part))
+    return tuple(sorted(kept))
+
+
+def kept_parts(s: State) -> list[Part]:
+    """The parts that are summed: one for each product that is not empty."""
+    found: dict[tuple[int, ...], Part] = {}
+    for size in reversed(range(len(s.moments) + 1)):
+        for part in combinations(whole(s), size):
+            if part_factors(s, part):
+                found.setdefault(part_factors(s, part), part)
+    return list(found.values())
+
+
+class Corrections(Panels):
+    """A writer that knows the states of a fold."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], fold: Fold,
+        tiles: Tiles,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel, strict, buffers)
+        self.fold, self.tiles = fold, tiles
+        self.local = len(kernel.extents)  # stands for the place within the block
+        self.rows = numel(kernel.extents, fold.m)
+        self.places = numel(kernel.extents, fold.axes)
+        self.columns = numel(kernel.extents, fold.e)
+        self.state: dict[int, dict[Part, str]] = {}  # arrays, by part of its vector
+        self.states = (*fold.rows, *(s for s, _ in fold.wide))
+        self.runs = self._running()
+
+    def _running(self) -> int:
+        """The expressions that read a state and are the same for the whole row."""
+        found = bits(tuple(s.root for s in self.states))
+        for e, args in enumerate(self.facts.args):
+            if args & found and not self.kernel.free[e] & bits(self.fold.axes):
+                found |= 1 << e
+        return found
+
+    def moved(self, s: State, old: Vectors, guarded: bool) -> dict[Part, Ex]:
+        """The old vector, corrected.  `guarded`: what is empty stays so, though the
+        correction may be infinite."""
+        vector = old[s.root].held
+        if s.shift is None and not s.moments:
+            return vector
+        kind = self.acc_type(s.root)
+        by = None if s.shift is None else self.shifted(s, s.shift, old)
+        deltas = [self.let(self.shifted(s, d, old), "d") for _, d in s.moments]
+        out: dict[Part, Ex] = {}
+        for part in vector:
+            total = self._transformed(s, part, old[s.root], deltas)
+            if by is not None:
+                moved = Op(s.op, (total, by), kind)
+                none = Op("eq", (total, identity(s.monoid, kind)), BOOL)
+                total = Op("select", (none, total, moved), kind) if guarded else moved
+            out[part] = self.let(total, "m")
+        return out
+
+    def _transformed(
+        self, s: State, part: Part, old: Vector, deltas: Sequence[Ex]
+    ) -> Ex:
+        """The sum over the subsets of `part` of their sums times the other moves."""
+        kind = self.acc_type(s.root)
+        total = old.held[part]
+        for size in range(len(part)):
+            for inner in combinations(part, size):
+                term = self._part(s, inner, old)
+                for k in part:
+                    if k not in inner:
+                        term = Op("mul", (term, deltas[k]), kind)
+                total = Op("add", (total, term), kind)
+        return total
+
+    def _part(self, s: State, part: Part, old: Vector) -> Ex:
+        """A part's sum; of equal factors one stands for both, and of no factor the
+        number of places."""
+        wanted = part_factors(s, part)
+        if not wanted:
+            return old.seen
+        return next(v for p, v in old.held.items() if part_factors(s, p) == wanted)
+
+    def stand_in(self, s: State, v: Vector) -> Ex:
+        """A value near the final one, and not empty: of a sum, what it comes to if it
+        goes on like this."""
+        value = v.held[whole(s)]
+        kind = value.dtype
+        neutral, near = Lit(0.0, kind), value
+        if s.monoid == "sum":
+            rate = Op("div", (Lit(float(self.places), kind), v.seen), kind)
+            near = Op("mul", (value, rate), kind)
+        if s.monoid in ("sum", "prod"):
+            neutral = Lit(1.0, kind)
+        none = Op("eq", (value, identity(s.monoid, kind)), BOOL)
+        return Op("select", (none, neutral, near), kind)
+
+    def shifted(self, s: State, shift: Shift, old: Vectors) -> Ex:
+        """What a correction comes to, from the old states to those defined."""
+        before = {r: self.stand_in(self._state(r), old[r]) for r in s.needs}
+        return convert(self._delta(shift, before), self.acc_type(s.root))
+
+    def _state(self, root: int) -> State:
+        return next(s for s in self.states if s.root == root)
+
+    def _delta(self, shift: Shift, before: dict[int, Ex]) -> Ex:
+        match shift:
+            case Changed(e, op):
+                new = self.value(e)
+                return Op(INVERSE[op], (new, self._was(e, before)), new.dtype)
+            case Image(opcode, of, dtype):
+                return self._image(opcode, self._delta(of, before), dtype)
+            case Joined(op, left, right):
+                a, b = self._delta(left, before), self._delta(right, before)
+                return Op(op, (a, b), a.dtype)
+            case Scaled(opcode, of, factor):
+                a = self._delta(of, before)
+                return Op(opcode, (a, self.value(factor)), a.dtype)
+
+    def _image(self, opcode: str, a: Ex, dtype: DType) -> Ex:
+        if opcode == "cast":
+            return convert(a, self.fold.dtype)
+        tree = BY_NAME[opcode].expansion
+        return Op(opcode, (a,), a.dtype) if tree is None else expand(tree, a)
+
+    def _was(self, e: int, before: dict[int, Ex]) -> Ex:
+        """Expression `e` where the states have the values of `before`."""
+        with self.scope() as body:
+            for x in each(self.runs):
+                self.hide(x)
+            for r, value in before.items():
+                self.define(r, self.result(r, value))
+            found = self.let(self.value(e), "w")
+        self.scopes[-1].body += body
+        return found
