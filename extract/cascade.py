@@ -130,7 +130,7 @@ class _Cascade:
     def state(self, r: int) -> State | str:
         monoid: str = self.kernel.exprs[r].attr[0]
         (body,) = self.kernel.exprs[r].args
-        all_ = factors(self.kernel, body) if monoid == "sum" else (body,)
+        all_ = factors(self.kernel, body, False) if monoid == "sum" else (body,)
         after = tuple(f for f in all_ if not self.varies(f) and self.running(f))
         terms = tuple(f for f in all_ if f not in after)
         if after and not terms:

@@ -151,13 +151,14 @@ def needs(e: Expr) -> tuple[int, ...]:
     return e.args if e.op not in ("load", "index", "inside") else gathered(e)
 
 
-def factors(kernel: Kernel, e: int) -> tuple[int, ...]:
-    """The factors of a product that is computed without rounding in between."""
+def factors(kernel: Kernel, e: int, strict: bool = True) -> tuple[int, ...]:
+    """The factors of a product; strictly, of one without rounding in between."""
     x = kernel.exprs[e]
-    if x.op not in ("mul", "square") or compute(x.dtype) is not x.dtype:
+    rounds = strict and compute(x.dtype) is not x.dtype
+    if x.op not in ("mul", "square") or not x.dtype.is_float or rounds:
         return (e,)
     left, right = x.args if x.op == "mul" else x.args * 2
-    return (*factors(kernel, left), *factors(kernel, right))
+    return (*factors(kernel, left, strict), *factors(kernel, right, strict))
 
 
 class Buffer(NamedTuple):

@@ -177,7 +177,7 @@ class _Sorter:
         below = reach(self.f, self.f.args[r], 0)
         if below & self.f.reductions:
             return "a product inside the pass reads a reduction"
-        parts = factors(self.kernel, x.args[0])
+        parts = factors(self.kernel, x.args[0], False)
         left = tuple(f for f in parts if not self._free(f) & self.j)
         right = tuple(f for f in parts if self._free(f) & self.j)
         if not left or not right or compute(x.attr[2]) is not dtype:
