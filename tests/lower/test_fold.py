@@ -8,6 +8,7 @@ import pytest
 from rewrite.egraph.dtypes import F32
 from rewrite.extract.kernel import Kernel, bits
 from rewrite.lower.device import Caps
+from rewrite.lower.families import fold
 from rewrite.lower.families.axes import normalise
 from rewrite.lower.families.fold import FOLD, Fold, classify
 from rewrite.lower.interpret import run as interpret
@@ -28,6 +29,18 @@ def test_interpreted(name: str, caps: Caps) -> None:
     buffers = far_buffers(kernel)
     want = reference(kernel, buffers)
     interpret(lowered(FOLD, kernel, caps), buffers)
+    close(kernel, buffers[kernel.reads :], want)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_in_the_smallest_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corrections happen where there is more than one block."""
+    monkeypatch.setattr(fold, "BLOCK", 1)
+    monkeypatch.setattr(fold, "ROWS", 1)
+    kernel = KERNELS[name]
+    buffers = far_buffers(kernel)
+    want = reference(kernel, buffers)
+    interpret(lowered(FOLD, kernel, CPU), buffers)
     close(kernel, buffers[kernel.reads :], want)
 
 
