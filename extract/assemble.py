@@ -222,11 +222,12 @@ class Assembler:
         return self.memo[e]
 
     def kernel(self) -> Traced:
-        """The kernel of all roots; Untraceable where their loops are not nested."""
+        """The kernel of all roots; Untraceable where they have no loop in common."""
         t = self.t
         made = [self._output(c, i) for c, i in t.roots]
-        widest = max((set(axes) for _, axes, _ in made), key=len)
-        if not all(set(axes) <= widest for _, axes, _ in made):
+        sets = [set(axes) for _, axes, _ in made]
+        widest = max(sets, key=len)
+        if not all(s <= widest or s & widest for s in sets):
             raise Untraceable("the outputs run over different loops")
         reads, writes = tuple(self.slots), tuple(c for c, _ in t.roots)
         types = [t.terms.type(c) for c in (*reads, *writes)]

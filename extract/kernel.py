@@ -119,21 +119,21 @@ def bits(axes: tuple[int, ...]) -> int:
 
 def expr_affines(e: Expr) -> Iterator[Affine]:
     if e.op == "load":
-        yield from nested(e.attr[1])
+        yield from subforms(e.attr[1])
         for c in e.attr[2]:
-            yield from nested(c.value)
+            yield from subforms(c.value)
     elif e.op == "index":
-        yield from nested(e.attr[0])
+        yield from subforms(e.attr[0])
     elif e.op == "inside":
         for c in e.attr[0]:
-            yield from nested(c.value)
+            yield from subforms(c.value)
 
 
-def nested(v: Affine) -> Iterator[Affine]:
+def subforms(v: Affine) -> Iterator[Affine]:
     yield v
     for atom, _ in v.terms:
         if isinstance(atom, (Div, Mod)):
-            yield from nested(atom.value)
+            yield from subforms(atom.value)
 
 
 def gathered(e: Expr) -> tuple[int, ...]:

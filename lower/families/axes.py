@@ -22,8 +22,17 @@ from ...extract.kernel import (
     bits,
     expr_affines,
     needs,
-    nested,
+    subforms,
 )
+
+SIDE_BY_SIDE = "its outputs run over different loops"
+
+
+def nested(kernel: Kernel) -> bool:
+    """Whether the loops of each output are among those of the widest."""
+    sets = [bits(o.axes) for o in kernel.outputs]
+    widest = max(sets, key=int.bit_count, default=0)
+    return not any(s & ~widest for s in sets)
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -42,7 +51,7 @@ def affines(kernel: Kernel) -> Iterator[Affine]:
     for e in kernel.exprs:
         yield from expr_affines(e)
     for o in kernel.outputs:
-        yield from nested(o.offset)
+        yield from subforms(o.offset)
 
 
 def coefficient(v: Affine, axis: int) -> int:

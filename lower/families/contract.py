@@ -23,7 +23,8 @@ PACK = 2.0  # flops worth of packing an element, 8 more where it is transposed
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Kernels all of whose reductions are sums of products on the same axes."""
+    """Kernels all of whose reductions are sums of products, on the same axes for all
+    outputs over the same axes."""
 
     name: str = "contract"
 
@@ -35,17 +36,17 @@ class Contract:
         return 0.0
 
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
-        c = _contraction(kernel)
-        parts = _parts(kernel, c, model)
+        parts = _parts(kernel, model)
         return None if parts is None else total(self.name, 1, parts, model)
 
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
-        c, params, model = _contraction(kernel), parameters(kernel), model_of(caps)
+        cs, params, model = _contractions(kernel), parameters(kernel), model_of(caps)
         if caps.cpu_like:
             panels = Matmul(kernel, strict, params)
-            panels.grid = model.outermost(_parts(kernel, c, model) or Parts())
-            panels.run(c, _blocking(kernel, c, model))
+            panels.grid = model.outermost(_parts(kernel, model) or Parts())
+            panels.run(cs, [_blocking(kernel, c, model) for c in cs])
             return function(name, panels)
+        (c,) = cs
         shape = _shape(kernel, c, model)
         assert shape is not None
         blocks = Blocks(kernel, strict, params, c, shape)
@@ -62,9 +63,9 @@ class Tile(NamedTuple):
     width: int
 
 
-def _contraction(kernel: Kernel) -> Contraction:
+def _contractions(kernel: Kernel) -> tuple[Contraction, ...]:
     found = classify(kernel)
-    assert isinstance(found, Contraction), found
+    assert not isinstance(found, str), found
     return found
 
 
@@ -86,7 +87,19 @@ def _tile(kernel: Kernel, c: Contraction, model: DeviceModel) -> Tile | None:
     return None if s is None else Tile(s.rows, s.columns, s.rows, s.columns)
 
 
-def _parts(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
+def _parts(kernel: Kernel, model: DeviceModel) -> Parts | None:
+    """Side by side, contractions share the launch; on a GPU each has its own."""
+    cs = _contractions(kernel)
+    if len(cs) > 1 and not model.cpu_like:
+        return None
+    parts = [_part(kernel, c, model) for c in cs]
+    known = [p for p in parts if p is not None]
+    if len(known) < len(parts):
+        return None
+    return Parts(*(sum(column) for column in zip(*known, strict=True)))
+
+
+def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
     tile = _tile(kernel, c, model)
     if tile is None:
         return None
@@ -106,7 +119,7 @@ def _parts(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
             flops += 0 if contiguous(kernel, side, inner) else 4 * PACK
             scalar += flops * count * repeat
     roots = bits(tuple(p.root for p in c.products))
-    scalar += batch * m * n * (_flops(kernel, _stored(kernel), roots) + 1)
+    scalar += batch * m * n * (_flops(kernel, _stored(kernel, c), roots) + 1)
     rate = model.scalar_rate(c.dtype)
     return Parts(
         _traffic(kernel, c, (down, across), model),
@@ -115,8 +128,8 @@ def _parts(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
     )
 
 
-def _stored(kernel: Kernel) -> tuple[int, ...]:
-    return tuple(o.expr for o in kernel.outputs)
+def _stored(kernel: Kernel, c: Contraction) -> tuple[int, ...]:
+    return tuple(kernel.outputs[i].expr for i in c.outputs)
 
 
 def _flops(kernel: Kernel, tops: tuple[int, ...], have: int) -> int:
@@ -141,7 +154,8 @@ def _traffic(
                 size = min(touched, count) * dtype.itemsize
                 far += size * (1 if size <= model.cache else repeat)
                 near += size * (repeat - 1) if size <= model.cache else 0
-    for o in kernel.outputs:
+    for i in c.outputs:
+        o = kernel.outputs[i]
         far += numel(kernel.extents, o.axes) * kernel.slots[o.slot][0].itemsize
     return far / model.bandwidth + near / model.cache_bandwidth
 

@@ -20,7 +20,7 @@ from ...extract.kernel import Cost, Kernel, bits, factors
 from ..device import Caps
 from ..loops import Function
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import ceil_div, normalise, numel
+from .axes import SIDE_BY_SIDE, ceil_div, nested, normalise, numel
 from .panels import Blocking, even, register_tile
 from .plan import each, facts, reach
 from .price import occupancy
@@ -85,6 +85,8 @@ class Folding:
 def classify(kernel: Kernel) -> Fold | str:
     """The fold that the kernel is, or the reason why it is none."""
     sets = dict.fromkeys(bits(kernel.exprs[r].attr[1]) for r in kernel.reductions)
+    if not nested(kernel):
+        return SIDE_BY_SIDE
     if len(kernel.reductions) < 2:
         return "fewer than two reductions"
     stored = 0

@@ -13,7 +13,7 @@ from ...extract.kernel import Cost, Kernel
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import normalise, numel
+from .axes import SIDE_BY_SIDE, nested, normalise, numel
 from .cut import Cut, cut
 from .price import least_work
 from .rows import COLUMN, MAP, ROW, Walk, ordered, row_axes
@@ -36,6 +36,8 @@ class Full:
     name: str = "full"
 
     def accepts(self, kernel: Kernel) -> str | None:
+        if not nested(kernel):
+            return SIDE_BY_SIDE
         return None if kernel.reductions else "no reductions"
 
     def stages(

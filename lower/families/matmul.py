@@ -3,6 +3,8 @@ the epilogue is applied from the tile's sums."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...egraph.dtypes import BOOL
 from ..loops import Ex, Lit, Load, Op, Store
 from .axes import ceil_div
@@ -12,21 +14,43 @@ from .values import add, divide, mul
 
 
 class Matmul(Panels):
-    """Writes the function of one contraction."""
+    """Writes the function of one contraction, or of several: their tiles one after
+    the other."""
 
-    def run(self, c: Contraction, b: Blocking) -> None:
-        batch, m, n, k = c.sizes(self.kernel)
+    def run(self, cs: Sequence[Contraction], blocks: Sequence[Blocking]) -> None:
+        tiles = [self._tiles_of(c, b) for c, b in zip(cs, blocks, strict=True)]
+        with self.loop(self.grid, sum(tiles)) as g:
+            first = 0
+            for c, b, n in zip(cs, blocks, tiles, strict=True):
+                if len(tiles) == 1:
+                    self._one(c, b, g)
+                else:
+                    with self.when(self._among(g, first, n)):
+                        self._one(c, b, add(g, self.number(-first)))
+                first += n
+
+    def _tiles_of(self, c: Contraction, b: Blocking) -> int:
+        batch, m, n, _ = c.sizes(self.kernel)
+        return batch * ceil_div(m, b.rows) * ceil_div(n, b.columns)
+
+    def _among(self, g: Ex, first: int, count: int) -> Ex:
+        low = Op("le", (self.number(first), g), BOOL)
+        high = Op("lt", (g, self.number(first + count)), BOOL)
+        return Op("and", (low, high), BOOL)
+
+    def _one(self, c: Contraction, b: Blocking, g: Ex) -> None:
+        """Tile `g` of a contraction."""
+        _, m, n, k = c.sizes(self.kernel)
         whole = Whole(m % b.rows == 0, n % b.columns == 0, k % b.depth == 0)
         self.tile_by(c, b, whole)
         down, across = ceil_div(m, b.rows), ceil_div(n, b.columns)
-        with self.loop(self.grid, batch * down * across) as g:
-            column = self.let(divide(g, across, True), "t")
-            rest = divide(g, across, False)
-            row = self.let(divide(rest, down, True), "t")
-            self.unravel(self.c.batch, divide(rest, down, False))
-            top = self.let(mul(row, b.rows), "m")
-            left = self.let(mul(column, b.columns), "n")
-            self._tile(top, left)
+        column = self.let(divide(g, across, True), "t")
+        rest = divide(g, across, False)
+        row = self.let(divide(rest, down, True), "t")
+        self.unravel(self.c.batch, divide(rest, down, False))
+        top = self.let(mul(row, b.rows), "m")
+        left = self.let(mul(column, b.columns), "n")
+        self._tile(top, left)
 
     def _tile(self, top: Ex, left: Ex) -> None:
         b, dtype = self.blocks, self.c.dtype
@@ -82,5 +106,6 @@ class Matmul(Panels):
             for p in self.c.products:
                 total = Load(self.sums[p.root], add(base, j), self.c.dtype)
                 self.define(p.root, self.result(p.root, total))
-            for o in self.kernel.outputs:
+            for k in self.c.outputs:
+                o = self.kernel.outputs[k]
                 self.store(o.slot, o.offset, o.expr)

@@ -1,5 +1,6 @@
 """Which kernels are contractions, by meaning: sums over one set of axes of products
-whose factors split into two sides."""
+whose factors split into two sides.  Several may stand side by side, each with outputs
+over columns of its own: a query, a key and a value of one input."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ class Contraction(NamedTuple):
     k: tuple[int, ...]
     products: tuple[Product, ...]
     dtype: DType  # that the products are computed in
+    outputs: tuple[int, ...] = ()  # that it stores
 
     def sizes(self, kernel: Kernel) -> tuple[int, int, int, int]:
         """The extents of batch, m, n and k."""
@@ -49,16 +51,34 @@ class Contraction(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def classify(kernel: Kernel) -> Contraction | str:
-    """The contraction that the kernel is, or the reason why it is none."""
-    reason = _sums(kernel)
+def classify(kernel: Kernel) -> tuple[Contraction, ...] | str:
+    """The contractions that the kernel is, or the reason why it is none."""
+    sets = dict[int, list[int]]()
+    for i, o in enumerate(kernel.outputs):
+        sets.setdefault(bits(o.axes), []).append(i)
+    found: list[Contraction] = []
+    met = 0
+    for kept, outputs in sets.items():
+        stored = bits(tuple(kernel.outputs[i].expr for i in outputs))
+        below = reach(facts(kernel), stored, 0) & facts(kernel).reductions
+        if met & below:
+            return "its outputs run over different axes"
+        met |= below
+        one = _contraction(kernel, kept, tuple(each(below)), tuple(outputs))
+        if isinstance(one, str):
+            return one
+        found.append(one)
+    return tuple(found) or "it stores nothing"
+
+
+def _contraction(
+    kernel: Kernel, kept: int, roots: tuple[int, ...], outputs: tuple[int, ...]
+) -> Contraction | str:
+    """The contraction that the outputs over the axes `kept` are."""
+    reason = _sums(kernel, roots)
     if reason:
         return reason
-    roots = kernel.reductions
-    kept = bits(kernel.outputs[0].axes) if kernel.outputs else 0
     k = bits(kernel.exprs[roots[0]].attr[1])
-    if any(bits(o.axes) != kept for o in kernel.outputs):
-        return "its outputs run over different axes"
     if k & kept or any(kernel.free[r] & ~kept for r in roots):
         return "a summed axis is stored"
     split = _split(kernel, roots[0], kept)
@@ -75,16 +95,17 @@ def classify(kernel: Kernel) -> Contraction | str:
         if parts is None:
             return "its products have different axes"
         products.append(parts)
-    return _ordered(kernel, batch, m, n, k, tuple(products))
+    made = _ordered(kernel, batch, m, n, k, tuple(products))
+    return made._replace(outputs=outputs)
 
 
-def _sums(kernel: Kernel) -> str | None:
+def _sums(kernel: Kernel, roots: tuple[int, ...]) -> str | None:
     """Why the reductions are not independent floating sums over the same axes."""
-    if not kernel.reductions:
+    if not roots:
         return "no reductions"
     f = facts(kernel)
-    first = kernel.exprs[kernel.reductions[0]].attr
-    for r in kernel.reductions:
+    first = kernel.exprs[roots[0]].attr
+    for r in roots:
         e = kernel.exprs[r]
         body = kernel.exprs[e.args[0]].dtype
         acc = compute(e.attr[2])

@@ -13,7 +13,7 @@ from ...extract.kernel import Cost, Kernel, bits
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import ceil_div, numel
+from .axes import SIDE_BY_SIDE, ceil_div, nested, numel
 from .nest import GroupNest, Nest
 from .plan import Plan, facts, plan
 from .price import least_work, price
@@ -105,6 +105,8 @@ class Row(Walk):
     name: str = "row"
 
     def accepts(self, kernel: Kernel) -> str | None:
+        if not nested(kernel):
+            return SIDE_BY_SIDE
         mapped = not kernel.reductions and common_axes(kernel)
         return "it has no rows to reduce" if mapped else None
 
@@ -151,6 +153,8 @@ class Tiles(Walk):
     def accepts(self, kernel: Kernel) -> str | None:
         if bool(kernel.reductions) != self.reduces:
             return "no reductions" if self.reduces else "it reduces"
+        if not nested(kernel):
+            return SIDE_BY_SIDE
         return None if self.vector_axis(kernel) is not None else "no common axis"
 
     def vector_axis(self, kernel: Kernel) -> int | None:

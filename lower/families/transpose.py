@@ -14,7 +14,7 @@ from ...extract.kernel import Affine, Cost, Kernel, bits
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import ceil_div, coefficient, numel
+from .axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from .plan import facts, plan
 from .price import GATHER, price
 from .rows import common_axes, ordered
@@ -34,6 +34,8 @@ class Transpose:
     def accepts(self, kernel: Kernel) -> str | None:
         if kernel.reductions:
             return "it reduces"
+        if not nested(kernel):
+            return SIDE_BY_SIDE
         return None if tile_axes(kernel) else "it reads as it writes"
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:

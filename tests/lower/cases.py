@@ -248,3 +248,14 @@ for _size in ((300, 530, 700), (13, 1030, 515), (5, 257, 16), (700, 3, 40)):
                 f"product {_size} {_turn} {_d}",
                 lambda b, s=_size, t=_turn, d=_d: _product(b, *s, t, d),
             )
+
+
+def _side_by_side(b: Builder, m: int, columns: tuple[int, ...]) -> list[int]:
+    """Products of one input with columns of their own, each followed by something."""
+    x = b.input("x", F32, (m, 40))
+    ys = [b.matmul(x, b.input(f"w{n}", F32, (40, n))) for n in columns]
+    return [ys[0], *(b.un("relu", y) for y in ys[1:])]
+
+
+for _size in ((5, (30, 10, 20)), (300, (600, 33))):
+    large(f"side by side {_size}", lambda b, s=_size: _side_by_side(b, *s))

@@ -199,3 +199,11 @@ def test_an_access_out_of_range_traps() -> None:
 def test_split_sums_combine_in_scratch() -> None:
     f = lowered(FULL, reduction(64, 1000, [0, 1]), CPU)
     assert f.scratch and len(f.body) == 2
+
+
+def test_products_side_by_side_are_one_contraction() -> None:
+    k = normalise(LARGE["side by side (5, (30, 10, 20))"]())
+    assert len(k.outputs) == 3
+    family, _ = choose(k, model_of(CPU))
+    assert family is CONTRACT
+    check_interpreted(CONTRACT, k, CPU)
