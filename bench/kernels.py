@@ -24,7 +24,7 @@ from rewrite.egraph.scalars import Array
 from rewrite.extract.assemble import build_kernel
 from rewrite.extract.kernel import Kernel
 from rewrite.extract.schedule import GraphTerms
-from rewrite.lower.families.axes import normalise
+from rewrite.lower.axes import normalise
 from rewrite.lower.lower import choose
 from rewrite.lower.model import model_of
 from rewrite.timing import interleaved

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..extract.kernel import Cost, Kernel
+from .axes import normalise
 from .device import Caps
 from .families import families_for
-from .families.axes import normalise
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from ..egraph.dtypes import DType
 from ..extract.kernel import Cost, Kernel
+from .axes import normalise
 from .device import Caps
 from .loops import Function, LoopKind
 
@@ -134,7 +135,7 @@ class KernelCost:
         return self.memo[kernel]
 
     def _least(self, kernel: Kernel) -> Cost | None:
-        found = cheapest(kernel, self.families, self.model)
+        found = cheapest(normalise(kernel), self.families, self.model)
         return found[1] if found else None
 
 

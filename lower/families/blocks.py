@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
+from ..axes import ceil_div
 from ..loops import Barrier, Ex, Lit, Load, Op, Param, Store
-from .axes import ceil_div
 from .products import Contraction, contiguous
 from .sides import Sides
 from .values import add, divide, mul

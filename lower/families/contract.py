@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel, bits
+from ..axes import ceil_div, numel
 from ..device import Caps
 from ..loops import Function
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import ceil_div, numel
 from .blocks import Blocks, Shape, shape_for
 from .matmul import Matmul
 from .panels import Blocking, blocking

@@ -16,8 +16,8 @@ from ...egraph.dtypes import BOOL, DType
 from ...egraph.scalars import BY_NAME
 from ...extract.cascade import Changed, Image, Joined, Scaled, Shift, State
 from ...extract.kernel import Kernel, bits
+from ..axes import numel
 from ..loops import Ex, Lit, Op, Param
-from .axes import numel
 from .fold import Fold, Tiles
 from .panels import Panels
 from .plan import each

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import MONOIDS
 from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val, bits
-from .axes import ceil_div, free_axes, numel, rebuild
+from ..axes import ceil_div, free_axes, numel, rebuild
 from .plan import each, facts, reach
 
 

@@ -17,13 +17,13 @@ from typing import NamedTuple
 from ...egraph.dtypes import F32, F64, DType, compute
 from ...extract.cascade import Cascade, State, cascade
 from ...extract.kernel import Cost, Kernel, bits, factors
+from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..device import Caps
 from ..loops import Function
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import SIDE_BY_SIDE, ceil_div, nested, normalise, numel
 from .panels import Blocking, even, register_tile
 from .plan import each, facts, reach
-from .price import occupancy
+from .price import GATHER, occupancy
 from .products import Contraction, Product, contiguous
 
 PACK = 2.0  # flops worth of packing an element, 8 more where it is transposed
@@ -58,7 +58,6 @@ class Folding:
         return 0.0 if model.cpu_like else float("inf")
 
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
-        kernel = normalise(kernel)
         found = classify(kernel)
         if isinstance(found, str) or not model.cpu_like:
             return None
@@ -301,8 +300,16 @@ def _middle(kernel: Kernel, fold: Fold) -> float:
                           for x in row_factors(fold, s)))  # fmt: skip
         for e in each(reach(f, tops, have)):
             if kernel.free[e] & bits(fold.axes):
-                flops += f.heavy[e] + 2 * (kernel.exprs[e].op == "load")
+                flops += f.heavy[e] + _access(kernel, e, fold.axes[-1])
     return flops
+
+
+def _access(kernel: Kernel, e: int, axis: int) -> int:
+    """Flops worth of a load, along the innermost axis of the pass."""
+    x = kernel.exprs[e]
+    if x.op != "load":
+        return 0
+    return 2 + GATHER * (coefficient(x.attr[1], axis) not in (0, 1))
 
 
 def row_factors(fold: Fold, s: State) -> tuple[int, ...]:

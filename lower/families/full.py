@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel
+from ..axes import SIDE_BY_SIDE, nested, normalise, numel
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import SIDE_BY_SIDE, nested, normalise, numel
 from .cut import Cut, cut
 from .price import least_work
 from .rows import COLUMN, MAP, ROW, Walk, ordered, row_axes

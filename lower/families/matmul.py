@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...egraph.dtypes import BOOL
+from ..axes import ceil_div
 from ..loops import Ex, Lit, Load, Op, Store
-from .axes import ceil_div
 from .panels import Blocking, Panels, Whole
 from .products import Contraction
 from .values import add, divide, mul

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 from ...egraph.dtypes import BOOL, DType, compute
 from ...extract.kernel import Affine, Kernel
+from ..axes import numel
 from ..loops import Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
 from .accumulate import Accumulating
-from .axes import numel
 from .plan import Plan, Step
 from .values import identity, mul
 

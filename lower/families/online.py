@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from ...egraph.dtypes import BOOL
 from ...extract.cascade import State
 from ...extract.kernel import Affine, bits
+from ..axes import ceil_div, numel
 from ..loops import Ex, Lit, Load, Op, Store
-from .axes import ceil_div, numel
 from .corrections import (
     Corrections,
     Part,

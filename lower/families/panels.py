@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
+from ..axes import ceil_div
 from ..loops import Assign, Ex, Let, Load, Op, Param, Store, Var
-from .axes import ceil_div
 from .products import Contraction, contiguous
 from .sides import Sides
 from .values import add, mul

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...egraph.scalars import BY_NAME
 from ...extract.kernel import Kernel, bits, needs
-from .axes import accesses, numel
+from ..axes import accesses, numel
 
 HEAVY = 8  # flops from which on a value is staged rather than computed again
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...extract.kernel import Expr, Kernel, Output
+from ..axes import ceil_div, coefficient, numel
 from ..model import DeviceModel, Parts
-from .axes import ceil_div, coefficient, numel
 from .plan import Plan, Step, each, facts
 
 LINE = 64  # bytes that one scattered access moves

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...egraph.dtypes import F32, F64, DType, compute
 from ...extract.kernel import Kernel, bits, factors
-from .axes import coefficient, numel
+from ..axes import coefficient, numel
 from .plan import each, facts, reach
 
 MAX_FACTORS = 5

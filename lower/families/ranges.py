@@ -6,8 +6,8 @@ from typing import Any
 
 from ...egraph.dtypes import I32, I64, DType
 from ...extract.kernel import Affine, Kernel, Mod, Val
+from ..axes import affines
 from ..loops import Param
-from .axes import affines
 
 UNKNOWN = 1 << 62
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel, bits
+from ..axes import SIDE_BY_SIDE, ceil_div, nested, numel
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import SIDE_BY_SIDE, ceil_div, nested, numel
 from .nest import GroupNest, Nest
 from .plan import Plan, facts, plan
 from .price import least_work, price

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Affine, Cost, Kernel, bits
+from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
 from ..model import DeviceModel, Parts, model_of, total
-from .axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from .plan import facts, plan
 from .price import GATHER, price
 from .rows import common_axes, ordered

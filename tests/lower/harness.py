@@ -15,8 +15,8 @@ from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.scalars import Array
 from rewrite.extract.assemble import build_kernel
 from rewrite.extract.kernel import Kernel
+from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
-from rewrite.lower.families.axes import normalise
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Function
 from rewrite.lower.model import Family

@@ -8,9 +8,9 @@ import pytest
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.graph import Builder
 from rewrite.extract.kernel import Kernel
+from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
-from rewrite.lower.families.axes import normalise
 from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.fold import FOLD
 from rewrite.lower.families.full import FULL

@@ -7,9 +7,9 @@ import pytest
 
 from rewrite.egraph.dtypes import F32
 from rewrite.extract.kernel import Kernel, bits
+from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families import fold
-from rewrite.lower.families.axes import normalise
 from rewrite.lower.families.fold import FOLD, Fold, classify
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array, For, If, Stmt

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ...egraph.scalars import MONOIDS
-from ...extract.kernel import (
+from ..egraph.scalars import MONOIDS
+from ..extract.kernel import (
     Affine,
     Cond,
     Expr,
