@@ -8,7 +8,7 @@ extent that only reductions use, else a new one.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
 from ..egraph.dtypes import DType
@@ -20,6 +20,8 @@ LEAVES = frozenset(("input", "data", "const", "iota"))
 READS = frozenset(("input", "data"))
 HOST = frozenset(("scatter", "argreduce", "random", "call"))
 VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
+ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
+NEAR = 24  # classes below a reduction that are looked for
 MAX_OCCURRENCES = 300  # bounds the work of one trace, hence of a search
 
 type Index = tuple[Affine, ...]
@@ -379,14 +381,27 @@ class Tracer:
             return None
         kept = tuple(ZERO if m else v for v, m in zip(o.index, mask, strict=True))
         outside = self._involved((*kept, *(c.value for c in o.guard)))
-        for j in self.of_class.get(node.args[0], ()):
-            p = self.occ[j]
-            pairs = zip(o.index, p.index, mask, strict=True)
-            if p.guard == o.guard and all(m or v == w for v, w, m in pairs):
-                loops = self._bindable(p, mask, full)
-                if loops is not None and not outside & loops:
-                    return p.index
+        for c in self._below(node.args[0]):
+            for j in self.of_class.get(c, ()):
+                p = self.occ[j]
+                pairs = zip(o.index, p.index, mask, strict=True)
+                if p.guard == o.guard and all(m or v == w for v, w, m in pairs):
+                    loops = self._bindable(p, mask, full)
+                    if loops is not None and not outside & loops:
+                        return p.index
         return None
+
+    def _below(self, c: int) -> Iterator[int]:
+        """The class and what it is elementwise computed from, which is wanted at the
+        same index: of Σ exp x, x itself may occur already."""
+        seen, todo = {c}, [c]
+        while todo and len(seen) < NEAR:
+            a = todo.pop(0)
+            yield a
+            node = self.terms.node(a)
+            if a not in self.stored and node.op in ELEMENTWISE:
+                todo += [x for x in node.args if x not in seen]
+                seen.update(node.args)
 
     def _bindable(
         self, p: Occurrence, mask: Sequence[int], full: Sequence[int]

@@ -15,7 +15,7 @@ from .matmul import Matmul
 from .panels import Blocking, blocking
 from .plan import each, facts, reach
 from .price import occupancy
-from .products import Contraction, classify, contiguous
+from .products import Contraction, by_column, classify, contiguous, flops_of
 from .writer import function, parameters
 
 PACK = 2.0  # flops worth of packing an element, 8 more where it is transposed
@@ -115,11 +115,10 @@ def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
         (left, batch * m * k, across, c.k), (right, batch * n * k, down, c.n)
     ):  # fmt: skip
         for side in sides:
-            flops = _flops(kernel, side, 0) + PACK
+            flops = flops_of(kernel, bits(side), 0) + PACK
             flops += 0 if contiguous(kernel, side, inner) else 4 * PACK
             scalar += flops * count * repeat
-    roots = bits(tuple(p.root for p in c.products))
-    scalar += batch * m * n * (_flops(kernel, _stored(kernel, c), roots) + 1)
+    scalar += batch * _end(kernel, c, (m, n), (down, across), model.cpu_like)
     rate = model.scalar_rate(c.dtype)
     return Parts(
         _traffic(kernel, c, (down, across), model),
@@ -132,10 +131,25 @@ def _stored(kernel: Kernel, c: Contraction) -> tuple[int, ...]:
     return tuple(kernel.outputs[i].expr for i in c.outputs)
 
 
-def _flops(kernel: Kernel, tops: tuple[int, ...], have: int) -> int:
-    """Flops of one evaluation of `tops`, given `have`."""
+def _end(
+    kernel: Kernel, c: Contraction, sizes: tuple[int, int], tiles: tuple[int, int],
+    hoists: bool,
+) -> float:  # fmt: skip
+    """Flops of what follows the sums: for each cell, or once a row or column of a tile
+    where it varies along that alone."""
     f = facts(kernel)
-    return sum(f.heavy[e] for e in each(reach(f, bits(tops), have)))
+    have = bits(tuple(p.root for p in c.products))
+    below = reach(f, bits(_stored(kernel, c)), have)
+    apart = reach(f, bits(by_column(kernel, c)), have) if hoists else 0
+    total = float(sizes[0] * sizes[1])
+    for e in each(below):
+        times = sizes[0] * sizes[1]
+        if apart >> e & 1:
+            times = sizes[1] * tiles[0]
+        elif hoists and not kernel.free[e] & bits(c.n):
+            times = sizes[0] * tiles[1]
+        total += f.heavy[e] * times
+    return total
 
 
 def _traffic(

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...egraph.dtypes import BOOL
+from ...extract.kernel import Affine
 from ..axes import ceil_div
 from ..loops import Ex, Lit, Load, Op, Store
 from .panels import Blocking, Panels, Whole
-from .products import Contraction
+from .products import Contraction, by_column
 from .values import add, divide, mul
 
 
@@ -75,6 +76,7 @@ class Matmul(Panels):
 
     def _epilogue(self, top: Ex, left: Ex) -> None:
         b = self.blocks
+        self._by_column(left)
         with self.loop("serial", b.rows) as i:
 
             def row() -> None:
@@ -82,6 +84,26 @@ class Matmul(Panels):
                 self._row(left, mul(i, b.columns))
 
             self._started(add(top, i), self.m, self.whole.m, row)
+
+    def _by_column(self, left: Ex) -> None:
+        """What all rows of the tile share, kept in a row of values."""
+        tops = by_column(self.kernel, self.c)
+        columns = self.blocks.columns
+        arrays = {
+            e: self.array("row", self.kernel.exprs[e].dtype, columns) for e in tops
+        }
+        if arrays:
+            with self.loop("simd", columns) as j:
+                self.stand(self.c.n, add(left, j), self.n, self.whole.n)
+                for e, array in arrays.items():
+                    self.emit(Store(array, j, self.value(e)))
+        for e, array in arrays.items():
+            self.keep(e, array, Affine(((self.column, 1),)))
+
+    @property
+    def column(self) -> int:
+        """Stands for the column within the tile."""
+        return len(self.kernel.extents)
 
     def _row(self, left: Ex, base: Ex) -> None:
         """The last tile of a row is narrower: its loop is code of its own."""
@@ -102,6 +124,7 @@ class Matmul(Panels):
 
     def _cells(self, left: Ex, base: Ex, count: int) -> None:
         with self.loop("simd", count) as j:
+            self.at(self.column, j)
             self.unravel(self.c.n, add(left, j))
             for p in self.c.products:
                 total = Load(self.sums[p.root], add(base, j), self.c.dtype)

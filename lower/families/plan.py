@@ -88,6 +88,7 @@ def axis_order(kernel: Kernel) -> tuple[int, ...]:
     rank = len(kernel.extents)
     unit, reach = [0] * rank, [0] * rank
     for v, size in accesses(kernel):
+        size *= numel(kernel.extents, tuple(a for a, _ in v.terms if type(a) is int))
         for a, c in v.terms:
             if type(a) is int:
                 unit[a] += size * (c == 1)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ...egraph.dtypes import F32, F64, DType, compute
 from ...extract.kernel import Kernel, bits, factors
 from ..axes import coefficient, numel
-from .plan import each, facts, reach
+from .plan import HEAVY, each, facts, reach
 
 MAX_FACTORS = 5
 
@@ -186,3 +186,26 @@ def contiguous(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) 
     mask = reach(f, bits(factors), 0)
     loads = [kernel.exprs[e] for e in each(mask) if kernel.exprs[e].op == "load"]
     return bool(axes) and any(coefficient(x.attr[1], axes[-1]) == 1 for x in loads)
+
+
+@lru_cache(maxsize=4096)
+def by_column(kernel: Kernel, c: Contraction) -> tuple[int, ...]:
+    """What follows the sums, varies along the columns only and is dear: its topmost
+    expressions, worth a row of values that all rows of a tile share."""
+    f = facts(kernel)
+    have = bits(tuple(p.root for p in c.products))
+    stored = bits(tuple(kernel.outputs[i].expr for i in c.outputs))
+    below = reach(f, stored, have)
+    rows, columns = bits(c.m), bits(c.n)
+    alike = [e for e in each(below) if not kernel.free[e] & rows]
+    read = 0
+    for e in each(below & ~bits(tuple(alike))):
+        read |= f.args[e]
+    tops = (e for e in alike if kernel.free[e] & columns and read >> e & 1)
+    return tuple(e for e in tops if flops_of(kernel, 1 << e, have) >= HEAVY)
+
+
+def flops_of(kernel: Kernel, tops: int, have: int) -> int:
+    """Flops of one evaluation of `tops`, given `have`."""
+    f = facts(kernel)
+    return sum(f.heavy[e] for e in each(reach(f, tops, have)))

@@ -259,3 +259,14 @@ def _side_by_side(b: Builder, m: int, columns: tuple[int, ...]) -> list[int]:
 
 for _size in ((5, (30, 10, 20)), (300, (600, 33))):
     large(f"side by side {_size}", lambda b, s=_size: _side_by_side(b, *s))
+
+
+def _normed(b: Builder, m: int, n: int) -> list[int]:
+    """A product whose columns are scaled by what is dear and the same for all rows."""
+    y = b.matmul(b.input("x", F32, (m, 40)), b.input("w", F32, (40, n)))
+    variance = b.un("exp", b.input("v", F32, (1, n)))
+    return [b.bin("mul", *b.broadcast(y, b.un("rsqrt", variance)))]
+
+
+for _size in ((30, 70), (300, 1030), (7, 520)):
+    large(f"normed {_size}", lambda b, s=_size: _normed(b, *s))

@@ -1,0 +1,1 @@
+"""Workloads that must fuse, as generated variants of their naive forms."""
