@@ -68,6 +68,7 @@ def conv_type(types: Types, attrs: tuple[Any, ...]) -> TensorType:
     check(same, f"one dtype of numbers expected, found {x}, {w}, {bias}")
     check(x.rank == w.rank > 2, f"images and filters expected, found {x} and {w}")
     frame = Frame.of(attrs[0], x.rank - 2)
+    check(0 not in w.shape[2:], f"filters of one entry or more expected, found {w}")
     m, c = w.shape[:2]
     ok = isinstance(m, int) and m % frame.groups == 0 and bias.shape == (m,)
     ok = ok and x.shape[1] == c * frame.groups

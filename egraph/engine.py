@@ -156,6 +156,10 @@ class Session:
     def sizes(self) -> dict[str, int]:
         return self.call("sizes")
 
+    def seconds(self) -> dict[str, float]:
+        """Time spent in each rule, by the name it has in the engine."""
+        return self.call("seconds")
+
     def tables(self, names: Sequence[str]) -> Tables:
         return self.call("tables", list(names))
 

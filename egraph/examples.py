@@ -11,11 +11,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from . import dtypes
 from .dtypes import DType
-from .encode import SIGNATURES, Encoded, Names, Row, constant, show
+from .encode import (
+    SIGNATURES,
+    Encoded,
+    Names,
+    Row,
+    constant,
+    decode,
+    show,
+    value_of,
+)
 from .engine import Engine, shared
-from .graph import exact
+from .graph import Builder, Graph, exact
+from .instances import Pair
+from .judge import Judge, Promise
 from .ruleset import Example, Rule, RuleSet
 from .sexpr import Atom, Expr
 
@@ -32,6 +45,7 @@ class Failure:
         return f"{self.example.place}: {self.rule}: {self.reason}"
 
 
+_SCIENTIFIC = re.compile(r"-?\d+(\.\d*)?e[+-]?\d+")  # as people write 1e8
 _TENSOR = re.compile(r"([a-z]\w*)(?::(\w*)\[([\d,]*)\])?")
 
 
@@ -49,8 +63,12 @@ class _Reader:
 
     def term(self, e: Expr, like: int | None) -> int:
         if not isinstance(e, Atom):
+            wanted = SIGNATURES.get(e.head)
+            if wanted is None or len(wanted) != len(e.args):
+                takes = f"takes {len(wanted)}" if wanted else "is no constructor"
+                raise e.place.error(f"{e.head} {takes}, as rules/ir.egg has it: {e}")
             return self.call(e.head, e.args)
-        if e.is_number:
+        if e.is_number or _SCIENTIFIC.fullmatch(e.text):
             dtype, shape = self.kind(like)
             return self.add(constant(exact(float(e.text), dtype), dtype, shape))
         m = _TENSOR.fullmatch(e.text)
@@ -99,15 +117,20 @@ def _vector(text: str) -> tuple[int, ...]:
 
 def _plain(e: Expr, kind: str) -> object:
     text = str(e)
-    match kind:
-        case "s":
-            return text.strip('"')
-        case "v":
-            return _vector(text)
-        case "i":
-            return int(text)
-        case _:
-            return float(text)
+    try:
+        match kind:
+            case "s":
+                return text.strip('"')
+            case "v":
+                return _vector(text)
+            case "i":
+                return int(text)
+            case _:
+                return float(text)
+    except ValueError:
+        wanted = {"v": "a vector such as [0,1]", "i": "an integer"}
+        what = wanted.get(kind, "a number")
+        raise e.place.error(f"{what} was expected, found {text}") from None
 
 
 def read(example: Example) -> tuple[list[Row], int, int | None, list[str]]:
@@ -125,18 +148,24 @@ def run_examples(
     """What the rule's examples show, each run with this rule alone."""
     out: list[Failure] = []
     for example in (*rule.fires, *rule.skips):
-        reason = _judge(example, rule, rules.only([rule.name]), engine or shared())
+        if example.is_open:
+            reason = "has no right side yet; fill it in with rewrite test --bless"
+        else:
+            reason = _judge(example, rule, rules, engine or shared())
         if reason:
             out.append(Failure(rule.name, example, reason))
     return out
 
 
-def _judge(example: Example, rule: Rule, alone: RuleSet, engine: Engine) -> str | None:
+def _judge(example: Example, rule: Rule, rules: RuleSet, engine: Engine) -> str | None:
     rows, left, right, given = read(example)
+    if right == left:
+        return "shows nothing: its two sides are one term"
     # Only the left side and what it needs: the rule itself must make the right side.
     text = "\n".join([Encoded(tuple(rows[: left + 1]), (), Names({})).text, *given])
-    with engine.session(alone.sources) as session:
-        session.run(text, "example")
+    # Sources without rules are the same for all, and stay loaded.
+    with engine.session(rules.only(()).sources) as session:
+        session.run(f"{alone(rule, rules)}\n{text}", "example")
         session.run("(run-schedule (saturate (run facts)))", "example")
         changed, matches = session.run(
             f"(run-schedule (run {rule.ruleset}))", "example"
@@ -153,5 +182,42 @@ def _judge(example: Example, rule: Rule, alone: RuleSet, engine: Engine) -> str 
         )
         session.run(f"{forms}\n(run-schedule (saturate (run facts)))", "example")
         nodes = dict(session.tables(["Node"])["Node"])
-        same = nodes[left] == nodes[right]
-        return None if same else "does not make the right side of its example"
+        if nodes[left] != nodes[right]:
+            return "does not make the right side of its example"
+    return _unequal(rule, rows, left, right)
+
+
+def alone(rule: Rule, rules: RuleSet) -> str:
+    """The engine's text of one rule."""
+    forms = (f for file in rules.files for f in file.forms)
+    return str(next(f for f in forms if f.place == rule.place))
+
+
+def _unequal(rule: Rule, rows: Sequence[Row], left: int, right: int) -> str | None:
+    """Why the sides of an example are not equal as the rule's contract promises."""
+    graph, nodes = graph_of(rows)
+    pair = Pair(0, nodes[left], nodes[right])
+    promise = Promise(rule.contract, rule.rtol, rule.one_way)
+    fault = Judge(graph, [pair], promise, stress=False).faults().get(0)
+    if fault is None:
+        return None
+    if fault.left is None or fault.right is None:
+        return f"its sides are not equal: {fault.detail}"
+    shown = [
+        np.array2string(v.ravel()[:6], precision=6) for v in (fault.left, fault.right)
+    ]
+    given = ", ".join(f"{k} = {v.tolist()}" for k, v in sorted(fault.inputs.items()))
+    return f"its sides give {shown[0]} and {shown[1]} for {given}"
+
+
+def graph_of(rows: Sequence[Row]) -> tuple[Graph, list[int]]:
+    """The rows of an example as a graph, and the node of each."""
+    b, nodes = Builder(), list[int]()
+    for row in rows:
+        if row[0] == "Input":
+            label, dtype, shape = row[1:]
+            nodes.append(b.input(label, dtypes.of(dtype), shape))
+        else:
+            e = decode(row, Names({}), lambda v: value_of(rows[v]))
+            nodes.append(b.add(e.op, [nodes[a] for a in e.args], e.attrs))
+    return b.build(nodes), nodes

@@ -94,9 +94,11 @@ def explain(
     budget: Budget | None = None,
     engine: Engine | None = None,
     nan_free: frozenset[int] | None = None,
+    depth: int | None = None,
 ) -> Explanation:
     """The checked proof that `after` computes what `before` does (concrete sizes);
-    `nan_free` as for `saturate`, of nodes of `before`."""
+    `nan_free` as for `saturate`, of nodes of `before`.  With `depth`, nodes without a
+    name are spelled out that deep, instead of going by their number."""
     if [n for n, _ in before.outputs] != [n for n, _ in after.outputs]:
         raise ExplainError(
             "the two graphs have different outputs; compare like with like"
@@ -113,7 +115,7 @@ def explain(
             )
     lemmas = closure.lemmas([pair for pair in goals.values() if pair[0] != pair[1]])
     check_lemmas(lemmas, closure)
-    return _Writer(before, journal, rules, closure, lemmas).write(goals)
+    return _Writer(before, journal, rules, closure, lemmas, depth).write(goals)
 
 
 def _goals(before: Graph, after: Graph, journal: Journal) -> dict[str, tuple[int, int]]:
@@ -130,13 +132,14 @@ class _Writer:
 
     def __init__(
         self, before: Graph, journal: Journal, rules: RuleSet, closure: Closure,
-        lemmas: list[Lemma],
+        lemmas: list[Lemma], depth: int | None = None,
     ) -> None:  # fmt: skip
         self.journal, self.rules, self.closure = journal, rules, closure
         self.lemmas = lemmas
         self.number = {(x.left, x.right): i for i, x in enumerate(lemmas)}
         self.checker = Checker(journal, rules, closure)
-        self.namer = Namer(self.checker.terms, _names(before, journal))
+        names = _names(before, journal, numbered=depth is None)
+        self.namer = Namer(self.checker.terms, names, depth or 3)
         self.steps: list[Step] = []
         self.step_of: dict[int, int] = {}
 
@@ -175,11 +178,11 @@ class _Writer:
         return self.step_of[use]
 
 
-def _names(before: Graph, journal: Journal) -> dict[int, str]:
-    """The user's names of terms; nodes without one go by their number."""
+def _names(before: Graph, journal: Journal, *, numbered: bool) -> dict[int, str]:
+    """The user's names of terms; nodes without one go by their number, if by any."""
     names: dict[int, str] = {}
     for i, (node, t) in enumerate(zip(before.nodes, journal.before, strict=True)):
-        if t is not None and node.op != "const":
+        if t is not None and node.op != "const" and (node.name or numbered):
             names.setdefault(t, node.name or f"%{i}")
     return names
 
@@ -187,13 +190,13 @@ def _names(before: Graph, journal: Journal) -> dict[int, str]:
 class Namer:
     """Terms as text: named ones by name, others spelled out to a small depth."""
 
-    def __init__(self, terms: Terms, names: Mapping[int, str]) -> None:
-        self.terms, self.names = terms, names
+    def __init__(self, terms: Terms, names: Mapping[int, str], depth: int = 3) -> None:
+        self.terms, self.names, self.depth = terms, names, depth
 
-    def term(self, t: int, depth: int = 3) -> str:
+    def term(self, t: int) -> str:
         """The op spelled out even if the term has a name, which then stands before."""
         name = self.names.get(t)
-        shown = self._spelled(t, depth)
+        shown = self._spelled(t, self.depth)
         return shown if name is None or shown == name else f"{name} = {shown}"
 
     def _operand(self, t: int, depth: int) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from .ruleset import ANALYSED
-from .sexpr import Comment, Form, Place, parse
+from .ruleset import ANALYSED, Refused
+from .sexpr import Comment, Form, Place, parse, parse_one
 
 
 @dataclass
@@ -15,12 +15,15 @@ class Notes:
     words: list[tuple[str, str, Place]] = field(
         default_factory=list[tuple[str, str, Place]]
     )
+    allowed: dict[str, str] = field(default_factory=dict[str, str])  # code -> why
 
     def get(self, word: str) -> list[tuple[str, Place]]:
         return [(text, place) for w, text, place in self.words if w == word]
 
 
-WORDS = ("equal", "sizes", "fires", "skips", "refused", "because", "explosive")
+WORDS = (
+    "equal", "sizes", "fires", "skips", "refused", "because", "explosive", "allow",
+)  # fmt: skip
 
 
 def notes_of(comments: Sequence[Comment]) -> Notes:
@@ -34,9 +37,12 @@ def notes_of(comments: Sequence[Comment]) -> Notes:
             else:
                 doc.append(line)
             continue
-        body = c.text[3:].split(" ;")[0].strip()
+        body, _, why = c.text[3:].partition(" ;")
+        body = body.strip()
         word, _, rest = body.partition(" ")
-        if word in WORDS:
+        if word == "allow":
+            _allow(out, rest.strip(), why.strip(), c.place)
+        elif word in WORDS:
             out.words.append((word, rest.strip(), c.place))
         elif out.words:
             last, text, place = out.words[-1]
@@ -47,11 +53,57 @@ def notes_of(comments: Sequence[Comment]) -> Notes:
     return out
 
 
+def _allow(notes: Notes, code: str, why: str, place: Place) -> None:
+    """A finding of the linter that is right by design, and the reason."""
+    if not code or not why:
+        raise place.error("';;@ allow CODE ; why' expected: the reason is part of it")
+    notes.allowed[code] = why
+
+
 def any_size(notes: Notes) -> bool:
     for text, place in notes.get("sizes"):
         if text != "any":
             raise place.error(f"';;@ sizes any' expected, found {text!r}")
     return bool(notes.get("sizes"))
+
+
+def rtol(notes: Notes) -> float | None:
+    """The number after `;;@ equal approx`."""
+    words = notes.get("equal")[0][0].split()
+    if len(words) < 2 or words[0] != "approx":
+        return None
+    place = notes.get("equal")[0][1]
+    try:
+        found = float(words[1])
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1:
+        raise place.error(f"';;@ equal approx 1e-3' or so expected, found {words[1]}")
+    return found
+
+
+def one_way(notes: Notes) -> bool:
+    """`;;@ equal real one-way`: the right side may be the more accurate one."""
+    words = [text.split()[:2] for text, _ in notes.get("equal")]
+    return ["real", "one-way"] in words
+
+
+def refused(notes: Notes) -> list[Refused]:
+    """The laws that a comment warns of, each with its counterexample."""
+    out: list[Refused] = []
+    for word, text, place in notes.words:
+        if word == "refused":
+            left, arrow, right = text.partition("=>")
+            if not (arrow and left.strip() and right.strip()):
+                shape = "';;@ refused TERM => TERM' expected"
+                raise place.error(f"{shape}, found {text!r}")
+            sides = [parse_one(t, place.file, place.line) for t in (left, right)]
+            out.append(Refused(sides[0], sides[1], "", place))
+        elif word == "because":
+            if not out:
+                raise place.error("';;@ because' tells why a ';;@ refused' above it is")
+            out[-1] = replace(out[-1], because=f"{out[-1].because} {text}".strip())
+    return out
 
 
 def given(text: str, place: Place) -> tuple[Form, ...]:

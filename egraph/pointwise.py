@@ -181,6 +181,13 @@ class Points:
             start += size
         return out
 
+    def _gather(self, i: int, node: Node, where: Positions) -> Array:
+        (a, index), axis = node.args, int(node.attrs[0])
+        n = self.shape(a)[axis]
+        inner = where.copy()
+        inner[:, axis] = np.clip(self.at(index, where).astype(np.int64), 0, n - 1)
+        return self.at(a, inner) if n else np.zeros(len(where), _wide(node.dtype))
+
     # -- folds --
 
     def _spread(

@@ -90,6 +90,9 @@ def _contract(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
     full, mask, acc = attrs
     a, b = (x.astype(_at_least(acc, x), copy=False) for x in args)
     rank, size = len(full), sizes(full)
+    if any(m and not n for m, n in zip(mask, size, strict=True)):
+        # A sum of nothing; as products of sums it would be NaN beside an infinity.
+        return np.zeros(sizes(out.shape), out.dtype.numpy)
     labels = [
         [i for i in range(rank) if x.shape[i] != 1 or size[i] == 1] for x in (a, b)
     ]

@@ -38,6 +38,7 @@ class EGraph:
     types: tuple[TensorType, ...]
     own: tuple[int, ...]  # encoded row -> class
     choice: dict[int, int]
+    number: dict[int, int]  # the engine's number of a class in `tables` -> class
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def read(
         types,
         own,
         _own_choice(encoded, node_class, home, by_class, number),
+        number,
     )
 
 

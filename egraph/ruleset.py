@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .sexpr import Expr, Form, Place, laid_out
+from .sexpr import Atom, Expr, Form, Place, laid_out
 from .tables import facts
 
 type Precision = Literal["strict", "default", "fast"]
@@ -37,6 +37,21 @@ class Example:
     place: Place
     given: tuple[Form, ...] = ()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether its right side is yet to be filled in: `TERM =>`, or `TERM => ?`."""
+        return isinstance(self.right, Atom) and self.right.text == "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A law that must not be added: `left` is not `right`, and the counterexample."""
+
+    left: Expr
+    right: Expr
+    because: str
+    place: Place
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -55,6 +70,8 @@ class Rule:
     fires: tuple[Example, ...]
     skips: tuple[Example, ...]
     any_size: bool = False  # holds for symbolic sizes although it reads one
+    rtol: float | None = None  # what an approx rule promises, where it says so
+    one_way: bool = False  # a real rule whose right side may be the more accurate one
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,7 @@ class RuleFile:
     rulesets: tuple[str, ...]
     explosive: frozenset[str]
     bundled: bool = False
+    refused: tuple[Refused, ...] = ()
 
     def text(self, keep: frozenset[str]) -> str:
         """The engine's text: rules not in `keep` left out, all else at its place."""

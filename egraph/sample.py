@@ -1,248 +1,44 @@
-"""Random well-typed instances of a rule's left side.
+"""Random well-typed instances of a rule's left side: the rest of the ops.
 
-Generation runs from the root down: the type wanted of a term decides the types of its
-operands, attributes are drawn to fit, and a variable that stands twice keeps its first
-value.  What does not fit is drawn again.
+See `terms.py` for how a term is drawn; here are reductions, contractions, indexing and
+macros.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 from . import dtypes
-from .dtypes import BOOL, F16, F32, F64, I8, I32, U8, DType, compute
-from .graph import Builder, GraphError
+from .dtypes import BOOL, I32, I64, DType, compute
+from .indexing import SCATTER
 from .ops import TensorType, masked_shape
-from .scalars import BINARY, BY_NAME, UNARY
-from .sexpr import Atom, Expr, Form
-
-SIZES = (0, 1, 1, 2, 3, 5)
-RANKS = (0, 1, 2, 2, 3, 3, 4)
-KINDS = (F64, F64, F64, F32, F32, F16, I32, I32, I8, U8, BOOL)
-USUAL = tuple(BY_NAME[n] for n in ["add", "sub", "mul", "div", "max", "min"])
-CONSTANTS = (0.0, 1.0, 2.0, -1.0, 0.5, -0.5, 3.0, -2.0, 1 / 3, 0.2)
+from .sexpr import Expr
+from .terms import Misfit, Terms, as_ints, need, resized
 
 
-class Misfit(Exception):
-    """This draw cannot be completed; the caller draws again."""
-
-
-def need(ok: bool) -> None:
-    if not ok:
-        raise Misfit
-
-
-@dataclass
-class Sampler:
-    """Draws instances of patterns into one builder, inputs shared by none."""
-
-    rng: random.Random
-    builder: Builder = field(default_factory=Builder)
-    bound: dict[str, Any] = field(default_factory=dict[str, Any])
-    inputs: int = 0
-
-    def instance(self, pattern: Expr, tries: int = 400) -> int | None:
-        """The node of a fresh instance of the pattern, or None."""
-        for _ in range(tries):
-            self.bound = {}
-            size = len(self.builder.nodes)
-            try:
-                return self.term(pattern, self._type())
-            except (Misfit, GraphError):
-                del self.builder.nodes[size:]
-                self.builder._memo.clear()  # pyright: ignore[reportPrivateUsage]
-        return None
-
-    # -- draws --
-
-    def _type(self) -> TensorType:
-        rank = self.rng.choice(RANKS)
-        return TensorType(self.rng.choice(KINDS), self._sizes(rank))
-
-    def _sizes(self, rank: int) -> tuple[int, ...]:
-        return tuple(self.rng.choice(SIZES) for _ in range(rank))
-
-    def _mask(self, allowed: Sequence[bool]) -> tuple[int, ...]:
-        return tuple(int(a and self.rng.random() < 0.6) for a in allowed)
-
-    def attr(self, e: Expr, draw: Callable[[], Any]) -> Any:
-        """A literal's value, a bound variable's, or a fresh draw bound to it."""
-        if isinstance(e, Form):
-            need(e.head == "vec-of" or e.head == "vec-empty")
-            return tuple(int(str(a)) for a in e.args)
-        if e.is_string:
-            return e.string
-        if e.is_number:
-            return float(e.text)
-        if e.text not in self.bound:
-            self.bound[e.text] = draw()
-        return self.bound[e.text]
-
-    def fixed(self, e: Expr, value: Any) -> Any:
-        """An attribute that the type decides: bound ones must agree."""
-        found = self.attr(e, lambda: value)
-        need(found == value)
-        return value
-
-    # -- terms --
-
-    def term(self, e: Expr, want: TensorType) -> int:
-        if isinstance(e, Atom):
-            return self._variable(e.text, want)
-        method = getattr(self, f"_{e.head.lower()}", None)
-        if method is None:
-            raise NotImplementedError(f"no sampler for ({e.head} …); add one")
-        node = method(e.args, want)
-        need(self.builder.type(node) == want)
-        return node
-
-    def _variable(self, name: str, want: TensorType) -> int:
-        if name in self.bound:
-            need(self.builder.type(self.bound[name]) == want)
-            return self.bound[name]
-        self.inputs += 1
-        node = self.builder.input(f"{name}{self.inputs}", want.dtype, want.shape)
-        self.bound[name] = node
-        return node
-
-    def _const(self, a: Sequence[Expr], want: TensorType) -> int:
-        value = self.attr(a[0], lambda: self.rng.choice(CONSTANTS))
-        self.fixed(a[1], want.dtype.name)
-        self.fixed(a[2], want.shape)
-        return self.builder.const(value, want.dtype, want.shape)
-
-    def _odd(self, a: Sequence[Expr], want: TensorType) -> int:
-        need(want.dtype.is_float)
-        value = self.attr(a[0], lambda: self.rng.choice(("inf", "-inf", "nan")))
-        self.fixed(a[1], want.dtype.name)
-        self.fixed(a[2], want.shape)
-        return self.builder.const(float(value), want.dtype, want.shape)
-
-    def _un(self, a: Sequence[Expr], want: TensorType) -> int:
-        op = self.attr(a[0], lambda: self.rng.choice(UNARY).name)
-        t = self._operand(op, want)
-        return self.builder.un(op, self.term(a[1], t))
-
-    def _bin(self, a: Sequence[Expr], want: TensorType) -> int:
-        op = self.attr(a[0], self._opcode)
-        t = self._operand(op, want)
-        return self.builder.bin(op, self.term(a[1], t), self.term(a[2], t))
-
-    def _opcode(self) -> str:
-        """Any binary opcode; the usual ones, which most premises name, more often."""
-        usual = self.rng.random() < 0.6
-        return self.rng.choice(USUAL if usual else BINARY).name
-
-    def _operand(self, op: str, want: TensorType) -> TensorType:
-        if BY_NAME[op].gives_bool:
-            need(want.dtype is BOOL)
-            return TensorType(self.rng.choice(KINDS), want.shape)
-        return want
-
-    def _select(self, a: Sequence[Expr], want: TensorType) -> int:
-        c = self.term(a[0], TensorType(BOOL, want.shape))
-        return self.builder.select(c, self.term(a[1], want), self.term(a[2], want))
-
-    def _cast(self, a: Sequence[Expr], want: TensorType) -> int:
-        x = self.term(a[0], TensorType(self.rng.choice(KINDS), want.shape))
-        self.fixed(a[1], want.dtype.name)
-        return self.builder.add("cast", (x,), (want.dtype,))
-
-    def _bitcast(self, a: Sequence[Expr], want: TensorType) -> int:
-        kinds = [d for d in dtypes.ALL if d.bits == want.dtype.bits]
-        x = self.term(a[0], TensorType(self.rng.choice(kinds), want.shape))
-        self.fixed(a[1], want.dtype.name)
-        return self.builder.add("bitcast", (x,), (want.dtype,))
-
-    def _reshape(self, a: Sequence[Expr], want: TensorType) -> int:
-        self.fixed(a[1], want.shape)
-        x = self.term(a[0], TensorType(want.dtype, self._regrouped(want.shape)))
-        return self.builder.add("reshape", (x,), (want.shape,))
-
-    def _regrouped(self, shape: Sequence[Any]) -> tuple[Any, ...]:
-        """Another shape of as many elements: unit axes come and go, axes merge."""
-        out: list[Any] = [n for n in shape if n != 1 or self.rng.random() < 0.5]
-        if len(out) > 1 and self.rng.random() < 0.3:
-            out[:2] = [out[0] * out[1]]
-        while len(out) < 4 and self.rng.random() < 0.4:
-            out.insert(self.rng.randrange(len(out) + 1), 1)
-        return tuple(out)
-
-    def _permute(self, a: Sequence[Expr], want: TensorType) -> int:
-        n = want.rank
-        perm: tuple[int, ...] = self.attr(
-            a[1], lambda: tuple(self.rng.sample(range(n), n))
-        )
-        need(len(perm) == n)
-        sizes = _ints(want.shape)
-        shape = tuple(sizes[perm.index(i)] for i in range(n))
-        x = self.term(a[0], TensorType(want.dtype, shape))
-        return self.builder.add("permute", (x,), (perm,))
-
-    def _expand(self, a: Sequence[Expr], want: TensorType) -> int:
-        self.fixed(a[1], want.shape)
-        mask = self.attr(a[2], lambda: self._mask([True] * want.rank))
-        need(len(mask) == want.rank)
-        x = self.term(a[0], TensorType(want.dtype, masked_shape(want.shape, mask)))
-        return self.builder.add("expand", (x,), (want.shape, mask))
-
-    def _pad(self, a: Sequence[Expr], want: TensorType) -> int:
-        def amounts() -> tuple[int, ...]:
-            return tuple(self.rng.choice((0, 0, 1, 2)) for _ in want.shape)
-
-        low, high = self.attr(a[1], amounts), self.attr(a[2], amounts)
-        value = self.attr(a[3], lambda: self.rng.choice(CONSTANTS))
-        need(len(low) == len(high) == want.rank)
-        sizes = [n - i - j for n, i, j in zip(want.shape, low, high, strict=True)]  # type: ignore[operator]
-        need(min(sizes, default=0) >= 0)
-        x = self.term(a[0], TensorType(want.dtype, tuple(sizes)))
-        return self.builder.pad(x, low, high, value)
-
-    def _slice(self, a: Sequence[Expr], want: TensorType) -> int:
-        n = want.shape
-        step = self.attr(a[3], lambda: tuple(self.rng.choice((1, 1, 2, -1)) for _ in n))
-        need(len(step) == want.rank)
-        # An empty slice reaches nothing, wherever it starts.
-        span = [max(k - 1, 0) * d for k, d in zip(n, step, strict=True)]  # type: ignore[operator]
-        back = [max(0, -d) for d in span]
-        start = self.attr(
-            a[1], lambda: tuple(i + self.rng.choice((0, 0, 1, 3)) for i in back)
-        )
-        need(len(start) == want.rank)
-        self.fixed(a[2], n)
-        reach = [
-            max(b, b + d) + min(k, 1)  # type: ignore[operator]
-            for b, k, d in zip(start, n, span, strict=True)
-        ]
-        slack = self.rng.choice((0, 0, 2))
-        x = self.term(a[0], TensorType(want.dtype, tuple(r + slack for r in reach)))
-        return self.builder.slice(x, start, n, step)
-
-    def _concat(self, a: Sequence[Expr], want: TensorType) -> int:
-        need(want.rank > 0)
-        axis: int = self.attr(a[2], lambda: self.rng.randrange(want.rank))
-        need(axis < want.rank)
-        size = _ints(want.shape)[axis]
-        first = self.rng.randint(0, size)
-        parts = [
-            self.term(e, TensorType(want.dtype, _with(want.shape, axis, n)))
-            for e, n in ((a[0], first), (a[1], size - first))
-        ]
-        return self.builder.concat(parts, axis)
+class Sampler(Terms):
+    """Draws instances of patterns of any op but calls and arrays of data."""
 
     def _folded(self, e: Expr, want: TensorType) -> tuple[tuple[int, ...], Any]:
         """A mask, and the shape that it folds into the wanted one."""
         mask = self.attr(e, lambda: self._mask([n == 1 for n in want.shape]))
         need(len(mask) == want.rank)
         need(all(n == 1 for n, m in zip(want.shape, mask, strict=True) if m))
-        sizes = zip(want.shape, mask, strict=True)
-        return mask, tuple(self.rng.choice(SIZES) if m else n for n, m in sizes)
+        folded = zip(want.shape, mask, strict=True)
+        sizes = (*self.sizes, min(self.sizes))  # a fold of nothing is where laws break
+        return mask, tuple(self.rng.choice(sizes) if m else n for n, m in folded)
 
     def _acc(self, e: Expr, dtype: DType) -> DType:
-        return dtypes.of(self.attr(e, lambda: compute(dtype).name))
+        """What kernels accumulate in; now and then a wider type."""
+
+        def wide() -> str:
+            alike = [d for d in dtypes.ALL if d.kind == dtype.kind]
+            wider = [d for d in alike if d.bits >= compute(dtype).bits]
+            chosen = self.rng.choice(wider) if self.rng.random() < 0.15 else None
+            return (chosen or compute(dtype)).name
+
+        return dtypes.of(self.attr(e, wide))
 
     def _reduce(self, a: Sequence[Expr], want: TensorType) -> int:
         monoids = (
@@ -257,6 +53,7 @@ class Sampler:
     def _contract(self, a: Sequence[Expr], want: TensorType) -> int:
         mask, full = self._folded(a[3], want)
         full = self.attr(a[2], lambda: full)
+        need(len(full) == want.rank)
         acc = self._acc(a[4], want.dtype)
         args: list[int] = []
         for e in a[:2]:
@@ -264,6 +61,73 @@ class Sampler:
             shape = masked_shape(full, thin) if thin else full
             args.append(self.term(e, TensorType(want.dtype, shape)))
         return self.builder.add("contract", args, (full, mask, acc))
+
+    # -- indexing --
+
+    def _gather(self, a: Sequence[Expr], want: TensorType) -> int:
+        axis = self._axis(a[2], want.rank)
+        n = self.rng.choice(self.sizes)
+        x = self.term(a[0], TensorType(want.dtype, resized(want.shape, axis, n)))
+        index = TensorType(self.rng.choice((I32, I64)), want.shape)
+        return self.builder.gather(x, self.term(a[1], index), axis)
+
+    def _scatter(self, a: Sequence[Expr], want: TensorType) -> int:
+        mode = self.attr(a[0], lambda: self.rng.choice(tuple(SCATTER)))
+        need(want.dtype is not BOOL or mode == "set")
+        axis = self._axis(a[4], want.rank)
+        thin = resized(want.shape, axis, self.rng.choice(self.sizes))
+        x = self.term(a[1], want)
+        index = self.term(a[2], TensorType(self.rng.choice((I32, I64)), thin))
+        value = self.term(a[3], TensorType(want.dtype, thin))
+        return self.builder.add("scatter", (x, index, value), (mode, axis))
+
+    def _axis(self, e: Expr, rank: int) -> int:
+        need(rank > 0)
+        axis = int(self.attr(e, lambda: self.rng.randrange(rank)))
+        need(0 <= axis < rank)
+        return axis
+
+    def _argreduce(self, a: Sequence[Expr], want: TensorType) -> int:
+        need(want.dtype.is_int)
+        kind = self.attr(a[0], lambda: self.rng.choice(("argmax", "argmin")))
+        axis = self._axis(a[2], want.rank)
+        need(want.shape[axis] == 1)
+        self.fixed(a[3], want.dtype.name)
+        n = self.rng.choice([n for n in self.sizes if n])
+        t = TensorType(self.rng.choice(self.kinds), resized(want.shape, axis, n))
+        return self.builder.add(
+            "argreduce", (self.term(a[1], t),), (kind, axis, want.dtype)
+        )
+
+    def _input(self, a: Sequence[Expr], want: TensorType) -> int:
+        self.fixed(a[1], want.dtype.name)
+        self.fixed(a[2], want.shape)
+        self.inputs += 1
+        label = str(self.attr(a[0], lambda: f"leaf{self.inputs}"))
+        return self.builder.input(label, want.dtype, want.shape)
+
+    def _iota(self, a: Sequence[Expr], want: TensorType) -> int:
+        axis = self._axis(a[0], want.rank)
+        self.fixed(a[1], want.dtype.name)
+        self.fixed(a[2], want.shape)
+        return self.builder.iota(axis, want.dtype, want.shape)
+
+    def _window(self, a: Sequence[Expr], want: TensorType) -> int:
+        *rest, size = as_ints(want.shape) or (0,)
+        need(len(rest) > 0 and size > 0)
+        axis = self._axis(a[1], len(rest))
+        self.fixed(a[2], rest[axis])
+        self.fixed(a[3], size)
+        stride, dilation = (
+            int(self.attr(e, lambda: self.rng.choice((1, 1, 2)))) for e in a[4:6]
+        )
+        need(min(stride, dilation) > 0)
+        reach = max(rest[axis] - 1, 0) * stride + (size - 1) * dilation + 1
+        n = reach + self.rng.choice((0, 0, 1))
+        x = self.term(a[0], TensorType(want.dtype, resized(rest, axis, n)))
+        return self.builder.add(
+            "window", (x,), (axis, rest[axis], size, stride, dilation)
+        )
 
     # -- macros --
 
@@ -289,7 +153,7 @@ class Sampler:
 
     def _conv(self, a: Sequence[Expr], want: TensorType) -> int:
         need(want.rank >= 3 and want.dtype.kind != "bool")
-        n, m, *counts = _ints(want.shape)
+        n, m, *counts = as_ints(want.shape)
         axes = len(counts)
         groups = self.rng.choice([g for g in (1, 2, 3) if m % g == 0])
         kernel = [self.rng.choice((1, 2, 3)) for _ in counts]
@@ -336,9 +200,4 @@ class Sampler:
         return self.builder.macro("attention", args, scale)
 
 
-def _ints(shape: Sequence[Any]) -> tuple[int, ...]:
-    return tuple(int(n) for n in shape)
-
-
-def _with(shape: Sequence[Any], axis: int, size: int) -> tuple[Any, ...]:
-    return (*shape[:axis], size, *shape[axis + 1 :])
+__all__ = ["Misfit", "Sampler"]

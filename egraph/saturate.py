@@ -54,6 +54,9 @@ class Saturated:
     choice: dict[int, int]
     fired: dict[str, int] = field(default_factory=dict[str, int])
     truncated: bool = False
+    stopped: str = ""  # what ended it before its fixpoint: e-nodes, steps, seconds
+    # By rule, in the engine; the time of all rules that derive facts under "facts".
+    seconds: dict[str, float] = field(default_factory=dict[str, float], compare=False)
 
     @property
     def enodes(self) -> int:
@@ -157,8 +160,9 @@ def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: Run) -> Saturat
     outputs = tuple(c for _, i in graph.outputs if (c := own[i]) is not None)
     fired = {r: n for r, n in sorted(run.fired.items()) if n}
     return Saturated(
-        egraph.classes, egraph.types, outputs, own, egraph.choice, fired, run.truncated
-    )
+        egraph.classes, egraph.types, outputs, own, egraph.choice, fired,
+        run.truncated, run.stopped, run.seconds,
+    )  # fmt: skip
 
 
 # ---- the schedule --------------------------------------------------------------------
@@ -175,7 +179,9 @@ class Run:
         self.deadline = time.monotonic() + budget.seconds
         self.names = {r.name for r in rules.rules}
         self.fired: dict[str, int] = {}
+        self.seconds: dict[str, float] = {}
         self.truncated = False
+        self.stopped = ""
 
     def schedule(self, text: str) -> bool:
         """Runs one schedule; whether it changed anything."""
@@ -189,14 +195,25 @@ class Run:
     def full(self) -> bool:
         """Whether the budget of e-nodes or the time is spent."""
         if time.monotonic() > self.deadline:
-            self.truncated = True
-            return True
-        return enodes(self.session) > self.limit
+            self.truncated, self.stopped = True, "seconds"
+        elif enodes(self.session) > self.limit:
+            self.stopped = self.stopped or "e-nodes"
+        else:
+            return False
+        return True
 
     def fixpoint(self, text: str) -> None:
         for _ in range(self.budget.steps):
             if not self.schedule(text) or self.full():
                 return
+        self.stopped = "steps"
+
+    def finish(self) -> None:
+        """Reads the clock of the engine."""
+        for label, t in self.session.seconds().items():
+            name = label.rstrip("<=>")
+            name = name if name in self.names else "facts"
+            self.seconds[name] = self.seconds.get(name, 0.0) + t
 
 
 def enodes(session: Session) -> int:
@@ -210,6 +227,7 @@ def _explore(
     with engine.session(rules.sources) as session:
         session.run(encoded.text, "graph")
         run = explore(session, rules, budget, len(encoded.rows))
+        run.finish()
         return run, session.tables([*SIGNATURES, "Node", "shape", "dtype"])
 
 
@@ -245,6 +263,11 @@ def _explosion(rules: RuleSet, budget: Budget) -> str:
 _CLASH = re.compile(r"Illegal merge attempted for function (\S+)")
 
 
+def is_clash(e: EngineError) -> bool:
+    """Whether the engine refused to merge two types, or two values of a function."""
+    return _CLASH.search(str(e)) is not None
+
+
 def _two_values(rules: RuleSet, function: str) -> str:
     forms = (f for file in rules.files for f in file.forms if f.head == "function")
     place = next(f.place for f in forms if str(f.items[1]) == function)
@@ -266,8 +289,10 @@ def _no_term(foreign: Sequence[Rule], e: EncodeError) -> str:
 
 
 def _culprit(encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine) -> str:
-    """The first rule without which the types agree, alone or after those before it."""
-    names = [r.name for r in rules.rules]
+    """The first rule without which the types agree, alone or after those before it; a
+    user's rules are asked first."""
+    theirs = {r.name for r in rules.foreign}
+    names = sorted((r.name for r in rules.rules), key=lambda name: name not in theirs)
     for chosen in [[n] for n in names] + [names[: i + 1] for i in range(len(names))]:
         try:
             _explore(encoded, rules.only(chosen), budget, engine)

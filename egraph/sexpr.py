@@ -158,7 +158,8 @@ def laid_out(forms: Iterable[Form]) -> str:
 
 def parse_one(text: str, file: str, line: int) -> Expr:
     """The single expression in `text`, which stands on `line` of the file."""
-    found = [e for e in parse(text, file) if not isinstance(e, Comment)]
+    placed = "\n" * (line - 1) + text
+    found = [e for e in parse(placed, file) if not isinstance(e, Comment)]
     if len(found) != 1:
         raise Place(file, line, 1).error(f"one term expected, found {len(found)}")
     return found[0]

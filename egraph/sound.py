@@ -1,30 +1,32 @@
 """Sampled soundness: a rule, run alone on random instances, must keep every value.
 
-Each instance is saturated with the one rule; then all e-nodes of every class are
-evaluated and compared.  `bitwise` and `ieee` rules are compared at their own dtypes, on
-inputs with zeros of both signs, infinities and NaN; the others in float64, on finite
-inputs, up to what rounded constants can differ by.
+Instances are drawn with the rule's premises in mind (`guided.py`), the engine says
+which of them the rule fires on and what it makes of each (`instances.py`), and both
+sides are judged by the rule's contract on drawn inputs (`judge.py`).
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .choose import all_forms
+from .drawn import Draw
+from .dtypes import DType
 from .engine import Engine
-from .evaluate import Precision, evaluate
 from .graph import Graph
+from .guided import TURNS, Guided
+from .instances import Pair, Pairs, make
+from .judge import Fault, Judge, Promise, differ
 from .ops import Array, TensorType
+from .premises import Algebra
 from .ruleset import Rule, RuleSet
 from .sample import Sampler
-from .saturate import RuleError, Saturated, saturate
 
-SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0)
-# Zeros of both signs, ties of rounding, and what exp overflows f32 at.
-TELLING = (0.0, -0.0, 0.5, -0.5, 1.5, -2.5, 200.0, -200.0)
+COUNT = 40
+LOOSE = 4  # one in so many instances is drawn without regard to the premises
 
 
 @dataclass(frozen=True)
@@ -35,49 +37,117 @@ class Verdict:
     sampled: int
     fired: int
     counterexample: str | None
+    fault: Fault | None = None
+    graph: Graph | None = None  # that the fault's pair is of
+    back: int = 0  # of a rule that runs both ways: how often it fired backwards
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """All that one round of sampling found."""
+
+    drawn: int  # instances
+    graph: Graph
+    pairs: tuple[Pair, ...]
+    faults: dict[int, Fault]  # by the number of the pair
+
+    def fired(self, forward: bool) -> int:
+        return len({p.source for p in self.pairs if p.forward is forward})
+
+
+def sample(
+    rule: Rule, rules: RuleSet, rng: random.Random, count: int = COUNT, *,
+    seed: int = 0, engine: Engine | None = None, sampler: Sampler | None = None,
+    kinds: Sequence[DType] = TURNS,
+) -> Sampled:  # fmt: skip
+    """Draws instances, and judges what the rule makes of them."""
+    drawn = draw_instances(rule, rules, rng, count, sampler, kinds)
+    if drawn is None:
+        return Sampled(0, Graph((), ()), (), {})
+    pairs = pairs_of(rule, rules, drawn, engine)
+    mine = pairs.of.get(0, ())
+    faults = Judge(pairs.graph, mine, promise(rule), seed).faults()
+    return Sampled(len(drawn.outputs), pairs.graph, mine, faults)
 
 
 def sample_rule(
-    rule: Rule, rules: RuleSet, seed: int = 0, count: int = 40,
+    rule: Rule, rules: RuleSet, seed: int = 0, count: int = COUNT,
     engine: Engine | None = None,
 ) -> Verdict:  # fmt: skip
     """Samples `count` instances of the side(s) that match and checks what they make."""
-    sampler = Sampler(random.Random(f"{rule.name}:{seed}"))
+    rng = random.Random(f"{rule.name}:{seed}")
+    found = sample(rule, rules, rng, count, seed=seed, engine=engine)
+    back = found.fired(False)
+    fired = found.fired(True) + back
+    if not found.faults:
+        return Verdict(rule.name, found.drawn, fired, None, back=back)
+    fault = found.faults[min(found.faults)]
+    shown = describe(found.graph, fault)
+    return Verdict(rule.name, found.drawn, fired, shown, fault, found.graph, back)
+
+
+def promise(rule: Rule) -> Promise:
+    return Promise(rule.contract, rule.rtol, rule.one_way)
+
+
+def pairs_of(
+    rule: Rule, rules: RuleSet, drawn: Graph, engine: Engine | None = None
+) -> Pairs:
+    """What the rule makes of instances; and backwards, of what it made of them."""
+    pairs = make(drawn, [rule], rules, nan_free=_finite(rule, drawn), engine=engine)
+    if not rule.both:
+        return pairs
+    ends = {n for p in pairs.of.get(0, ()) for n in (p.left, p.right) if n is not None}
+    whole = replace(pairs.graph, outputs=tuple((f"n{n}", n) for n in sorted(ends)))
+    return make(whole, [rule], rules, nan_free=_finite(rule, whole), engine=engine)
+
+
+def _finite(rule: Rule, graph: Graph) -> frozenset[int]:
+    """The inputs, which laws over the reals take to be finite."""
+    known = (i for i, n in enumerate(graph.nodes) if n.op == "input")
+    return frozenset() if rule.contract in ("bitwise", "ieee") else frozenset(known)
+
+
+def draw_instances(
+    rule: Rule, rules: RuleSet, rng: random.Random, count: int,
+    sampler: Sampler | None = None, kinds: Sequence[DType] = TURNS,
+) -> Graph | None:  # fmt: skip
+    """Instances of the side(s) that match, most of them meeting the premises."""
+    sampler = sampler or Sampler(rng)
     sides = [rule.left, rule.right] if rule.both else [rule.left]
-    drawn = (sampler.instance(sides[i % len(sides)]) for i in range(count))
-    roots = [r for r in drawn if r is not None]
-    if not roots:
-        return Verdict(rule.name, 0, 0, None)
-    graph = sampler.builder.build(roots)
-    alone = replace(rules, on=frozenset([rule.name]))
-    finite = rule.contract not in ("bitwise", "ieee")  # what `_compare` draws
-    known = frozenset(i for i, n in enumerate(graph.nodes) if n.op == "input")
-    try:
-        result = saturate(
-            graph, alone, engine=engine, nan_free=known if finite else frozenset()
-        )
-    except RuleError as e:
-        return Verdict(rule.name, len(roots), len(roots), str(e))
-    fired = sum(len(result.classes[c]) > 1 for c in result.outputs)
-    return Verdict(rule.name, len(roots), fired, _compare(graph, result, rule, seed))
+    known = algebra_of(rules)
+    guides = [Guided(sampler, known, side, rule.when, kinds) for side in sides]
+    roots: list[int] = []
+    for i in range(count):
+        guide = guides[i % len(guides)]
+        node = guide.any() if i % LOOSE == LOOSE - 1 else guide.met()
+        if node is not None:
+            roots.append(node)
+    return sampler.builder.build(roots) if roots else None
 
 
-def _compare(graph: Graph, result: Saturated, rule: Rule, seed: int) -> str | None:
-    exact = rule.contract in ("bitwise", "ieee")
-    forms = all_forms(result, graph)
-    precision: Precision = "own" if exact else "f64"
-    rng = np.random.default_rng(seed)
-    inputs = {n.attrs[0]: draw(n.type, rng, special=exact) for n in graph.inputs}
-    values = evaluate(forms, inputs, precision)
-    for c, nodes in enumerate(result.classes):
-        for i in range(1, len(nodes)):
-            a, b = values[f"{c}.0"], values[f"{c}.{i}"]
-            if not agree(a, b, result.types[c], rule.contract):
-                return (
-                    f"{result.types[c]}: {nodes[0].op} {nodes[0].attrs} gives "
-                    f"{_shown(a)}, {nodes[i].op} {nodes[i].attrs} gives {_shown(b)}"
-                )
-    return None
+def algebra_of(rules: RuleSet) -> Algebra:
+    """One reading for all rule sets of the same files."""
+    key = tuple(map(id, rules.files))
+    if key not in _algebras:
+        while len(_algebras) >= 4:
+            del _algebras[next(iter(_algebras))]
+        _algebras[key] = (rules, Algebra(rules))
+    return _algebras[key][1]
+
+
+# The rule set is kept with its reading, so that an id stays that of a living file.
+_algebras: dict[tuple[int, ...], tuple[RuleSet, Algebra]] = {}
+
+
+def describe(graph: Graph, fault: Fault) -> str:
+    """A fault in one line."""
+    kind = graph.nodes[fault.pair.left].type
+    if fault.left is None or fault.right is None:
+        return f"{kind}: {fault.detail}"
+    sides = f"left gives {_shown(fault.left)}, right gives {_shown(fault.right)}"
+    why = f" ({fault.kind}{'; ' if fault.detail else ''}{fault.detail})"
+    return f"{kind}: {sides}{why} on {fault.profile} inputs"
 
 
 def _shown(a: Array) -> str:
@@ -85,44 +155,13 @@ def _shown(a: Array) -> str:
 
 
 def draw(t: TensorType, rng: np.random.Generator, *, special: bool) -> Array:
-    """Values of a type: floats of ordinary size, `TELLING`, `SPECIAL`; any integers."""
-    shape = tuple(int(n) for n in t.shape)  # type: ignore[arg-type]
-    if t.dtype.kind == "bool":
-        return rng.random(shape) < 0.5
-    if t.dtype.is_int:
-        info = np.iinfo(t.dtype.numpy)
-        return rng.integers(info.min, info.max, shape, t.dtype.numpy, endpoint=True)
-    value = rng.uniform(0.5, 2.0, shape) * rng.choice((-1.0, 1.0), shape)
-    value = np.where(rng.random(shape) < 0.1, rng.choice(TELLING, shape), value)
-    if special:
-        value = np.where(rng.random(shape) < 0.3, rng.choice(SPECIAL, shape), value)
-    return np.asarray(value).astype(t.dtype.numpy)
+    """Values of a type: floats of ordinary size, some telling ones, infinities and NaN
+    where `special`; any integers."""
+    return Draw(rng, "special" if special else "ordinary").array(t)
 
 
 def agree(a: Array, b: Array, t: TensorType, contract: str) -> bool:
     """Whether two values are equal as the contract promises."""
     if a.shape != b.shape:
         return False
-    if not t.dtype.is_float:
-        return bool(np.array_equal(a, b))
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    if contract == "bitwise":
-        signs = np.signbit(a) == np.signbit(b)
-        return bool(
-            np.array_equal(a, b, equal_nan=True) and (signs | np.isnan(a)).all()
-        )
-    if contract == "ieee":
-        return bool(np.array_equal(a, b, equal_nan=True))
-    # A pole may lie at either infinity: 1 / sqrt(-0.0) is -inf, (-0.0) ** -0.5 is inf.
-    poles = ~(np.isfinite(a) | np.isfinite(b))
-    a, b = np.where(poles, 0, a), np.where(poles, 0, b)
-    # Constants are rounded to the dtype; sums of a few such terms differ by some ulp.
-    bound = 32 * float(2.0 ** -_digits(t))
-    finite = np.where(np.isfinite(a), np.abs(a), 0)
-    scale = max(1.0, float(finite.max(initial=0.0)))
-    return bool(np.allclose(a, b, rtol=bound, atol=bound * scale, equal_nan=True))
-
-
-def _digits(t: TensorType) -> int:
-    """Bits of the significand, at most 44: the oracle itself rounds."""
-    return min(44, {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}.get(t.dtype.name, 3))
+    return not differ(a, b, t, Promise(contract), rounds=True).any()

@@ -6,12 +6,15 @@ primitives, and pure arithmetic.
 
 `;;` lines above a form are its sentence; `;;@` lines are read here:
 
-    ;;@ equal   bitwise | ieee | real | approx RTOL | unstable
-    ;;@ fires   TERM => TERM
+    ;;@ equal   bitwise | ieee | real [one-way] | approx RTOL | unstable
+    ;;@ fires   TERM => TERM       (TERM => ? is filled in by `rewrite test --bless`)
     ;;@ skips   TERM               ; why
                                    (both may end in: given (nan-free NAME) …)
+    ;;@ allow   CODE ; why         (a finding of `rewrite lint` that is right by design)
     ;;@ sizes   any                (it reads a size, and holds for symbolic ones too)
     ;;@ explosive                  (above a `ruleset`: run under back-off)
+    ;;@ refused TERM => TERM       a law that must not be added, above any form or last
+    ;;@ because WORDS              its counterexample
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ import re
 from collections.abc import Sequence
 
 from .encode import SIGNATURES
-from .notes import Notes, any_size, given, notes_of
-from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Rule, RuleFile
+from .notes import Notes, any_size, given, notes_of, one_way, refused, rtol
+from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Refused, Rule, RuleFile
 from .sexpr import (
     Atom,
     Comment,
@@ -61,11 +64,8 @@ def check(
     """A file's rules, or a `RuleFileError`; `before` are the files loaded earlier."""
     if len(text) > MAX_CHARACTERS:
         raise RuleFileError(f"{name}: over {MAX_CHARACTERS} characters; split it")
-    checker = _Checker(name, core)
-    for f in before:
-        for form in f.forms:
-            checker.declare(form)
-        checker.names.update((r.name, r.place) for r in f.rules)
+    checker = Checker(name, core)
+    checker.after(before)
     notes: list[Comment] = []
     for item in parse(text, name):
         if isinstance(item, Comment):
@@ -75,10 +75,11 @@ def check(
         else:
             checker.form(item, notes_of(notes))
             notes = []
+    checker.refused += refused(notes_of(notes))
     return checker.result()
 
 
-class _Checker:
+class Checker:
     """Walks the forms of one file, keeping what is declared so far."""
 
     def __init__(self, name: str, core: bool) -> None:
@@ -93,12 +94,21 @@ class _Checker:
         self.rules: list[Rule] = []
         self.own_rulesets: list[str] = []
         self.explosive: set[str] = set()
+        self.refused: list[Refused] = []
 
     def result(self) -> RuleFile:
         return RuleFile(
             self.name, tuple(self.forms), tuple(self.rules),
             tuple(self.own_rulesets), frozenset(self.explosive),
+            refused=tuple(self.refused),
         )  # fmt: skip
+
+    def after(self, before: Sequence[RuleFile]) -> None:
+        """Takes over what the files loaded earlier declare."""
+        for f in before:
+            for form in f.forms:
+                self.declare(form)
+            self.names.update((r.name, r.place) for r in f.rules)
 
     def declare(self, form: Form) -> None:
         """Makes the name a form declares known to the forms after it."""
@@ -134,6 +144,7 @@ class _Checker:
                 self._declaration(form)
             case _:
                 pass
+        self.refused += refused(notes)
         self.forms.append(form)
         self.declare(form)
 
@@ -250,7 +261,7 @@ class _Checker:
             ":subsume" in options,
             contract, notes.doc,
             self._examples(notes, "fires"), self._examples(notes, "skips"),
-            any_size(notes),
+            any_size(notes), rtol(notes), one_way(notes),
         )  # fmt: skip
 
     def _options(self, form: Form, start: int) -> dict[str, Expr]:
@@ -308,7 +319,8 @@ class _Checker:
             if (word == "fires") != bool(arrow):
                 shape = "TERM => TERM" if word == "fires" else "TERM"
                 raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
-            sides = [parse_one(t, place.file, place.line) for t in (left, right) if t]
+            blank = "?" if arrow and not right.strip() else right
+            sides = [parse_one(t, place.file, place.line) for t in (left, blank) if t]
             told = given(facts, place)
             out.append(Example(sides[0], sides[1] if arrow else None, place, told))
         return tuple(out)

@@ -4,7 +4,8 @@ Run as a script by `engine.py`; it imports nothing of this package and, of egglo
 the native module: a stand-in package keeps egglog's own `__init__` (0.6 s of imports)
 from running.  Both pipes carry marshalled values, each after its length in 8 bytes.
 
-Requests: ("load", files), ("run", text, name), ("sizes",), ("tables", wanted).
+Requests: ("load", files), ("run", text, name), ("sizes",), ("tables", wanted),
+("seconds",).
 Answers:  ("ok", value) or ("error", message).  After an error the e-graph is dropped,
 since commands before the failing one have already changed it.
 """
@@ -40,10 +41,12 @@ class Worker:
         self.egraph: Any = None
         self.bases: dict[Any, Any] = {}  # files -> e-graph, latest last
         self.uses: Counter[Any] = Counter()  # of each base
+        self.spent: dict[str, float] = {}  # seconds in each rule since the last load
 
     def load(self, files: Any) -> None:
         """An e-graph that holds `files` (name, text) and nothing else."""
         key = tuple(files)
+        self.spent = {}
         self.egraph = self.bases.pop(key, None)
         if self.egraph is None or self.uses[key] >= USES:
             self.uses[key] = 0
@@ -68,7 +71,13 @@ class Worker:
                 changed = changed or report.updated
                 for rule, n in report.num_matches_per_rule.items():
                     matches[rule] = matches.get(rule, 0) + n
+                for rule, t in report.search_and_apply_time_per_rule.items():
+                    self.spent[rule] = self.spent.get(rule, 0.0) + t.total_seconds()
         return changed, matches
+
+    def seconds(self) -> dict[str, float]:
+        """Time spent in searching and applying each rule since the last load."""
+        return self.spent
 
     def sizes(self) -> dict[str, int]:
         (out,) = self.egraph.parse_and_run_program("(print-size)", "session")

@@ -279,6 +279,7 @@ def fuzz(
     first: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
     device: DeviceName = None,
     mode: Annotated[str, typer.Option(help="exact, smooth or both.")] = "both",
+    rules: RuleFiles = None,
 ) -> None:
     """Random graphs, optimized and run, against the reference evaluator."""
     from .compile import pick_device
@@ -295,8 +296,9 @@ def fuzz(
             n = count // len(modes) + (m == "exact" and count % len(modes))
             task = bar.add_task(f"{m} on {target.name}", total=n)
             for f in run_fuzz(
-                [target], first, n, m, progress=lambda k, t=task: bar.advance(t, k)
-            ):
+                [target], first, n, m, progress=lambda k, t=task: bar.advance(t, k),
+                files=tuple(rules or ()),
+            ):  # fmt: skip
                 failed += 1
                 print(f)
     print(f"{count} graphs on {target.name}, {failed} wrong")

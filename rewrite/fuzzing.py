@@ -1,13 +1,14 @@
 """Fuzzing the whole pipeline: random graphs, optimized and run, against the evaluator.
 
-Graphs are compiled many to a source file.  A failure is cut down to the first node
-whose value is wrong, and printed as a `.graph` that repeats it.
+Graphs are compiled many to a source file.  A failure is cut down to the few nodes
+that it takes, and printed as a `.graph` that repeats it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from rewrite.backends.executable import Executable, load
 from rewrite.egraph.evaluate import expand_macros
@@ -24,6 +25,7 @@ from rewrite.lower.program import Program, build
 from .compile import Precision, cost_for
 from .fuzz import compare, random_graph, random_inputs
 from .fuzz.draw import Mode
+from .fuzz.shrink import Case, shrink
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,14 @@ def fuzz(
     batch: int = 40,
     precision: Precision = "default",
     progress: Callable[[int], None] = lambda n: None,
+    files: Sequence[Path] = (),
 ) -> list[Failure]:
     """Runs seeds from `first` on until `count` graphs have run; the failures, cut down.
 
     Each graph is optimized once, for the first device, and runs on all of them.  Graphs
     with a dtype that one of them lacks are passed over.
     """
-    rules = load_rules(None, precision)
+    rules = load_rules(files, precision)
     failures: list[Failure] = []
     seed, done = first, 0
     while done < count:
@@ -134,25 +137,12 @@ def reduce(
     mode: Mode,
     message: str,
 ) -> tuple[Graph, str]:
-    """The part of `graph` up to the first node that comes out wrong on its own."""
-    for i, node in enumerate(graph.nodes):
-        if node.op in ("input", "const", "data", "iota"):
-            continue
-        part = prune(replace(graph, outputs=(("out0", i),), aliases=()))
-        kept = {n.attrs[0]: inputs[n.attrs[0]] for n in part.inputs}
-        why = check_graph(part, kept, device, rules, mode)
-        if why is not None:
-            return part, why
-    return graph, message
+    """The smallest part of `graph` that is found to come out wrong on its own."""
+    said = [message]
 
+    def fails(case: Case) -> bool:
+        why = check_graph(case.graph, dict(case.inputs), device, rules, mode)
+        said.extend([why] if why else [])
+        return why is not None
 
-def prune(graph: Graph) -> Graph:
-    """The graph without its dead nodes."""
-    live = sorted(graph.live)
-    where = {i: k for k, i in enumerate(live)}
-    nodes = tuple(
-        replace(graph.nodes[i], args=tuple(where[a] for a in graph.nodes[i].args))
-        for i in live
-    )
-    outputs = tuple((label, where[i]) for label, i in graph.outputs)
-    return replace(graph, nodes=nodes, outputs=outputs)
+    return shrink(Case(graph, inputs), fails).graph, said[-1]

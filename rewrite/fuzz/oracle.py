@@ -146,7 +146,7 @@ def deviations(
     return far
 
 
-def noisy_graph(graph: Graph, seed: int) -> Graph:
+def noisy_graph(graph: Graph, seed: int, ulps: float = _ULPS) -> Graph:
     """The graph with each rounded result off by a few units in the last place.
 
     Every use of a result has noise of its own: a kernel may compute a value twice, with
@@ -162,7 +162,7 @@ def noisy_graph(graph: Graph, seed: int) -> Graph:
         node = graph.nodes[i]
         if not rounded[i]:
             return where[i]
-        width = _ULPS * _eps(node.dtype.numpy)
+        width = ulps * _eps(node.dtype.numpy)
         noise = 1 + width * rng.uniform(-0.5, 0.5, dims.bind_shape(node.shape, {}))
         # Kept in float64 however narrow the node is: the oracle computes wide.
         label = f"noise{len(b.data)}"

@@ -6,8 +6,18 @@ from collections.abc import Callable
 
 import typer
 
+from . import cover, derive, lint, prove, reduce, test, why_not
+
 # Name on the command line -> the function that runs it.
-COMMANDS: dict[str, Callable[..., None]] = {}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "cover": cover.cover,
+    "derive": derive.derive,
+    "lint": lint.lint,
+    "prove": prove.prove,
+    "reduce": reduce.reduce,
+    "test": test.test,
+    "why-not": why_not.why_not,
+}
 
 
 def register(app: typer.Typer) -> None:

@@ -122,7 +122,7 @@ def optimize(
     Runtime where it is installed.  ValueError: an option that cannot be.
     """
     started = perf_counter()
-    files = (rules,) if isinstance(rules, str) else tuple(rules)
+    files = (rules,) if isinstance(rules, (str, Path)) else tuple(rules)
     check_options(Options(precision, tuple(map(Path, files)), effort))
     if target not in ("predicted", "onnxruntime"):
         raise ValueError(f"target={target!r}: 'predicted' or 'onnxruntime' expected")

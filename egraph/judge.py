@@ -1,0 +1,385 @@
+"""Whether two terms are equal as a contract promises: on drawn inputs, in batches.
+
+`bitwise` and `ieee`: at their own dtypes, with zeros of both signs, infinities, NaN and
+the limits of the dtype.  `real`: exactly, up to how constants round, on finite inputs;
+and stable under stress (`stress.py`).  `approx`: exactly and in the working precision,
+up to the tolerance that it states.  `unstable`: exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from .drawn import (
+    BRINKS,
+    EXACT,
+    STRESS,
+    TAME,
+    Draw,
+    Profile,
+    at_magnitude,
+    brinks,
+    limits_of,
+)
+from .dtypes import DType, compute
+from .graph import Graph
+from .instances import Pair
+from .macros import MACROS
+from .ops import Array, TensorType
+from .oracle import Mode, Oracle
+from .stress import AGAIN, Tally, errors, one_is_infinite, overflows_sooner
+
+type Kind = Literal["type", "term", "value", "error", "infinite", "overflow"]
+
+RTOL = 1e-3  # of `approx` without a number
+DOUBTS = 6  # pairs that are drawn again, the worst first
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a rule claims of its two sides."""
+
+    contract: str
+    rtol: float | None = None
+    one_way: bool = False  # the right side may be the more accurate one
+    finite: bool = True  # `real` takes inputs to be finite
+
+    @property
+    def is_exact(self) -> bool:
+        return self.contract in ("bitwise", "ieee")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A pair that breaks the promise: the inputs, and what each side makes of them."""
+
+    pair: Pair
+    kind: Kind
+    detail: str
+    profile: str = ""
+    mode: Mode = "own"
+    inputs: dict[str, Array] = field(default_factory=dict[str, Array])
+    left: Array | None = None
+    right: Array | None = None
+    at: tuple[int, ...] = ()  # the element that differs most
+
+
+@dataclass
+class Judge:
+    """Judges pairs of one graph; every draw covers all of them at once."""
+
+    graph: Graph
+    pairs: Sequence[Pair]
+    promise: Promise
+    seed: int = 0
+    stress: bool = True
+    found: dict[int, Fault] = field(default_factory=dict[int, Fault])
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+        typed = [p for p in self.pairs if not self._ill_typed(p)]
+        self.open = [i for i, p in enumerate(self.pairs) if p in typed]
+        self.below = {i: self._below(self.pairs[i]) for i in self.open}
+        ends = [n for p in typed for n in (p.left, p.right) if n is not None]
+        self.oracle = self.strained = Oracle(self._only(ends))
+
+    # -- what can be said without values --
+
+    def _ill_typed(self, p: Pair) -> bool:
+        i = self.pairs.index(p)
+        if p.right is None:
+            self.found[i] = Fault(p, "term", p.reason)
+            return True
+        a, b = self._type(p.left), self._type(p.right)
+        if a != b:
+            self.found[i] = Fault(p, "type", f"the left side is {a}, the right one {b}")
+        return a != b
+
+    def _type(self, node: int) -> TensorType:
+        return self.graph.nodes[node].type
+
+    def _only(self, ends: Iterable[int]) -> Graph:
+        named = tuple((f"n{n}", n) for n in sorted(set(ends)))
+        return Graph(self.graph.nodes, named)
+
+    def _below(self, p: Pair) -> frozenset[int]:
+        return self._only([n for n in (p.left, p.right) if n is not None]).live
+
+    def _numbers(self, i: int) -> list[float]:
+        nodes = [self.graph.nodes[n] for n in sorted(self.below[i])]
+        return [float(n.attrs[0]) for n in nodes if n.op == "const"]
+
+    def _labels(self, i: int) -> list[str]:
+        nodes = [self.graph.nodes[n] for n in sorted(self.below[i])]
+        return [n.attrs[0] for n in nodes if n.op == "input"]
+
+    # -- draws --
+
+    def faults(self) -> dict[int, Fault]:
+        """The first fault of each pair that has one, by its number."""
+        if self.open:
+            if self.promise.is_exact:
+                self._same((*EXACT, *EXACT[:2], *EXACT[1:2]), "own")
+            else:
+                self._same(TAME + TAME, "exact")
+            if not self.promise.finite:
+                self._same(EXACT[:2], "own")
+            if self.promise.contract == "approx":
+                self._same(TAME, "working")
+            if self.promise.contract == "real" and self.stress:
+                self._stable()
+        return self.found
+
+    def _inputs(
+        self, profile: Profile, of: Iterable[int] | None = None
+    ) -> dict[str, Array]:
+        out: dict[str, Array] = {}
+        types = {n.attrs[0]: n.type for n in self.oracle.inputs}
+        for i in self.open if of is None else of:
+            draw = Draw(self.rng, profile, self._numbers(i))
+            for label in self._labels(i):
+                if label not in out:
+                    out[label] = draw.array(types[label])
+        return out
+
+    def _left(self) -> Iterator[tuple[int, Pair, int]]:
+        """The pairs without a fault so far, with the node of their right side."""
+        for i in self.open:
+            p = self.pairs[i]
+            if i not in self.found and p.right is not None:
+                yield i, p, p.right
+
+    def blame(
+        self, i: int, kind: Kind, detail: str, profile: str, mode: Mode,
+        inputs: dict[str, Array], values: tuple[Array, Array], bad: Array,
+    ) -> None:  # fmt: skip
+        where = np.unravel_index(int(np.argmax(bad)), bad.shape) if bad.ndim else ()
+        mine = {k: inputs[k] for k in self._labels(i)}
+        at = tuple(int(k) for k in where)
+        fault = Fault(self.pairs[i], kind, detail, profile, mode, mine, *values, at)
+        self.found[i] = fault
+
+    def _same(self, profiles: Sequence[Profile], mode: Mode) -> None:
+        for profile in profiles:
+            inputs = self._inputs(profile)
+            values = self.oracle.values(inputs, mode)
+            for i, p, right in self._left():
+                a, b = values[p.left], values[right]
+                assert a is not None and b is not None
+                t = self._type(p.left)
+                bad = differ(a, b, t, self.promise, self.rounds(i))
+                if bad.any():
+                    kind: Kind = "value"
+                    self.blame(i, kind, "", profile, mode, inputs, (a, b), bad)
+
+    def rounds(self, i: int) -> bool:
+        """Whether constants, rounded to the dtype, have a part in a pair."""
+        nodes = (self.graph.nodes[n] for n in self.below[i])
+        return any(n.op in ("const", "pad") or n.op in MACROS or n.op == "un"
+                   for n in nodes)  # fmt: skip
+
+    # -- stability --
+
+    def _stable(self) -> None:
+        mine = [n for _, p, right, _ in self._floats() for n in (p.left, right)]
+        self.strained = Oracle(self._only(mine))
+        doubts: list[tuple[float, int, Profile]] = []
+        for profile in STRESS if mine else ():
+            for _ in range(2):
+                found = self._strained(profile)
+                # Tensors that outweigh others strain ranges: any order of a sum has
+                # some such inputs on which it is the worse one.
+                doubts += found if profile != "lopsided" else []
+        doubts.sort(reverse=True)
+        seen = set[tuple[int, str]]()
+        for _, i, profile in doubts:
+            if (i, profile) not in seen and i not in self.found and len(seen) < DOUBTS:
+                seen.add((i, profile))
+                self._settle(i, profile)
+        self._brinks()
+
+    @property
+    def can_strain(self) -> bool:
+        """Whether any pair can be put under stress, where the contract asks for it."""
+        return self.promise.contract != "real" or any(True for _ in self._floats())
+
+    def _floats(self) -> Iterator[tuple[int, Pair, int, DType]]:
+        """Pairs to strain: floats, with constants far from the limits of their dtype,
+        accumulated as kernels do: a wider sum is more exact than the same elsewhere."""
+        for i, p, right in self._left():
+            dtype = self._type(p.left).dtype
+            if not dtype.is_float or not all(map(ordinary(dtype), self._numbers(i))):
+                continue
+            nodes = (self.graph.nodes[n] for n in self.below[i])
+            sums = [n for n in nodes if n.op in ("reduce", "contract")]
+            if all(n.attrs[2] is compute(n.dtype) for n in sums):
+                yield i, p, right, dtype
+
+    def _strained(self, profile: Profile) -> list[tuple[float, int, Profile]]:
+        """One draw: what is infinite on one side, and what looks worse."""
+        inputs = self._inputs(profile)
+        own = self.strained.values(inputs, "working")
+        exact = self.strained.values(inputs, "exact")
+        doubts: list[tuple[float, int, Profile]] = []
+        for i, p, right, dtype in self._floats():
+            a, b, e = own[p.left], own[right], exact[p.left]
+            assert a is not None and b is not None and e is not None
+            if not a.size:
+                continue
+            bad = one_is_infinite(a, b, e, dtype)
+            if self.promise.one_way:
+                bad &= np.isfinite(a.astype(np.float64))
+            if bad.any():
+                self.blame(i, "infinite", "", profile, "working", inputs, (a, b), bad)
+                continue
+            found = errors(a, b, e, dtype)
+            worst = np.nan_to_num(found.worse, nan=0.0)
+            if not self.promise.one_way:
+                worst = np.maximum(worst, np.nan_to_num(found.better, nan=0.0))
+            if worst.max() > 1:
+                doubts.append((float(worst.max()), i, profile))
+        return doubts
+
+    def _settle(self, i: int, profile: Profile) -> None:
+        """Draws a pair again and again: is one side worse as a habit?"""
+        p = self.pairs[i]
+        assert p.right is not None
+        alone = Oracle(self._only((p.left, p.right)))
+        dtype, tally, back = self._type(p.left).dtype, Tally(), Tally()
+        worst, shown = 0.0, None
+        for _ in range(AGAIN):
+            inputs = self._inputs(profile, [i])
+            own, exact = (alone.values(inputs, m) for m in ("working", "exact"))
+            a, b, e = own[p.left], own[p.right], exact[p.left]
+            assert a is not None and b is not None and e is not None
+            found = errors(a, b, e, dtype)
+            tally.add(found)
+            back.add(type(found)(found.right, found.left, found.unit))
+            size = np.nan_to_num(found.worse, nan=0.0)
+            if not self.promise.one_way:
+                size = np.maximum(size, np.nan_to_num(found.better, nan=0.0))
+            if size.max() > worst:
+                worst, shown = float(size.max()), (inputs, (a, b), size, e)
+        other = back.settled and not self.promise.one_way
+        if shown is None or not (tally.settled or other):
+            return
+        inputs, values, size, exact_value = shown
+        k = int(np.argmax(size))
+        detail = _error("right" if tally.settled else "left", worst, exact_value, k)
+        self.blame(i, "error", detail, profile, "working", inputs, values, size)
+
+    def _brinks(self) -> None:
+        """Inputs of one magnitude, as large as the left side can bear."""
+        mine = [(i, d) for i, _, _, d in self._floats()]
+        types = {n.attrs[0]: n.type for n in self.oracle.inputs}
+        for k in range(BRINKS if mine else 0):
+            inputs = self._inputs("ordinary")
+            for i, dtype in mine:
+                size = brinks(dtype)[k]
+                for label in self._labels(i):
+                    inputs[label] = at_magnitude(types[label], size, self.rng)
+            values = self.strained.values(inputs, "working")
+            for i, p, right, dtype in self._floats():
+                a, b = values[p.left], values[right]
+                assert a is not None and b is not None
+                bad = overflows_sooner(a, b, dtype)
+                if bad.any():
+                    sides = (a, b)
+                    self.blame(
+                        i, "overflow", "", "brink", "working", inputs, sides, bad
+                    )
+
+
+def ordinary(dtype: DType) -> Callable[[float], bool]:
+    """Whether a constant leaves room: what overflows by itself shows nothing."""
+    info = limits_of(dtype)
+    high = min(1e9, float(info.max) / 8)
+    low = max(1e-9, float(info.smallest_normal))
+    return lambda c: not c or low <= abs(c) <= high
+
+
+def confirm(
+    graph: Graph, pair: Pair, promise: Promise, fault: Fault, inputs: dict[str, Array]
+) -> Fault | None:
+    """The same fault of the same pair on other inputs, if it is there."""
+    judge = Judge(graph, [pair], promise)
+    if not judge.open or pair.right is None:
+        return judge.found.get(0)
+    t, mode = graph.nodes[pair.left].type, fault.mode
+    values = judge.oracle.values(inputs, mode)
+    a, b = values[pair.left], values[pair.right]
+    exact = judge.oracle.values(inputs, "exact")[pair.left]
+    assert a is not None and b is not None and exact is not None
+    match fault.kind:
+        case "value":
+            bad = differ(a, b, t, promise, judge.rounds(0))
+        case "overflow":
+            bad = overflows_sooner(a, b, t.dtype)
+        case _:
+            found = errors(a, b, exact, t.dtype)
+            bad = one_is_infinite(a, b, exact, t.dtype)
+            if fault.kind == "error":
+                sides = (
+                    (found.worse,) if promise.one_way else (found.worse, found.better)
+                )
+                size = np.maximum.reduce([np.nan_to_num(s, nan=0.0) for s in sides])
+                bad = np.where(size > 1, size, 0.0)
+    if not bad.any():
+        return None
+    detail = fault.detail
+    if fault.kind == "error":
+        k = int(np.argmax(bad))
+        detail = _error(detail.split()[1], float(bad.max()), exact, k)
+    judge.blame(0, fault.kind, detail, fault.profile, mode, inputs, (a, b), bad)
+    return judge.found[0]
+
+
+def _error(side: str, times: float, exact: Array, k: int) -> str:
+    value = float(exact.reshape(-1)[k])
+    return (
+        f"the {side} side's error is {times:.3g} times what the other's allows; "
+        f"exactly it is {value!r}"
+    )
+
+
+# ---- equality ------------------------------------------------------------------------
+
+
+def differ(a: Array, b: Array, t: TensorType, promise: Promise, rounds: bool) -> Array:
+    """Where two values are not equal as promised, by how much (0: equal)."""
+    if a.shape != b.shape:
+        return np.ones(1)
+    if not t.dtype.is_float:
+        return np.asarray(a != b, np.float64)
+    with np.errstate(all="ignore"):
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        if promise.contract == "bitwise":
+            same &= (np.signbit(a) == np.signbit(b)) | np.isnan(a)
+        gap = np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf)
+        gap = np.where(same, 0.0, np.maximum(gap, 5e-324))
+        if promise.is_exact:
+            return gap
+        # A pole may lie at either infinity: 1 / sqrt(-0.0) is -inf, (-0.0) ** -0.5 inf.
+        gap = np.where(~(np.isfinite(a) | np.isfinite(b)), 0.0, gap)
+        size = np.where(np.isfinite(a), np.abs(a), 0.0)
+        bound = tolerance(t.dtype, promise, rounds)
+        allowed = bound * (np.abs(a) + max(1.0, float(size.max(initial=0.0))))
+        return np.where(gap <= np.nan_to_num(allowed, nan=0.0, posinf=0.0), 0.0, gap)
+
+
+def tolerance(dtype: DType, promise: Promise, rounds: bool) -> float:
+    """Constants are rounded to the dtype; sums of a few such terms differ by some ulp.
+    The widest type, in which all else is computed, rounds too."""
+    digits = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}.get(dtype.name, 3)
+    bound = 32 * 2.0 ** -(min(44, digits) if rounds else 44)
+    if promise.contract == "approx":
+        bound = max(bound, promise.rtol or RTOL)
+    return min(bound, 0.25)
+
+
+__all__ = ["Fault", "Judge", "Promise", "confirm", "differ"]

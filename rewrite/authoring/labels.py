@@ -1,0 +1,40 @@
+"""How a user speaks of the nodes of a graph: by name, or by `%12` as text prints it."""
+
+from __future__ import annotations
+
+import difflib
+
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.text import node_lines
+
+
+class Unknown(ValueError):
+    """A word for which there is nothing; the message has close matches."""
+
+
+def labels(graph: Graph) -> list[str]:
+    """What stands for each node in the graph's text."""
+    return [line.split(" ", 1)[0].rstrip(":") for line in node_lines(graph, inline=0)]
+
+
+def node_called(graph: Graph, word: str) -> int:
+    """The node of this name, label or output."""
+    known: dict[str, int] = {}
+    for i, (node, label) in enumerate(zip(graph.nodes, labels(graph), strict=True)):
+        for name in (node.name, label, f"%{i}"):
+            if name:
+                known.setdefault(name, i)
+    for name, i in graph.outputs:
+        known.setdefault(name, i)
+    if word not in known:
+        raise Unknown(f"no node is called {word!r}; {close(word, list(known))}")
+    return known[word]
+
+
+def close(word: str, known: list[str]) -> str:
+    """Words that may have been meant."""
+    found = difflib.get_close_matches(word, known, 4, 0.5)
+    found = found or [k for k in known if word.lower() in k.lower()][:4]
+    if found:
+        return f"did you mean {', '.join(found)}?"
+    return f"known are {', '.join(known[:6])}{' …' if len(known) > 6 else ''}"

@@ -1,0 +1,133 @@
+"""The models that rules are judged on: `.graph` and `.onnx` files, alone or in folders.
+
+A model may come without its weights: an external tensor at the location `random` whose
+external data say the `mean`, `std`, `min` and `max` of what was left out (or, of
+integers, `min` and `max`).  Such a weight is drawn anew, from its name, so that the
+same file always gives the same graph.  `size:NAME` among a model's metadata is the size
+to expect of a dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+
+from rewrite.egraph.graph import Graph, GraphError
+from rewrite.egraph.scalars import Array
+from rewrite.egraph.text import parse
+
+if TYPE_CHECKING:
+    import onnx
+
+SUFFIXES = (".graph", ".onnx")
+LEFT_OUT = "random"  # the location of a weight that is not stored
+
+
+class NoModel(ValueError):
+    """A path at which no model can be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A graph, what to call it, and the sizes to expect of its symbols."""
+
+    name: str
+    graph: Graph
+    hints: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def find(paths: Sequence[Path]) -> tuple[Path, ...]:
+    """The model files at `paths`, folders searched, each once, in order of name."""
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            below = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
+            if not below:
+                raise NoModel(f"{path}: holds no .graph and no .onnx file")
+            found.update(dict.fromkeys(below))
+        elif path.suffix.lower() in SUFFIXES:
+            found[path] = None
+        else:
+            raise NoModel(f"{path}: a .graph or .onnx file or a folder was expected")
+    return tuple(found)
+
+
+def names(paths: Sequence[Path]) -> dict[Path, str]:
+    """What to call each file: its stem, or all of its path where two share one."""
+    stems = [p.stem for p in paths]
+    return {p: p.stem if stems.count(p.stem) == 1 else str(p) for p in paths}
+
+
+def load(path: Path) -> Model:
+    """The model at `path`."""
+    if path.suffix.lower() == ".onnx":
+        return _onnx(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise NoModel(f"{path}: a text file was expected; see docs/graph.md") from None
+    graph = parse(text, str(path))
+    if not graph.outputs:
+        raise GraphError(f"{path}: the graph returns nothing")
+    return Model(path.stem, graph)
+
+
+def _onnx(path: Path) -> Model:
+    try:
+        import rewrite.onnx as reader
+    except ImportError as e:
+        raise NoModel(str(e)) from None
+    try:
+        proto = _without_weights(path) or reader.open_model(path)
+        graph = reader.load(proto)
+    except reader.ModelError as e:
+        raise NoModel(f"{path}: {e}") from None
+    facts = {e.key: e.value for e in proto.metadata_props}
+    sizes = {k[5:]: int(v) for k, v in facts.items() if k.startswith("size:")}
+    return Model(path.stem, graph, {s: sizes[s] for s in graph.symbols if s in sizes})
+
+
+# ---- weights that were left out ------------------------------------------------------
+
+
+def _without_weights(path: Path) -> onnx.ModelProto | None:
+    """The model with every weight that was left out drawn; None where none was."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.load(str(path), load_external_data=False)  # pyright: ignore[reportUnknownMemberType]
+    except (DecodeError, OSError, ValueError):
+        return None  # the reader proper says what is wrong with it
+    missing = [t for t in model.graph.initializer if _facts(t).get("location")]
+    if not any(_facts(t)["location"] == LEFT_OUT for t in missing):
+        return None
+    for tensor in missing:
+        tensor.CopyFrom(onnx.numpy_helper.from_array(_drawn(tensor, path), tensor.name))
+    return model
+
+
+def _facts(tensor: onnx.TensorProto) -> dict[str, str]:
+    return {e.key: e.value for e in tensor.external_data}
+
+
+def _drawn(tensor: onnx.TensorProto, path: Path) -> Array:
+    import onnx
+
+    facts = _facts(tensor)
+    if facts["location"] != LEFT_OUT:
+        raise NoModel(f"{path}: weight {tensor.name} is in {facts['location']}, beside "
+                      "weights that were left out; store all or none")  # fmt: skip
+    rng = np.random.default_rng((0, crc32(tensor.name.encode())))
+    dtype: Any = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+    shape = tuple(tensor.dims)
+    low, high = float(facts["min"]), float(facts["max"])
+    if "mean" not in facts:
+        return rng.integers(int(low), int(high), shape, endpoint=True).astype(dtype)
+    drawn = rng.normal(float(facts["mean"]), float(facts["std"]), shape)
+    return drawn.clip(low, high).astype(dtype)

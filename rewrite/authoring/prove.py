@@ -1,0 +1,189 @@
+"""Proofs of the rules of files: in worker processes, kept on disk between runs.
+
+A verdict is kept under a hash of all it depends on: the rule, the primitives and tables
+it may read, the sources that give ops and proofs their meaning, the solver's version
+and the limits.  Files of the cache are written whole and renamed, so that runs side by
+side do not harm each other; one that cannot be read is made again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rewrite.egraph.ruleset import Rule
+
+from .parallel import each
+from .smt.conditions import solver
+from .smt.language import Library
+from .smt.verdict import Limits, Verdict, judge
+from .testing import Source, asked, rules_of
+
+# What gives ops their meaning, beside the files of `smt/`.
+MEANING = (
+    "convolution.py", "dims.py", "dtypes.py", "encode.py", "evaluate.py", "graph.py",
+    "indexing.py", "macros.py", "movement.py", "ops.py", "reduction.py", "scalars.py",
+    "table.py", "tables.py",
+)  # fmt: skip
+
+
+DEFAULT = Limits()
+
+
+@dataclass(frozen=True)
+class RuleProof:
+    """A rule of a file and what can be said of it."""
+
+    file: str
+    line: int
+    contract: str
+    verdict: Verdict
+    kept: bool = False  # read from the cache
+
+    @property
+    def name(self) -> str:
+        return self.verdict.rule
+
+
+@dataclass(frozen=True)
+class Report:
+    rules: tuple[RuleProof, ...]
+
+    def count(self, status: str) -> int:
+        return sum(r.verdict.status == status for r in self.rules)
+
+    @property
+    def refuted(self) -> tuple[RuleProof, ...]:
+        return tuple(r for r in self.rules if r.verdict.status == "refuted")
+
+
+@dataclass(frozen=True)
+class _Task:
+    sources: tuple[Source, ...]
+    rule: str
+    limits: Limits
+    cache: str | None
+
+
+def prove_rules(
+    paths: Sequence[Path] = (), only: str = "", limits: Limits = DEFAULT, *,
+    jobs: int = 2, cache: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Report:  # fmt: skip
+    """Proves the rules of files and folders, the bundled ones where none are named."""
+    solver()  # an error about it is better here than in a worker
+    what = asked(paths)
+    rules = rules_of(what.sources)
+    wanted = [r for r in rules.rules if r.place.file in what.names and only in r.name]
+    kept = {
+        r.name: found
+        for r in wanted
+        if (found := _read(what.sources, r, limits, cache))
+    }
+    todo = sorted((r for r in wanted if r.name not in kept), key=_weight, reverse=True)
+    shown = None if cache is None else str(cache)
+    tasks = [_Task(what.sources, r.name, limits, shown) for r in todo]
+    made = dict(
+        zip((r.name for r in todo), each(_run, tasks, jobs, progress), strict=True)
+    )
+    return Report(
+        tuple(
+            RuleProof(
+                r.place.file, r.place.line, r.contract,
+                kept.get(r.name) or made[r.name], r.name in kept,
+            )
+            for r in wanted
+        )
+    )  # fmt: skip
+
+
+def _weight(rule: Rule) -> int:
+    """Long rules first, so that no worker is left alone with one at the end."""
+    return (
+        len(str(rule.left)) + len(str(rule.right)) + sum(map(len, map(str, rule.when)))
+    )
+
+
+def _run(task: _Task) -> Verdict:
+    rules = rules_of(task.sources)
+    rule = rules.rule(task.rule)
+    verdict = judge(rule, _library(task.sources), task.limits)
+    if task.cache is not None:
+        _write(_place(task.sources, rule, task.limits, Path(task.cache)), verdict)
+    return verdict
+
+
+@functools.lru_cache(maxsize=2)
+def _library(sources: tuple[Source, ...]) -> Library:
+    return Library.of(rules_of(sources))
+
+
+# ---- the cache -----------------------------------------------------------------------
+
+
+def cache_folder() -> Path:
+    """Where proofs are kept: in the user's cache folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("rewrite")) / "proofs"
+
+
+def _place(
+    sources: tuple[Source, ...], rule: Rule, limits: Limits, cache: Path
+) -> Path:
+    text = " ".join(map(str, (rule.left, rule.right, rule.both, *rule.when)))
+    parts = [rule.name, rule.contract, text, _context(sources), str(asdict(limits))]
+    return cache / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()}.json"
+
+
+@functools.lru_cache(maxsize=2)
+def _context(sources: tuple[Source, ...]) -> str:
+    """A hash of all that verdicts depend on beside their rule."""
+    library = _library(sources)
+    digest = hashlib.sha256(importlib.metadata.version("z3-solver").encode())
+    for name, body in sorted(library.primitives.items()):
+        digest.update(f"{name} {body}\n".encode())
+    for name, rows in sorted(library.rows.items()):
+        digest.update(f"{name} {rows}\n".encode())
+    for path in _meaning():
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _meaning() -> list[Path]:
+    import rewrite.egraph.ops
+
+    smt = Path(__file__).parent / "smt"
+    ops = Path(rewrite.egraph.ops.__file__).parent
+    return [*sorted(smt.glob("*.py")), *(ops / name for name in MEANING)]
+
+
+def _read(
+    sources: tuple[Source, ...], rule: Rule, limits: Limits, cache: Path | None
+) -> Verdict | None:
+    if cache is None:
+        return None
+    try:
+        text = _place(sources, rule, limits, cache).read_text(encoding="utf-8")
+        return Verdict.of_json(json.loads(text))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # not there, or damaged: it is made again
+
+
+def _write(path: Path, verdict: Verdict) -> None:
+    """Whole or not at all; a folder that cannot be written to costs time only."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8") as f:
+            json.dump(verdict.to_json(), f)
+        os.replace(name, path)
+    except OSError:
+        return

@@ -1,0 +1,365 @@
+"""Whether two elements are equal on a path, in the theory that their dtypes ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+
+from rewrite.egraph import dims
+from rewrite.egraph.dtypes import ALL
+from rewrite.egraph.dtypes import BY_NAME as DTYPES
+from rewrite.egraph.scalars import Array
+
+from .conditions import formula, inside, same, solver
+from .elements import (
+    NUMBER,
+    Access,
+    Apply,
+    Choice,
+    Elem,
+    Fold,
+    Literal,
+    Special,
+    Str,
+    Sym,
+    Variable,
+    kids,
+    mapped,
+    renamed,
+    walk,
+    words,
+)
+from .folds import ORDERED
+from .ieee import KEEPS_EQUAL
+from .instance import NumberFact
+from .normal import Field, Normal
+from .paths import Unsupported
+from .theories import FORMATS, FREE, REAL, Terms
+from .values import Values
+from .world import World
+
+# Formats that are small enough for the solver's multiplications; all of them must pass.
+SMALL = ("f8e5m2", "f16", "bf16")
+EXACT = words("neg abs max min lt le eq ne isnan select and or not xor")
+MOST_ATOMS = 2  # of an 8-bit dtype that are tried in all combinations
+
+
+@dataclass
+class Judge:
+    """Proves equalities on one path; `used` collects lemmas, `notes` what else."""
+
+    world: World
+    contract: str
+    field_of: Callable[[Str], Field]
+    facts: Sequence[NumberFact] = ()
+    both: bool = False  # the right side's divisors are assumed nonzero, too
+    query_ms: int = 4000
+    used: set[str] = field(default_factory=set[str])
+    notes: set[str] = field(default_factory=set[str])
+    _names: int = 0
+    _signs: dict[Elem, int | None] = field(default_factory=dict[Elem, int | None])
+
+    @property
+    def exact(self) -> bool:
+        return self.contract in ("bitwise", "ieee")
+
+    def equal(self, a: Elem, b: Elem) -> bool:
+        normal = Normal(self.world, self.field_of, self.contract, self.sign, self.used)
+        left, right = normal.of(a), normal.of(b)
+        if left == right:
+            return True
+        left, right = self._without_folds(left, right)
+        if left == right:
+            return True
+        kind = self.field_of(left.dtype)
+        strings = [self.world.string(x.dtype) for x in (left, right)]
+        if kind != self.field_of(right.dtype) or (
+            kind != "real" and strings[0] != strings[1]
+        ):
+            return False
+        if kind in ("real", "int"):
+            sides = [normal.polynomial(x) for x in (left, right)]
+            if sides[0] == sides[1] and (kind == "real" or integral(sides)):
+                self.used.add("ring")
+                return True
+        return self._solved(left, right)
+
+    # -- folds --
+
+    def _without_folds(self, a: Elem, b: Elem) -> tuple[Elem, Elem]:
+        """Each outer fold as an input of its own; equal ones are the same input.  Below
+        an operation that tells -0.0 from 0.0, equality under == is not enough."""
+        seen: list[tuple[Fold, Access, Judge]] = []
+        bits = replace(self, contract="bitwise") if self.contract == "ieee" else self
+
+        def named(f: Fold, judge: Judge) -> Access:
+            for other, name, how in seen:
+                if how is judge and judge._alike(f, other):
+                    return name
+            self._names += 1
+            name = Access(f"fold {self._names}", (), f.dtype)
+            seen.append((f, name, judge))
+            return name
+
+        def walked(e: Elem, judge: Judge) -> Elem:
+            if isinstance(e, Fold):
+                return named(e, judge)
+            if isinstance(e, Apply) and e.op not in KEEPS_EQUAL:
+                judge = bits
+            return mapped(e, lambda x: walked(x, judge))
+
+        return walked(a, self), walked(b, self)
+
+    def _alike(self, f: Fold, g: Fold) -> bool:
+        if f == g:
+            return True
+        plain = (f.monoid, f.acc, self.world.string(f.dtype), len(f.binders))
+        if plain != (g.monoid, g.acc, self.world.string(g.dtype), len(g.binders)):
+            return False
+        return any(self._matched(f, g, order) for order in self._orders(f))
+
+    def _orders(self, f: Fold) -> Iterator[tuple[int, ...]]:
+        n = range(len(f.binders))
+        if self.exact or f.monoid in ORDERED:
+            return iter([tuple(n)])
+        return permutations(n)
+
+    def _matched(self, f: Fold, g: Fold, order: Sequence[int]) -> bool:
+        p = self.world.path
+        pairs = [(f.binders[i], g.binders[j]) for i, j in enumerate(order)]
+        if not all(p.implies(same(m, n)) for (_, m), (_, n) in pairs):
+            return False
+        self._names += 1
+        fresh = [dims.symbol(f"@c{self._names}.{i}") for i in range(len(pairs))]
+        left = renamed(
+            f.body, {s: k for ((s, _), _), k in zip(pairs, fresh, strict=True)}
+        )
+        right = renamed(
+            g.body, {s: k for (_, (s, _)), k in zip(pairs, fresh, strict=True)}
+        )
+        ranges = [inside(k, n) for ((_, n), _), k in zip(pairs, fresh, strict=True)]
+        with p.scope(*ranges):
+            found = self.equal(left, right)
+        if found:
+            self.used.add("fold-alike")
+        return found
+
+    # -- the solver --
+
+    def _solved(self, a: Elem, b: Elem) -> bool:
+        """Under every choice of dtypes that is left open."""
+        names = sorted(
+            {str(self.world.string(x.dtype)) for e in (a, b) for x in walk(e)}
+        )
+        return all(
+            self._interpreted(a, b, dict(zip(names, choice, strict=True)))
+            for choice in product(*(self._choices(n) for n in names))
+        )
+
+    def _choices(self, name: str) -> Sequence[str]:
+        kind = FREE if name == NUMBER else self.field_of(self._string(name))
+        match kind:
+            case "real":
+                return (REAL,)
+            case "int":
+                return (name,) if name in DTYPES else [d.name for d in ALL if d.is_int]
+            case "float":
+                return (name,) if name in DTYPES else (*FORMATS, "f8e4m3")
+            case "bool":
+                return ("bool",)
+            case _:
+                return (FREE,)
+
+    def _string(self, name: str) -> Str:
+        return name if name in DTYPES else Sym(name)
+
+    def _interpreted(self, a: Elem, b: Elem, sorts: dict[str, str]) -> bool:
+        if "f8e4m3" in sorts.values():
+            if not embeds(a, b):
+                return self._exhausted(a, b, sorts)
+            self.used.add("embedding")
+            sorts = {n: "f16" if s == "f8e4m3" else s for n, s in sorts.items()}
+        terms = Terms(sorts)
+        try:
+            goal = self._goal(terms, a, b)
+        except Unsupported:
+            return False
+        found = self._query(terms, goal, (), a, b)
+        if found is not True:
+            facts = [*self.world.path.facts, *self.world.path.scoped]
+            found = self._query(terms, goal, facts, a, b)
+        wide = {name for name, sort in sorts.items() if sort in ("f32", "f64")}
+        if found is None and wide and not wide & set(DTYPES):
+            # The same law was shown at the small formats before: see `_choices`.
+            self.notes.add(f"floats shown at {', '.join(SMALL)}")
+            return True
+        return found is True
+
+    def _goal(self, terms: Terms, a: Elem, b: Elem) -> Any:
+        z3 = solver()
+        left, right = terms.of(a), terms.of(b)
+        if self.contract == "ieee" and terms.kind(a.dtype) in FORMATS:
+            nan = z3.And(z3.fpIsNaN(left), z3.fpIsNaN(right))
+            return z3.Or(z3.fpEQ(left, right), nan)
+        return left == right
+
+    def _query(
+        self, terms: Terms, goal: Any, facts: Sequence[Any], a: Elem, b: Elem
+    ) -> bool | None:
+        z3 = solver()
+        s = z3.Solver()
+        s.set("timeout", self.query_ms)
+        s.add(*(formula(f) for f in facts))
+        s.add(*self._numbers(terms, a, b), *self._divisors(terms, a, b))
+        s.add(*terms.side, z3.Not(goal))
+        answer = s.check()
+        return True if answer == z3.unsat else False if answer == z3.sat else None
+
+    def _numbers(self, terms: Terms, a: Elem, b: Elem) -> Iterator[Any]:
+        """What premises say of numbers, where the theory can say it."""
+        kinds = {
+            terms.kind(x.dtype)
+            for e in (a, b) for x in walk(e) if isinstance(x, Literal)
+        }  # fmt: skip
+        if len(kinds) != 1:
+            return
+        (kind,) = kinds
+        for how, x, y in self.facts:
+            if kind == FREE:
+                continue
+            try:
+                yield terms.fact(how, x, y, kind)
+            except Unsupported:
+                continue
+
+    def _divisors(self, terms: Terms, a: Elem, b: Elem) -> Iterator[Any]:
+        sides = (a, b) if self.both else (a,)
+        for e in (x for s in sides for x in walk(s)):
+            if isinstance(e, Apply) and e.op == "recip" and terms.kind(e.dtype) == REAL:
+                yield terms.of(e.args[0]) != 0
+
+    def sign(self, e: Elem) -> int | None:
+        """1 of what the premises make at least 0, -1 of what is at most 0."""
+        if e not in self._signs:
+            self._signs[e] = self._sign(e)
+        return self._signs[e]
+
+    def _sign(self, e: Elem) -> int | None:
+        if any(isinstance(x, Access | Fold | Choice | Special) for x in walk(e)):
+            return None
+        z3, terms = solver(), Terms({})
+        for sign in (1, -1):
+            s = z3.Solver()
+            s.set("timeout", self.query_ms)
+            s.add(*(terms.fact(*f, REAL) for f in self.facts))
+            s.add(terms.of(e) < 0 if sign == 1 else terms.of(e) > 0)
+            if s.check() == z3.unsat:
+                return sign
+        return None
+
+    # -- dtypes of 8 bits, value by value --
+
+    def _exhausted(self, a: Elem, b: Elem, sorts: dict[str, str]) -> bool:
+        atoms = sorted(
+            {x for e in (a, b) for x in walk(e) if isinstance(x, Access | Variable)},
+            key=repr,
+        )
+        opaque = any(isinstance(x, Choice | Special) for e in (a, b) for x in walk(e))
+        names = set(sorts.values()) - {"f8e4m3", "bool", FREE}
+        if opaque or names or len(atoms) > MOST_ATOMS or not _plain(a, b):
+            return False
+        table = _all_values(len(atoms))
+        columns = dict(zip(atoms, table, strict=True))
+        keep = _constants_only(columns)
+        v = Values(lambda d: self._sort(d, sorts), lambda x: columns[x], {})  # type: ignore[index]
+        with np.errstate(all="ignore"):
+            try:
+                left, right, kept = np.broadcast_arrays(
+                    v.of(a), v.of(b), keep & self._premises(v)
+                )
+            except (Unsupported, KeyError):
+                return False
+        self.notes.add("f8e4m3 value by value")
+        return bool((_agreeing(left, right, self.contract) | ~kept).all())
+
+    def _sort(self, d: Str, sorts: dict[str, str]) -> str:
+        name = str(self.world.string(d))
+        return "f64" if name == NUMBER else sorts.get(name, name)
+
+    def _premises(self, v: Values) -> Array:
+        compare: dict[str, Callable[[Any, Any], Any]] = {
+            "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal,
+            ">": np.greater, ">=": np.greater_equal,
+        }  # fmt: skip
+        out: Array = np.asarray(True)
+        for how, x, y in self.facts:
+            try:
+                out = out & compare[how](v.of(x), v.of(y))
+            except (Unsupported, KeyError):
+                continue  # of limits of the dtype: more values are tried
+        return out
+
+
+def _plain(a: Elem, b: Elem) -> bool:
+    """Only opcodes, so that values alone decide."""
+    return all(
+        not isinstance(x, Apply) or x.op not in ("cast", "bitcast")
+        for e in (a, b)
+        for x in walk(e)
+    )
+
+
+def embeds(a: Elem, b: Elem) -> bool:
+    """Only opcodes that round nothing: they commute with f8e4m3 -> f16, which is exact,
+    so what the solver shows of f16 holds of f8e4m3."""
+    return all(
+        x.dtype == NUMBER or x.op in EXACT
+        for e in (a, b) for x in walk(e) if isinstance(x, Apply)
+    )  # fmt: skip
+
+
+def _all_values(n: int) -> list[Array]:
+    """Every combination of n values of f8e4m3, as n columns."""
+    every = np.arange(256, dtype=np.uint8).view(DTYPES["f8e4m3"].numpy)
+    grid = np.meshgrid(*([np.arange(256)] * n), indexing="ij")
+    return [every[g.ravel()] for g in grid]
+
+
+def _constants_only(columns: dict[Any, Array]) -> Array:
+    """Constants of rules are finite and no -0.0."""
+    keep: Array = np.asarray(True)
+    for x, values in columns.items():
+        if isinstance(x, Variable):
+            wide = values.astype(np.float64)
+            keep = keep & np.isfinite(wide) & ~((wide == 0) & np.signbit(wide))
+    return keep
+
+
+def _agreeing(a: Array, b: Array, contract: str) -> Array:
+    if a.dtype == np.bool_:
+        return a == b
+    nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
+    if contract == "ieee":
+        return (a == b) | nan
+    return (
+        np.ascontiguousarray(a).view(np.uint8) == np.ascontiguousarray(b).view(np.uint8)
+    ) | nan
+
+
+def integral(sides: Sequence[dict[tuple[Elem, ...], Any]]) -> bool:
+    """Whether polynomials have integer coefficients and no quotients."""
+    return all(
+        c.denominator == 1
+        and not any(
+            isinstance(x, Apply) and x.op == "recip" for a in m for x in walk(a)
+        )
+        for side in sides
+        for m, c in side.items()
+    )
+
+
+__all__ = ["Judge", "kids"]

@@ -1,0 +1,41 @@
+"""The prover itself: no wrong rule is proved, and each is refuted by an example."""
+
+from pathlib import Path
+
+import pytest
+
+from rewrite.authoring.smt.language import Library
+from rewrite.authoring.smt.verdict import Limits, Verdict, judge
+from rewrite.egraph.rulefile import load_rules
+
+from ..egraph import test_rules
+from .wrong import OVERFLOWING, WRONG
+
+
+def verdict(text: str, contract: str, folder: Path) -> Verdict:
+    path = folder / "wrong.egg"
+    path.write_text(f';;@ equal {contract}\n{text} :ruleset algebra :name "wrong")')
+    rules = load_rules([path], "fast")
+    return judge(rules.rule("wrong"), Library.of(rules), Limits(10))
+
+
+EVERY = {n: ("bitwise", text) for n, text in test_rules.WRONG.items()} | WRONG
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(set(WRONG) - set(test_rules.WRONG)) >= 15
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_wrong_rules_are_refuted(name: str, tmp_path: Path) -> None:
+    contract, text = EVERY[name]
+    found = verdict(text, contract, tmp_path)
+    assert found.status == "refuted"
+    assert found.example is not None
+    assert found.example.left != found.example.right
+
+
+@pytest.mark.parametrize("name", OVERFLOWING)
+def test_constants_out_of_range_are_not_proved(name: str, tmp_path: Path) -> None:
+    contract, text = OVERFLOWING[name]
+    assert verdict(text, contract, tmp_path).status != "proved"

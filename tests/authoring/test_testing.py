@@ -1,0 +1,197 @@
+"""`rewrite test`: what it finds, how small it makes it, what it writes."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rewrite.authoring.bless import bless
+from rewrite.authoring.refused import judge_refused
+from rewrite.authoring.testing import (
+    RuleReport,
+    asked,
+    rules_of,
+)
+from rewrite.authoring.testing import (
+    test_rules as run_tests,
+)
+from rewrite.egraph.rulefile import RuleFileError, load_rules
+
+ROOT = Path(__file__).parent.parent.parent
+
+SIGNS = """\
+;; Any scale leaves a maximum.
+;;@ equal   real
+;;@ fires   (Reduce "max" (Bin "mul" x 2.0) [0,1] "f32") => (Bin "mul" (Reduce "max" x [0,1] "f32") (Const 2.0 "f32" [2,1]))
+;;@ skips   (Un "neg" x)
+(rewrite (Reduce "max" (Bin "mul" x (Const v t s)) m c)
+         (Bin "mul" (Reduce "max" x m c) (Const v t (masked s m)))
+         :when ((floating t) (>= (count s m) 1)) :ruleset fusion :name "any-scale")
+"""  # noqa: E501
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "mine.egg"
+    path.write_text(text)
+    return path
+
+
+def only(paths: Sequence[Path], **more: object) -> RuleReport:
+    report = run_tests(paths, jobs=1, **more)  # type: ignore[arg-type]
+    (found,) = report.rules
+    return found
+
+
+def test_a_counterexample_is_small_told_in_full_and_comes_back(tmp_path: Path) -> None:
+    path = written(tmp_path, SIGNS)
+    found = only([path], seed=3)
+    wrong = found.counterexample
+    assert wrong is not None and found.failed
+    assert wrong.kind == "value"
+    (x,) = wrong.tensors
+    assert x.name == "x"
+    assert len(x.values) <= 2  # two numbers show it
+    assert '(Reduce "max" (Bin "mul" x:' in wrong.left
+    assert wrong.left_value != wrong.right_value
+    assert any("v 0.0" in line for line in wrong.advice)  # the premise that it lacks
+    assert wrong.again == f"rewrite test {path} -k any-scale --seed 3"
+    assert only([path], only="any-scale", seed=3) == found
+
+
+def test_the_premise_that_is_proposed_mends_the_rule(tmp_path: Path) -> None:
+    wrong = only([written(tmp_path, SIGNS)]).counterexample
+    assert wrong is not None
+    premise = wrong.advice[0].split(":when ")[1].split(", if")[0]
+    mended = SIGNS.replace(":when (", f":when ({premise} ")
+    assert only([written(tmp_path, mended)]).counterexample is None
+
+
+RULE = """\
+;; A sign passes a permutation.
+;;@ equal   bitwise
+;;@ fires   (Permute (Un "neg" x) [1,0]) => (Un "neg" (Permute x [1,0]))
+;;@ skips   (Un "neg" x)
+(rewrite (Permute (Un "neg" x) p) (Un "neg" (Permute x p))
+         :when ({when}) :ruleset layout :name "permute-neg")
+"""
+
+
+def test_a_premise_that_nothing_needs_is_a_warning(tmp_path: Path) -> None:
+    when = "(= t (dtype x)) (floating t)"
+    found = only([written(tmp_path, RULE.format(when=when))])
+    assert not found.failed
+    (warning,) = found.warnings
+    assert "(floating t)" in warning
+
+
+def test_a_premise_that_is_needed_is_none() -> None:
+    report = run_tests([], only="max-neg", jobs=1)
+    assert [r.warnings for r in report.rules] == [()]
+
+
+def test_premises_that_are_never_met_are_an_error(tmp_path: Path) -> None:
+    when = "(= s (shape x)) (> (numel s) 5) (< (numel s) 3)"
+    found = only([written(tmp_path, RULE.format(when=when))])
+    assert found.failed and found.counterexample is None
+    assert any("hardly ever met" in p.message for p in found.problems)
+
+
+def test_an_example_that_lies_fails_at_its_place(tmp_path: Path) -> None:
+    text = RULE.format(when="").replace("=> (Un", '=> (Un "abs" x) ; (Un')
+    path = written(tmp_path, text)
+    (problem,) = only([path]).problems
+    assert problem.place.startswith(f"{path}:3:")
+    assert "right side" in problem.message
+
+
+def test_bless_fills_in_what_is_open_and_nothing_else(tmp_path: Path) -> None:
+    text = RULE.format(when="")
+    filled = '(Un "neg" (Permute x [1,0]))'
+    for blank in ("=>", "=> ?", "=>   ; what is it?"):
+        opened = text.replace(f"=> {filled}", blank).replace("\n", "\r\n")
+        path = tmp_path / "mine.egg"
+        path.write_bytes(opened.encode())
+        what = asked([path])
+        found = bless(path, str(path), rules_of(what.sources))
+        comment = " ; what is it?" if ";" in blank else ""
+        assert found.after == text.replace(filled, filled + comment).replace(
+            "\n", "\r\n"
+        )
+        assert found.diff.count("\n+;;@ fires") == 1
+
+
+def test_bless_says_where_a_rule_does_not_fire(tmp_path: Path) -> None:
+    text = RULE.format(when="").replace(
+        'fires   (Permute (Un "neg" x)', "fires   (Permute x"
+    )
+    path = written(tmp_path, text.replace('=> (Un "neg" (Permute x [1,0]))', "=>"))
+    with pytest.raises(RuleFileError, match=r"mine.egg:3:.*does not fire"):
+        bless(path, str(path), rules_of(asked([path]).sources))
+
+
+def test_what_is_refused_is_wrong() -> None:
+    rules = load_rules(precision="fast")
+    laws = [law for f in rules.files for law in f.refused]
+    assert len(laws) >= 3 and all(law.because for law in laws)
+    assert all(judge_refused(law, rules).shown for law in laws)
+
+
+def test_a_law_refused_for_no_reason_is_an_error(tmp_path: Path) -> None:
+    text = RULE.format(when="") + (
+        ';;@ refused (Un "neg" (Un "neg" x)) => x\n;;@ because nobody knows\n'
+        ';;@ refused (Reduce o (Bin "mul" x (Const v t s)) m c)\n'
+        ';;@         => (Bin "mul" (Reduce o x m c) (Const v t (masked s m)))\n'
+        ";;@ because v = -1\n"
+    )
+    report = run_tests([written(tmp_path, text)], jobs=1)
+    assert [law.shown is None for law in report.refused] == [True, False]
+    assert [law.line for law in report.refused] == [7, 9]
+    assert report.failed == 1
+
+
+def test_the_folder_of_a_checkout_is_the_bundled_rules() -> None:
+    there, here = asked([ROOT / "rules"]), asked([])
+    names = [Path(s.name).name for s in there.sources]
+    assert names == [s.name for s in here.sources]
+    rules = [rules_of(a.sources) for a in (there, here)]
+    assert [r.name for r in rules[0].rules] == [r.name for r in rules[1].rules]
+    assert {Path(n).name for n in there.names} == here.names
+
+
+def test_a_missing_rule_or_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError, match="no rule of these files"):
+        run_tests([], only="no-such-rule", jobs=1)
+    with pytest.raises(RuleFileError, match=r"no \.egg file"):
+        run_tests([tmp_path], jobs=1)
+
+
+def cli(*args: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "rewrite", "test", *args],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_command_prints_and_exits_as_ci_needs(tmp_path: Path) -> None:
+    path = written(tmp_path, SIGNS)
+    code, out, _ = cli(str(path))
+    assert code == 1
+    assert f"FAIL  {path}:5  any-scale  is not equal" in out
+    assert f"again: rewrite test {path} -k any-scale --seed 0" in out
+    code, out, _ = cli("-k", "permute-id", "--json")
+    assert code == 0
+    (rule,) = json.loads(out)["rules"]
+    assert rule["name"] == "permute-id" and rule["counterexample"] is None
+    assert rule["fired"] >= 8 and rule["examples"] == 2
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    code, _, err = cli(str(tmp_path / "none.egg"))
+    assert code == 2
+    assert err.startswith("error: ") and err.count("\n") == 1
+    code, _, err = cli("--bless")
+    assert code == 2 and "name one" in err
