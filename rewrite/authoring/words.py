@@ -9,7 +9,6 @@ from typing import Any, cast
 from rewrite.egraph.dtypes import DType
 from rewrite.egraph.encode import SIGNATURES, ENode
 from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ops import TensorType
 from rewrite.egraph.premises import Algebra, Tensor, Undefined
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.egraph.sexpr import Atom, Expr, Form, variables
@@ -172,8 +171,8 @@ class Words:
             if asked.body.kinds[v] != "t":
                 env[v] = x
             elif x >= 0:
-                kind: TensorType = self.found.egraph.types[x]
-                env[v] = Tensor(x, kind)
+                c = cast(int, x)
+                env[v] = Tensor(c, self.found.egraph.types[c])
         return algebra.read(asked.body.rule.when, env).env
 
     def _values(self, e: Expr, env: Mapping[str, Any], algebra: Algebra) -> str:
