@@ -14,7 +14,12 @@ from .sexpr import RuleFileError
 from .tables import composite_rules
 from .whitelist import check
 
-BUNDLED = ("algebra.egg", "layout.egg", "fusion.egg", "operators.egg")
+BUNDLED = (
+    "algebra.egg", "constants.egg", "factors.egg", "functions.egg", "boolean.egg",
+    "choices.egg", "casts.egg", "layout.egg", "reshapes.egg", "slices.egg",
+    "joins.egg", "windows.egg", "indexing.egg", "fusion.egg", "contraction.egg",
+    "chains.egg", "blocks.egg", "macros.egg", "operators.egg",
+)  # fmt: skip
 # What a graph shall become: kernels, or a library's operators, with macros kept whole.
 type Goal = Literal["kernels", "operators"]
 

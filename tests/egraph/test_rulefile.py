@@ -36,7 +36,7 @@ def test_notes_belong_to_the_form_below_them() -> None:
     assert rule.contract == "bitwise"
     assert rule.doc == "A slice from the first part of a concatenation."
     assert len(rule.fires) == len(rule.skips) == 1
-    assert rule.place.file == "layout.egg"
+    assert rule.place.file == "slices.egg"
 
 
 def test_precision_selects_contracts() -> None:

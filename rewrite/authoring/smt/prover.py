@@ -20,6 +20,7 @@ from .ranks import Naturality, bound, constructors
 
 BROKEN = 2  # up to this rank the failures of a rule that failed are collected
 FAILURES = 3  # at one rank
+QUICK = 1.0  # seconds: of a rank that took less the next one is always tried
 CAP = 4  # the highest rank that is tried
 
 
@@ -93,8 +94,14 @@ class Prover:
         natural = Naturality(self.library)
         obstacle = natural.obstacle(self.rule)
         uniform = natural.uniform(self.rule)
+        took: list[float] = []
         for rank in range(self.cap + 1):
+            if proof.rank >= 0 and self._hopeless(took):
+                proof.reason = f"rank {rank} would take more than {self.seconds:g} s"
+                return
+            start = time.process_time()
             counts = self._rank(proof, mode, rank)
+            took.append(time.process_time() - start)
             if proof.failed and rank >= BROKEN:
                 return  # enough to look for a counterexample
             if counts is None and not proof.failed:
@@ -115,6 +122,13 @@ class Prover:
             f"{obstacle} does not treat axes alike" if obstacle
             else f"all ranks would take a proof of rank {most}"
         )  # fmt: skip
+
+    def _hopeless(self, took: list[float]) -> bool:
+        """Whether the next rank, growing as the last one did, is out of reach."""
+        if len(took) < 2 or took[-1] < QUICK:
+            return False
+        expected = took[-1] * max(2.0, took[-1] / max(took[-2], 1e-3))
+        return time.process_time() + expected > self._deadline
 
     def _rank(self, proof: Proof, mode: Mode, rank: int) -> dict[str, int] | None:
         """All that there is at one rank; the most accesses of each input, or None."""

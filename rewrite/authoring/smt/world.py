@@ -144,10 +144,14 @@ class World:
         """The coordinates of a position."""
         if not isinstance(index, Flat):
             return index
-        found = self.matched(index, shape, split=True)
+        number = self.number(index.shape, index.index)
+        bound = any(s.startswith(BOUND) for s in dims.symbols((number,)))
+        found = self.matched(index, shape, split=bound)
         if found is not None:
             return found
-        return self._coordinates(index, tuple(map(self.path.normal, shape)))
+        if bound:
+            raise Unsupported("a general reshape below a sum")
+        return self._coordinates(number, tuple(map(self.path.normal, shape)))
 
     def matched(
         self, flat: Flat, shape: Sequence[Dim], *, split: bool
@@ -190,11 +194,8 @@ class World:
     def _may_be_one(self, n: Dim) -> bool:
         return not self.path.implies(negated(same(n, 1)))
 
-    def _coordinates(self, flat: Flat, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    def _coordinates(self, number: Dim, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """Unknown coordinates, the same for the same number in the same shape."""
-        number = self.number(flat.shape, flat.index)
-        if any(s.startswith(BOUND) for s in dims.symbols((number,))):
-            raise Unsupported("a general reshape below a sum")
         known = self._split.setdefault(Flat((), (number,)), {})
         if shape not in known:
             known[shape] = tuple(self.path.fresh("at") for _ in shape)
