@@ -31,12 +31,29 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         load_rules([tmp_path / "bad.egg"])
 
 
-def test_notes_belong_to_the_form_below_them() -> None:
-    rule = load_rules().rule("slice-concat-first")
+NOTED = """
+;; Told of another rule.
+;;@ equal   real
+;;@ fires   (Un "neg" x) => (Un "neg" x)
+(rewrite (Un "neg" x) (Un "neg" x) :ruleset algebra :name "first")
+
+;; Twice negated is
+;; the value itself.
+;;@ equal   bitwise
+;;@ fires   (Un "neg" (Un "neg" x)) => x
+;;@ skips   (Un "neg" x)
+(rewrite (Un "neg" (Un "neg" x)) x :ruleset algebra :name "second")
+"""
+
+
+def test_notes_belong_to_the_form_below_them(tmp_path: Path) -> None:
+    (tmp_path / "noted.egg").write_text(NOTED, "utf-8")
+    rule = load_rules([tmp_path / "noted.egg"]).rule("second")
     assert rule.contract == "bitwise"
-    assert rule.doc == "A slice from the first part of a concatenation."
+    assert rule.doc == "Twice negated is the value itself."
     assert len(rule.fires) == len(rule.skips) == 1
-    assert rule.place.file == "slices.egg"
+    assert rule.place.file.endswith("noted.egg")
+    assert rule.place.line == 12
 
 
 def test_precision_selects_contracts() -> None:
