@@ -25,6 +25,7 @@ EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
 NEAR = 24  # classes around a kept move that are tried again
 ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
+FOLDS = frozenset(("reduce", "contract"))
 HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
 HOST_BANDWIDTH = 2e9
 
@@ -271,18 +272,39 @@ class Search:
         return False
 
     def attempt(self, c: int, i: int | None, toggle: bool) -> bool:
-        """One move at `c`: take e-node `i`, toggle its storage, or both."""
+        """One move at `c`: take e-node `i`, toggle its storage, or both; where that
+        brings folds into use, also with all of them stored."""
         if toggle and (c in self.roots or self.leaf[c]):
             return False
         if i is not None and self.cyclic(c, i):
             return False
-        before, pick, was_stored = self.total, self.pick[c], c in self.stored
-        affected = self.readers[c] if toggle and was_stored else self.within[c]
-        affected = sorted(affected)
+        flip = {c} if toggle else set[int]()
+        if self._try(c, i, flip):
+            return True
+        fresh = set[int]() if i is None else self._fresh(self.space.classes[c][i])
+        return bool(fresh) and self._try(c, i, flip | fresh)
+
+    def _fresh(self, node: Term) -> set[int]:
+        """The folds under `node` that nothing computes yet and that are not stored."""
+        found, todo, seen = set[int](), list(node.args), set[int]()
+        while todo:
+            a = todo.pop()
+            if a in seen or a in self.kern or self.within[a]:
+                continue
+            seen.add(a)
+            todo += self.node(a).args
+            if self.node(a).op in FOLDS and a not in self.stored:
+                found.add(a)
+        return found
+
+    def _try(self, c: int, i: int | None, flip: set[int]) -> bool:
+        """Takes e-node `i` for `c` and toggles the storage of `flip`, if that pays."""
+        before, pick = self.total, self.pick[c]
+        inlines = c in flip and c in self.stored
+        affected = sorted(self.readers[c] if inlines else self.within[c])
         if i is not None:
             self.pick[c] = i
-        if toggle:
-            self.stored ^= {c}
+        self.stored ^= flip
         old, kept = self._price(affected, before)
         if kept:
             if i is not None:
@@ -290,8 +312,7 @@ class Search:
             self._touch(c)
             return True
         self.pick[c] = pick
-        if toggle:
-            self.stored ^= {c}
+        self.stored ^= flip
         if old is not None:
             self.parked.update(old)  # what the move displaced is valid again
             self._swap(old)

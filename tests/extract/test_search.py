@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rewrite import xp
 from rewrite.egraph.dtypes import F32, I64
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.ops import TensorType
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturate
 from rewrite.extract.kernel import Host, Launch
 from rewrite.extract.plan import choose, own_space
 from rewrite.extract.schedule import own_groups, schedule
-from rewrite.extract.search import Search
+from rewrite.extract.search import Search, Space
 from rewrite.fuzz.models import transformer
 
 from .reference import Reference
@@ -83,6 +87,20 @@ def test_a_rejected_move_leaves_no_trace() -> None:
             assert (search.total, set(search.kern)) == before[:2]
             assert live == {r: n for r, n in before[2].items() if n}
             assert search.stored == before[3]
+
+
+def test_products_that_a_move_brings_into_use_are_stored() -> None:
+    """A (B C) needs both new products at once; inlined, the inner one has no kernel."""
+
+    def chain(a: xp.Tracer, b: xp.Tracer, c: xp.Tracer) -> xp.Tracer:
+        return (a @ b) @ c
+
+    shapes = (512, 4), (4, 512), (512, 512)
+    graph = xp.trace(chain, *(TensorType(F32, s) for s in shapes))
+    found = saturate(graph, load_rules())
+    own = dict(found.choice)
+    choice = choose(Space(found.classes, found.types, found.outputs, own), cost, 40)
+    assert choice.seconds < choice.own_seconds / 2
 
 
 def test_statistics_and_result_share_a_kernel() -> None:
