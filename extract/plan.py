@@ -33,7 +33,8 @@ from .kernel import KernelCost
 from .merge import Merger
 from .outline import Piece, outline, structure
 from .postorder import postorder
-from .search import Choice, Search, Space
+from .search import Search
+from .space import Choice, Space
 from .trace import LEAVES
 
 

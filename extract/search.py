@@ -10,15 +10,14 @@ that compute or read the class are traced again.  Then kernels are merged (`merg
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
 from .kernel import KernelCost
 from .postorder import postorder
+from .space import Space, cheapest
 from .trace import HOST, LEAVES, READS, VIEWS, Term, Untraceable
 
 EPSILON = 1e-12  # seconds: a smaller gain is none
@@ -40,27 +39,6 @@ class Kern(NamedTuple):
     traced: Traced | None  # None for a host op
 
 
-@dataclass(frozen=True)
-class Space:
-    """What may be chosen: e-nodes and types by class, and the classes to deliver."""
-
-    classes: Sequence[Sequence[Term]]
-    types: Sequence[TensorType]
-    outputs: tuple[int, ...]
-    own: Mapping[int, int]  # the input's own e-node for each of its classes
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One e-node per class in use; kernels as groups of stored classes, in order."""
-
-    pick: Mapping[int, int]
-    groups: tuple[tuple[int, ...], ...]
-    seconds: float
-    own_seconds: float  # the input's own schedule under the same model
-    own_kernels: int
-
-
 class Search:
     """Hill climbing over one-output kernels.
 
@@ -70,7 +48,7 @@ class Search:
     def __init__(self, space: Space, cost: KernelCost) -> None:
         self.space, self.cost = space, cost
         self.stamp = 0
-        self.pick: dict[int, int] = {**_cheapest(space), **space.own}
+        self.pick: dict[int, int] = {**cheapest(space), **space.own}
         self.leaf = [any(n.op in LEAVES for n in ns) for ns in space.classes]
         self.given = [any(n.op in READS for n in ns) for ns in space.classes]
         for c, ns in enumerate(space.classes):
@@ -393,38 +371,6 @@ class Search:
     def kernels_in_order(self) -> list[int]:
         """Roots of the kernels, producers first."""
         return postorder(self.roots, lambda c: self.kern[c].reads)
-
-
-_WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0}
-
-
-def _cheapest(space: Space) -> dict[int, int]:
-    """A default e-node for every class, acyclic (Knuth): small terms first."""
-    pick: dict[int, int] = {}
-    cost: dict[int, float] = {}
-    parents: list[list[tuple[int, int]]] = [[] for _ in space.classes]
-    missing: dict[tuple[int, int], int] = {}
-    heap: list[tuple[float, int, int]] = []
-    for c, nodes in enumerate(space.classes):
-        for i, node in enumerate(nodes):
-            args = set(node.args)
-            missing[c, i] = len(args)
-            for a in args:
-                parents[a].append((c, i))
-            if not args:
-                heapq.heappush(heap, (0.0, c, i))
-    while heap:
-        total, c, i = heapq.heappop(heap)
-        if c in pick:
-            continue
-        pick[c], cost[c] = i, total
-        for p, j in parents[c]:
-            missing[p, j] -= 1
-            if not missing[p, j] and p not in pick:
-                node = space.classes[p][j]
-                price = _WEIGHT.get(node.op, 0.1) + max(cost[a] for a in node.args)
-                heapq.heappush(heap, (price, p, j))
-    return pick
 
 
 def _bytes(t: TensorType) -> int:

@@ -15,7 +15,8 @@ from rewrite.egraph.saturate import saturate
 from rewrite.extract.kernel import Host, Launch
 from rewrite.extract.plan import choose, own_space
 from rewrite.extract.schedule import own_groups, schedule
-from rewrite.extract.search import Search, Space
+from rewrite.extract.search import Search
+from rewrite.extract.space import Space
 from rewrite.fuzz.models import transformer
 
 from .reference import Reference

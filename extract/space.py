@@ -1,0 +1,63 @@
+"""What extraction may choose from, and what it has chosen."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..egraph.ops import TensorType
+from .trace import Term
+
+
+@dataclass(frozen=True)
+class Space:
+    """What may be chosen: e-nodes and types by class, and the classes to deliver."""
+
+    classes: Sequence[Sequence[Term]]
+    types: Sequence[TensorType]
+    outputs: tuple[int, ...]
+    own: Mapping[int, int]  # the input's own e-node for each of its classes
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One e-node per class in use; kernels as groups of stored classes, in order."""
+
+    pick: Mapping[int, int]
+    groups: tuple[tuple[int, ...], ...]
+    seconds: float
+    own_seconds: float  # the input's own schedule under the same model
+    own_kernels: int
+
+
+_WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0}
+
+
+def cheapest(space: Space) -> dict[int, int]:
+    """A default e-node for every class, acyclic (Knuth): small terms first."""
+    pick: dict[int, int] = {}
+    cost: dict[int, float] = {}
+    parents: list[list[tuple[int, int]]] = [[] for _ in space.classes]
+    missing: dict[tuple[int, int], int] = {}
+    heap: list[tuple[float, int, int]] = []
+    for c, nodes in enumerate(space.classes):
+        for i, node in enumerate(nodes):
+            args = set(node.args)
+            missing[c, i] = len(args)
+            for a in args:
+                parents[a].append((c, i))
+            if not args:
+                heapq.heappush(heap, (0.0, c, i))
+    while heap:
+        total, c, i = heapq.heappop(heap)
+        if c in pick:
+            continue
+        pick[c], cost[c] = i, total
+        for p, j in parents[c]:
+            missing[p, j] -= 1
+            if not missing[p, j] and p not in pick:
+                node = space.classes[p][j]
+                price = _WEIGHT.get(node.op, 0.1) + max(cost[a] for a in node.args)
+                heapq.heappush(heap, (price, p, j))
+    return pick
