@@ -118,10 +118,19 @@ def constant(value: Const, dtype: DType, shape: Sequence[int]) -> Row:
 
 def value_of(row: Sequence[Field]) -> Const:
     """The Python value of a `Const` or `Odd` row, rounded to its dtype."""
+    if row[0] not in ("Const", "Odd"):
+        raise EncodeError(f"({row[0]} …) stands where only a constant can")
     dtype = dtypes.of(row[2])
     if row[0] == "Const":
         return exact(row[1] + 0.0, dtype)  # + 0.0: a folded -0.0 is 0.0
     return exact(float(row[1]) if dtype.is_float else int(row[1]), dtype)
+
+
+def _dtype(name: str) -> DType:
+    """The dtype that a field of a row names."""
+    if name not in dtypes.BY_NAME:
+        raise EncodeError(f"{name!r} stands where a dtype is named")
+    return dtypes.of(name)
 
 
 # ---- graph -> rows -------------------------------------------------------------------
@@ -271,29 +280,29 @@ def decode(row: Row, names: Names, value: Callable[[int], Const]) -> ENode:
     head, f = row[0], row[1:]
     match head:
         case "Const" | "Odd":
-            return ENode("const", (), (value_of(row), dtypes.of(f[1]), f[2]))
+            return ENode("const", (), (value_of(row), _dtype(f[1]), f[2]))
         case "Input" | "Data":
-            return ENode(head.lower(), (), (names.label(f[0]), dtypes.of(f[1]), f[2]))
+            return ENode(head.lower(), (), (names.label(f[0]), _dtype(f[1]), f[2]))
         case "Iota":
-            return ENode("iota", (), (f[0], dtypes.of(f[1]), f[2]))
+            return ENode("iota", (), (f[0], _dtype(f[1]), f[2]))
         case "Random":
-            return ENode("random", (), (f[0], int(f[1]), dtypes.of(f[2]), f[3]))
+            return ENode("random", (), (f[0], int(f[1]), _dtype(f[2]), f[3]))
         case "Un" | "Bin":
             return ENode(head.lower(), f[1:], f[:1])
         case "Scatter":
             return ENode("scatter", f[1:4], (f[0], f[4]))
         case "Reduce" | "Argreduce":
-            return ENode(head.lower(), f[1:2], (f[0], f[2], dtypes.of(f[3])))
+            return ENode(head.lower(), f[1:2], (f[0], f[2], _dtype(f[3])))
         case "Pad":
             return ENode("pad", f[:1], (f[1], f[2], value(f[3])))
         case "Call":
-            attrs = (names.label(f[0]), f[1], dtypes.of(f[2]), f[3])
+            attrs = (names.label(f[0]), f[1], _dtype(f[2]), f[3])
             return ENode("call", f[4], attrs)
         case "Macro1" | "Macro2" | "Macro3":
             return _macro(f)
         case _:
             n = SIGNATURES[head].count("t")
-            attrs = (dtypes.of(x) if isinstance(x, str) else x for x in f[n:])
+            attrs = (_dtype(x) if isinstance(x, str) else x for x in f[n:])
             return ENode(head.lower(), f[:n], tuple(attrs))
 
 

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -152,6 +152,13 @@ class Session:
     def run(self, text: str, name: str = "session") -> tuple[bool, dict[str, int]]:
         """Runs commands: (did a schedule change anything, matches of each rule)."""
         return self.call("run", text, name)
+
+    def step(
+        self, schedules: Sequence[str], counted: Iterable[str], cap: int
+    ) -> tuple[bool, dict[str, int], int]:
+        """Runs schedules in turn until the `counted` functions have more than `cap`
+        rows: (did anything change, matches of each rule, rows)."""
+        return self.call("step", list(schedules), list(counted), cap)
 
     def sizes(self) -> dict[str, int]:
         return self.call("sizes")

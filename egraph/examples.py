@@ -7,6 +7,7 @@ constant like its neighbour; `[0,1]` is a vector of integers.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from .dtypes import DType
 from .encode import (
     SIGNATURES,
     Encoded,
+    EncodeError,
     Names,
     Row,
     constant,
@@ -26,11 +28,12 @@ from .encode import (
     value_of,
 )
 from .engine import Engine, shared
-from .graph import Builder, Graph, exact
+from .graph import Builder, Graph, GraphError, exact
 from .instances import Pair
 from .judge import Judge, Promise
 from .ruleset import Example, Rule, RuleSet
 from .sexpr import Atom, Expr
+from .terms import as_ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Failure:
         return f"{self.example.place}: {self.rule}: {self.reason}"
 
 
+LARGEST = 1 << 20  # elements of a tensor: examples are run
+_TOO_LARGE = f"has more than {LARGEST} elements; examples are run, so use a smaller one"
 _SCIENTIFIC = re.compile(r"-?\d+(\.\d*)?e[+-]?\d+")  # as people write 1e8
 _TENSOR = re.compile(r"([a-z]\w*)(?::(\w*)\[([\d,]*)\])?")
 
@@ -77,6 +82,11 @@ class _Reader:
         name, dtype, sizes = m.groups()
         if name not in self.names:
             shape = (2, 3) if sizes is None else _vector(f"[{sizes}]")
+            if dtype and dtype not in dtypes.BY_NAME:
+                known = ", ".join(dtypes.BY_NAME)
+                raise e.place.error(f"{e}: unknown dtype {dtype!r}; known: {known}")
+            if math.prod(shape) > LARGEST:
+                raise e.place.error(f"{e} {_TOO_LARGE}")
             self.names[name] = self.add(("Input", name, dtype or "f32", shape))
         return self.names[name]
 
@@ -159,12 +169,14 @@ def run_examples(
 
 def _judge(example: Example, rule: Rule, rules: RuleSet, engine: Engine) -> str | None:
     rows, left, right, given = read(example)
+    if wrong := _no_graph(rows):
+        return wrong
     if right == left:
         return "shows nothing: its two sides are one term"
     # Only the left side and what it needs: the rule itself must make the right side.
     text = "\n".join([Encoded(tuple(rows[: left + 1]), (), Names({})).text, *given])
     # Sources without rules are the same for all, and stay loaded.
-    with engine.session(rules.only(()).sources) as session:
+    with engine.session(rules.plain) as session:
         session.run(f"{alone(rule, rules)}\n{text}", "example")
         session.run("(run-schedule (saturate (run facts)))", "example")
         changed, matches = session.run(
@@ -185,6 +197,17 @@ def _judge(example: Example, rule: Rule, rules: RuleSet, engine: Engine) -> str 
         if nodes[left] != nodes[right]:
             return "does not make the right side of its example"
     return _unequal(rule, rows, left, right)
+
+
+def _no_graph(rows: Sequence[Row]) -> str | None:
+    """Why the rows are no terms that can be run."""
+    try:
+        graph, _ = graph_of(rows)
+    except (GraphError, EncodeError, ValueError) as e:
+        return f"is no term: {e}; mend the example"
+    sizes = ((n, math.prod(as_ints(n.shape))) for n in graph.nodes)
+    big = next((n for n, size in sizes if size > LARGEST), None)
+    return None if big is None else f"holds a {big.op} that {_TOO_LARGE}"
 
 
 def alone(rule: Rule, rules: RuleSet) -> str:

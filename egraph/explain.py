@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from .check import Checker, Terms, check_lemmas
 from .dtypes import DType
 from .engine import Engine
+from .explore import Budget
 from .graph import Graph
 from .journal import Journal, record
 from .ops import TensorType
 from .proof import Closure, Given, Lemma, Link
 from .ruleset import RuleSet
-from .saturate import Budget
 
 
 class ExplainError(RuntimeError):

@@ -56,10 +56,8 @@ def make(
 ) -> Pairs:  # fmt: skip
     """One step of each of `forms`, variants of one rule, on the terms of `graph`."""
     encoded = encode(graph, nan_free=nan_free)
-    # Sources without rules are the same for all rules, and stay loaded.
-    plain = rules.only(()).sources
     text = [_TABLES, *(t for i, f in enumerate(forms) for t in _texts(i, f))]
-    with (engine or shared()).session(plain) as session:
+    with (engine or shared()).session(rules.plain) as session:
         session.run("\n".join([*text, _loaded(encoded)]), "instances")
         session.run(
             "(run-schedule (seq (run load) (saturate (run facts)) (run instances)))",

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .encode import SIGNATURES, Encoded, Names, Row, encode, names_of, show
-from .engine import Engine, Tables, shared
+from .engine import Engine, Session, Tables, shared
+from .explore import Budget, Run, explore
 from .graph import Graph
 from .ruleset import Rule, RuleSet
-from .saturate import Budget, explore, facts_for
+from .saturate import facts_for
 from .sexpr import Atom, Expr, Form
 
 
@@ -57,12 +58,15 @@ def record(
     known = facts_for(before, rules) if nan_free is None else nan_free
     parts = [encode(before, names, known), encode(after, names)]
     joined, places = _join(parts)
-    with (engine or shared()).session(instrumented(rules)) as session:
-        session.run(joined.text + "\n" + _twins(joined), "graph")
-        explore(session, rules, budget or Budget(), len(joined.rows))
-        heads = [f"p{c}" for c in SIGNATURES]
-        tables = session.tables([*heads, "Step", "Twin"])
-        return _read(tables, places, joined)
+    tables = explore(
+        engine or shared(), instrumented(rules), joined.text + "\n" + _twins(joined),
+        rules, budget or Budget(), len(joined.rows), _tables,
+    )  # fmt: skip
+    return _read(tables, places, joined)
+
+
+def _tables(session: Session, _: Run) -> Tables:
+    return session.tables([*(f"p{c}" for c in SIGNATURES), "Step", "Twin"])
 
 
 def _join(parts: list[Encoded]) -> tuple[Encoded, list[tuple[int | None, ...]]]:

@@ -42,12 +42,10 @@ class _Fn:
 
 
 def _divide(a: Any, b: Any) -> Any:
-    if isinstance(a, float):
-        if b:
-            return a / b
-        return math.nan if not a or a != a else math.copysign(math.inf, a * (b or 1.0))
-    if not b:
+    if not b:  # of floats, too: the engine has no infinite quotient
         raise Undefined
+    if isinstance(a, float):
+        return a / b
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 

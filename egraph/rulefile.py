@@ -6,6 +6,7 @@ import functools
 import importlib.resources
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal
 
@@ -34,13 +35,24 @@ def load_rules(
     """The bundled rules, then the files at `paths`, as far as `precision` allows."""
     files = list(_bundled() if bundled else _bundled()[:1])
     for path in paths or ():
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as e:
-            raise RuleFileError(f"{path}: cannot be read as text: {e}") from None
+        text = read_text(Path(path), str(path))
         files.append(check(text, str(path), files))
     return select(files, precision, goal)
+
+
+def read_text(at: Traversable, shown: str, what: str = "rule file (.egg)") -> str:
+    """The text of a rule file, or of a like one, which messages call `shown`."""
+    try:
+        return at.read_text(encoding="utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as e:
+        reason = f"byte {e.start} is not UTF-8; it must be text"
+    except FileNotFoundError:
+        reason = f"no such file; name a {what}"
+    except IsADirectoryError:
+        reason = f"is a folder; name a {what} in it"
+    except OSError as e:
+        reason = f"cannot be read: {e.strerror}"
+    raise RuleFileError(f"{shown}: {reason}")
 
 
 def select(
@@ -66,5 +78,5 @@ def _bundled() -> tuple[RuleFile, ...]:
 
 __all__ = [
     "Example", "Goal", "Precision", "Rule", "RuleFile", "RuleFileError", "RuleSet",
-    "check", "load_rules", "select",
+    "check", "load_rules", "read_text", "select",
 ]  # fmt: skip

@@ -127,6 +127,11 @@ class RuleSet:
         core, *rest = [(f.name, f.text(self.on)) for f in self.files]
         return (core, ("tables", facts()), *rest)
 
+    @functools.cached_property
+    def plain(self) -> tuple[tuple[str, str], ...]:
+        """`sources` without any rule: the same for all rules of the files."""
+        return self.only(()).sources
+
     def reading(self, relation: str) -> tuple[Rule, ...]:
         """The rules that are on and have a premise in `relation`."""
         return tuple(

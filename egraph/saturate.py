@@ -1,20 +1,15 @@
-"""Saturation: a graph and rules in, every equal form they lead to out.
-
-Phases: types to a fixpoint; the ordinary rulesets to a fixpoint; the explosive ones
-under back-off; the ordinary ones again.  Budgets count e-nodes, steps and matches, so
-the same input always gives the same answer; seconds are a safety stop only.
-"""
+"""Saturation: a graph and rules in, every equal form they lead to out."""
 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .encode import SIGNATURES, Encoded, EncodeError, ENode, encode
-from .engine import Engine, EngineError, Session, shared
+from .engine import Engine, EngineError, Session, Tables, shared
 from .evaluate import expand_macros
+from .explore import Budget, Run, explore
 from .facts import nan_free
 from .graph import Graph
 from .ops import TensorType
@@ -22,21 +17,6 @@ from .rows import EGraph, read
 from .ruleset import Rule, RuleSet
 from .scalars import BY_NAME, SExpr
 from .sexpr import strings
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Where saturation stops; what stops it is no error, only fewer forms."""
-
-    steps: int = 64
-    growth: int = 10  # e-nodes, as a multiple of the input's
-    enodes: int = 3_000  # e-nodes that are always allowed
-    matches: int = 1000  # of one explosive rule before it is banned for a while
-    rounds: int = 8  # of explosive rules
-    seconds: float = 60.0  # a safety stop: sets `truncated`
-
-    def limit(self, rows: int) -> int:
-        return max(self.enodes, self.growth * rows)
 
 
 @dataclass(frozen=True)
@@ -165,96 +145,15 @@ def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: Run) -> Saturat
     )  # fmt: skip
 
 
-# ---- the schedule --------------------------------------------------------------------
-
-FACTS = "(saturate (run facts))"
-
-
-class Run:
-    """One session's progress: what fired, and whether it may go on."""
-
-    def __init__(self, session: Session, rules: RuleSet, budget: Budget, rows: int):
-        self.session, self.budget = session, budget
-        self.limit = budget.limit(rows)
-        self.deadline = time.monotonic() + budget.seconds
-        self.names = {r.name for r in rules.rules}
-        self.fired: dict[str, int] = {}
-        self.seconds: dict[str, float] = {}
-        self.truncated = False
-        self.stopped = ""
-
-    def schedule(self, text: str) -> bool:
-        """Runs one schedule; whether it changed anything."""
-        changed, matches = self.session.run(f"(run-schedule {text})", "schedule")
-        for label, n in matches.items():
-            name = label.rstrip("<=>")  # a birewrite counts under name=> and name<=
-            if name in self.names:
-                self.fired[name] = self.fired.get(name, 0) + n
-        return changed
-
-    def full(self) -> bool:
-        """Whether the budget of e-nodes or the time is spent."""
-        if time.monotonic() > self.deadline:
-            self.truncated, self.stopped = True, "seconds"
-        elif enodes(self.session) > self.limit:
-            self.stopped = self.stopped or "e-nodes"
-        else:
-            return False
-        return True
-
-    def fixpoint(self, text: str) -> None:
-        for _ in range(self.budget.steps):
-            if not self.schedule(text) or self.full():
-                return
-        self.stopped = "steps"
-
-    def finish(self) -> None:
-        """Reads the clock of the engine."""
-        for label, t in self.session.seconds().items():
-            name = label.rstrip("<=>")
-            name = name if name in self.names else "facts"
-            self.seconds[name] = self.seconds.get(name, 0.0) + t
-
-
-def enodes(session: Session) -> int:
-    sizes = session.sizes()
-    return sum(sizes.get(c, 0) for c in SIGNATURES)
-
-
 def _explore(
     encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine
-) -> tuple[Run, dict[str, list[tuple[object, ...]]]]:
-    with engine.session(rules.sources) as session:
-        session.run(encoded.text, "graph")
-        run = explore(session, rules, budget, len(encoded.rows))
+) -> tuple[Run, Tables]:
+    def tables(session: Session, run: Run) -> tuple[Run, Tables]:
         run.finish()
         return run, session.tables([*SIGNATURES, "Node", "shape", "dtype"])
 
-
-def explore(session: Session, rules: RuleSet, budget: Budget, rows: int) -> Run:
-    """All phases, on a session that holds the rules and a graph of `rows` rows."""
-    run = Run(session, rules, budget, rows)
-    step = " ".join(f"(run {p})" for p in rules.phases) + f" {FACTS}"
-    run.schedule(FACTS)
-    run.fixpoint(step)
-    if not _has_explosive(rules) or run.full():
-        return run
-    if run.schedule(_explosion(rules, budget)) and not run.full():
-        run.fixpoint(step)
-    return run
-
-
-def _has_explosive(rules: RuleSet) -> bool:
-    return any(r.ruleset in rules.explosive for r in rules.rules)
-
-
-def _explosion(rules: RuleSet, budget: Budget) -> str:
-    """Back-off counts per rule and lives within one `run-schedule`."""
-    runs = " ".join(f"(run-with backoff {r})" for r in rules.explosive)
-    return (
-        f"(let-scheduler backoff (back-off :match-limit {budget.matches}"
-        f" :ban-length 4)) (repeat {budget.rounds} {runs} {FACTS})"
-    )
+    rows = len(encoded.rows)
+    return explore(engine, rules.sources, encoded.text, rules, budget, rows, tables)
 
 
 # ---- which rule was it? --------------------------------------------------------------

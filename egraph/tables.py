@@ -1,4 +1,4 @@
-"""What the op, scalar and dtype tables tell the rules: facts, and composite opcodes.
+"""What the tables tell the rules: facts, what is forgotten, and composite opcodes.
 
 `rules/ir.egg` declares the relations; the rows come from the tables, so that a new
 opcode is one entry there and none in a rule file.
@@ -13,7 +13,7 @@ import numpy as np
 
 from . import dtypes
 from .dtypes import DType, compute
-from .encode import EXACT_INT, number
+from .encode import EXACT_INT, SIGNATURES, number
 from .macros import MACROS
 from .scalars import BY_NAME, COMMUTATIVE, MONOIDS, SExpr
 
@@ -35,7 +35,21 @@ def facts() -> str:
             out.append(f'(like-reduced "{m.name}")')
         elif m.name not in ("attention", "conv"):
             out.append(f'(like-first "{m.name}")')
-    return "\n".join(out)
+    return "\n".join([*out, *map(_constant, SIGNATURES)])
+
+
+def _constant(constructor: str) -> str:
+    """What is constant needs no other form (Willsey et al., egg, 2021, §4): rules match
+    no other term of its class, or the forms of zero, which are products of zeros, would
+    feed the laws of common factors without end."""
+    kinds = SIGNATURES[constructor]
+    if "t" not in kinds:
+        return ""
+    term = f"({constructor} {' '.join(f'x{i}' for i in range(len(kinds)))})"
+    return (
+        f"(rule ((= e (Const v t s)) (= e {term})) ((subsume {term}))"
+        f' :ruleset facts :name "constant-{constructor.lower()}")'
+    )
 
 
 # A sum of tensors of ordinary size stays below this.

@@ -36,6 +36,7 @@ from .sexpr import (
     parse_one,
     variables,
 )
+from .vocabulary import check_words
 
 # Pure functions of the engine that rules may use.  None reads or runs anything.
 ARITHMETIC = "+ - * / % & | ^ << >> < <= > >= = != min max abs neg sqrt to-f64 to-i64"
@@ -319,6 +320,8 @@ class Checker:
             if (word == "fires") != bool(arrow):
                 shape = "TERM => TERM" if word == "fires" else "TERM"
                 raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
+            if not left.strip():
+                raise place.error(f"';;@ {word}' needs a term; write one behind it")
             blank = "?" if arrow and not right.strip() else right
             sides = [parse_one(t, place.file, place.line) for t in (left, blank) if t]
             told = given(facts, place)
@@ -381,6 +384,7 @@ class Checker:
             raise e.place.error(
                 f"{e.head} takes {arity} arguments, found {len(e.args)}"
             )
+        check_words(e)
         for a in e.args:
             self._term(a)
 

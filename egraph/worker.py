@@ -4,8 +4,8 @@ Run as a script by `engine.py`; it imports nothing of this package and, of egglo
 the native module: a stand-in package keeps egglog's own `__init__` (0.6 s of imports)
 from running.  Both pipes carry marshalled values, each after its length in 8 bytes.
 
-Requests: ("load", files), ("run", text, name), ("sizes",), ("tables", wanted),
-("seconds",).
+Requests: ("load", files), ("run", text, name), ("step", schedules, counted, cap),
+("sizes",), ("tables", wanted), ("seconds",).
 Answers:  ("ok", value) or ("error", message).  After an error the e-graph is dropped,
 since commands before the failing one have already changed it.
 """
@@ -74,6 +74,21 @@ class Worker:
                 for rule, t in report.search_and_apply_time_per_rule.items():
                     self.spent[rule] = self.spent.get(rule, 0.0) + t.total_seconds()
         return changed, matches
+
+    def step(
+        self, schedules: list[str], counted: list[str], cap: int
+    ) -> tuple[bool, dict[str, int], int]:
+        """Schedules in turn until the `counted` functions have more than `cap` rows."""
+        changed, matches, rows = False, Counter[str](), 0
+        for text in schedules:
+            more, found = self.run(text, "schedule")
+            changed = changed or more
+            matches.update(found)
+            sizes = self.sizes()
+            rows = sum(sizes.get(f, 0) for f in counted)
+            if rows > cap:
+                break
+        return changed, dict(matches), rows
 
     def seconds(self) -> dict[str, float]:
         """Time spent in searching and applying each rule since the last load."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -57,8 +57,35 @@ def plain_errors() -> Generator[None]:
         fail(str(e))
     except MemoryError as e:
         fail(f"not enough memory ({e}); use smaller sizes (--dim)")
+    except IsADirectoryError as e:
+        fail(f"{e.filename}: is a folder; name a file in it")
+    except FileNotFoundError as e:
+        fail(f"{e.filename}: no such file")
     except OSError as e:
         fail(f"{e.filename or 'file'}: {e.strerror or e}")
+
+
+@contextmanager
+def progress_bar() -> Generator[Callable[[str, int, int], None]]:
+    """A bar on stderr for each kind of work, told (what, done, of); none if piped."""
+    from rich.progress import Progress, TaskID
+
+    tasks: dict[str, TaskID] = {}
+    console = Console(stderr=True)
+    with Progress(
+        console=console, transient=True, disable=not console.is_terminal
+    ) as shown:
+
+        def progress(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = shown.add_task(what, total=of)
+            shown.update(tasks[what], completed=done, total=of)
+
+        yield progress
+
+
+def counted(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def fail(message: str) -> NoReturn:

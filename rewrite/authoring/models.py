@@ -86,10 +86,15 @@ def _onnx(path: Path) -> Model:
         proto = _without_weights(path) or reader.open_model(path)
         graph = reader.load(proto)
     except reader.ModelError as e:
-        raise NoModel(f"{path}: {e}") from None
+        raise NoModel(_placed(path, str(e))) from None
     facts = {e.key: e.value for e in proto.metadata_props}
     sizes = {k[5:]: int(v) for k, v in facts.items() if k.startswith("size:")}
     return Model(path.stem, graph, {s: sizes[s] for s in graph.symbols if s in sizes})
+
+
+def _placed(path: Path, why: str) -> str:
+    """A reader's message, which names the file where there is none to read."""
+    return why if why.startswith(f"{path}: ") else f"{path}: {why}"
 
 
 # ---- weights that were left out ------------------------------------------------------

@@ -15,12 +15,16 @@ from rewrite.extract.plan import (
     _extract,  # pyright: ignore[reportPrivateUsage]  # the one way in which pieces are cut
 )
 
+from .labels import labels
+
 
 @dataclass(frozen=True)
 class Cut:
-    """One distinct piece at the sizes it is decided at; `places` are all the places in
-    the model where it stands, each from the piece's nodes to those of the model."""
+    """One distinct piece, as cut (`before`) and at the sizes it is decided at; `places`
+    are all the places in the model where it stands, each from the piece's nodes to
+    those of the model."""
 
+    before: Graph
     graph: Graph
     nan_free: frozenset[int]
     rules: RuleSet  # those that are on: where sizes are symbolic, those for any size
@@ -53,9 +57,33 @@ def cut(graph: Graph, rules: RuleSet, hints: Mapping[str, int]) -> Cuts:
             continue
         values = witness(inside, hints)
         found[key] = Cut(
+            inside,
             substitute(inside, values) if values else inside,
             frozenset(places[i] for i in known.intersection(places)),
             saturate.generic if values else saturate.rules,
             (back,),
         )
     return Cuts(model, where, tuple(found.values()))
+
+
+def user_names(graph: Graph, cuts: Cuts) -> dict[int, str]:
+    """Nodes of the opened graph by the labels that the user's graph has for them."""
+    names: dict[int, str] = {}
+    for label, i in zip(labels(graph), cuts.where, strict=True):
+        names.setdefault(i, label)
+    return names
+
+
+def interfaces(graph: Graph, cuts: Cuts) -> tuple[Mapping[str, str], ...]:
+    """For each piece, what its inputs and outputs are called where it first stands."""
+    names = user_names(graph, cuts)
+    own = labels(cuts.model)
+    out: list[Mapping[str, str]] = []
+    for piece in cuts.pieces:
+        place = piece.places[0]
+        ends = [(str(n.attrs[0]), i) for i, n in enumerate(piece.before.nodes)
+                if n.op == "input"]  # fmt: skip
+        called = {label: place[i] for label, i in (*ends, *piece.before.outputs)}
+        # What only the opened graph has is marked, so that no two are called alike.
+        out.append({k: names.get(i, f"{own[i]}'") for k, i in called.items()})
+    return tuple(out)

@@ -23,6 +23,7 @@ from rewrite.egraph.ruleset import Rule
 from .parallel import each
 from .smt.conditions import solver
 from .smt.language import Library
+from .smt.samples import sampled
 from .smt.verdict import Limits, Verdict, judge
 from .testing import Source, asked, rules_of
 
@@ -114,7 +115,7 @@ def _weight(rule: Rule) -> int:
 def _run(task: _Task) -> Verdict:
     rules = rules_of(task.sources)
     rule = rules.rule(task.rule)
-    verdict = judge(rule, _library(task.sources), task.limits)
+    verdict = sampled(judge(rule, _library(task.sources), task.limits), rule, rules)
     if task.cache is not None:
         _write(_place(task.sources, rule, task.limits, Path(task.cache)), verdict)
     return verdict

@@ -6,13 +6,17 @@ chain by congruence.  A piece that repeats is explained once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rewrite.egraph.explain import Explanation, explain
-from rewrite.egraph.graph import Graph, substitute, witness
+from rewrite.egraph.graph import Graph, Node, substitute, witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.extract.plan import Part
+
+from ..authoring.pieces import cut, interfaces
 
 if TYPE_CHECKING:
     from ..compile import Compiled
@@ -29,14 +33,23 @@ def explain_text(compiled: Compiled) -> str:
         f"{plan.own_seconds * 1e6:.1f} -> {plan.seconds * 1e6:.1f} us "
         f"on {compiled.device.name}"
     ]
+    names = _names(compiled, rules)
     for i, part in enumerate(plan.parts):
-        lines += ["", *_part(i, part, rules)]
+        lines += ["", *_part(i, part, rules, names[i])]
     return "\n".join(lines)
 
 
-def _part(i: int, part: Part, rules: RuleSet) -> list[str]:
+def _names(compiled: Compiled, rules: RuleSet) -> Sequence[Mapping[str, str]]:
+    """For each part, the user's words for what it reads and gives."""
+    cuts = cut(compiled.source, rules, compiled.options.hints or {})
+    if len(cuts.pieces) != len(compiled.plan.parts):  # a plan without rules is one part
+        return [{} for _ in compiled.plan.parts]
+    return interfaces(compiled.source, cuts)
+
+
+def _part(i: int, part: Part, rules: RuleSet, names: Mapping[str, str]) -> list[str]:
     times = f", used {part.uses} times" if part.uses > 1 else ""
-    found = explained(part, rules)
+    found = explained(part, rules, names)
     head = (
         f"part {i}{times}: {len(part.before.live)} nodes -> {len(part.after.live)}, "
         f"{len(found.steps)} steps, each checked"
@@ -66,12 +79,31 @@ def weakest(found: Explanation) -> str:
     return max((s.contract for s in found.steps), key=rank, default="bitwise")
 
 
-def explained(part: Part, rules: RuleSet) -> Explanation:
-    """The checked proof for one part, at a witness of its symbolic sizes."""
-    before, after = _fixed(part.before), _fixed(part.after)
+def explained(
+    part: Part, rules: RuleSet, names: Mapping[str, str] | None = None
+) -> Explanation:
+    """The checked proof for one part, at a witness of its symbolic sizes; `names` are
+    words for its inputs and outputs."""
+    before, after = (_called(_fixed(g), names or {}) for g in (part.before, part.after))
     if part.before.symbols:
         rules = rules.for_any_size()
     return explain(before, after, rules, nan_free=part.nan_free)
+
+
+def _called(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with its inputs and outputs called by other names."""
+
+    def named(n: Node) -> Node:
+        if n.op != "input" or n.attrs[0] not in names:
+            return n
+        word = names[n.attrs[0]]
+        return replace(n, attrs=(word, *n.attrs[1:]), name=word)
+
+    return replace(
+        graph,
+        nodes=tuple(map(named, graph.nodes)),
+        outputs=tuple((names.get(label, label), i) for label, i in graph.outputs),
+    )
 
 
 def _fixed(graph: Graph) -> Graph:

@@ -4,7 +4,8 @@
 
 Mutants are taken in turns of their kinds, and within a kind of their rules, until so
 many change the meaning: those that sampling refutes, and those that it misses.  What
-only looks like a change is told apart by an argument (`rewrite/authoring/verdicts.py`).
+only looks like a change is told apart by an argument
+(`rewrite/authoring/mutants/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from itertools import islice
 from time import perf_counter
 
 from rewrite.authoring.mutants import KINDS, Mutant, mutants
+from rewrite.authoring.mutants.verdicts import Fate, Judged, judge
 from rewrite.authoring.parallel import each
-from rewrite.authoring.verdicts import Fate, Judged, judge
 from rewrite.egraph.engine import Engine
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.authoring.findings import CODES
+from rewrite.authoring.lint.findings import CODES
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "rules.md"

@@ -8,7 +8,7 @@ from itertools import islice, product
 import pytest
 
 from rewrite.authoring.mutants import KINDS, SYMMETRIC, Mutant, loaded, mutants
-from rewrite.authoring.verdicts import Judged, judge
+from rewrite.authoring.mutants.verdicts import Judged, judge
 from rewrite.egraph.engine import Engine
 from rewrite.egraph.premises import Algebra, Undefined
 
@@ -90,7 +90,7 @@ def test_an_untrue_law_is_not_argued_away(engine: Engine) -> None:
     """No argument makes an equivalent of what sampling refutes."""
     from random import Random
 
-    from rewrite.authoring.arguments import argued
+    from rewrite.authoring.mutants.arguments import argued
 
     wrong = [m for m in every() if m.kind == "opcode-replaced"]
     tried = 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewrite.authoring.cover import Setting
-from rewrite.authoring.order import Spread, shuffled, shuffled_costs
+from rewrite.authoring.cover.order import Spread, shuffled, shuffled_costs
 from rewrite.egraph.examples import run_examples
 from rewrite.egraph.rulefile import load_rules
 from tests.replay.weights import MODELS
@@ -27,7 +27,6 @@ def test_the_cost_at_the_fixpoint_is_one(spreads: tuple[Spread, ...], i: int) ->
     found = spreads[i]
     assert len(found.seconds) == ORDERS + 1
     assert found.complete
-    assert len(set(found.enodes)) == 1
     assert found.spread == 0
     assert found.ok
 
@@ -58,13 +57,13 @@ def test_a_users_file_is_shuffled_with_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "mine.egg"
     path.write_text("""
 (ruleset mine)
-(relation odd (String))
-(odd "sin")
+(relation sly (String))
+(sly "sin")
 ;; Odd functions.
 ;;@ equal real
 ;;@ fires (Un "sin" (Un "neg" x)) => (Un "neg" (Un "sin" x))
 ;;@ skips (Un "exp" x)
-(rewrite (Un o (Un "neg" x)) (Un "neg" (Un o x)) :when ((odd o))
+(rewrite (Un o (Un "neg" x)) (Un "neg" (Un o x)) :when ((sly o))
          :ruleset mine :name "odd-out")
 """)
     rules = load_rules([path])

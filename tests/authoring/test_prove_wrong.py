@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rewrite.authoring.smt.language import Library
+from rewrite.authoring.smt.samples import sampled
 from rewrite.authoring.smt.verdict import Limits, Verdict, judge
 from rewrite.egraph.rulefile import load_rules
 
@@ -33,6 +34,19 @@ def test_wrong_rules_are_refuted(name: str, tmp_path: Path) -> None:
     assert found.status == "refuted"
     assert found.example is not None
     assert found.example.left != found.example.right
+
+
+FILES = sorted((Path(__file__).parent.parent / "broken" / "rules").glob("*.egg"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_broken_rules_are_refuted(path: Path) -> None:
+    """By a counterexample to a proof, or by the samples that follow one."""
+    rules = load_rules([path], "fast", goal="operators")
+    rule = rules.rule(path.stem)
+    found = sampled(judge(rule, Library.of(rules), Limits(5)), rule, rules)
+    assert found.status == "refuted", found.text
+    assert found.example is not None
 
 
 @pytest.mark.parametrize("name", OVERFLOWING)

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.authoring.failures import BuiltIn, Command, Failure, How, Trial
 from rewrite.authoring.reduce import Asking, Reduced, Unsteady, reduce, write
-from rewrite.authoring.rule_text import bare, together
-from rewrite.authoring.sandbox import Crash, Sandbox
+from rewrite.authoring.reduce.failures import BuiltIn, Command, Failure, How, Trial
+from rewrite.authoring.reduce.rule_text import bare, together
+from rewrite.authoring.reduce.sandbox import Crash, Sandbox
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.text import parse, show

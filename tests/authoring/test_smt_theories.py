@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import z3
 
-from rewrite.authoring.smt.folds import RISING
+from rewrite.authoring.smt.functions import RISING
 from rewrite.authoring.smt.lemmas import LEMMAS
 from rewrite.authoring.smt.theories import FORMATS, REAL, opcode
 from rewrite.egraph.dtypes import BY_NAME as DTYPES

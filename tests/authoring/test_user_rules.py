@@ -226,6 +226,25 @@ def test_explain(folder: Path, circle: Path, name: str) -> None:
     assert "rules: circle" in out
 
 
+def test_explain_calls_inputs_and_outputs_as_the_user_does(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Neg", ["alpha"], ["gone"]),
+        helper.make_node("Neg", ["gone"], ["back"]),
+        helper.make_node("Mul", ["back", "beta"], ["total"]),
+    ]
+    infos = [
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, [4, 8]) for n in names]
+        for names in (("alpha", "beta"), ("total",))
+    ]
+    graph = helper.make_graph(nodes, "g", *infos)
+    opsets = [helper.make_opsetid("", 20)]
+    path = tmp_path / "named.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    out = command("explain", path, "--device", "numpy")
+    assert "alpha" in out
+    assert not any(f"{end}{k}" in out for end in ("in", "out") for k in range(2))
+
+
 def test_authoring(folder: Path, circle: Path) -> None:
     model = folder / "g.graph"
     out = command("why-not", "circle", "y", model, "--device", "c", "--rules", circle)

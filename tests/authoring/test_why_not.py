@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from rewrite.authoring.commands.why_not import text
 from rewrite.authoring.cover import Setting
 from rewrite.authoring.labels import Unknown
 from rewrite.authoring.models import Model
 from rewrite.authoring.why_not import Answer, why_not
+from rewrite.authoring.why_not.price import Prices
+from rewrite.egraph.explore import Budget
 from rewrite.egraph.graph import Graph
-from rewrite.egraph.saturate import Budget
 from rewrite.egraph.text import parse
 from rewrite.fuzz.models import transformer
 
@@ -215,3 +218,20 @@ def test_the_command(tmp_path: Path) -> None:
     done = run("max-scale", "neer")
     assert done.returncode == 2
     assert "did you mean near" in done.stderr
+
+
+def test_costs_are_told_apart_only_where_they_differ() -> None:
+    def told(chosen: float, forced: float, *, needed: bool, used: bool) -> str:
+        costs = Prices(chosen, forced, needed, used, 0)
+        reason = "used" if used else "not chosen"
+        return text(Answer("r", "r.egg:1", "n", reason, "why", costs=costs))
+
+    both = "2.00 us as chosen, 3.00 us with what the rule made"
+    assert both in told(2e-6, 3e-6, needed=True, used=False)
+    same = told(2e-6, 2e-6, needed=True, used=False)
+    assert "2.00 us, and the same with what the rule made: it changes nothing" in same
+    assert "2.00 us, with what the rule made in it" in told(
+        2e-6, 2e-6, needed=True, used=True
+    )
+    assert "2.00 us, with or without it" in told(2e-6, 2e-6, needed=False, used=False)
+    assert "holds itself" in told(2e-6, math.inf, needed=True, used=False)

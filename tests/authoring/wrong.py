@@ -83,6 +83,24 @@ WRONG: dict[str, tuple[str, str]] = {
     "round-trip": ("bitwise", "(rewrite (Cast (Cast x t) u) x :when ((= u (dtype x)))"),
     "pow-four": ("real", '(rewrite (Bin "pow" x (Const 4.0 t s)) (Bin "mul" x (Bin "mul" x x))'),
     "exp-sum": ("real", '(rewrite (Un "exp" (Bin "add" a b)) (Bin "add" (Un "exp" a) (Un "exp" b))'),
+    # Next to laws that are known.
+    "sum-pad-ones": ("real", '(rewrite (Reduce "sum" (Pad x l h (Const 1.0 t e)) m c)'
+        ' (Pad (Reduce "sum" x m c) (without l m) (without h m) (Const 1.0 t e))'),
+    "max-pad-zeros": ("ieee", '(rewrite (Reduce "max" (Pad x l h (Const 0.0 t e)) m c)'
+        ' (Pad (Reduce "max" x m c) (without l m) (without h m) (Const 0.0 t e))'),
+    "reduce-half": ("real", '(rewrite (Reduce "sum" (Concat x y i) m c)'
+        ' (Reduce "sum" x m c) :when ((= 1 (vec-get m i)))'),
+    "bound-of-none": ("ieee", '(rewrite (Reduce "max" (Bin "max" x (Const v t s)) m c)'
+        ' (Bin "max" (Reduce "max" x m c) (Const v t (masked s m)))'),
+    "cos-odd": ("real", '(rewrite (Un "cos" (Un "neg" x)) (Un "neg" (Un "cos" x))'),
+    "compare-narrowed": ("bitwise",
+        '(rewrite (Bin "lt" (Cast x u) (Cast y u)) (Bin "lt" x y)'),
+    "cast-through-bool": ("bitwise", '(rewrite (Cast (Cast x "bool") u) (Cast x u)'),
+    "neg-minus-bits": ("bitwise",
+        '(rewrite (Bin "sub" (Un "neg" a) b) (Un "neg" (Bin "add" a b))'),
+    "sqrt-square-plain": ("real", '(rewrite (Un "sqrt" (Bin "mul" x x)) x'),
+    "any-of-not": ("bitwise",
+        '(rewrite (Un "not" (Reduce "any" x m c)) (Reduce "any" (Un "not" x) m c)'),
     "shape-of-mask": ("bitwise", "(rewrite (Expand x s k) (Expand x s (ones k))"),
 }  # fmt: skip
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,11 +20,12 @@ from rewrite.terminal import (
     out,
     plain_errors,
     precision_named,
+    progress_bar,
 )
 
 if TYPE_CHECKING:
     from ..cover import Cover, RuleCover, Setting
-    from ..order import Spread
+    from ..cover.order import Spread
 
 Models = Annotated[
     list[Path], typer.Argument(help=".graph or .onnx files, or folders of them.")
@@ -76,7 +76,7 @@ def _cover(
 ) -> None:  # fmt: skip
     from rewrite.authoring.cover import cover as covered
 
-    with bar() as progress:
+    with progress_bar() as progress:
         found = covered(
             paths, setting, fast=fast, wanted=lambda name: names in name, jobs=jobs,
             progress=progress,
@@ -87,24 +87,6 @@ def _cover(
         print(json.dumps(as_data(found), indent=2))
     else:
         show(found)
-
-
-@contextmanager
-def bar() -> Generator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr, a line for each kind of work; none if piped."""
-    from rich.console import Console
-    from rich.progress import Progress, TaskID
-
-    tasks: dict[str, TaskID] = {}
-    console = Console(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal) as shown:
-
-        def progress(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = shown.add_task(what, total=of)
-            shown.update(tasks[what], completed=done)
-
-        yield progress
 
 
 # ---- what is printed -----------------------------------------------------------------
@@ -229,9 +211,9 @@ def as_data(found: Cover) -> dict[str, Any]:
 def _shuffle(
     paths: tuple[Path, ...], setting: Setting, times: int, jobs: int, as_json: bool
 ) -> None:
-    from rewrite.authoring.order import shuffled_costs
+    from rewrite.authoring.cover.order import shuffled_costs
 
-    with bar() as progress:
+    with progress_bar() as progress:
         found = shuffled_costs(paths, setting, times, jobs, progress)
     if as_json:
         data = [{**asdict(s), "spread": s.spread, "ok": s.ok} for s in found]

@@ -13,6 +13,7 @@ from ...terminal import (
     AsJson,
     PrecisionName,
     RuleFiles,
+    counted,
     fail,
     plain_errors,
     precision_named,
@@ -20,9 +21,9 @@ from ...terminal import (
 )
 
 if TYPE_CHECKING:
-    from ..cases import Case
     from ..derive import Answer, Witness
-    from ..gaps import Gap
+    from ..derive.cases import Case
+    from ..derive.gaps import Gap
 
 SHOWN = 12  # elements of an input that are printed
 
@@ -57,8 +58,8 @@ def derive(
 
 
 def _case(left: str, right: str | None, precision: str, goal: str) -> Case:
-    from ..cases import Case, is_term, of_terms, read_case
     from ..derive import aligned
+    from ..derive.cases import Case, is_term, of_terms, read_case
 
     level = precision_named(precision)
     if right is None:
@@ -94,7 +95,7 @@ def _verdict(answer: Answer) -> list[str]:
         steps, used = len(answer.proof.steps), len(answer.proof.rules)
         if not steps:
             return ["equal: both are one term"]
-        counts = f"{_count(steps, 'step')} by {_count(used, 'rule')}"
+        counts = f"{counted(steps, 'step')} by {counted(used, 'rule')}"
         return [f"equal: {counts}, each checked", "", str(answer.proof)]
     if answer.verdict == "different":
         assert answer.witness is not None
@@ -109,7 +110,7 @@ def _verdict(answer: Answer) -> list[str]:
 
 
 def _gap(gap: Gap) -> list[str]:
-    level = _count(gap.depth, "level")
+    level = counted(gap.depth, "level")
     all_around = f"all around matches, {level} down; " if gap.depth else ""
     lines = [f"{all_around}what is missing is"]
     for m in gap.missing:
@@ -128,10 +129,6 @@ def _array(a: Any) -> str:
     if a.size > SHOWN:
         return f"{a.dtype}{list(a.shape)}"
     return np.array2string(a, precision=6, separator=", ").replace("\n", "")
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 # ---- JSON ----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ...terminal import AsJson, out, plain_errors
+from ...terminal import AsJson, counted, out, plain_errors, progress_bar
 
 
 def lint(
@@ -21,21 +21,11 @@ def lint(
     as_json: AsJson = False,
 ) -> None:
     """Look for what is wrong with rule files: one line each, all of it in one run."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     from ..lint import lint as run
 
     with plain_errors():
-        screen = Console(stderr=True)
-        shown = screen.is_terminal
-        with Progress(console=screen, transient=True, disable=not shown) as bar:
-            task = bar.add_task("lint", total=None)
-
-            def tell(done: int, total: int) -> None:
-                bar.update(task, completed=done, total=total)
-
-            report = run(files or (), jobs, tell)
+        with progress_bar() as bar:
+            report = run(files or (), jobs, lambda done, of: bar("lint", done, of))
         if as_json:
             print(json.dumps(_data(report), indent=2))
         else:
@@ -67,9 +57,5 @@ def _print(report: Any) -> None:
         out.print(f"{f.place}: ", end="", markup=False, soft_wrap=True)
         out.print(f"{f.severity} {f.code}", style=colour, end="", soft_wrap=True)
         out.print(f": {f.message}; {f.fix}", markup=False, soft_wrap=True)
-    counts = [_count(report.errors, "error"), _count(report.warnings, "warning")]
-    print(f"{', '.join(counts)} in {_count(report.rules, 'rule')}")
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
+    counts = [counted(report.errors, "error"), counted(report.warnings, "warning")]
+    print(f"{', '.join(counts)} in {counted(report.rules, 'rule')}")

@@ -27,14 +27,14 @@ def prove(
     ] = 4,
     timeout: Annotated[
         float, typer.Option(help="Seconds of processor time for one rule.", min=0.1)
-    ] = 30.0,
+    ] = 15.0,
     jobs: Annotated[int, typer.Option(help="Worker processes.", min=1)] = 2,
     cache: Annotated[bool, typer.Option(help="Read and write kept proofs.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Prove rules for all sizes and, where the rule treats axes alike, all ranks.
+    r"""Prove rules for all sizes and, where the rule treats axes alike, all ranks.
 
-    Needs z3: pip install 'rewrite[prove]'. The exit status is 1 if a rule is refuted.
+    Needs z3: pip install 'rewrite\[prove]'. The exit status is 1 if a rule is refuted.
     docs/prove.md says what a proof covers, and what --json prints.
     """
     import time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,8 +22,8 @@ from rewrite.terminal import (
 )
 
 if TYPE_CHECKING:
-    from ..failures import BuiltIn, Command
     from ..reduce import Reduced
+    from ..reduce.failures import BuiltIn, Command
 
 
 def reduce(
@@ -52,9 +53,10 @@ def reduce(
     optimizer raises, types clash, a kernel does not compile, or the process ends. The
     exit status is 1 where a failure was found, and 0 where there is none.
     """
-    from rewrite.authoring.failures import BuiltIn, Command, How
     from rewrite.authoring.models import NoModel, find
     from rewrite.authoring.reduce import Unsteady
+    from rewrite.authoring.reduce.failures import BuiltIn, Command, How
+    from rewrite.compile import pick_device
 
     with plain_errors():
         level = precision_named(precision)
@@ -64,8 +66,12 @@ def reduce(
             fail(str(e))
         if check is not None and (only or inputs is not None):
             fail("--check runs your command: --only and --inputs are for the others")
+        if check is not None and not _words(check):
+            fail(f"--check {check}: a command was expected; is a quote not closed?")
         oracle: BuiltIn | Command
         oracle = Command(check) if check else BuiltIn(How(level, device, effort))
+        if not check:
+            pick_device(device)  # a device that is none is no failure of the model's
         options = _options(precision, device, effort)
         try:
             found = _found(
@@ -81,6 +87,14 @@ def reduce(
         folder = to or Path(f"bug-{path.stem}")
         _report(found, path, folder, options, check, tuple(rules or ()), as_json)
         raise typer.Exit(1)
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command; none where it cannot be split."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
 
 
 def _options(precision: str, device: str | None, effort: int) -> tuple[str, ...]:
@@ -101,10 +115,10 @@ def _found(
 ) -> Reduced | None:  # fmt: skip
     from rich.console import Console
 
-    from rewrite.authoring.failures import BuiltIn
     from rewrite.authoring.models import NoModel, load
     from rewrite.authoring.reduce import reduce as reduced
     from rewrite.authoring.reduce import rules_for
+    from rewrite.authoring.reduce.failures import BuiltIn
     from rewrite.cli import read_arrays
 
     try:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...terminal import AsJson, fail, out, plain_errors
+from ...terminal import AsJson, fail, out, plain_errors, progress_bar
 
 if TYPE_CHECKING:
     from ..testing import Report, RuleReport
+    from ..testing.bless import Edited
 
 
 def test(
@@ -30,33 +31,33 @@ def test(
     bless: Annotated[
         bool, typer.Option("--bless", help="Fill in ';;@ fires TERM =>', in the file.")
     ] = False,
+    refuse: Annotated[
+        str, typer.Option(help="Turn this rule, if refuted, into a refused law.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Run the examples of rules, and look for tensors on which a rule is wrong."""
     import time
 
-    from rich.console import Console
-    from rich.progress import Progress
-
     from ..testing import test_rules
 
     paths = list(files or ())
     with plain_errors():
-        if bless:
-            _bless(paths)
+        if bless or refuse:
+            if (bless and refuse) or only or as_json:
+                fail("--bless and --refuse write into files, one at a time: leave out "
+                     "-k and --json")  # fmt: skip
+            if bless:
+                _bless(paths)
+            else:
+                _refuse(paths, refuse, seed, count)
             return
         start = time.monotonic()
-        screen = Console(stderr=True)
-        shown = screen.is_terminal
-        with Progress(console=screen, transient=True, disable=not shown) as bar:
-            task = bar.add_task("test", total=None)
-
-            def tell(done: int, total: int) -> None:
-                bar.update(task, completed=done, total=total)
-
+        with progress_bar() as bar:
             report = test_rules(
-                paths, only=only, seed=seed, count=count, jobs=jobs, progress=tell
-            )
+                paths, only=only, seed=seed, count=count, jobs=jobs,
+                progress=lambda done, of: bar("test", done, of),
+            )  # fmt: skip
         if as_json:
             print(json.dumps(asdict(report), indent=2))
         else:
@@ -65,19 +66,48 @@ def test(
 
 
 def _bless(paths: Sequence[Path]) -> None:
-    from ..bless import bless
     from ..testing import asked, rules_of
+    from ..testing.bless import bless
 
+    if not paths:
+        fail("--bless writes into rule files: name one")
     what = asked(paths)
     mine = [s for s in what.sources if s.name in what.names and s.path is not None]
-    if not mine:
-        fail("--bless writes into rule files: name one")
     for source in mine:
         assert source.path is not None
-        found = bless(Path(source.path), source.name, rules_of(what.sources))
-        if found.before != found.after:
-            found.path.write_text(found.after, encoding="utf-8", newline="")
-            print(found.diff, end="")
+        _write(bless(Path(source.path), source.name, rules_of(what.sources)))
+
+
+def _refuse(paths: Sequence[Path], name: str, seed: int, count: int) -> None:
+    from ..testing import asked, rules_of
+    from ..testing import test_rules as tested
+    from ..testing.refuse import refuse
+
+    if not paths:
+        fail("--refuse writes into a rule file: name the one that holds the rule")
+    what = asked(paths)
+    rules = rules_of(what.sources)
+    rule = next((r for r in rules.rules if r.name == name), None)
+    home = {s.name: s.path for s in what.sources if s.name in what.names}
+    path = rule and home.get(rule.place.file)
+    if rule is None or path is None:
+        fail(f"--refuse {name}: these files hold no rule of that name")
+    (found,) = (
+        r
+        for r in tested(paths, only=name, seed=seed, count=count, jobs=1).rules
+        if r.name == name
+    )
+    if found.counterexample is None:
+        fail(f"{rule.place}: {name}: nothing refutes it on {found.samples} samples; "
+             "another --seed or a larger --count may")  # fmt: skip
+    _write(refuse(Path(path), rule, found.counterexample, rules, seed))
+
+
+def _write(change: Edited) -> None:
+    """Writes a file if it changes, and shows how."""
+    if change.before != change.after:
+        change.path.write_text(change.after, encoding="utf-8", newline="")
+        print(change.diff, end="")
 
 
 def _print(report: Report, seconds: float) -> None:
@@ -96,7 +126,8 @@ def _print(report: Report, seconds: float) -> None:
 
 
 def _table(report: Report) -> None:
-    names = dict.fromkeys([*(r.file for r in report.rules)])
+    tested = (*report.rules, *report.refused)
+    names = dict.fromkeys(r.file for r in tested)
     wide = max(map(len, names), default=0)
     for name in names:
         mine = [r for r in report.rules if r.file == name]
@@ -107,11 +138,11 @@ def _table(report: Report) -> None:
         shown = f"{totals[0]:5} examples {totals[1]:6} sampled {totals[2]:6} fired"
         extra = f" {laws:3} refused" if laws else ""
         print(f"{name:{wide}} {len(mine):4} rules {shown}{extra}")
-    print()
+    print("" if names else "no rules here")
 
 
 def _rule(r: RuleReport) -> None:
-    from ..counterexample import WRONG
+    from ..testing.counterexample import WRONG
 
     for p in r.problems:
         _say("red", "FAIL", f"{p.place}  {r.name}")

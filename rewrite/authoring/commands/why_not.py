@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ from rewrite.terminal import (
 
 if TYPE_CHECKING:
     from ..why_not import Answer
+    from ..why_not.price import Prices
 
 
 def why_not(
@@ -71,13 +73,26 @@ def text(a: Answer) -> str:
         lines.append(f"  · and {len(a.lines) - len(shown)} more")
     lines.append(f"{a.reason}: {a.because}")
     if a.costs is not None:
-        c = a.costs
-        lines.append(
-            f"predicted for its part of the model: {c.chosen * 1e6:.2f} us as chosen, "
-            f"{c.forced * 1e6:.2f} us with what the rule made"
-        )
+        lines.append(f"predicted for its part of the model: {_costs(a.costs)}")
     lines += [f"note: {n}" for n in a.notes]
     return "\n".join([*lines, _nearest(a)])
+
+
+SAME = 1e-6  # relative: rounding of the same kernels
+
+
+def _costs(c: Prices) -> str:
+    """What the rule's form would change; a form that is used is part of the plan."""
+    chosen = f"{c.chosen * 1e6:.2f} us"
+    if not c.needed:
+        return f"{chosen}, with or without it"
+    if c.used:
+        return f"{chosen}, with what the rule made in it"
+    if not math.isfinite(c.forced):
+        return f"{chosen}; what the rule made cannot stand here: it holds itself"
+    if math.isclose(c.forced, c.chosen, rel_tol=SAME):
+        return f"{chosen}, and the same with what the rule made: it changes nothing"
+    return f"{chosen} as chosen, {c.forced * 1e6:.2f} us with what the rule made"
 
 
 def _nearest(a: Answer) -> str:

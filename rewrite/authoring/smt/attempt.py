@@ -106,6 +106,8 @@ class Attempt:
             self._check_constants(inst, judge)
             if not judge.equal(*elements):
                 raise Failed("the elements could not be shown equal")
+            if judge.moves_pole(*elements):
+                raise Failed("one side alone has a divisor that may be 0")
             return Outcome(
                 "", None, met, accesses(self.path, elements), frozenset(judge.used),
                 frozenset(judge.notes),
@@ -202,6 +204,9 @@ def read_dtypes(world: World, elements: tuple[Elem, Elem]) -> list[str]:
         dtypes_: list[Str] = []
         if isinstance(e, Apply) and e.op in BY_NAME:
             dtypes_ = [a.dtype for a in e.args]
+        elif isinstance(e, Apply) and e.op == "cast":
+            of = [world.string(d) for d in (e.dtype, e.args[0].dtype)]
+            dtypes_ = of if "bool" in of else []
         elif (isinstance(e, Fold) and e.monoid in MONOIDS) or isinstance(e, Literal):
             dtypes_ = [e.dtype]
         resolved = [world.string(d) for d in dtypes_]

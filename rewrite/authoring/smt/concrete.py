@@ -15,6 +15,7 @@ from rewrite.egraph.ruleset import ANALYSED
 from rewrite.egraph.sexpr import Atom as Word
 from rewrite.egraph.sexpr import Expr, Form, variables
 
+from .elements import COMPARE
 from .language import Evaluator, Library, NoValue
 from .paths import Infeasible, Path, Unsupported
 
@@ -123,26 +124,10 @@ class Concrete:
         values = [self.value(a) for a in p.args if a not in free]
         for a in free:
             self.bound[str(a)] = values[0]
-        if any(not compared(p.head, values[0], v) for v in values[1:]):
+        if p.head not in COMPARE:
+            raise Unmet(f"({p.head} …) as a premise")
+        if not all(COMPARE[p.head](values[0], v) for v in values[1:]):
             raise Unmet(f"{p} does not hold")
-
-
-def compared(how: str, a: Any, b: Any) -> bool:
-    match how:
-        case "=":
-            return a == b
-        case "!=":
-            return a != b
-        case "<":
-            return a < b
-        case "<=":
-            return a <= b
-        case ">":
-            return a > b
-        case ">=":
-            return a >= b
-        case _:
-            raise Unmet(f"({how} …) as a premise")
 
 
 def accumulator(dtype: str) -> str:

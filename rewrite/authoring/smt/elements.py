@@ -7,9 +7,11 @@ are `Sym`s.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from rewrite.egraph.dims import Dim
 
@@ -25,6 +27,12 @@ class Sym:
     def __str__(self) -> str:
         return self.name
 
+
+# What premises say of two values: of numbers, arrays or the solver's terms.
+COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 type Str = str | Sym
 NUMBER = "number"

@@ -7,12 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations, product
 from typing import Any
 
-import numpy as np
-
 from rewrite.egraph import dims
 from rewrite.egraph.dtypes import ALL
 from rewrite.egraph.dtypes import BY_NAME as DTYPES
-from rewrite.egraph.scalars import Array
 
 from .conditions import formula, inside, same, solver
 from .elements import (
@@ -29,23 +26,22 @@ from .elements import (
     Variable,
     kids,
     mapped,
+    number,
     renamed,
     walk,
-    words,
 )
 from .folds import ORDERED
 from .ieee import KEEPS_EQUAL
 from .instance import NumberFact
+from .narrow import Narrow, embeds
 from .normal import Field, Normal
 from .paths import Unsupported
+from .poles import anonymous, divisors
 from .theories import FORMATS, FREE, REAL, Terms
-from .values import Values
 from .world import World
 
 # Formats that are small enough for the solver's multiplications; all of them must pass.
 SMALL = ("f8e5m2", "f16", "bf16")
-EXACT = words("neg abs max min lt le eq ne isnan select and or not xor")
-MOST_ATOMS = 2  # of an 8-bit dtype that are tried in all combinations
 
 
 @dataclass
@@ -87,6 +83,32 @@ class Judge:
                 self.used.add("ring")
                 return True
         return self._solved(left, right)
+
+    # -- poles --
+
+    def moves_pole(self, a: Elem, b: Elem) -> bool:
+        """Whether over the reals one side divides by what may be 0 and the other does
+        not divide by."""
+        if self.exact:
+            return False
+        left, right = (list(dict.fromkeys(map(anonymous, divisors(e)))) for e in (a, b))
+        judge = replace(self, facts=[*self.facts, *_quotients(a), *_quotients(b)])
+        return any(
+            not any(d == o or self.equal(d, o) for o in others) and judge._may_be_0(d)
+            for mine, others in ((left, right), (right, left))
+            for d in mine
+        )
+
+    def _may_be_0(self, d: Elem) -> bool:
+        d, _ = self._without_folds(d, d)
+        names = {str(self.world.string(x.dtype)) for x in walk(d)}
+        terms = Terms({n: REAL for n in names if self._choices(n) == (REAL,)})
+        try:
+            goal = terms.of(d) != 0
+        except Unsupported:
+            return True
+        facts = [*self.world.path.facts, *self.world.path.scoped]
+        return self._query(terms, goal, facts, d, d) is not True
 
     # -- folds --
 
@@ -199,6 +221,12 @@ class Judge:
             return True
         return found is True
 
+    def _exhausted(self, a: Elem, b: Elem, sorts: dict[str, str]) -> bool:
+        found = Narrow(self.world.string, self.contract, self.facts).agree(a, b, sorts)
+        if found:
+            self.notes.add("f8e4m3 value by value")
+        return found
+
     def _goal(self, terms: Terms, a: Elem, b: Elem) -> Any:
         z3 = solver()
         left, right = terms.of(a), terms.of(b)
@@ -221,20 +249,20 @@ class Judge:
 
     def _numbers(self, terms: Terms, a: Elem, b: Elem) -> Iterator[Any]:
         """What premises say of numbers, where the theory can say it."""
-        kinds = {
-            terms.kind(x.dtype)
-            for e in (a, b) for x in walk(e) if isinstance(x, Literal)
-        }  # fmt: skip
-        if len(kinds) != 1:
-            return
-        (kind,) = kinds
-        for how, x, y in self.facts:
-            if kind == FREE:
-                continue
-            try:
-                yield terms.fact(how, x, y, kind)
-            except Unsupported:
-                continue
+        named: dict[str, set[Elem]] = {}
+        for x in (x for e in (a, b) for x in walk(e)):
+            if isinstance(x, Literal):
+                known = named.setdefault(terms.kind(x.dtype), set())
+                known |= {n for n in walk(x.number) if isinstance(n, Variable)}
+        for kind in sorted(named.keys() - {FREE}):
+            for how, x, y in self.facts:
+                own = {n for f in (x, y) for n in walk(f) if isinstance(n, Variable)}
+                if len(named) > 1 and not own <= named[kind]:
+                    continue  # of numbers of another dtype
+                try:
+                    yield terms.fact(how, x, y, kind)
+                except Unsupported:
+                    continue
 
     def _divisors(self, terms: Terms, a: Elem, b: Elem) -> Iterator[Any]:
         sides = (a, b) if self.both else (a,)
@@ -261,93 +289,12 @@ class Judge:
                 return sign
         return None
 
-    # -- dtypes of 8 bits, value by value --
 
-    def _exhausted(self, a: Elem, b: Elem, sorts: dict[str, str]) -> bool:
-        atoms = sorted(
-            {x for e in (a, b) for x in walk(e) if isinstance(x, Access | Variable)},
-            key=repr,
-        )
-        opaque = any(isinstance(x, Choice | Special) for e in (a, b) for x in walk(e))
-        names = set(sorts.values()) - {"f8e4m3", "bool", FREE}
-        if opaque or names or len(atoms) > MOST_ATOMS or not _plain(a, b):
-            return False
-        table = _all_values(len(atoms))
-        columns = dict(zip(atoms, table, strict=True))
-        keep = _constants_only(columns)
-        v = Values(lambda d: self._sort(d, sorts), lambda x: columns[x], {})  # type: ignore[index]
-        with np.errstate(all="ignore"):
-            try:
-                left, right, kept = np.broadcast_arrays(
-                    v.of(a), v.of(b), keep & self._premises(v)
-                )
-            except (Unsupported, KeyError):
-                return False
-        self.notes.add("f8e4m3 value by value")
-        return bool((_agreeing(left, right, self.contract) | ~kept).all())
-
-    def _sort(self, d: Str, sorts: dict[str, str]) -> str:
-        name = str(self.world.string(d))
-        return "f64" if name == NUMBER else sorts.get(name, name)
-
-    def _premises(self, v: Values) -> Array:
-        compare: dict[str, Callable[[Any, Any], Any]] = {
-            "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal,
-            ">": np.greater, ">=": np.greater_equal,
-        }  # fmt: skip
-        out: Array = np.asarray(True)
-        for how, x, y in self.facts:
-            try:
-                out = out & compare[how](v.of(x), v.of(y))
-            except (Unsupported, KeyError):
-                continue  # of limits of the dtype: more values are tried
-        return out
-
-
-def _plain(a: Elem, b: Elem) -> bool:
-    """Only opcodes, so that values alone decide."""
-    return all(
-        not isinstance(x, Apply) or x.op not in ("cast", "bitcast")
-        for e in (a, b)
-        for x in walk(e)
-    )
-
-
-def embeds(a: Elem, b: Elem) -> bool:
-    """Only opcodes that round nothing: they commute with f8e4m3 -> f16, which is exact,
-    so what the solver shows of f16 holds of f8e4m3."""
-    return all(
-        x.dtype == NUMBER or x.op in EXACT
-        for e in (a, b) for x in walk(e) if isinstance(x, Apply)
-    )  # fmt: skip
-
-
-def _all_values(n: int) -> list[Array]:
-    """Every combination of n values of f8e4m3, as n columns."""
-    every = np.arange(256, dtype=np.uint8).view(DTYPES["f8e4m3"].numpy)
-    grid = np.meshgrid(*([np.arange(256)] * n), indexing="ij")
-    return [every[g.ravel()] for g in grid]
-
-
-def _constants_only(columns: dict[Any, Array]) -> Array:
-    """Constants of rules are finite and no -0.0."""
-    keep: Array = np.asarray(True)
-    for x, values in columns.items():
-        if isinstance(x, Variable):
-            wide = values.astype(np.float64)
-            keep = keep & np.isfinite(wide) & ~((wide == 0) & np.signbit(wide))
-    return keep
-
-
-def _agreeing(a: Array, b: Array, contract: str) -> Array:
-    if a.dtype == np.bool_:
-        return a == b
-    nan = np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))
-    if contract == "ieee":
-        return (a == b) | nan
-    return (
-        np.ascontiguousarray(a).view(np.uint8) == np.ascontiguousarray(b).view(np.uint8)
-    ) | nan
+def _quotients(e: Elem) -> Iterator[NumberFact]:
+    """No number that a rule divides by is 0: there the engine has no quotient."""
+    for x in walk(e):
+        if isinstance(x, Apply) and x.op == "div" and x.dtype == NUMBER:
+            yield "!=", x.args[1], number(0)
 
 
 def integral(sides: Sequence[dict[tuple[Elem, ...], Any]]) -> bool:

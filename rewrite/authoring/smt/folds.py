@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from rewrite.egraph import dims
 from rewrite.egraph.dims import Dim
+from rewrite.egraph.scalars import MONOIDS
 
-from .conditions import at_least, inside, same, substituted
-from .elements import PRODUCT, Apply, Elem, Fold, Str, Sym, renamed, words
+from .conditions import Atom, Every, at_least, inside, same, substituted
+from .elements import PRODUCT, Apply, Choice, Elem, Fold, Str, Sym, renamed
+from .functions import RISING
 from .ieee import negative, stripped
 from .polynomials import Monomial, Polynomial, atom, plus, symbols_of, symbols_of_all
 
@@ -22,11 +24,8 @@ if TYPE_CHECKING:
 
 IDEMPOTENT = frozenset(("max", "min", "any", "all"))
 OPPOSITE = {"max": "min", "min": "max"}
+DUAL = {"any": "all", "all": "any"}
 ORDERED = frozenset(("argmax", "argmin"))
-# Opcodes f with f(a) <= f(b) for a <= b, wherever both are numbers.
-RISING = words(
-    "exp exp2 expm1 log log2 log1p sqrt tanh erf floor ceil trunc round sign"
-)
 _NUMBERS = count()  # of binders made here: no two are alike
 
 
@@ -48,6 +47,17 @@ class Folds:
         e = self._without_units(self._flattened(e))
         if self._idempotent(e.monoid):
             e = self._without_copies(e)
+        dual = DUAL.get(str(e.monoid))
+        if dual and isinstance(e.body, Apply) and e.body.op == "not":
+            n.used.add("de-morgan")
+            inner = self.of(replace(e, monoid=dual, body=e.body.args[0]))
+            return Apply("not", (inner,), e.dtype)
+        parts = self._split(e, kind)
+        if parts is not None:
+            return parts
+        bounded = self._bounded(e)
+        if bounded is not None:
+            return bounded
         if kind == "float" and n.contract == "ieee":
             return self._negated(e)
         if kind in ("real", "int") and e.monoid == "sum":
@@ -115,6 +125,48 @@ class Folds:
             return self.normal.ieee.neg(inner)
         return e if e.binders else e.body
 
+    def _split(self, e: Fold, kind: str) -> Elem | None:
+        """Over a range whose elements differ before and after a place: both parts."""
+        body, n = e.body, self.normal
+        regroups = kind in ("real", "int", "bool") or (
+            n.contract == "ieee" and self._idempotent(e.monoid)
+        )
+        known = MONOIDS.get(str(e.monoid))
+        if known is None or not regroups or not isinstance(body, Choice):
+            return None
+        body = _apart_conditions(body)
+        names = {s for s, _ in e.binders}
+        for s, size in e.binders:
+            end, first, last = _cut(body, s)
+            if first is None or last is None or dims.symbols((end,)) & names:
+                continue
+            if not n.world.path.implies(Every((at_least(end, 0), at_least(size, end)))):
+                continue
+            n.used.add("fold-split")
+            after = renamed(last, {s: dims.symbol(s) + end})
+            parts = (
+                replace(e, binders=_resized(e, s, end), body=first),
+                replace(e, binders=_resized(e, s, size - end), body=after),
+            )
+            return n.of(Apply(known.op, parts, e.dtype))
+        return None
+
+    def _bounded(self, e: Fold) -> Elem | None:
+        """Of the bounds of elements with what does not vary: that bound of theirs."""
+        body, names = e.body, {s for s, _ in e.binders}
+        if e.monoid not in OPPOSITE or self.normal.contract == "bitwise":
+            return None
+        if not isinstance(body, Apply) or body.op not in OPPOSITE or not self._some(e):
+            return None
+        free = [a for a in body.args if not symbols_of(a) & names]
+        if len(free) != 1:
+            return None
+        self.normal.used.add("bounds")
+        (rest,) = (a for a in body.args if a != free[0])
+        return self.normal.of(
+            replace(body, args=(self.of(replace(e, body=rest)), free[0]))
+        )
+
     # -- sums --
 
     def _sum(self, e: Fold) -> Polynomial:
@@ -138,6 +190,9 @@ class Folds:
         nested = next((a for a in varies if _is_sum(a)), None)
         if isinstance(nested, Fold):
             return self._merged(e, nested, varies, free, c)
+        chosen = self._chosen(e, varies)
+        if chosen is not None:
+            return n.algebra.times({n.algebra.monomial(free): c}, n.polynomial(chosen))
         inner = n.algebra.element({n.algebra.monomial(varies): Fraction(1)}, e.dtype)
         used = symbols_of(inner)
         out: Polynomial = {n.algebra.monomial(free): c}
@@ -148,6 +203,21 @@ class Folds:
         if not kept:
             return n.algebra.times(out, n.polynomial(inner)) if varies else out
         return n.algebra.times(out, atom(replace(e, binders=kept, body=inner)))
+
+    def _chosen(self, e: Fold, factors: Sequence[Elem]) -> Elem | None:
+        """A product with a choice is a choice of products, which a range may part."""
+        choice = next((a for a in factors if isinstance(a, Choice)), None)
+        if not isinstance(choice, Choice):
+            return None
+
+        def product(part: Elem) -> Elem:
+            for f in factors:
+                if f is not choice:
+                    part = Apply("mul", (part, f), e.dtype)
+            return part
+
+        body = replace(choice, yes=product(choice.yes), no=product(choice.no))
+        return self._split(replace(e, body=body), "real")
 
     def _merged(
         self,
@@ -214,6 +284,33 @@ def _apart(e: Fold) -> tuple[tuple[tuple[str, Dim], ...], Elem]:
     new = {s: dims.symbol(f"{stem}'{next(_NUMBERS)}") for s, stem in stems.items()}
     binders = tuple((str(new[s]), substituted(n, new)) for s, n in e.binders)
     return binders, renamed(e.body, new)
+
+
+def _resized(e: Fold, symbol: str, size: Dim) -> tuple[tuple[str, Dim], ...]:
+    return tuple((s, size if s == symbol else n) for s, n in e.binders)
+
+
+def _apart_conditions(e: Choice) -> Choice:
+    """Of several conditions the first alone, the others inside."""
+    if not isinstance(e.condition, Every) or not e.condition.parts:
+        return e
+    first, *rest = e.condition.parts
+    if not rest:
+        return replace(e, condition=first)
+    inner = replace(e, condition=Every(tuple(rest)))
+    return replace(e, condition=first, yes=inner)
+
+
+def _cut(e: Choice, symbol: str) -> tuple[Dim, Elem | None, Elem | None]:
+    """The place before which a choice is one element, and after which another."""
+    c = e.condition
+    if not isinstance(c, Atom) or c.equal or isinstance(c.poly, int):
+        return 0, None, None
+    slope = dict(c.poly.terms).get((symbol,), 0)
+    rest = c.poly - slope * dims.symbol(symbol)
+    if abs(slope) != 1 or symbol in dims.symbols((rest,)):
+        return 0, None, None
+    return (rest + 1, e.yes, e.no) if slope < 0 else (-rest, e.no, e.yes)
 
 
 def _is_sum(e: Elem) -> bool:

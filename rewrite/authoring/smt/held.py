@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .conditions import at_least, solver
-from .elements import Apply, Elem, Number, Str, Variable, Whole, walk
+from .elements import Apply, Elem, Number, Str, Variable, Whole, number, walk
 from .instance import NumberFact
 from .normal import Field
 from .paths import Unsupported
@@ -62,7 +62,7 @@ class Held:
         known = {g for g, d in given if self.field_of(d) == "bool"}
         ok = (Apply, Variable)
         return all(
-            x in known or (isinstance(x, Apply) and x.op in ("max", "min"))
+            x in known or (isinstance(x, Apply) and (x.op in ("max", "min") or _not(x)))
             for x in walk(n)
             if isinstance(x, ok)
         )
@@ -107,6 +107,11 @@ class Held:
                 least = 1 if p.implies(at_least(e.value, 1)) else 0
                 if p.implies(at_least(e.value, least)):
                     yield terms.of(e) >= least
+
+
+def _not(e: Apply) -> bool:
+    """1 - a, of a truth value a."""
+    return e.op == "sub" and e.args[0] == number(1)
 
 
 def _whole(n: Elem) -> bool:

@@ -10,13 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from .elements import Apply, Elem, Literal, Number, Str, kids, number, words
+from .elements import PRODUCT, Apply, Elem, Literal, Number, Str, kids, number, words
+from .functions import at_number
 
 # Opcodes that give equal results (under ==) for equal operands.
 KEEPS_EQUAL = words(
     "add sub mul neg abs max min sign lt le eq ne select cast isnan isfinite "
     "floor ceil trunc round sqrt exp exp2 expm1 sin cos tanh erf"
 )
+
+
+ROUNDS = words("floor ceil trunc round")
+# Opcodes that give no number below 0.
+NONNEGATIVE = words("abs exp exp2 sqrt square relu sigmoid softplus")
 
 
 @dataclass(frozen=True)
@@ -50,14 +56,24 @@ class Ieee:
                 return self._lemma("signs", deep[0])
             case "abs", ("neg" | "abs"):
                 return self._lemma("signs", self.of(replace(e, args=deep)))
-            case "neg", "add" if self.equal and negative(deep[1]):
-                swapped = self._apply("add", stripped(deep[1]), self.neg(deep[0]))
-                return self._lemma("difference", swapped)
             case "neg", _ if isinstance(a, Literal) and isinstance(a.number, Number):
                 v = a.number.value
                 return Literal(number(-v), a.dtype) if v else None
+            case (op, inner) if op in ROUNDS and inner in ROUNDS:
+                return self._lemma("whole", a)
+            case "abs", _ if self.equal and inner in NONNEGATIVE:
+                return self._lemma("nonnegative", a)
             case _:
-                return None
+                return self._known(e, a)
+
+    def _known(self, e: Apply, a: Elem) -> Elem | None:
+        """What a function gives at 0 or 1."""
+        if not isinstance(a, Literal) or not isinstance(a.number, Number):
+            return None
+        found = at_number(str(e.op), a.number.value)
+        if found is None:
+            return None
+        return self._lemma("exact-value", Literal(number(found), e.dtype))
 
     def _binary(self, e: Apply) -> Elem | None:
         a, b = e.args[0], e.args[-1]
@@ -70,8 +86,14 @@ class Ieee:
                 return self._sum(e, a, b)
             case "mul" | "div":
                 return self._product(e, a, b)
+            case _ if e.op == PRODUCT:
+                return self._commuted(e)
             case "pow" if is_number(b, 1):
                 return self._lemma("unit", a)
+            case "pow" if is_number(b, 0) or is_number(a, 1):
+                return self._lemma("unit", Literal(number(1), e.dtype))
+            case "max" if self.equal and (_above_0(a, b) or _above_0(b, a)):
+                return self._lemma("nonnegative", b if is_number(a, 0) else a)
             case "max" | "min" if self.equal:
                 return self._commuted(e)
             case _:
@@ -83,13 +105,24 @@ class Ieee:
             return self._lemma("unit", self._apply("mul", a, two))
         if self.equal and (is_number(a, 0) or is_number(b, 0)):
             return self._lemma("zero", b if is_number(a, 0) else a)
+        if self.equal and self._backwards(a, b):
+            turned = self._apply("add", self.neg(a), self.neg(b))
+            return self._lemma("difference", self.neg(turned))
         return self._commuted(e)
+
+    def _backwards(self, a: Elem, b: Elem) -> bool:
+        """Whether -(-a + -b) is the form that stands for a + b: of two terms the
+        first in order has no sign."""
+        first = min((a, b), key=lambda x: self.key(stripped(x)))
+        return negative(first) and stripped(a) != stripped(b)
 
     def _product(self, e: Apply, a: Elem, b: Elem) -> Elem:
         if is_number(b, 1):
             return self._lemma("unit", a)
         if e.op == "mul" and is_number(b, -1):
             return self._lemma("unit", self.neg(a))
+        if e.op == "mul" and a == b and isinstance(a, Apply) and a.op == "abs":
+            return self._lemma("signs", self._apply("mul", *a.args, *a.args))
         if negative(a) or negative(b):
             inner = self._apply(e.op, stripped(a), stripped(b))
             both = negative(a) and negative(b)
@@ -101,6 +134,10 @@ class Ieee:
         if ordered == e.args:
             return e
         return self._lemma("commuted", replace(e, args=ordered))
+
+
+def _above_0(a: Elem, b: Elem) -> bool:
+    return is_number(b, 0) and isinstance(a, Apply) and a.op in NONNEGATIVE
 
 
 def is_number(e: Elem, v: int) -> bool:

@@ -154,6 +154,11 @@ class Evaluator:
                 return a if self.yes(at_least(a, b)) == (head == "max") else b
             case "abs", [a]:
                 return a if self.yes(at_least(a, 0)) else -a
+            case "<<", [a, b]:
+                n = p.normal(b)
+                if not isinstance(n, int) or not 0 <= n < 64:
+                    raise Unsupported("a shift by an unknown amount")
+                return a * 2**n
             case "to-f64", [a]:
                 a = p.normal(a)
                 return float(a) if isinstance(a, int) else Whole(a)

@@ -1,7 +1,8 @@
 """The named facts that proofs rest on beside the solver's own theories.
 
-Each is stated once here, with the reason it holds; `tests/authoring/test_smt_lemmas.py`
-proves or exhausts what can be.  A proof lists the names of those it used.
+Each is stated once here, with the reason it holds; `test_smt_theories.py` and
+`test_smt_laws.py` prove or exhaust what can be.  A proof lists the names of those that
+it used.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ LEMMAS = {
         Lemma(
             "fold-one", "a fold of one element is that element",
             "the identity law; of sums of floats -0.0 may become 0.0",
+        ),
+        Lemma(
+            "fold-split", "a fold over a range is the folds over its parts, joined",
+            "associativity; the fold of an empty part is the identity",
         ),
         Lemma(
             "fold-none", "a fold of no elements is the monoid's identity",
@@ -61,7 +66,7 @@ LEMMAS = {
         ),
         Lemma(
             "max-rising", "max f(a) = f(max a), min f(a) = f(min a) for f that does "
-            "not fall, of some a",
+            "not fall, of some a; so of two",
             "max and min pick one of their elements; induction over the elements",
         ),
         Lemma(
@@ -106,7 +111,7 @@ LEMMAS = {
         ),
         Lemma(
             "signs", "negation and |x| act on the sign bit; the sign of a product or "
-            "quotient is the product of the signs",
+            "quotient is the product of the signs; |x| |x| = x x",
             "IEEE 754-2019, 5.5.1 and 6.3; to nearest even is symmetric about 0",
         ),
         Lemma(
@@ -119,8 +124,59 @@ LEMMAS = {
         ),
         Lemma(
             "unit", "x * 1 = x, x / 1 = x, x ** 1 = x, x - 0 = x, x * -1 = -x, "
-            "x + x = x * 2",
-            "the exact result is representable, or both round the same one",
+            "x + x = x * 2, x ** 0 = 1, 1 ** x = 1",
+            "the exact result is representable, or both round the same one; IEEE "
+            "754-2019, 9.2.1, of powers",
+        ),
+        Lemma(
+            "truth-values", "a truth value cast to a dtype of numbers and on is "
+            "cast at once",
+            "every dtype holds 0 and 1",
+        ),
+        Lemma(
+            "monotone-cast", "a cast that keeps every value keeps their order: "
+            "comparisons, max and min are those of the values",
+            "`widens` holds the pairs that keep all values; of zeros under == only",
+        ),
+        Lemma(
+            "de-morgan", "not any a = all not a",
+            "De Morgan; induction over the elements",
+        ),
+        Lemma(
+            "bounds", "max (max a c) = max (max a) c and max (min a c) = min (max a) c "
+            "where c does not vary, of some a; so for min",
+            "numbers with max and min are a distributive lattice; NaN is handed on",
+        ),
+        Lemma(
+            "whole", "a whole number is rounded to itself",
+            "IEEE 754-2019, 5.9",
+        ),
+        Lemma(
+            "nonnegative", "|f(x)| = f(x) = max(f(x), 0) under == where f is exp, "
+            "sqrt, a square, a sigmoid or their like",
+            "none of them gives a number below 0; sqrt(-0.0) is -0.0",
+        ),
+        Lemma(
+            "exact-value", "what a function gives at 0, and log and sqrt at 1, is "
+            "exact where it is whole",
+            "C23, annex F.10; exp 0 = 1, log 1 = 0, tanh 0 = 0",
+        ),
+        Lemma(
+            "exponents", "exp(n x) = exp(x)^n, exp(-x) = 1 / exp(x), so for exp2",
+            "over the reals; an exponential is never 0",
+        ),
+        Lemma(
+            "logarithms", "log(1 / x) = -log x, log(sqrt x) = log(x) / 2, so for log2",
+            "over the reals, where x > 0; both sides are none elsewhere",
+        ),
+        Lemma(
+            "roots", "sqrt(1 / x) = 1 / sqrt x, sqrt(x x) = |x|",
+            "over the reals; both sides are none for the same x",
+        ),
+        Lemma(
+            "odd-even", "f(-x) = -f(x) of sin, tanh, erf, sign, trunc and round, "
+            "cos(-x) = cos x, |-x| = |x|",
+            "over the reals; round is to even",
         ),
         Lemma(
             "embedding", "what holds of comparisons, max, min and signs in f16 holds "
@@ -132,7 +188,7 @@ LEMMAS = {
             "IEEE 754-2019, 6.3; only for contracts `ieee` and weaker",
         ),
         Lemma(
-            "difference", "-(a - b) = b - a under ==",
+            "difference", "-(a - b) = b - a and -a - b = -(a + b) under ==",
             "to nearest even is symmetric about 0; a = b gives zeros of either sign",
         ),
         Lemma(

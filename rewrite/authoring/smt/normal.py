@@ -19,6 +19,7 @@ from rewrite.egraph.scalars import BY_NAME
 from .conditions import same
 from .elements import (
     NUMBER,
+    PRODUCT,
     Access,
     Apply,
     Choice,
@@ -32,11 +33,15 @@ from .elements import (
     Whole,
     mapped,
     number,
+    words,
 )
 from .folds import Folds
+from .functions import Functions
 from .ieee import KEEPS_EQUAL, Ieee
 from .polynomials import ONE, Algebra, Polynomial, atom, expanded, plus
 from .world import World
+
+COMPARES = words("lt le eq ne")
 
 type Field = OneOf["real", "int", "bool", "float", "free"]
 
@@ -135,23 +140,54 @@ class Normal:
             if key in w.known:
                 self.used.add("widening")
                 return self._converted(replace(e, args=x.args))
+            if e.op == "cast" and w.string(x.args[0].dtype) == "bool":
+                self.used.add("truth-values")
+                return self._converted(replace(e, args=x.args))
         real = self.field_of(e.dtype) == "real"
-        if e.op == "cast" and isinstance(x, Literal) and real:
+        small = isinstance(x, Literal) and x.number in (number(0), number(1))
+        if e.op == "cast" and isinstance(x, Literal) and (real or small):
             self.used.add("constant-cast")
             return Literal(x.number, e.dtype)
         return e
 
+    def _widened(self, e: Elem) -> Elem | None:
+        """Comparisons and bounds of values that a cast kept, of the values."""
+        assert isinstance(e, Apply)
+        first = e.args[0]
+        if not all(isinstance(a, Apply) and a.op == "cast" for a in e.args):
+            return None
+        inner = tuple(a.args[0] for a in e.args if isinstance(a, Apply))
+        dtypes = [self.world.string(x.dtype) for x in inner]
+        wide = self.world.string(first.dtype)
+        known = ("widens", dtypes[0], wide) in self.world.known
+        if len(set(dtypes)) > 1 or not known:
+            return None
+        self.used.add("monotone-cast")
+        if e.op in COMPARES:
+            return self.of(replace(e, args=inner))
+        below = Apply(e.op, inner, dtypes[0])
+        return Apply("cast", (self.of(below),), wide)
+
     def _scalar(self, e: Elem) -> Elem:
+        if isinstance(e, Apply) and self._keeps_order(e):
+            widened = self._widened(self._inside(e))
+            if widened is not None:
+                return widened
         kind = self.field_of(e.dtype)
         if kind in ("real", "int"):
             return self.algebra.element(self.polynomial(e), e.dtype)
         e = self._inside(e)
-        if kind == "float" and isinstance(e, Apply):
+        if isinstance(e, Apply) and (kind == "float" or e.op == PRODUCT):
             return self.ieee.of(e)
         if isinstance(e, Apply) and e.op == "isnan" and self._nan_free(e.args[0]):
             self.used.add("no-nan")
             return Literal(number(0), "bool")
         return e
+
+    def _keeps_order(self, e: Apply) -> bool:
+        """Which of two zeros a bound is may be another one in another dtype."""
+        bounds = e.op in ("max", "min") and self.contract != "bitwise"
+        return len(e.args) == 2 and (e.op in COMPARES or bounds)
 
     def _nan_free(self, x: Elem) -> bool:
         return isinstance(x, Access) and ("nan-free", x.tensor) in self.world.known
@@ -173,6 +209,8 @@ class Normal:
                 return plus(self.polynomial(a), self.polynomial(b), -1)
             case Apply("neg", (a,)):
                 return plus({}, self.polynomial(a), -1)
+            case Apply("mul", (Apply("abs", (a,)), Apply("abs", (b,)))) if a == b:
+                return times(self.polynomial(a), self.polynomial(a))
             case Apply("mul", (a, b)):
                 return times(self.polynomial(a), self.polynomial(b))
             case Apply() if e.dtype == NUMBER or self.field_of(e.dtype) == "real":
@@ -207,18 +245,21 @@ class Normal:
         times = self.algebra.times
         match e:
             case Apply("div", (a, b)):
-                return times(self.polynomial(a), self._inverse(self.polynomial(b)))
+                return times(self.polynomial(a), self.inverse(self.polynomial(b)))
             case Apply("recip", (a,)):
-                return self._inverse(self.polynomial(a))
+                return self.inverse(self.polynomial(a))
             case Apply("pow", (a, b)) if self._power(b) is not None:
                 self.used.add("power")
                 return self._raised(a, self._power(b) or Fraction(0))
             case Apply("cast" | "bitcast" | "select"):
                 return self._again(e, self.of(e))
+            case Apply() if e.dtype != NUMBER:
+                found = Functions(self).of(e)
+                return atom(mapped(e, self.of)) if found is None else found
             case _:
                 return atom(mapped(e, self.of))
 
-    def _inverse(self, p: Polynomial) -> Polynomial:
+    def inverse(self, p: Polynomial) -> Polynomial:
         """1 / p, of a product factor by factor."""
         self.used.add("divisors")
         if len(p) == 1:
@@ -236,7 +277,7 @@ class Normal:
 
     def _raised(self, a: Elem, n: Fraction) -> Polynomial:
         if n < 0:
-            return self._inverse(self._raised(a, -n))
+            return self.inverse(self._raised(a, -n))
         base, out = self.polynomial(a), ONE
         for _ in range(int(n)):
             out = self.algebra.times(out, base)

@@ -96,6 +96,8 @@ def _elementwise(w: World, args: Sequence[Tensor], attrs: Sequence[Any]) -> Tens
     for other in args[1:]:
         w.agree(first.dtype, other.dtype, "the dtypes of an opcode's operands differ")
         w.fits(first.shape, other.shape, "the shapes of an opcode's operands differ")
+    if isinstance(op, str) and op in BY_NAME and BY_NAME[op].arity != len(args):
+        w.need(Some(()), "an opcode of another number of operands")
     dtype = w.string(first.dtype)
     w.want("takes", op, dtype)
     gives = w.string(result(op, dtype))

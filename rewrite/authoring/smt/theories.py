@@ -17,6 +17,7 @@ from rewrite.egraph.scalars import BY_NAME
 
 from .conditions import formula, solver, term
 from .elements import (
+    COMPARE,
     NUMBER,
     Access,
     Apply,
@@ -121,6 +122,8 @@ class Terms:
                 return _value(v, kind)
             case Variable(name):
                 return self._named(name, kind)
+            case Apply("sub", (Number(v), a)) if kind == "bool" and v == 1:
+                return z3.Not(self.exactly(a, kind))
             case Apply("max" | "min" | "abs" | "neg", args):
                 parts = [self.exactly(a, kind) for a in args]
                 return _ordered(str(n.op), parts, kind)
@@ -142,7 +145,7 @@ class Terms:
     def fact(self, how: str, a: Elem, b: Elem, kind: str) -> Any:
         """A comparison of numbers: of reals, or of values of an exact dtype."""
         if kind == REAL:
-            return _compared(how, self.of(a), self.of(b))
+            return COMPARE[how](self.of(a), self.of(b))
         left, right = self.exactly(a, kind), self.exactly(b, kind)
         if how in ("=", "!="):
             same = _order("eq", left, right, kind)
@@ -158,11 +161,27 @@ class Terms:
         args = [self.of(a) for a in e.args]
         kinds = {self.kind(a.dtype) for a in e.args}
         op = e.op
+        if op == "cast":
+            found = _truth(kinds.pop(), self.kind(e.dtype), args[0])
+            if found is not None:
+                return found
         if isinstance(op, str) and len(kinds) == 1 and op in BY_NAME:
             found = opcode(op, kinds.pop(), args)
             if found is not None:
                 return found
         return self._function(f"{op}", args, e)
+
+
+def _truth(source: str, to: str, a: Any) -> Any:
+    """A cast from or to bool: 1 of what is true, true of what is not 0."""
+    z3 = solver()
+    if FREE in (source, to) or "bool" not in (source, to):
+        return None
+    if source == to:
+        return a
+    if source == "bool":
+        return z3.If(a, _value(1, to), _value(0, to))
+    return z3.Not(_order("eq", a, _value(0, source), source))
 
 
 def opcode(op: str, kind: str, args: list[Any]) -> Any:
@@ -316,22 +335,6 @@ def _ordered(op: str, parts: list[Any], kind: str) -> Any:
     a, b = parts
     first = _order("le", b, a, kind) if op == "max" else _order("le", a, b, kind)
     return z3.If(first, a, b)
-
-
-def _compared(how: str, a: Any, b: Any) -> Any:
-    match how:
-        case "=":
-            return a == b
-        case "!=":
-            return a != b
-        case "<":
-            return a < b
-        case "<=":
-            return a <= b
-        case ">":
-            return a > b
-        case _:
-            return a >= b
 
 
 def _value(v: Any, kind: str) -> Any:

@@ -28,7 +28,8 @@ class Verdict:
     notes: tuple[str, ...] = ()
     example: Counterexample | None = None
     cases: int = 0  # case distinctions on which it was shown
-    seconds: float = 0.0
+    sampled: int = 0  # instances on which it fired (`samples.py`)
+    seconds: float = 0.0  # of processor time
 
     @property
     def text(self) -> str:
@@ -47,7 +48,8 @@ class Verdict:
             "rule": self.rule, "status": self.status,
             "ranks": self._ranks(), "reason": self.reason,
             "lemmas": list(self.lemmas), "notes": list(self.notes),
-            "cases": self.cases, "seconds": round(self.seconds, 3),
+            "cases": self.cases, "sampled": self.sampled,
+            "seconds": round(self.seconds, 3),
         }  # fmt: skip
         if self.example is not None:
             out["counterexample"] = self.example.to_json()
@@ -66,7 +68,7 @@ class Verdict:
             data["rule"], data["status"], None if ranks == "all" else ranks,
             data["reason"], tuple(data["lemmas"]), tuple(data["notes"]),
             None if example is None else Counterexample(**example),
-            data["cases"], data["seconds"],
+            data["cases"], data["sampled"], data["seconds"],
         )  # fmt: skip
 
 
@@ -74,26 +76,26 @@ class Verdict:
 class Limits:
     """How far a proof may go."""
 
-    seconds: float = 30.0  # for one rule
+    seconds: float = 15.0  # of processor time, for one rule
     rank: int = CAP
 
 
 def judge(rule: Rule, library: Library, limits: Limits = Limits()) -> Verdict:
     """Proves a rule or finds a counterexample, within limits."""
-    start = time.monotonic()
+    start = time.process_time()
     prover = Prover(library, rule, limits.seconds, limits.rank)
     best: Proof | None = None
     failed: list[Any] = []
     for mode in prover.modes():
         proof = prover.prove(mode)
         if proof.holds:
-            return _proved(rule, proof, time.monotonic() - start)
+            return _proved(rule, proof, time.process_time() - start)
         failed = [*proof.failed, *failed]
         found = refute(rule, library, proof.failed, thorough=False)
         if found is not None:
             return Verdict(
                 rule.name, "refuted", reason=proof.reason, example=found,
-                seconds=time.monotonic() - start,
+                seconds=time.process_time() - start,
             )  # fmt: skip
         best = proof
         if prover.spent:
@@ -102,7 +104,7 @@ def judge(rule: Rule, library: Library, limits: Limits = Limits()) -> Verdict:
     status: Status = "sampled only" if found is None else "refuted"
     return Verdict(
         rule.name, status, reason=_reason(best), example=found,
-        seconds=time.monotonic() - start,
+        seconds=time.process_time() - start,
     )  # fmt: skip
 
 
@@ -113,7 +115,8 @@ def _proved(rule: Rule, proof: Proof, seconds: float) -> Verdict:
     return Verdict(
         rule.name, "proved", None if proof.everywhere else proof.rank,
         "" if proof.everywhere else proof.reason,
-        tuple(sorted(proof.used)), tuple(sorted(notes)), None, proof.met, seconds,
+        tuple(sorted(proof.used)), tuple(sorted(notes)), None, proof.met,
+        seconds=seconds,
     )  # fmt: skip
 
 

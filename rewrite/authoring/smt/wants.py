@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from rewrite.egraph.dtypes import ALL, BY_NAME, compute
+from rewrite.egraph.ruleset import ANALYSED
 from rewrite.egraph.scalars import BY_NAME as OPCODES
 from rewrite.egraph.scalars import MONOIDS
 
@@ -53,7 +54,7 @@ class Wants:
     def _possible(self, known: Mapping[str, str]) -> bool:
         """Whether what is known of tables allows these dtypes."""
         for name, *key in self.world.known:
-            if name == "=" or name not in self.library.rows:
+            if name in ("=", *ANALYSED) or name not in self.library.rows:
                 continue
             plain = [self.world.string(k) for k in key if isinstance(k, str | Sym)]
             if len(plain) == len(key) and all(_known(s, known) for s in plain):

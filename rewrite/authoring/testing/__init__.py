@@ -1,0 +1,5 @@
+"""Examples run, instances drawn, both sides judged: `tester.py` leads."""
+
+from .tester import Report, RuleReport, Source, asked, rules_of, test_rules
+
+__all__ = ["Report", "RuleReport", "Source", "asked", "rules_of", "test_rules"]

@@ -1,0 +1,272 @@
+"""Testing rules: their examples, what they make of samples, the premises they need."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rewrite.egraph.engine import Engine
+from rewrite.egraph.examples import run_examples
+from rewrite.egraph.rulefile import (
+    RuleFile,
+    RuleFileError,
+    RuleSet,
+    check,
+    read_text,
+)
+from rewrite.egraph.ruleset import Rule
+from rewrite.egraph.sound import COUNT, Sampled, sample
+from rewrite.egraph.tables import composite_rules
+
+from ..parallel import each
+from ..rule_files import places
+from .counterexample import Counterexample, told
+from .needless import needless
+from .refused import RefusedReport, judge_refused
+from .shrink import Broken, shrink
+from .suggest import premise_for
+
+COMPOSITES = "composites"  # rules that the tables make
+NEEDED = 8  # samples that must meet the premises, in each direction
+MORE = 4  # rounds of sampling until that many have
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An example that lies, or premises that are never met."""
+
+    place: str
+    message: str
+
+
+@dataclass(frozen=True)
+class RuleReport:
+    """What testing one rule showed."""
+
+    name: str
+    file: str
+    line: int
+    contract: str
+    examples: int
+    samples: int
+    fired: int
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...]
+    counterexample: Counterexample | None
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.problems) or self.counterexample is not None
+
+
+@dataclass(frozen=True)
+class Report:
+    rules: tuple[RuleReport, ...]
+    refused: tuple[RefusedReport, ...]
+
+    @property
+    def failed(self) -> int:
+        idle = sum(r.shown is None for r in self.refused)
+        return sum(r.failed for r in self.rules) + idle
+
+
+@dataclass(frozen=True)
+class Source:
+    """A rule file as it stood when it was asked for."""
+
+    path: str | None  # None: made from the tables
+    name: str  # what messages call it
+    digest: str = ""  # of its text: what is read of it is kept by this
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The files that take part, in order, and the names of those to be tested."""
+
+    sources: tuple[Source, ...]
+    names: frozenset[str]
+
+
+# ---- files ---------------------------------------------------------------------------
+
+
+def asked(paths: Sequence[Path]) -> Asked:
+    """What to load for some files and folders."""
+    found = places(paths)
+    sources = [Source(str(p.at), p.shown, _digest(read_text(p.at, p.shown)))
+               for p in found]  # fmt: skip
+    made = Source(None, COMPOSITES)
+    last = sum(p.bundled for p in found)  # the library ends here
+    names = {p.shown for p in found if p.asked}
+    if any(p.asked and p.bundled for p in found):
+        names.add(COMPOSITES)
+    return Asked((*sources[:last], made, *sources[last:]), frozenset(names))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@functools.lru_cache(maxsize=2)
+def rules_of(sources: tuple[Source, ...]) -> RuleSet:
+    """All rules of the files, whatever their contract."""
+    files: list[RuleFile] = []
+    for s in sources:
+        files.append(check(_text(s), s.name, files, core=not files))
+    on = frozenset(r.name for f in files for r in f.rules)
+    return RuleSet(tuple(files), on, "fast")
+
+
+def _text(source: Source) -> str:
+    if source.path is None:
+        return composite_rules()
+    text = read_text(Path(source.path), source.name)
+    if _digest(text) != source.digest:
+        raise RuleFileError(f"{source.name}: it changed while it was read; run again")
+    return text
+
+
+# ---- one rule ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Task:
+    sources: tuple[Source, ...]
+    rule: str
+    seed: int
+    count: int
+    again: str  # the command line that would repeat it
+
+
+def test_rule(task: Task, engine: Engine | None = None) -> RuleReport:
+    """Examples, samples and premises of one rule."""
+    rules = rules_of(task.sources)
+    rule = rules.rule(task.rule)
+    failures = run_examples(rule, rules, engine)
+    problems = [Problem(str(f.example.place), f.reason) for f in failures]
+    found, rounds = _sampled(rule, rules, task, engine)
+    fired = sum(len({p.source for p in f.pairs}) for f in rounds)
+    wrong: Counterexample | None = None
+    warnings: list[str] = []
+    if found.faults:
+        wrong = _counterexample(rule, rules, found, task, engine)
+    else:
+        problems += _never_met(rule, rounds)
+        warnings = [
+            f"premise {rule.when[i]} may be unneeded: without it nothing breaks"
+            for i in needless(rule, rules, task.seed, engine)
+        ]
+    return RuleReport(
+        rule.name, rule.place.file, rule.place.line, rule.contract,
+        len(rule.fires) + len(rule.skips), sum(f.drawn for f in rounds), fired,
+        tuple(problems), tuple(warnings), wrong,
+    )  # fmt: skip
+
+
+def _sampled(
+    rule: Rule, rules: RuleSet, task: Task, engine: Engine | None
+) -> tuple[Sampled, list[Sampled]]:
+    """Rounds of samples, until something is wrong or enough have met the premises."""
+    rounds: list[Sampled] = []
+    for k in range(MORE):
+        # The first round is the one that `sample_rule` takes.
+        mark = f":{k}" if k else ""
+        rng = random.Random(f"{rule.name}:{task.seed}{mark}")
+        seed = task.seed + k
+        rounds.append(sample(rule, rules, rng, task.count, seed=seed, engine=engine))
+        if rounds[-1].faults or not _lacking(rule, rounds):
+            break
+    return rounds[-1], rounds
+
+
+def _lacking(rule: Rule, rounds: Sequence[Sampled]) -> list[str]:
+    ways = [(True, "forwards"), (False, "backwards")] if rule.both else [(True, "")]
+    fired = {way: sum(r.fired(way) for r in rounds) for way, _ in ways}
+    return [
+        f"{word} {fired[way]} times".strip()
+        for way, word in ways
+        if fired[way] < NEEDED
+    ]
+
+
+def _never_met(rule: Rule, rounds: Sequence[Sampled]) -> list[Problem]:
+    drawn = sum(r.drawn for r in rounds)
+    return [
+        Problem(
+            str(rule.place),
+            f"its premises are hardly ever met: it fired {lack} on {drawn} instances, "
+            f"{NEEDED} are needed; loosen a premise, or it shows nothing",
+        )
+        for lack in _lacking(rule, rounds)
+    ]
+
+
+def _counterexample(
+    rule: Rule, rules: RuleSet, found: Sampled, task: Task, engine: Engine | None
+) -> Counterexample:
+    first = Broken(found.graph, found.faults[min(found.faults)])
+    premise = premise_for(rule, rules, found)
+    small = shrink(rule, rules, first, task.seed, engine)
+    return told(rule, small, task.again, premise)
+
+
+@dataclass(frozen=True)
+class RefusedTask:
+    """A refused law of a file, by number."""
+
+    sources: tuple[Source, ...]
+    file: str
+    number: int
+    seed: int
+
+
+# ---- all of them ---------------------------------------------------------------------
+
+
+def test_rules(
+    files: Sequence[Path], *, only: str = "", seed: int = 0, count: int = COUNT,
+    jobs: int = 2, progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Report:  # fmt: skip
+    """Tests the rules of files and folders, or the bundled ones; `only` those whose
+    name holds that text."""
+    what = asked(files)
+    rules = rules_of(what.sources)
+    mine = [f for f in rules.files if f.name in what.names]
+    named = [r for f in mine for r in f.rules if only in r.name]
+    if only and not named:
+        raise RuleFileError(f"-k {only}: no rule of these files has that in its name")
+    words = " ".join(map(str, files))
+    tasks: list[Task | RefusedTask] = [
+        Task(what.sources, r.name, seed, count, _again(words, r.name, seed, count))
+        for r in named
+    ]
+    laws = (
+        [(f.name, k) for f in mine for k in range(len(f.refused))] if not only else []
+    )
+    tasks += [RefusedTask(what.sources, name, k, seed) for name, k in laws]
+    found = each(_tested, tasks, jobs, progress)
+    return Report(
+        tuple(r for r in found if isinstance(r, RuleReport)),
+        tuple(r for r in found if isinstance(r, RefusedReport)),
+    )
+
+
+def _tested(task: Task | RefusedTask) -> RuleReport | RefusedReport:
+    if isinstance(task, Task):
+        return test_rule(task)
+    rules = rules_of(task.sources)
+    file = next(f for f in rules.files if f.name == task.file)
+    return judge_refused(file.refused[task.number], rules, task.seed)
+
+
+def _again(files: str, name: str, seed: int, count: int) -> str:
+    parts = ["rewrite test", files, f"-k {name} --seed {seed}"]
+    parts += [f"--count {count}"] if count != COUNT else []
+    return " ".join(p for p in parts if p)
+
+
+__all__ = ["Asked", "Report", "RuleReport", "asked", "rules_of", "test_rules"]
