@@ -26,7 +26,8 @@ class Sampler(Terms):
         need(len(mask) == want.rank)
         need(all(n == 1 for n, m in zip(want.shape, mask, strict=True) if m))
         folded = zip(want.shape, mask, strict=True)
-        sizes = (*self.sizes, min(self.sizes))  # a fold of nothing is where laws break
+        # A fold of nothing is where laws break, one of few where they show.
+        sizes = (*self.sizes, min(self.sizes), *[n for n in self.sizes if n > 1] * 2)
         return mask, tuple(self.rng.choice(sizes) if m else n for n, m in folded)
 
     def _acc(self, e: Expr, dtype: DType) -> DType:

@@ -30,5 +30,7 @@ def each[T, R](
                 progress(k + 1, len(tasks))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for child in multiprocessing.active_children():
+                child.terminate()  # in the middle of a task, or Ctrl-C would wait for it
             raise
         return [f.result() for f in futures]
