@@ -170,6 +170,8 @@ class Assembler:
                 return self._clip(args[0], o.payload)
             case "reduce":
                 return self._reduce(o, args[0])
+            case "foreign":
+                raise Untraceable(f"{o.payload} runs on its own")
             case _:
                 return self.expr(o.kind, args, (), o.dtype)
 
@@ -237,7 +239,7 @@ class Assembler:
             tuple(self.extents), tuple(self.exprs), tuple(self.free), outputs, slots,
             len(reads),
         )  # fmt: skip
-        passive = ("load", "const", "index")
+        passive = ("load", "const", "index", "foreign")
         inside = (o.cls for o in t.occ if o.cls >= 0 and o.kind not in passive)
         members = tuple(dict.fromkeys(inside))
         repeated = frozenset(c for c in members if len(t.of_class[c]) > 1)

@@ -10,7 +10,7 @@ from .postorder import postorder
 from .terms import Graph
 
 EPSILON = 1e-12  # of the total: what is less is rounding
-GROUP = 48  # most classes that move together
+GROUP = 128  # most classes that move together
 CLIMB = 16  # most unused classes through which they are looked for
 STEPS = 32  # classes touched that count as a move
 PASS = 3  # nodes of the graph that count as a move where all are gone through

@@ -184,7 +184,7 @@ class Tracer:
             index = self.through(op, node, o.index, c)
             o.args = [self.meet(node.args[0], index, o.guard)]
         else:
-            raise Untraceable(f"{op} runs on its own")
+            o.kind, o.payload = "foreign", op  # refused if its value is needed
 
     def through(self, op: str, node: Term, index: Index, c: int) -> Index:
         """The index into the operand of a movement op."""

@@ -31,6 +31,6 @@ def each[T, R](
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for child in multiprocessing.active_children():
-                child.terminate()  # in the middle of a task, or Ctrl-C would wait for it
+                child.terminate()  # in the middle of a task: Ctrl-C must not wait
             raise
         return [f.result() for f in futures]

@@ -72,7 +72,7 @@ def test_a_number_that_only_a_premise_knows_is_drawn() -> None:
 def test_primitives_mean_what_the_rules_say() -> None:
     assert ALGEBRA.call("inverse", ((1, 2, 0),)) == (2, 0, 1)
     assert ALGEBRA.call("count", ((2, 3, 5), (0, 1, 1))) == 15
-    assert ALGEBRA.call("core", ((2, 1, 3),))[:3] == (3, 4, 0)
+    assert ALGEBRA.call("core", ((2, 1, 3),)) == (2, 3)
     assert ALGEBRA.call("hold", (float(2**29 + 1), 1 / 3)) == 0.3333333432674408
 
 

@@ -9,6 +9,7 @@ import pytest
 from rewrite.egraph.graph import GraphError
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import RuleError, saturate
+from rewrite.egraph.sexpr import RuleFileError
 from rewrite.egraph.text import parse
 
 GRAPH = parse("""graph g(x: f32[2, 3], y: f32[2, 3]) {
@@ -17,17 +18,13 @@ GRAPH = parse("""graph g(x: f32[2, 3], y: f32[2, 3]) {
 }
 """)
 WRONG = {
-    "cast": ('(Cast (Cast x "f99") "f32")', "f99"),
     "input": ('(Input "n99" "f32" (vec-of 2 3))', "no such input"),
     "other-input": ('(Cast (Input "n0" "f16" (vec-of 2 3)) "f32")', "no such input"),
     "call": ('(Call "n0" 3 "f32" (vec-of 2 3) (vec-of x))', "no such call"),
     "odd": ('(Odd "0x7" "f32" (vec-of 2 3))', "0x7"),
     "random": ('(Random "bar" "7" "f32" (vec-of 2 3))', "bar"),
     "random-key": ('(Random "normal" "bar" "f32" (vec-of 2 3))', "bar"),
-    "macro": ('(Macro1 "nosuch" x (vec-of 0 1) 0.0)', "macro"),
-    "arity": ('(Macro1 "layer_norm" x (vec-of 0 1) 0.0)', "3 operands expected"),
     "gather": ("(Gather x x 77)", "axis 77|integer"),
-    "reduce": ('(Reduce "avg" x (vec-of 0 0) "f32")', "unknown monoid 'avg'"),
     "pad": ("(Pad x (vec-of 0 0) (vec-of 0 0) y)", "constant"),
     "slice": ("(Slice x (vec-of 0) (vec-of 2 3) (vec-of 1 1))", "2 starts"),
     "outside": ("(Slice x (vec-of 50 50) (vec-of 2 3) (vec-of 1 1))", "50 .. 51"),
@@ -36,11 +33,31 @@ WRONG = {
         " (vec-of 2 3)))",
         "a permutation of 0 .. 1",
     ),
-    "opcode": ('(Un "frobnicate" x)', "frobnicate"),
-    "unary-add": ('(Un "add" x)', "unknown opcode 'add'"),
     "float-shift": ('(Bin "shl" x y)', "shl takes"),
     "constant": ('(Cast (Const 0.5 "i32" (vec-of 2 3)) "f32")', "0.5 is not a value"),
 }
+
+
+UNKNOWN = {
+    "cast": ('(Cast (Cast x "f99") "f32")', '"f99" is no dtype'),
+    "macro": ('(Macro1 "nosuch" x (vec-of 0 1) 0.0)', '"nosuch" is no macro of 1'),
+    "arity": ('(Macro1 "layer_norm" x (vec-of 0 1) 0.0)', "is no macro of 1"),
+    "reduce": ('(Reduce "avg" x (vec-of 0 0) "f32")', '"avg" is no monoid'),
+    "opcode": ('(Un "frobnicate" x)', '"frobnicate" is no opcode of one operand'),
+    "unary-add": ('(Un "add" x)', '"add" is no opcode of one operand'),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_unknown_word_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
+    right, why = UNKNOWN[name]
+    path = tmp_path / "mine.egg"
+    path.write_text(
+        f';;@ equal bitwise\n(rewrite (Bin "add" x y) {right}'
+        f' :ruleset algebra :name "{name}")'
+    )
+    with pytest.raises(RuleFileError, match=rf"mine\.egg:2:\d+: .*{why}.*known: "):
+        load_rules([path])
 
 
 @pytest.mark.parametrize("name", WRONG)

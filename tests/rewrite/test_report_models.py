@@ -150,7 +150,13 @@ def test_the_page_has_the_figures_and_is_offline(found: Optimized) -> None:
     )  # fmt: skip
     page = models_html(BEFORE, given.model, given, "small <model>")
     texts = ("25 µs", "12 µs", "3 ms", "2 ms", "2.5e-07", "small &lt;model&gt;")
-    for text in (*texts, "a &lt;note&gt;", "no proof", "contract-open", "fusion.egg:"):
+    for text in (
+        *texts,
+        "a &lt;note&gt;",
+        "no proof",
+        "contract-open",
+        "contraction.egg:",
+    ):
         assert text in page
     b, a = found.before.nodes, found.after.nodes
     assert f"<span>{b}</span><i>→</i><strong>{a}</strong>" in page
