@@ -52,8 +52,9 @@ def test_the_sample_is_refuted(sample: list[Judged]) -> None:
     assert {j.mutant.kind for j in sample} == set(KINDS)
     assert len({j.mutant.origin for j in sample}) > SAMPLE // 2
     assert sum(j.counts for j in sample) > SAMPLE // 2
-    # One of so few is more than the long run allows of all: no two may be missed.
-    assert sum(j.fate == "missed" for j in sample) <= 1, report(sample)
+    # Where 2 % are missed, four or more of fifty are in one sample of fifty; the long
+    # run, `python -m tests.authoring.mutation 1000`, is what measures.
+    assert sum(j.fate == "missed" for j in sample) <= 3, report(sample)
     assert not any(j.fate == "crashed" for j in sample), report(sample)
 
 
