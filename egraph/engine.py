@@ -82,7 +82,8 @@ class Engine:
 
     def call(self, request: tuple[Any, ...], timeout: float) -> Any:
         """One request; called by sessions, which hold the lock."""
-        process = self._ready()
+        process = self._ready() if request[0] == "load" else self._process
+        assert process is not None
         try:
             _write(process, marshal.dumps(request))
             deadline = time.monotonic() + timeout
@@ -104,6 +105,7 @@ class Engine:
         return value
 
     def _ready(self) -> subprocess.Popen[bytes]:
+        """A live worker; only for a request that needs nothing of an earlier one."""
         if self._owner != os.getpid():
             self._process = None
         elif self._process is not None and self._process.poll() is not None:
@@ -145,9 +147,18 @@ class Session:
 
     def __init__(self, engine: Engine, timeout: float) -> None:
         self._engine, self._timeout = engine, timeout
+        self._lost = False  # an error costs the e-graph
 
     def call(self, *request: Any) -> Any:
-        return self._engine.call(request, self._timeout)
+        if self._lost:
+            raise EngineError(
+                f"{request[0]!r} came after an error that cost this session its "
+                "e-graph; open another session"
+            )
+        self._lost = True
+        answer = self._engine.call(request, self._timeout)
+        self._lost = False
+        return answer
 
     def run(self, text: str, name: str = "session") -> tuple[bool, dict[str, int]]:
         """Runs commands: (did a schedule change anything, matches of each rule)."""

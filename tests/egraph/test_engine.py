@@ -27,14 +27,18 @@ def count(engine: Engine) -> int:
     return n
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.2])  # seen dying, or found dead
 def test_a_killed_worker_is_an_error_and_the_next_use_starts_another(
-    engine: Engine,
+    engine: Engine, pause: float
 ) -> None:
     with engine.session([("count.egg", COUNT)]) as s:
         first = engine.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
+        time.sleep(pause)
         with pytest.raises(EngineError, match="SIGKILL"):
+            s.sizes()
+        with pytest.raises(EngineError, match="open another session"):
             s.sizes()
     assert count(engine) == 7
     assert engine.pid != first
@@ -58,8 +62,11 @@ def test_errors_name_file_and_place(engine: Engine) -> None:
 
 def test_after_an_error_the_graph_is_not_reused(engine: Engine) -> None:
     files = [("count.egg", COUNT)]
-    with engine.session(files) as s, pytest.raises(EngineError):
-        s.run("(set (Count 2) 3) (set (Count 2) 4)")
+    with engine.session(files) as s:
+        with pytest.raises(EngineError):
+            s.run("(set (Count 2) 3) (set (Count 2) 4)")
+        with pytest.raises(EngineError, match="'sizes' came after an error"):
+            s.sizes()
     with engine.session(files) as s:
         assert s.tables(["Count"]) == {"Count": [(1, 7)]}
 
