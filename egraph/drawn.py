@@ -124,7 +124,7 @@ def brinks(dtype: DType) -> list[float]:
 
 
 def at_magnitude(t: TensorType, size: float, rng: np.random.Generator) -> Array:
-    """Positive values just below one size; integers as ever."""
+    """Values of one sign just below one size; integers as ever."""
     if not t.dtype.is_float:
         return Draw(rng, "ordinary").array(t)
     shape = tuple(int(n) for n in t.shape)  # type: ignore[arg-type]

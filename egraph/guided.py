@@ -29,6 +29,7 @@ TURNS = (
 TRIES = 120  # draws for one instance of one dtype
 TRIES_TO_BREAK = 40  # fewer where there may be none
 BARREN = 1  # dtypes without an instance after so many turns are passed over
+STUCK = 12  # draws of the same dtypes, which alone stand in the way
 
 
 @dataclass
@@ -44,6 +45,8 @@ class Guided:
     misses: Counter[Any] = field(default_factory=Counter[Any])
     hits: Counter[Any] = field(default_factory=Counter[Any])
     _turn: int = 0
+    # The dtypes of the draws of this turn that their dtypes alone spoil.
+    _stuck: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
 
     def __post_init__(self) -> None:
         self._terms = tensors(self.pattern)
@@ -72,11 +75,14 @@ class Guided:
             # The easiest instances would be the flattest: a rank has its chance first.
             rank = self.sampler.rng.choice(self.sampler.ranks)
             tries = TRIES_TO_BREAK if wanted else TRIES
+            self._stuck = []
             for k in range(tries):
                 node = self._one(kind, rank if k < tries // 2 else None, wanted)
                 if node is not None:
                     self.hits[key] += 1
                     return node
+                if len(self._stuck) >= STUCK and len({*self._stuck}) == 1:
+                    break
             self.misses[key] += 1
         return None
 
@@ -123,9 +129,19 @@ class Guided:
         for i in sorted(found.failing ^ wanted):
             new = self._mended(self.when[i], {**found.env, **hints}, i not in wanted)
             if new is None:
+                if self._of_dtypes(self.when[i], found.env):
+                    self._stuck.append(_dtypes_of(found.env))
                 return {}
             hints |= new
         return hints
+
+    def _of_dtypes(self, premise: Expr, env: dict[str, Any]) -> bool:
+        """Whether it asks after dtypes and nothing else."""
+        if isinstance(premise, Form) and premise.head != "dtype":
+            return all(self._of_dtypes(a, env) for a in premise.args)
+        if isinstance(premise, Form) or not variables(premise):
+            return True
+        return env.get(str(premise)) in dtypes.BY_NAME
 
     def _mended(
         self, premise: Expr, env: dict[str, Any], holds: bool
@@ -182,3 +198,9 @@ class Guided:
                 pool = []
         rng.shuffle(pool)
         return pool
+
+
+def _dtypes_of(env: dict[str, Any]) -> tuple[str, ...]:
+    """Of all tensors of an instance, and where one is bound by itself."""
+    found = (x.type.dtype.name if isinstance(x, Tensor) else x for x in env.values())
+    return tuple(x for x in found if x in dtypes.BY_NAME)

@@ -33,7 +33,12 @@ from .ops import Array, TensorType
 from .oracle import Mode, Oracle
 from .stress import AGAIN, Tally, errors, one_is_infinite, overflows_sooner
 
-type Kind = Literal["type", "term", "value", "error", "infinite", "overflow"]
+type Kind = Literal[
+    "type", "term", "value", "error", "infinite", "overflow",
+    "accumulator",
+]  # fmt: skip
+
+type Strained = tuple[int, Pair, int, DType]  # a pair, its right side, their dtype
 
 RTOL = 1e-3  # of `approx` without a number
 DOUBTS = 6  # pairs that are drawn again, the worst first
@@ -77,6 +82,7 @@ class Judge:
     promise: Promise
     seed: int = 0
     stress: bool = True
+    one: bool = False  # stops at the first fault of any pair
     found: dict[int, Fault] = field(default_factory=dict[int, Fault])
 
     def __post_init__(self) -> None:
@@ -97,7 +103,29 @@ class Judge:
         a, b = self._type(p.left), self._type(p.right)
         if a != b:
             self.found[i] = Fault(p, "type", f"the left side is {a}, the right one {b}")
-        return a != b
+            return True
+        narrow = self.promise.contract != "unstable" and self._narrower(p.left, p.right)
+        if narrow:
+            self.found[i] = Fault(p, "accumulator", narrow)
+        return bool(narrow)
+
+    def _narrower(self, left: int, right: int) -> str:
+        """How the right side's folds are held in less than the left side's; or nothing.
+
+        What a fold is accumulated in is asked for, and no accident of rounding: values
+        show it on long sums alone.
+        """
+        a, b = self._accumulators(left), self._accumulators(right)
+        if not b:
+            return ""
+        a = a or [compute(self._type(left).dtype).bits]
+        if min(b) >= min(a) and max(b) >= max(a):
+            return ""
+        return f"the left side accumulates in {max(a)} bits, the right one in {min(b)}"
+
+    def _accumulators(self, end: int) -> list[int]:
+        nodes = (self.graph.nodes[n] for n in self._only([end]).live)
+        return [n.attrs[2].bits for n in nodes if n.op in ("reduce", "contract")]
 
     def _type(self, node: int) -> TensorType:
         return self.graph.nodes[node].type
@@ -134,6 +162,10 @@ class Judge:
                 self._stable()
         return self.found
 
+    @property
+    def _done(self) -> bool:
+        return self.one and bool(self.found)
+
     def _inputs(
         self, profile: Profile, of: Iterable[int] | None = None
     ) -> dict[str, Array]:
@@ -165,6 +197,8 @@ class Judge:
 
     def _same(self, profiles: Sequence[Profile], mode: Mode) -> None:
         for profile in profiles:
+            if self._done:
+                return
             inputs = self._inputs(profile)
             values = self.oracle.values(inputs, mode)
             for i, p, right in self._left():
@@ -190,6 +224,8 @@ class Judge:
         doubts: list[tuple[float, int, Profile]] = []
         for profile in STRESS if mine else ():
             for _ in range(2):
+                if self._done:
+                    return
                 found = self._strained(profile)
                 # Tensors that outweigh others strain ranges: any order of a sum has
                 # some such inputs on which it is the worse one.
@@ -197,6 +233,8 @@ class Judge:
         doubts.sort(reverse=True)
         seen = set[tuple[int, str]]()
         for _, i, profile in doubts:
+            if self._done:
+                return
             if (i, profile) not in seen and i not in self.found and len(seen) < DOUBTS:
                 seen.add((i, profile))
                 self._settle(i, profile)
@@ -207,7 +245,7 @@ class Judge:
         """Whether any pair can be put under stress, where the contract asks for it."""
         return self.promise.contract != "real" or any(True for _ in self._floats())
 
-    def _floats(self) -> Iterator[tuple[int, Pair, int, DType]]:
+    def _floats(self) -> Iterator[Strained]:
         """Pairs to strain: floats, with constants far from the limits of their dtype,
         accumulated as kernels do: a wider sum is more exact than the same elsewhere."""
         for i, p, right in self._left():
@@ -273,25 +311,55 @@ class Judge:
         self.blame(i, "error", detail, profile, "working", inputs, values, size)
 
     def _brinks(self) -> None:
-        """Inputs of one magnitude, as large as the left side can bear."""
-        mine = [(i, d) for i, _, _, d in self._floats()]
-        types = {n.attrs[0]: n.type for n in self.oracle.inputs}
+        """Inputs as large as the left side can bear, and all of one magnitude.
+
+        Where little makes a dtype overflow, some may be as small as others are large;
+        and any value between may be stored, and is then infinite at its own dtype.
+        """
+        mine = [*self._floats()]
+        narrow = [f for f in mine if overflows_easily(f[3])]
+        stored = Oracle(self._only([n for _, p, r, _ in narrow for n in (p.left, r)]))
         for k in range(BRINKS if mine else 0):
-            inputs = self._inputs("ordinary")
-            for i, dtype in mine:
-                size = brinks(dtype)[k]
-                for label in self._labels(i):
-                    inputs[label] = at_magnitude(types[label], size, self.rng)
-            values = self.strained.values(inputs, "working")
-            for i, p, right, dtype in self._floats():
-                a, b = values[p.left], values[right]
-                assert a is not None and b is not None
-                bad = overflows_sooner(a, b, dtype)
-                if bad.any():
-                    sides = (a, b)
-                    self.blame(
-                        i, "overflow", "", "brink", "working", inputs, sides, bad
-                    )
+            self._overflows(self.strained, mine, "working", self._at_brink(mine, k))
+            if narrow:
+                inputs = self._at_brink(narrow, k, mixed=True)
+                self._overflows(stored, narrow, "own", inputs)
+
+    def _at_brink(
+        self, pairs: Sequence[Strained], k: int, *, mixed: bool = False
+    ) -> dict[str, Array]:
+        inputs = self._inputs("ordinary", [i for i, *_ in pairs] if mixed else None)
+        types = {n.attrs[0]: n.type for n in self.oracle.inputs}
+        for i, _, _, dtype in pairs:
+            size = brinks(dtype)[k]
+            sizes = [size, -size, inverse(size, dtype)] if mixed else [size]
+            for label in self._labels(i):
+                scale = sizes[int(self.rng.integers(len(sizes)))]
+                inputs[label] = at_magnitude(types[label], scale, self.rng)
+        return inputs
+
+    def _overflows(
+        self, oracle: Oracle, pairs: Sequence[Strained], mode: Mode,
+        inputs: dict[str, Array],
+    ) -> None:  # fmt: skip
+        values = oracle.values(inputs, mode)
+        for i, p, right, dtype in pairs:
+            a, b = values[p.left], values[right]
+            assert a is not None and b is not None
+            bad = overflows_sooner(a, b, dtype)
+            if bad.any() and i not in self.found:
+                self.blame(i, "overflow", "", "brink", mode, inputs, (a, b), bad)
+
+
+def overflows_easily(dtype: DType) -> bool:
+    """Whether a product of ordinary numbers may be infinite: f16 and narrower; not of
+    what has no infinity, and is too narrow for what definitions go through."""
+    with np.errstate(all="ignore"):
+        return bool(np.isinf(np.asarray(1e6).astype(dtype.numpy)))
+
+
+def inverse(size: float, dtype: DType) -> float:
+    return max(1 / size, 2 * float(limits_of(dtype).smallest_normal))
 
 
 def ordinary(dtype: DType) -> Callable[[float], bool]:

@@ -3,8 +3,10 @@
 In the working precision, on inputs that strain it, neither side's error exceeds 8 times
 the other's (a few ulp are free), where both are measured against the left side computed
 exactly.  Neither side is infinite or NaN where the other is not, and at no magnitude of
-its inputs does the right side overflow before the left one.  A law that says `one-way`
-may have the better side on the right.
+its inputs does the right side overflow before the left one; in f16 and narrower this
+holds of inputs of any sizes, each value between rounded to the dtype.  What a side
+accumulates in is no narrower than what the other does.  A law that says `one-way` may
+have the better side on the right.
 
 A single draw shows nothing: of two orders of summation either may be lucky.  What looks
 worse once is drawn again many times, and must be worse nearly always.

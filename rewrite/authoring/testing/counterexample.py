@@ -23,6 +23,7 @@ WRONG = {
     "error": "is not stable: it is `approx`, not `real`",
     "infinite": "is not stable: only one side is finite",
     "overflow": "is not stable: the right side overflows first",
+    "accumulator": "loses precision: it accumulates in less",
 }
 SHOWN = 64  # values of a tensor that are printed
 
@@ -100,6 +101,8 @@ def _advice(rule: Rule, fault: Fault, premise: str | None) -> Iterator[str]:
         return
     if fault.kind in ("type", "term"):
         yield "make both sides agree, or add a premise that leaves this instance out"
+    elif fault.kind == "accumulator":
+        yield "keep the accumulator, or demand that it is what kernels use: (+ t \"\")"
     elif fault.kind == "value" and _zeros(fault):
         yield "state ';;@ equal ieee': only the sign of a zero differs"
     elif fault.kind == "value" and _odd_inputs(fault):

@@ -19,7 +19,7 @@ from rewrite.egraph.ruleset import Example, Refused, Rule, RuleSet
 from rewrite.egraph.sexpr import RuleFileError
 from rewrite.egraph.sound import describe, sample_rule
 
-ROUNDS = 4  # seeds that are tried
+ROUNDS = 16  # seeds that are tried
 
 
 @dataclass(frozen=True)
