@@ -102,7 +102,7 @@ def _advice(rule: Rule, fault: Fault, premise: str | None) -> Iterator[str]:
     if fault.kind in ("type", "term"):
         yield "make both sides agree, or add a premise that leaves this instance out"
     elif fault.kind == "accumulator":
-        yield "keep the accumulator, or demand that it is what kernels use: (+ t \"\")"
+        yield 'keep the accumulator, or demand that it is what kernels use: (+ t "")'
     elif fault.kind == "value" and _zeros(fault):
         yield "state ';;@ equal ieee': only the sign of a zero differs"
     elif fault.kind == "value" and _odd_inputs(fault):
