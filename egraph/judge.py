@@ -110,22 +110,27 @@ class Judge:
         return bool(narrow)
 
     def _narrower(self, left: int, right: int) -> str:
-        """How the right side's folds are held in less than the left side's; or nothing.
+        """How a side's folds are held in less than the other's; or nothing.
 
         What a fold is accumulated in is asked for, and no accident of rounding: values
-        show it on long sums alone.
+        show it on long sums alone.  The right side may have the better ones in a law
+        that goes one way.
         """
         a, b = self._accumulators(left), self._accumulators(right)
-        if not b:
-            return ""
         a = a or [compute(self._type(left).dtype).bits]
-        if min(b) >= min(a) and max(b) >= max(a):
-            return ""
-        return f"the left side accumulates in {max(a)} bits, the right one in {min(b)}"
+        if b and (min(b) < min(a) or max(b) < max(a)):
+            return f"the left side accumulates in {max(a)} bits, the right in {min(b)}"
+        if b and not self.promise.one_way and (min(b), max(b)) != (min(a), max(a)):
+            return f"the right side accumulates in {max(b)} bits, the left in {min(a)}"
+        return ""
 
     def _accumulators(self, end: int) -> list[int]:
         nodes = (self.graph.nodes[n] for n in self._only([end]).live)
-        return [n.attrs[2].bits for n in nodes if n.op in ("reduce", "contract")]
+        return [
+            compute(n.dtype).bits if n.op in MACROS else n.attrs[2].bits
+            for n in nodes
+            if n.op in ("reduce", "contract", *MACROS)
+        ]
 
     def _type(self, node: int) -> TensorType:
         return self.graph.nodes[node].type

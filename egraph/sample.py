@@ -39,7 +39,9 @@ class Sampler(Terms):
             chosen = self.rng.choice(wider) if self.rng.random() < 0.15 else None
             return (chosen or compute(dtype)).name
 
-        return dtypes.of(self.attr(e, wide))
+        name = self.attr(e, wide)
+        need(name in dtypes.BY_NAME)
+        return dtypes.of(name)
 
     def _reduce(self, a: Sequence[Expr], want: TensorType) -> int:
         monoids = (
