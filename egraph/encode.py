@@ -120,7 +120,7 @@ def value_of(row: Sequence[Field]) -> Const:
     """The Python value of a `Const` or `Odd` row, rounded to its dtype."""
     if row[0] not in ("Const", "Odd"):
         raise EncodeError(f"({row[0]} …) stands where only a constant can")
-    dtype = dtypes.of(row[2])
+    dtype = _dtype(row[2])
     if row[0] == "Const":
         return exact(row[1] + 0.0, dtype)  # + 0.0: a folded -0.0 is 0.0
     return exact(float(row[1]) if dtype.is_float else int(row[1]), dtype)
