@@ -1,4 +1,4 @@
-"""A rule that puts a word where a dtype belongs is refuted; it does not end the tool."""
+"""A rule with a word where a dtype belongs is refuted; it does not end the tool."""
 
 from pathlib import Path
 
