@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from .clash import blamed, no_term
 from .encode import SIGNATURES, Encoded, EncodeError, ENode, encode
 from .engine import Engine, EngineError, Session, Tables, shared
 from .evaluate import expand_macros
@@ -14,7 +13,7 @@ from .facts import nan_free
 from .graph import Graph
 from .ops import TensorType
 from .rows import EGraph, read
-from .ruleset import Rule, RuleSet
+from .ruleset import RuleSet
 from .scalars import BY_NAME, SExpr
 from .sexpr import strings
 
@@ -43,11 +42,6 @@ class Saturated:
         return sum(map(len, self.classes))
 
 
-class RuleError(EngineError):
-    """A rule whose sides have different types, or that makes what is no term; the
-    message names it."""
-
-
 def saturate(
     graph: Graph,
     rules: RuleSet,
@@ -66,12 +60,7 @@ def saturate(
     try:
         run, tables = _explore(encoded, rules, budget, engine)
     except EngineError as e:
-        clash = _CLASH.search(str(e))
-        if clash is None:
-            raise
-        if clash[1] in ("shape", "dtype"):
-            raise RuleError(_culprit(encoded, rules, budget, engine)) from None
-        raise RuleError(_two_values(rules, clash[1])) from None
+        raise blamed(e, encoded, rules, budget, engine) from None
     roots = [encoded.row(i) for _, i in graph.outputs]
     foreign = [r for r in rules.foreign if run.fired.get(r.name)]
     try:
@@ -79,7 +68,7 @@ def saturate(
     except EncodeError as e:
         if not foreign:
             raise
-        raise RuleError(_no_term(foreign, e)) from None
+        raise no_term(foreign, e) from None
     return _freeze(graph, encoded, found, run)
 
 
@@ -154,53 +143,3 @@ def _explore(
 
     rows = len(encoded.rows)
     return explore(engine, rules.sources, encoded.text, rules, budget, rows, tables)
-
-
-# ---- which rule was it? --------------------------------------------------------------
-
-
-_CLASH = re.compile(r"Illegal merge attempted for function (\S+)")
-
-
-def is_clash(e: EngineError) -> bool:
-    """Whether the engine refused to merge two types, or two values of a function."""
-    return _CLASH.search(str(e)) is not None
-
-
-def _two_values(rules: RuleSet, function: str) -> str:
-    forms = (f for file in rules.files for f in file.forms if f.head == "function")
-    place = next(f.place for f in forms if str(f.items[1]) == function)
-    return (
-        f"{place}: {function} got two values for one row; make its rules agree or "
-        "end it with :merge old"
-    )
-
-
-def _no_term(foreign: Sequence[Rule], e: EncodeError) -> str:
-    """The user's rules that fired, one of which made what `e` shows."""
-    first, *others = foreign
-    also = ", ".join(f"{r.name} ({r.place})" for r in others)
-    one = f"{first.name} or one of {also}" if others else first.name
-    return (
-        f"{first.place}: {one} makes a term that is none: {e}; "
-        "mend the right side or add a premise"
-    )
-
-
-def _culprit(encoded: Encoded, rules: RuleSet, budget: Budget, engine: Engine) -> str:
-    """The first rule without which the types agree, alone or after those before it; a
-    user's rules are asked first."""
-    theirs = {r.name for r in rules.foreign}
-    names = sorted((r.name for r in rules.rules), key=lambda name: name not in theirs)
-    for chosen in [[n] for n in names] + [names[: i + 1] for i in range(len(names))]:
-        try:
-            _explore(encoded, rules.only(chosen), budget, engine)
-        except EngineError as e:
-            if _CLASH.search(str(e)) is None:
-                raise
-            rule = rules.rule(chosen[-1])
-            return (
-                f"{rule.place}: {rule.name} equates terms of different shape or dtype; "
-                "make both sides agree or add a premise"
-            )
-    return "two terms of different shape or dtype were equated; run fewer rules at once"

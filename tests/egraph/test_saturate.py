@@ -16,12 +16,13 @@ from rewrite.egraph.choose import (
     random_choice,
     to_graph,
 )
+from rewrite.egraph.clash import RuleError
 from rewrite.egraph.dtypes import F32, I32
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.explore import RUNAWAY, Budget
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import RuleError, Saturated, saturate
+from rewrite.egraph.saturate import Saturated, saturate
 from rewrite.egraph.sound import draw
 from rewrite.fuzz import random_graph as fuzzed
 

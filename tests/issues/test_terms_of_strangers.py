@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from rewrite.egraph.clash import RuleError
 from rewrite.egraph.graph import GraphError
 from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import RuleError, saturate
+from rewrite.egraph.saturate import saturate
 from rewrite.egraph.sexpr import RuleFileError
 from rewrite.egraph.text import parse
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rewrite.egraph.clash import is_clash
 from rewrite.egraph.encode import SIGNATURES, Encoded, Names, show
 from rewrite.egraph.engine import Engine, EngineError, Session
 from rewrite.egraph.examples import read
 from rewrite.egraph.explore import FACTS
 from rewrite.egraph.ruleset import CONTRACTS, Example, Refused, Rule, RuleFile
-from rewrite.egraph.saturate import is_clash
 from rewrite.egraph.sexpr import RuleFileError
 from rewrite.egraph.tables import facts
 

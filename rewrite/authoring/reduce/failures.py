@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Literal
 
 from rewrite.compile import MOVES, Compiled, Options, Precision, cost_for, pick_device
+from rewrite.egraph.clash import RuleError
 from rewrite.egraph.parse import parse
 from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import RuleError, saturator
+from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
 from rewrite.egraph.text import show
 from rewrite.extract.plan import Plan, plan

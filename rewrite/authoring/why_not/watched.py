@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rewrite.egraph.clash import blamed
 from rewrite.egraph.encode import SIGNATURES, Encoded, decode, encode, value_of
 from rewrite.egraph.engine import EngineError, Session, Tables, shared
 from rewrite.egraph.explore import FACTS, Budget, Run, explore
@@ -101,7 +102,10 @@ def watch(
 
     budget, sources = budget or Budget(), _sources(rules, bodies)
     rows = len(encoded.rows)
-    return explore(shared(), sources, encoded.text, rules, budget, rows, taken)
+    try:
+        return explore(shared(), sources, encoded.text, rules, budget, rows, taken)
+    except EngineError as e:
+        raise blamed(e, encoded, rules, budget, shared()) from None
 
 
 def _others(row: int, tables: Tables, found: EGraph, enode: _Finder) -> frozenset[int]:
