@@ -68,7 +68,10 @@ class Draw:
             draw = self.rng.integers
             return draw(info.min, info.max, shape, dtype.numpy, endpoint=True)
         ends = [info.min, info.max, info.max // 2, info.min + 1]
-        pool = [n for n in (*range(-4, 10), *ends) if n >= info.min]
+        told = [int(n) for n in self.numbers if np.isfinite(n)]
+        near = [k for n in told for k in (n - 1, n, n + 1, -n)]
+        pool = [*range(-4, 10), *ends, *near]
+        pool = [n for n in pool if info.min <= n <= info.max]
         return np.asarray(self.rng.choice(np.asarray(pool, dtype.numpy), shape))
 
     def _floats(self, dtype: DType, shape: tuple[int, ...]) -> Any:

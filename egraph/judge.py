@@ -26,21 +26,30 @@ from .drawn import (
     limits_of,
 )
 from .dtypes import DType, compute
-from .graph import Graph
+from .graph import Graph, Node
 from .instances import Pair
 from .macros import MACROS
 from .ops import Array, TensorType
 from .oracle import Mode, Oracle
-from .stress import AGAIN, Tally, errors, one_is_infinite, overflows_sooner
+from .stress import (
+    AGAIN,
+    Tally,
+    errors,
+    one_is_infinite,
+    overflows_sooner,
+    vanishes,
+)
 
 type Kind = Literal[
     "type", "term", "value", "error", "infinite", "overflow",
     "accumulator",
+    "lost",
 ]  # fmt: skip
 
 type Strained = tuple[int, Pair, int, DType]  # a pair, its right side, their dtype
 
 RTOL = 1e-3  # of `approx` without a number
+MANY = 1 << 10  # bits: more than any dtype has
 DOUBTS = 6  # pairs that are drawn again, the worst first
 
 
@@ -110,27 +119,36 @@ class Judge:
         return bool(narrow)
 
     def _narrower(self, left: int, right: int) -> str:
-        """How a side's folds are held in less than the other's; or nothing.
+        """How a side's sums are held in less than the other's; or nothing.
 
-        What a fold is accumulated in is asked for, and no accident of rounding: values
+        What a sum is accumulated in is asked for, and no accident of rounding: values
         show it on long sums alone.  The right side may have the better ones in a law
         that goes one way.
         """
         a, b = self._accumulators(left), self._accumulators(right)
-        a = a or [compute(self._type(left).dtype).bits]
-        if b and (min(b) < min(a) or max(b) < max(a)):
-            return f"the left side accumulates in {max(a)} bits, the right in {min(b)}"
-        if b and not self.promise.one_way and (min(b), max(b)) != (min(a), max(a)):
-            return f"the right side accumulates in {max(b)} bits, the left in {min(a)}"
+        plain = compute(self._type(left).dtype).bits
+        for leaf, (low, high) in b.items():
+            want = a.get(leaf, (plain, plain))
+            if low < want[0] or high < want[1]:
+                return f"the left side sums in {want[1]} bits, the right in {low}"
+            if leaf in a and not self.promise.one_way and (low, high) != want:
+                return f"the right side sums in {high} bits, the left in {want[0]}"
         return ""
 
-    def _accumulators(self, end: int) -> list[int]:
-        nodes = (self.graph.nodes[n] for n in self._only([end]).live)
-        return [
-            compute(n.dtype).bits if n.op in MACROS else n.attrs[2].bits
-            for n in nodes
-            if n.op in ("reduce", "contract", *MACROS)
-        ]
+    def _accumulators(self, end: int) -> dict[int, tuple[int, int]]:
+        """The bits of the narrowest and the widest sum above each input."""
+        nodes, live = self.graph.nodes, sorted(self._only([end]).live, reverse=True)
+        above: dict[int, tuple[int, int]] = {end: (MANY, 0)}
+        for n in live:  # users first
+            low, high = above[n]
+            bits = _summed_in(nodes[n])
+            if bits:
+                low, high = min(low, bits), max(high, bits)
+            for k in nodes[n].args:
+                was = above.get(k, (MANY, 0))
+                above[k] = min(low, was[0]), max(high, was[1])
+        leaves = (n for n in live if nodes[n].op == "input" and above[n][1])
+        return {n: above[n] for n in leaves}
 
     def _type(self, node: int) -> TensorType:
         return self.graph.nodes[node].type
@@ -250,12 +268,19 @@ class Judge:
         """Whether any pair can be put under stress, where the contract asks for it."""
         return self.promise.contract != "real" or any(True for _ in self._floats())
 
-    def _floats(self) -> Iterator[Strained]:
+    def _floats(self, *, minute: bool = False) -> Iterator[Strained]:
         """Pairs to strain: floats, with constants far from the limits of their dtype,
-        accumulated as kernels do: a wider sum is more exact than the same elsewhere."""
+        accumulated as kernels do: a wider sum is more exact than the same elsewhere.
+
+        Those with a constant near the lower limit are strained apart (`minute`).
+        """
         for i, p, right in self._left():
             dtype = self._type(p.left).dtype
-            if not dtype.is_float or not all(map(ordinary(dtype), self._numbers(i))):
+            if not dtype.is_float:
+                continue
+            least, usual = float(limits_of(dtype).smallest_normal), ordinary(dtype)
+            odd = [c for c in self._numbers(i) if not usual(c)]
+            if bool(odd) != minute or not all(least <= abs(c) < 1 for c in odd):
                 continue
             nodes = (self.graph.nodes[n] for n in self.below[i])
             sums = [n for n in nodes if n.op in ("reduce", "contract")]
@@ -329,6 +354,21 @@ class Judge:
             if narrow:
                 inputs = self._at_brink(narrow, k, mixed=True)
                 self._overflows(stored, narrow, "own", inputs)
+        self._vanishing()
+
+    def _vanishing(self) -> None:
+        """Large inputs beside constants so small that products of them are none."""
+        mine = [*self._floats(minute=True)]
+        oracle = Oracle(self._only([n for _, p, r, _ in mine for n in (p.left, r)]))
+        for k in range(BRINKS if mine else 0):
+            inputs = self._at_brink(mine, k)
+            own, exact = (oracle.values(inputs, m) for m in ("working", "exact"))
+            for i, p, right, dtype in mine:
+                a, b, e = own[p.left], own[right], exact[p.left]
+                assert a is not None and b is not None and e is not None
+                bad = vanishes(a, b, e, dtype)
+                if bad.any() and i not in self.found:
+                    self.blame(i, "lost", "", "brink", "working", inputs, (a, b), bad)
 
     def _at_brink(
         self, pairs: Sequence[Strained], k: int, *, mixed: bool = False
@@ -354,6 +394,14 @@ class Judge:
             bad = overflows_sooner(a, b, dtype)
             if bad.any() and i not in self.found:
                 self.blame(i, "overflow", "", "brink", mode, inputs, (a, b), bad)
+
+
+def _summed_in(n: Node) -> int:
+    """The bits that it accumulates sums or products in; 0: it rounds none."""
+    if n.op in MACROS:
+        return compute(n.dtype).bits
+    sums = n.op == "contract" or (n.op == "reduce" and n.attrs[0] in ("sum", "prod"))
+    return n.attrs[2].bits if sums else 0
 
 
 def overflows_easily(dtype: DType) -> bool:
@@ -392,6 +440,8 @@ def confirm(
             bad = differ(a, b, t, promise, judge.rounds(0))
         case "overflow":
             bad = overflows_sooner(a, b, t.dtype)
+        case "lost":
+            bad = vanishes(a, b, exact, t.dtype)
         case _:
             found = errors(a, b, exact, t.dtype)
             bad = one_is_infinite(a, b, exact, t.dtype)

@@ -102,7 +102,7 @@ def _contract(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
     with np.errstate(all="ignore"):
         r = np.einsum(ops[0], labels[0], ops[1], labels[1], kept, optimize=True)
         for i in missing:  # an axis of neither operand: summed is scaled
-            r = r * r.dtype.type(size[i]) if mask[i] else r
+            r = r * np.asarray(size[i]).astype(r.dtype) if mask[i] else r
     shape = [1 if mask[i] or i in missing else size[i] for i in range(rank)]
     r = np.broadcast_to(r.reshape(shape), sizes(out.shape))
     return r.astype(out.dtype.numpy, copy=False)

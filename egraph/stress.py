@@ -79,6 +79,16 @@ def overflows_sooner(left: Array, right: Array, dtype: DType) -> Array:
         return (np.abs(a) < top * 0.75) & ~np.isfinite(b)
 
 
+def vanishes(left: Array, right: Array, exact: Array, dtype: DType) -> Array:
+    """Where the right side has lost a value that the left one has, well in range."""
+    info = limits_of(dtype)
+    with np.errstate(all="ignore"):
+        a, b = left.astype(np.longdouble), right.astype(np.longdouble)
+        size = np.abs(exact)
+        inside = (size > 2 * float(info.smallest_normal)) & (size < info.max / 2)
+        return inside & (np.abs(a - exact) < size / 8) & (np.abs(b) < size / 8)
+
+
 @dataclass
 class Tally:
     """How often each side was the worse one, over many draws."""
@@ -99,4 +109,7 @@ class Tally:
         return often and self.worse > 4 * (self.better + 1)
 
 
-__all__ = ["AGAIN", "Errors", "Tally", "errors", "one_is_infinite", "overflows_sooner"]
+__all__ = [
+    "AGAIN", "Errors", "Tally", "errors", "one_is_infinite", "overflows_sooner",
+    "vanishes",
+]  # fmt: skip

@@ -31,11 +31,20 @@ USUAL = tuple(BY_NAME[n] for n in ["add", "sub", "mul", "div", "max", "min"])
 CONSTANTS = (
     0.0, 1.0, 2.0, -1.0, 0.5, -0.5, 3.0, -2.0, 1 / 3, 0.2, 1e-3, 100.0, 1e4,
 )  # fmt: skip
-LIMITS = 0.25  # of all constants lie at a limit of their dtype
+LIMITS = 0.25  # of all constants lie at a limit of their dtype;
+LIMITS_TOGETHER = 0.6  # of those beside one that does
+
+
+LONG = (130, 260, 2050)  # of i8; u8 and bf16; f16
+OFTEN_LONG = 0.15
 
 
 class Misfit(Exception):
     """This draw cannot be completed; the caller draws again."""
+
+
+class Undrawn(Exception):
+    """A pattern of which nothing can be drawn."""
 
 
 def need(ok: bool) -> None:
@@ -59,6 +68,7 @@ class Terms:
     free: set[str] = field(default_factory=set[str])
     hints: dict[str, Any] = field(default_factory=dict[str, Any])
     inputs: int = 0
+    limited: bool = False  # whether a constant of this draw lies at a limit
 
     def instance(self, pattern: Expr, tries: int = 400) -> int | None:
         """The node of a fresh instance of the pattern, or None."""
@@ -67,10 +77,12 @@ class Terms:
 
     def draw(self, pattern: Expr, kind: DType, rank: int | None = None) -> int | None:
         """One try at an instance of this dtype; nothing is left of a misfit."""
-        self.bound, self.free = {}, set()
+        self.bound, self.free, self.limited = {}, set(), False
         size, inputs = len(self.builder.nodes), self.inputs
         try:
             shape = self._sizes(self.rng.choice(self.ranks) if rank is None else rank)
+            if shape and _counts(pattern) and self.rng.random() < OFTEN_LONG:
+                shape = self._long(len(shape))
             return self.term(pattern, TensorType(kind, shape))
         except (Misfit, GraphError):
             self.forget(size, inputs)
@@ -90,6 +102,11 @@ class Terms:
         if self.rng.random() < 0.5:
             sizes += [1] * len(sizes)  # what folds leave
         return tuple(self.rng.choice(sizes) for _ in range(rank))
+
+    def _long(self, rank: int) -> tuple[int, ...]:
+        """One axis on which positions are beyond what a narrow dtype counts to."""
+        at = self.rng.randrange(rank)
+        return tuple(self.rng.choice(LONG) if i == at else 1 for i in range(rank))
 
     def _mask(self, allowed: Sequence[bool]) -> tuple[int, ...]:
         return tuple(int(a and self.rng.random() < 0.6) for a in allowed)
@@ -124,7 +141,10 @@ class Terms:
             return self._variable(e.text, want)
         method = getattr(self, f"_{e.head.lower()}", None)
         if method is None:
-            raise NotImplementedError(f"no sampler for ({e.head} …); add one")
+            raise Undrawn(
+                f"no instance of ({e.head} …) can be drawn: its values are known to "
+                "the program alone; state the law of what stands around it"
+            )
         node = method(e.args, want)
         need(self.builder.type(node) == want)
         return node
@@ -151,8 +171,8 @@ class Terms:
         if dtype.kind == "bool":
             return float(self.rng.random() < 0.5)
         value = self.rng.choice(self.constants)
-        if self.rng.random() < LIMITS:
-            value = self.rng.choice(limits(dtype))
+        if self.rng.random() < (LIMITS_TOGETHER if self.limited else LIMITS):
+            self.limited, value = True, self.rng.choice(limits(dtype))
         return float(exact(value, dtype))
 
     def _odd(self, a: Sequence[Expr], want: TensorType) -> int:
@@ -318,3 +338,10 @@ def as_ints(shape: Sequence[Any]) -> tuple[int, ...]:
 
 def resized(shape: Sequence[Any], axis: int, size: int) -> tuple[Any, ...]:
     return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def _counts(e: Expr) -> bool:
+    """Whether a pattern holds positions along an axis as values."""
+    if isinstance(e, Atom):
+        return False
+    return e.head in ("Iota", "Argreduce") or any(map(_counts, e.args))

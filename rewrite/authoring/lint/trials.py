@@ -23,6 +23,7 @@ from rewrite.egraph.ruleset import ANALYSED, Example, Rule, RuleSet
 from rewrite.egraph.sample import Sampler
 from rewrite.egraph.sexpr import Form, RuleFileError
 from rewrite.egraph.sound import algebra_of, draw_instances
+from rewrite.egraph.terms import Undrawn
 
 from ..terms import added, spelled
 from .findings import Finding
@@ -150,7 +151,7 @@ def _instances(rule: Rule, bench: Bench) -> Finding | None:
     rng = random.Random(f"{rule.name}:lint")
     try:
         graph = draw_instances(rule, bench.rules, rng, DRAWN)
-    except NotImplementedError:  # a constructor that is not drawn: a foreign call
+    except Undrawn:
         return None
     if graph is None:
         return None
@@ -245,7 +246,7 @@ def _offer(rule: Rule, i: int, without: Rule, bench: Bench) -> str | None:
     try:
         while len(roots) < OFFERED and (root := guided.breaking(i)) is not None:
             roots.append(root)
-    except NotImplementedError:  # a constructor that is not drawn: a foreign call
+    except Undrawn:
         return None
     if not roots:
         return None

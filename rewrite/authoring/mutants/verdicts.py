@@ -52,7 +52,6 @@ def judge(mutant: Mutant, rules: RuleSet, engine: Engine, seed: int = 0) -> Judg
     except (
         ArithmeticError,
         LookupError,
-        NotImplementedError,
         TypeError,
         ValueError,
     ) as e:

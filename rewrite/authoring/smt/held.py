@@ -1,8 +1,9 @@
 """Constants that a rule computes: each must be a value that its dtype can hold.
 
 Over the reals a product of two constants is a constant, whatever its size; in a graph
-one beyond the dtype's range is an infinity.  So the premises must keep a computed
-constant in range, whatever the contract.
+one beyond the dtype's range is an infinity, and one below its least normal value has
+lost its digits, or is 0.  So the premises must keep a computed constant in range,
+whatever the contract.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .theories import REAL, Terms
 from .world import World
 
 LEAST_RANGE = 127  # every dtype of numbers holds the numbers from 0 to here
+LARGEST_TINY = 2**-6  # no float dtype has a greater least normal value
 
 type Constant = tuple[Elem, Str]  # a number and its dtype
 
@@ -78,10 +80,22 @@ class Held:
             s.add(low <= terms.of(g), terms.of(g) <= high)
         for how, a, b in self.facts:
             s.add(terms.fact(how, a, b, REAL))
-        s.add(*self._parts(terms, [n, *(x for _, a, b in self.facts for x in (a, b))]))
+        numbers = [n, *(x for _, a, b in self.facts for x in (a, b))]
+        s.add(*self._parts(terms, numbers, dtype))
         low, high = self._range(terms, dtype)
-        s.add(z3.Not(z3.And(low <= terms.of(n), terms.of(n) <= high)))
+        value = terms.of(n)
+        inside = z3.And(low <= value, value <= high)
+        if self._rounds(dtype) and not _is_sum(n, [g for g, _ in given]):
+            sizes = [terms.of(Variable(f"tiny({dtype})"))]
+            alike = (g for g, d in given if self.world.string(d) == dtype)
+            sizes += [z3.If(x < 0, -x, x) for x in map(terms.of, alike)]
+            kept = (z3.And(m != 0, z3.Or(value >= m, value <= -m)) for m in sizes)
+            inside = z3.And(inside, z3.Or(value == 0, *kept))
+        s.add(z3.Not(inside))
         return s.check() == z3.unsat
+
+    def _rounds(self, dtype: Str) -> bool:
+        return self.field_of(dtype) in ("real", "float")
 
     def _range(self, terms: Terms, dtype: Str) -> tuple[Any, Any]:
         names = (f"{end}({dtype})" for end in ("smallest", "largest"))
@@ -92,12 +106,19 @@ class Held:
         low, high = self._range(terms, dtype)
         yield high >= LEAST_RANGE
         yield low <= 0
-        if self.field_of(dtype) in ("real", "float"):
-            yield low == -high
+        if self._rounds(dtype):
+            least = terms.of(Variable(f"tiny({dtype})"))
+            yield from (low == -high, least > 0, least <= LARGEST_TINY)
 
-    def _parts(self, terms: Terms, numbers: Sequence[Elem]) -> Iterator[Any]:
-        """What roots and counts are."""
-        p = self.world.path
+    def _parts(
+        self, terms: Terms, numbers: Sequence[Elem], dtype: Str
+    ) -> Iterator[Any]:
+        """What roots and counts are.
+
+        A count is taken to be no more than the reciprocal of the least normal value;
+        beyond, in f16 from 16,384 on, the reciprocal of the count loses some digits.
+        """
+        p, tiny = self.world.path, terms.of(Variable(f"tiny({dtype})"))
         for e in {x for n in numbers for x in walk(n)}:
             if isinstance(e, Apply) and e.op == "sqrt":
                 root = terms.of(e)
@@ -107,6 +128,20 @@ class Held:
                 least = 1 if p.implies(at_least(e.value, 1)) else 0
                 if p.implies(at_least(e.value, least)):
                     yield terms.of(e) >= least
+                if self._rounds(dtype):
+                    yield terms.of(e) * tiny <= 1
+
+
+def _is_sum(n: Elem, given: Sequence[Elem]) -> bool:
+    """Sums of numbers of a dtype are multiples of its least: none is lost below."""
+    match n:  # rounded by Veltkamp's splitting: p - (p - x)
+        case Apply("sub", (p, Apply("sub", (q, x)))) if p == q:
+            return _is_sum(x, given)
+        case _:
+            pass
+    if isinstance(n, Apply) and n.op in ("add", "sub", "neg"):
+        return all(_is_sum(a, given) for a in n.args)
+    return n in given
 
 
 def _not(e: Apply) -> bool:

@@ -27,6 +27,7 @@ from rewrite.egraph.scalars import BY_NAME, MONOIDS
 from rewrite.egraph.sexpr import Atom as Word
 from rewrite.egraph.sexpr import Expr, Form
 from rewrite.egraph.sound import agree
+from rewrite.egraph.terms import Undrawn
 
 from .concrete import Concrete, Undefined, Unmet, accumulator
 from .conditions import value
@@ -100,7 +101,7 @@ def _sampled(rule: Rule, rng: Random, backward: bool) -> Iterator[Drawn]:
         sampler = Sampler(Random(rng.random()))
         try:
             node = sampler.instance(pattern, tries=40)
-        except NotImplementedError:
+        except Undrawn:
             return
         if node is not None:
             yield backward, sampler.builder, node, dict(sampler.bound)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from rewrite.egraph.judge import Fault
 from rewrite.egraph.ruleset import Rule, RuleSet
 from rewrite.egraph.sound import sample_rule
+from rewrite.egraph.terms import Undrawn
 
 from .refute import Counterexample, shown
 from .verdict import Verdict
@@ -23,7 +24,10 @@ def sampled(verdict: Verdict, rule: Rule, rules: RuleSet) -> Verdict:
         return verdict
     fired = 0
     for seed, count in enumerate(PROVED if verdict.status == "proved" else OPEN):
-        found = sample_rule(rule, rules, seed, count)
+        try:
+            found = sample_rule(rule, rules, seed, count)
+        except Undrawn as e:
+            return replace(verdict, reason=str(e), sampled=0)
         fired += found.fired
         if found.fault is not None:
             reason = f"samples: {found.counterexample}"

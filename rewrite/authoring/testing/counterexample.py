@@ -23,7 +23,8 @@ WRONG = {
     "error": "is not stable: it is `approx`, not `real`",
     "infinite": "is not stable: only one side is finite",
     "overflow": "is not stable: the right side overflows first",
-    "accumulator": "loses precision: it accumulates in less",
+    "lost": "is not stable: a constant of the right side has lost its digits",
+    "accumulator": "does not keep the accumulator",
 }
 SHOWN = 64  # values of a tensor that are printed
 
@@ -102,7 +103,10 @@ def _advice(rule: Rule, fault: Fault, premise: str | None) -> Iterator[str]:
     if fault.kind in ("type", "term"):
         yield "make both sides agree, or add a premise that leaves this instance out"
     elif fault.kind == "accumulator":
-        yield 'keep the accumulator, or demand that it is what kernels use: (+ t "")'
+        yield (
+            "keep the accumulator, or state 'real one-way' if the wider one is made of "
+            "the narrower"
+        )
     elif fault.kind == "value" and _zeros(fault):
         yield "state ';;@ equal ieee': only the sign of a zero differs"
     elif fault.kind == "value" and _odd_inputs(fault):

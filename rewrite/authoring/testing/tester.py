@@ -21,6 +21,7 @@ from rewrite.egraph.rulefile import (
 from rewrite.egraph.ruleset import Rule
 from rewrite.egraph.sound import COUNT, Sampled, sample
 from rewrite.egraph.tables import composite_rules
+from rewrite.egraph.terms import Undrawn
 
 from ..parallel import each
 from ..rule_files import places
@@ -148,7 +149,11 @@ def test_rule(task: Task, engine: Engine | None = None) -> RuleReport:
     rule = rules.rule(task.rule)
     failures = run_examples(rule, rules, engine)
     problems = [Problem(str(f.example.place), f.reason) for f in failures]
-    found, rounds = _sampled(rule, rules, task, engine)
+    try:
+        found, rounds = _sampled(rule, rules, task, engine)
+    except Undrawn as e:
+        problems.append(Problem(str(rule.place), str(e)))
+        return _report(rule, problems, [], 0, 0, None)
     fired = sum(len({p.source for p in f.pairs}) for f in rounds)
     wrong: Counterexample | None = None
     warnings: list[str] = []
@@ -160,9 +165,17 @@ def test_rule(task: Task, engine: Engine | None = None) -> RuleReport:
             f"premise {rule.when[i]} may be unneeded: without it nothing breaks"
             for i in needless(rule, rules, task.seed, engine)
         ]
+    drawn = sum(f.drawn for f in rounds)
+    return _report(rule, problems, warnings, drawn, fired, wrong)
+
+
+def _report(
+    rule: Rule, problems: Sequence[Problem], warnings: Sequence[str], drawn: int,
+    fired: int, wrong: Counterexample | None,
+) -> RuleReport:  # fmt: skip
     return RuleReport(
         rule.name, rule.place.file, rule.place.line, rule.contract,
-        len(rule.fires) + len(rule.skips), sum(f.drawn for f in rounds), fired,
+        len(rule.fires) + len(rule.skips), drawn, fired,
         tuple(problems), tuple(warnings), wrong,
     )  # fmt: skip
 
@@ -209,7 +222,7 @@ def _counterexample(
     rule: Rule, rules: RuleSet, found: Sampled, task: Task, engine: Engine | None
 ) -> Counterexample:
     first = Broken(found.graph, found.faults[min(found.faults)])
-    premise = premise_for(rule, rules, found)
+    premise = premise_for(rule, rules, found, engine)
     small = shrink(rule, rules, first, task.seed, engine)
     return told(rule, small, task.again, premise)
 
