@@ -370,7 +370,10 @@ class Checker:
         """Every head known, arities right, symbols no globals of the engine."""
         if isinstance(e, Atom):
             if e.is_symbol and not re.fullmatch(r"_\d|[A-Za-z][\w'-]*", e.text):
-                raise e.place.error(f"a variable, number or string expected, found {e}")
+                vector = "; a vector is (vec-of 0 1)" if e.text.startswith("[") else ""
+                raise e.place.error(
+                    f"a variable, number or string expected, found {e}{vector}"
+                )
             return
         if e.head == "" or (e.head not in self.heads and e.head not in BUILTINS):
             raise e.place.error(

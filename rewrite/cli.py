@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 from zipfile import BadZipFile
@@ -20,6 +21,7 @@ from rewrite.egraph.text import show
 from .api import compile_graph, show_kernels
 from .authoring.commands import register
 from .compile import Compiled, Precision
+from .fuzz.oracle import compare
 from .terminal import (
     AsJson,
     DeviceName,
@@ -36,6 +38,8 @@ from .terminal import (
     read_graph,
     sizes,
 )
+
+FAST_ERROR = 1e-2  # of the largest value: several laws of 1e-3 in a row
 
 app = typer.Typer(
     help="A declarative tensor-graph optimizer on e-graphs.",
@@ -157,6 +161,9 @@ def optimize(
         print_summary(c)
         if not c.source.symbols or bound:
             out.print(show_kernels(c.kernels(bound)), soft_wrap=True)
+        else:
+            some = " ".join(f"--dim {s}=SIZE" for s in graph.symbols)
+            out.print(f"kernels: sizes are symbolic; add {some} to see them")
         if code:
             print(c.code(bound))
         if output is None and not code:
@@ -185,15 +192,34 @@ def run(
         if foreign:
             fail(f"{file}: the host function {foreign[0]!r} is only known to Python")
         c = compiled(file, device, precision, rules, effort)
-        want = evaluate(graph, arrays, "f64")  # before an alias overwrites an input
-        got = c(arrays)
+        want = evaluate(graph, arrays, "f64")
+        got = c({k: a.copy() for k, a in arrays.items()})  # an alias overwrites it
         for label, value in got.items():
             error = largest_error(value, want[label])
             head = np.array2string(value.ravel()[:6], precision=5, separator=", ")
             kind = f"{value.dtype}{list(value.shape)}"
             out.print(f"{label}: {kind} {head} error {error:.2e}", soft_wrap=True)
+        for note in c.plan.notes:
+            out.print(f"note: {note}", soft_wrap=True)
         if save is not None:
             np.savez(save, allow_pickle=False, **got)
+        wrong = first_wrong(graph, arrays, got, precision)
+        if wrong is not None:
+            theirs = "".join(f" --rules {r}" for r in rules or ())
+            print(f"wrong: {wrong}\n`rewrite reduce {file}{theirs}` finds the rule",
+                  file=sys.stderr)  # fmt: skip
+            raise typer.Exit(1)
+
+
+def first_wrong(
+    graph: Graph, arrays: dict[str, Any], got: dict[str, Any], precision: str
+) -> str | None:
+    """The worst element that is further off than rounding explains."""
+    if precision != "fast":
+        return compare(graph, arrays, got, "smooth")
+    want = evaluate(graph, arrays, "f64")
+    error, label = max((largest_error(v, want[k]), k) for k, v in got.items())
+    return None if error <= FAST_ERROR else f"{label} has an error of {error:.2e}"
 
 
 def read_arrays(path: Path) -> dict[str, Any]:

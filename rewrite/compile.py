@@ -195,8 +195,10 @@ def _outer(free: Sequence[int], args: Sequence[int]) -> bool:
 
 
 def warn(message: str) -> None:
-    log.warning(message)
-    warnings.warn(f"rewrite: {message}", RuntimeWarning, stacklevel=3)
+    """A warning at the user's line, whatever of this package is in between."""
+    log.info(message)
+    here = (str(Path(__file__).parent),)
+    warnings.warn(f"rewrite: {message}", RuntimeWarning, skip_file_prefixes=here)
 
 
 def cost_for(device: Device, precision: Precision = "default") -> KernelCost:

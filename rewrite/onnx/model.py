@@ -7,11 +7,10 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from google.protobuf import json_format, text_format
-from google.protobuf.message import DecodeError
-
 try:
     import onnx
+    from google.protobuf import json_format, text_format
+    from google.protobuf.message import DecodeError
 except ImportError:
     raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
 

@@ -44,6 +44,33 @@ def test_run_prints_results_and_error(graph: str) -> None:
     assert float(out.split("error")[1]) < 1e-5
 
 
+WRONG = """\
+;; A cheap exponential.
+;;@ equal   real
+;;@ fires   (Un "exp" x) => (Un "neg" x)
+(rewrite (Un "exp" x) (Un "neg" x) :ruleset algebra :name "turned")
+"""
+
+
+@pytest.mark.parametrize("precision", ["default", "fast"])
+def test_run_fails_where_a_rule_is_wrong(tmp_path: Path, precision: str) -> None:
+    (tmp_path / "turned.egg").write_text(WRONG)
+    (tmp_path / "m.graph").write_text(
+        "graph m(x: f32[8, 128]) {\n"
+        "  e: f32[8, 128] = exp x\n"
+        "  s: f32[8, 1] = reduce sum e mask=[0, 1] acc=f32\n"
+        "  return s\n}\n"
+    )
+    given = [str(tmp_path / "m.graph"), "--precision", precision, "--device", "c"]
+    assert rewrite("run", *given)[0] == 0
+    rules = str(tmp_path / "turned.egg")
+    status, out, err = rewrite("run", *given, "--rules", rules)
+    assert float(out.split("error")[1].split()[0]) > 1e-2, "the rule was not used"
+    assert status == 1
+    assert "wrong:" in err
+    assert f"rewrite reduce {given[0]} --rules {rules}" in err
+
+
 def test_optimize_prints_counts_and_json(graph: str, tmp_path: Path) -> None:
     target = tmp_path / "out.graph"
     status, out, err = rewrite("optimize", graph, "--device", "c", str(target))

@@ -162,13 +162,24 @@ def _footnotes(found: Cover) -> None:
             out.print(f"{m.name}: stopped by its budget of {', '.join(m.stopped)}")
     if found.dead:
         out.print(f"dead, no model reaches them ({len(found.dead)}):")
+        for file, names in _by_file(found.dead).items():
+            out.print(f"  {file}: {' '.join(names)}", soft_wrap=True)
         for r in found.dead:
-            print(f"  {r.name}  {r.place}{_sizes(r, found)}")
+            if why := _sizes(r, found):
+                print(f"  {r.name}{why}")
     by_reason: dict[str, list[str]] = {}
     for name, why in found.off:
         by_reason.setdefault(why, []).append(name)
     for why, names in by_reason.items():
         out.print(f"off ({why}): {' '.join(names)}", soft_wrap=True)
+
+
+def _by_file(rules: Sequence[RuleCover]) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for r in rules:
+        file, _, line = r.place.rpartition(":")
+        out.setdefault(file, []).append(f"{r.name}:{line}")
+    return out
 
 
 def _sizes(r: RuleCover, found: Cover) -> str:
