@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 type Expr = Atom | Form
 
+MAX_DEPTH = 100  # of brackets; more overruns the stack, here and in the engine
+
 
 class RuleFileError(ValueError):
     """A rule file that is refused; the message is `file:line:col: what`."""
@@ -109,6 +111,8 @@ def parse(text: str, file: str) -> list[Expr | Comment]:
                 out.append(Comment(token, place))
         elif token == "(":
             stack.append((place, []))
+            if len(stack) > MAX_DEPTH:
+                raise place.error(f"nested deeper than {MAX_DEPTH}; split the term")
         elif token == ")":
             if not stack:
                 raise place.error("')' closes nothing; remove it")

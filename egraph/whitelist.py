@@ -55,7 +55,6 @@ KEYWORDS = (
 )
 TAKEN = frozenset(f"{KEYWORDS} Node Twin Step rep P PV".split())
 RESERVED = TAKEN | {f"p{c}" for c in SIGNATURES}
-MAX_DEPTH = 100  # nesting beyond this overruns the engine's stack
 MAX_CHARACTERS = 4_000_000
 
 
@@ -125,7 +124,6 @@ class Checker:
             self.rulesets[str(form.items[1])] = form.place
 
     def form(self, form: Form, notes: Notes) -> None:
-        _check_depth(form)
         kinds = [*FORMS, *(CORE_FORMS if self.core else ())]
         match form.head:
             case head if head in self.relations:
@@ -436,13 +434,3 @@ def _heads(e: Expr) -> frozenset[str]:
     if isinstance(e, Atom):
         return frozenset()
     return frozenset([e.head]).union(*(_heads(a) for a in e.args))
-
-
-def _check_depth(form: Form) -> None:
-    todo: list[tuple[Expr, int]] = [(form, 1)]
-    while todo:
-        e, depth = todo.pop()
-        if depth > MAX_DEPTH:
-            raise e.place.error(f"nested deeper than {MAX_DEPTH}; split the term")
-        if isinstance(e, Form):
-            todo.extend((a, depth + 1) for a in e.items)

@@ -105,3 +105,13 @@ def test_every_bundled_rule_has_a_sentence_or_says_it_in_its_section() -> None:
 def test_strings_and_comments_do_not_confuse_the_reader() -> None:
     (form,) = parse('(a "; (no comment)" ; a comment )\n b)', "t")
     assert str(form) == '(a "; (no comment)" b)'
+
+
+def test_an_example_is_not_nested_deeper_either() -> None:
+    term = '(Un "neg" ' * 3000 + "x" + ")" * 3000
+    text = (
+        f";; Minus.\n;;@ equal real\n;;@ fires {term} => x\n"
+        '(rewrite (Un "neg" x) x :ruleset algebra :name "deep")'
+    )
+    with pytest.raises(RuleFileError, match=r"deep\.egg:3:.*nested deeper than"):
+        check(text, "deep.egg", load_rules().files)
