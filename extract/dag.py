@@ -34,7 +34,7 @@ def extract(problem: Problem, moves: int = 20_000) -> Choice:
     """A cheap acyclic choice; `moves` bounds the alternatives that are tried."""
     g = live_part(problem)
     order, tree = by_trees(g)
-    best = _search(g, order, tree, moves)
+    best = search(g, order, tree, moves)
     return Choice(
         {g.name[c]: g.index[best[c]] for c in sorted(needed(g, best))},
         dag_cost(g, best),
@@ -42,7 +42,8 @@ def extract(problem: Problem, moves: int = 20_000) -> Choice:
     )
 
 
-def _search(g: Graph, order: list[int], tree: list[int], moves: int) -> list[int]:
+def search(g: Graph, order: list[int], tree: list[int], moves: int) -> list[int]:
+    """The best choice by local search from several starts, `tree` among them."""
     found: dict[float, Descent] = {}  # by cost: equal ones pass for the same
     left, passes = moves, len(g.owner) // PASS
     for start in _starts(g, tree):

@@ -182,7 +182,13 @@ def _longest(g: Graph) -> float:
 
 
 def _unavoidable(g: Graph, order: Sequence[int]) -> float:
-    """The classes that every term needs, each with its cheapest node.
+    """The classes that every term needs, each with its cheapest node."""
+    cheapest = [min([g.cost[n] for n in nodes]) for nodes in g.of]
+    return math.fsum(cheapest[c] for c in sorted(unavoidable(g, order)))
+
+
+def unavoidable(g: Graph, order: Sequence[int]) -> set[int]:
+    """The classes that every term needs, or some of them.
 
     A class needs itself and what all its nodes need.  By induction over terms any
     solution of these equations is valid; the greatest is found from above, as bits.
@@ -204,9 +210,8 @@ def _unavoidable(g: Graph, order: Sequence[int]) -> float:
         if not changed:
             break
     else:
-        return 0.0  # not yet a solution
+        return set()  # not yet a solution
     union = 0
     for r in g.roots:
         union |= needs[r]
-    cheapest = [min([g.cost[n] for n in nodes]) for nodes in g.of]
-    return math.fsum(cheapest[c] for c in range(len(g.of)) if union >> c & 1)
+    return {c for c in range(len(g.of)) if union >> c & 1}

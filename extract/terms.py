@@ -24,6 +24,14 @@ class Problem:
 class Infeasible(ValueError):
     """A root that no finite term makes."""
 
+    def __init__(self, root: int) -> None:
+        self.root = root
+        self.reason = (
+            "no finite term makes this class; it, or a class below it, "
+            "needs a node whose children can all be made"
+        )
+        super().__init__(f"root {root}: {self.reason}")
+
 
 @dataclass(frozen=True, slots=True)
 class Graph:
@@ -45,10 +53,7 @@ def live_part(problem: Problem) -> Graph:
     made = _makeable(problem)
     for r in problem.roots:
         if r not in made:
-            raise Infeasible(
-                f"root {r}: no finite term makes this class; it, or a class below it, "
-                "needs a node whose children can all be made"
-            )
+            raise Infeasible(r)
     live: dict[int, list[tuple[int, tuple[int, ...]]]] = {}
     todo = list(problem.roots)
     while todo:
@@ -142,3 +147,23 @@ def _numbered(
             for d in g.kids[n]:
                 users[d].append(n)
     return g
+
+
+def restricted(g: Graph, classes: Sequence[int]) -> Graph:
+    """Classes (ascending) that need no others; names and indices are those in `g`."""
+    number = {c: k for k, c in enumerate(classes)}
+    roots = [number[r] for r in g.roots if r in number]
+    of: list[list[int]] = [[] for _ in classes]
+    users: list[list[int]] = [[] for _ in classes]
+    part = Graph(list(classes), [], [], [], [], of, users, roots)
+    for k, c in enumerate(classes):
+        for n in g.of[c]:
+            m = len(part.owner)
+            part.index.append(n)
+            part.owner.append(k)
+            part.cost.append(g.cost[n])
+            part.kids.append(tuple([number[d] for d in g.kids[n]]))
+            of[k].append(m)
+            for d in part.kids[m]:
+                users[d].append(m)
+    return part

@@ -1,4 +1,4 @@
-"""The command line: `rewrite demo | run | optimize | explain | devices | fuzz`."""
+"""The command line: `rewrite demo`, `run`, `optimize`, `explain`, `extract`, ..."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rewrite.egraph.text import show
 from .api import compile_graph, show_kernels
 from .authoring.commands import register
 from .compile import Compiled, Precision
+from .extracting import extract
 from .fuzz.oracle import compare
 from .terminal import (
     AsJson,
@@ -331,6 +332,7 @@ def fuzz(
     raise typer.Exit(1 if failed else 0)
 
 
+app.command()(extract)
 register(app)
 
 

@@ -1,0 +1,278 @@
+"""The optimum of a small graph, proved by HiGHS (an integer program).
+
+A variable says whether a node is taken.  A root takes one; where a class takes a node
+with some child, that child takes one too:
+
+    sum of x[n], n in c with child d  <=  sum of x[m], m in d
+
+Cycles are cut when they turn up, by loop formulas (Lin & Zhao 2004): within any set S
+of classes that need each other, a class is taken only if some class of S is taken by a
+node that needs none of S.  Cuts are found first for the linear relaxation, by how much
+of each class could be built bottom-up, then for integral choices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .greedy import dag_cost, needed
+from .loops import Loops
+from .terms import Graph
+
+if TYPE_CHECKING:
+    from highspy import Highs
+
+TOLERANCE = 1e-6  # of HiGHS, on rows, integrality and (relative) the bound
+SCALE = 1e4  # what the cost of the start becomes: HiGHS's tolerances are absolute
+STALLED = 60  # rounds of cuts in a row that raise the linear relaxation by
+LOOK = 8  # entries of the matrix for which a look counts one iteration
+LOOKS = 15  # least
+SLOPE = 1e-4  # of it or less, before branching
+
+
+class NoSolver(ImportError):
+    """HiGHS is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a proof may take.
+
+    `work` is iterations of the simplex method on relaxations; branch and bound, which
+    does not tell how many it made, is stopped by how often it looks at the limits.
+    """
+
+    work: int | None = None
+    left: Callable[[], float] = lambda: math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    pick: list[int]
+    bound: float
+    optimal: bool  # by HiGHS's word; the caller compares cost and bound
+    work: int  # as in `Limits`, what it took if that is limited
+
+
+def available() -> bool:
+    """Whether HiGHS can be imported."""
+    try:
+        import highspy  # noqa: F401  # pyright: ignore[reportUnusedImport]
+    except ImportError:
+        return False
+    return True
+
+
+def require() -> None:
+    """NoSolver where HiGHS is missing."""
+    _highspy()
+
+
+def prove(g: Graph, start: Sequence[int], limits: Limits) -> Proof:
+    """The best choice found from `start`, and a lower bound."""
+    return _Program(g, start, limits).run()
+
+
+class _Program:
+    """Columns are the nodes, then the classes of more than one node."""
+
+    def __init__(self, g: Graph, start: Sequence[int], limits: Limits) -> None:
+        self.g = g
+        self.limits = limits
+        self.best = list(start)
+        self.cost = dag_cost(g, start)
+        self.bound = 0.0
+        self.looks = self.work = self.entries = 0
+        self.scale = SCALE / self.cost if self.cost > 0 else 1.0
+        self.whole = all(c.is_integer() for c in g.cost) and self.cost < 2**50
+        count = len(g.owner)
+        self.column = [-1] * len(g.of)  # class -> whether it is taken
+        for c, nodes in enumerate(g.of):
+            if len(nodes) == 1:
+                self.column[c] = nodes[0]
+            else:
+                self.column[c] = count
+                count += 1
+        self.count = count
+        self.loops = Loops(g)
+
+    def run(self) -> Proof:
+        h = self._model()
+        if not self._relax(h):
+            return self._proof(False)
+        self._integral(h)
+        while self.limits.left() > 0 and self.looks >= 0:
+            self._offer(h)
+            optimal = self._solved(h)
+            self._raise(h.getInfo().mip_dual_bound)
+            x = self._values(h)
+            if x is None:
+                return self._proof(False)
+            pick = [max(nodes, key=x.__getitem__) for nodes in self.g.of]
+            loops = self.loops.chosen(pick)
+            if not loops:
+                self._keep(pick)
+                return self._proof(optimal)
+            for loop in loops:
+                for c in sorted(loop):
+                    self._cut(h, c, loop)
+            if not optimal:
+                return self._proof(False)
+        return self._proof(False)
+
+    def _proof(self, optimal: bool) -> Proof:
+        return Proof(self.best, min(self.bound, self.cost), optimal, self.work)
+
+    def _keep(self, pick: list[int]) -> None:
+        cost = dag_cost(self.g, pick)
+        if cost < self.cost:
+            self.best, self.cost = pick, cost
+
+    def _raise(self, objective: float) -> None:
+        """A bound that HiGHS found, less its tolerance, up to what costs can add to."""
+        if not math.isfinite(objective):
+            return
+        bound = objective / self.scale
+        slack = TOLERANCE * max(abs(bound), self.cost)
+        if self.whole and slack < 0.25:
+            bound = math.ceil(bound - slack)
+        else:
+            bound -= slack * 1e-3
+        self.bound = max(self.bound, bound)
+
+    # ---- the model
+
+    def _model(self) -> Highs:
+        highspy = _highspy()
+        g, rows = self.g, _Rows()
+        for c, nodes in enumerate(g.of):
+            if len(nodes) > 1:
+                rows.add([*nodes, self.column[c]], [1.0] * len(nodes) + [-1.0], 0.0)
+            users: dict[int, list[int]] = {}
+            for u in g.users[c]:
+                users.setdefault(g.owner[u], []).append(u)
+            for _, us in sorted(users.items()):
+                rows.add([*us, self.column[c]], [1.0] * len(us) + [-1.0], -math.inf)
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = self.count, len(rows.lower)
+        cost = np.zeros(self.count)
+        cost[: len(g.owner)] = np.asarray(g.cost) * self.scale
+        low, high = np.zeros(self.count), np.ones(self.count)
+        low[[self.column[r] for r in g.roots]] = 1.0
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, low, high
+        lp.row_lower_ = np.asarray(rows.lower)
+        lp.row_upper_ = np.zeros(len(rows.lower))
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = np.asarray(rows.start, np.int32)
+        lp.a_matrix_.index_ = np.asarray(rows.index, np.int32)
+        lp.a_matrix_.value_ = np.asarray(rows.value)
+        h = highspy.Highs()
+        for option, value in (
+            ("output_flag", False), ("threads", 1), ("random_seed", 0),
+            ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-6),
+            ("mip_feasibility_tolerance", TOLERANCE),
+        ):  # fmt: skip
+            h.setOptionValue(option, value)
+        if self.limits.work is not None:
+            h.cbMipInterrupt.subscribe(self._watch)
+            self.entries = max(1, len(rows.index))
+            self.looks = max(LOOKS, self.limits.work * LOOK // self.entries)
+        h.passModel(lp)
+        return h
+
+    def _integral(self, h: Highs) -> None:
+        h.setOptionValue("simplex_iteration_limit", _highspy().kHighsIInf)
+        kind = _highspy().HighsVarType.kInteger
+        index = np.arange(len(self.g.owner), dtype=np.int32)
+        h.changeColsIntegrality(len(index), index, np.full(len(index), kind))
+
+    def _offer(self, h: Highs) -> None:
+        """The best choice so far, as a start."""
+        x = [0.0] * self.count
+        for c in needed(self.g, self.best):
+            x[self.best[c]] = x[self.column[c]] = 1.0
+        solution = _highspy().HighsSolution()
+        solution.col_value = x
+        solution.value_valid = True
+        h.setSolution(solution)
+
+    def _values(self, h: Highs) -> list[float] | None:
+        if not h.getSolution().value_valid:
+            return None
+        return list(h.getSolution().col_value)
+
+    def _solved(self, h: Highs) -> bool:
+        """Runs HiGHS; whether it came to an end within the limits."""
+        h.setOptionValue("time_limit", max(0.0, self.limits.left()))
+        h.run()
+        return h.getModelStatus() == _highspy().HighsModelStatus.kOptimal
+
+    def _watch(self, event: Any) -> None:
+        self.looks -= 1
+        self.work += self.entries // LOOK
+        if self.looks < 0:
+            event.interrupt()
+
+    # ---- cycles
+
+    def _relax(self, h: Highs) -> bool:
+        """Solves the linear relaxation, with cuts; whether it came to an end."""
+        before, stalled = -math.inf, 0
+        limit = self.limits.work
+        while stalled < STALLED:
+            if limit is not None:
+                left = max(0, limit - self.work)
+                h.setOptionValue("simplex_iteration_limit", left)
+            if not self._solved(h):
+                return False
+            self.work += max(0, h.getInfo().simplex_iteration_count)
+            now = h.getInfo().objective_function_value
+            self._raise(now)
+            stalled = 0 if now > before + SLOPE * abs(now) else stalled + 1
+            before = max(before, now)
+            x = self._values(h)
+            found = [] if x is None else self.loops.fractional(x)
+            if not found:
+                return True
+            for c, loop in found:
+                self._cut(h, c, loop)
+        return True
+
+    def _cut(self, h: Highs, c: int, loop: set[int]) -> None:
+        """`c` of the loop is taken no more than all that supports the loop."""
+        terms = dict.fromkeys(self.loops.support(loop), 1.0)
+        own = self.column[c]
+        terms[own] = terms.get(own, 0.0) - 1.0
+        index = np.asarray(list(terms), np.int32)
+        h.addRow(0.0, math.inf, len(index), index, np.asarray([*terms.values()]))
+
+
+class _Rows:
+    """Rows `lower <= sum <= 0` of a matrix, end to end."""
+
+    def __init__(self) -> None:
+        self.start = [0]
+        self.index: list[int] = []
+        self.value: list[float] = []
+        self.lower: list[float] = []
+
+    def add(self, index: list[int], value: list[float], lower: float) -> None:
+        self.index += index
+        self.value += value
+        self.lower.append(lower)
+        self.start.append(len(self.index))
+
+
+def _highspy() -> Any:
+    try:
+        import highspy
+    except ImportError:
+        raise NoSolver(
+            "HiGHS is needed for this: pip install 'rewrite[exact]' (package highspy)"
+        ) from None
+    return highspy

@@ -1,0 +1,138 @@
+"""Large neighbourhoods: some classes near each other are free, the others stay.
+
+What stays has one node, so reductions make the rest small, and HiGHS decides it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from random import Random
+
+from .exact import Limits, prove
+from .greedy import by_trees, dag_cost, needed
+from .reduce import Core, expanded, flat, reduced
+from .terms import Graph
+
+FIRST, LEAST, MOST = 200, 20, 1_500  # free classes
+NEIGHBOURS = 24  # of one class that are looked at: a root may have thousands
+PASS = 12  # nodes of the graph that count as work where all are gone through
+
+
+def improved(
+    g: Graph, pick: Sequence[int], seed: int, limits: Limits
+) -> Iterator[tuple[list[int], int]]:
+    """The best choice after each round and the work of that round, without end.
+
+    The neighbourhood grows where it was decided, and shrinks where it was not.
+    """
+    rng = Random(seed)
+    best = list(pick)
+    cost, size = dag_cost(g, best), FIRST
+    open_ = [c for c, nodes in enumerate(g.of) if len(nodes) > 1]
+    while open_:
+        best = completed(g, best)
+        used = needed(g, best)
+        seeds = [c for c in open_ if c in used]
+        if not seeds:
+            return
+        free = _ball(g, rng.choice(seeds), size, rng)
+        found, decided, work = _decide(g, best, free, limits)
+        now = dag_cost(g, found)
+        if now < cost:
+            best, cost = found, now
+        size = min(MOST, size * 5 // 4) if decided else max(LEAST, size * 2 // 3)
+        yield best, work + len(g.owner) // PASS
+
+
+def completed(g: Graph, pick: Sequence[int]) -> list[int]:
+    """The choice with nodes for all classes: those that are cheapest beside it."""
+    used = needed(g, pick)
+    order, beside = by_trees(g, frozenset(used))
+    out = list(pick)
+    for c in order:
+        out[c] = beside[c]
+    return out
+
+
+def _ball(g: Graph, start: int, size: int, rng: Random) -> set[int]:
+    """Classes around one, until `size` of them have a choice."""
+    seen, todo, count = {start}, deque([start]), 0
+    while todo and count < size:
+        c = todo.popleft()
+        count += len(g.of[c]) > 1
+        near = [d for n in g.of[c] for d in g.kids[n]]
+        near += [g.owner[u] for u in g.users[c]]
+        if len(near) > NEIGHBOURS:
+            near = rng.sample(near, NEIGHBOURS)
+        for d in near:
+            if d not in seen:
+                seen.add(d)
+                todo.append(d)
+    return seen.difference(todo)
+
+
+def _decide(
+    g: Graph, pick: Sequence[int], free: set[int], limits: Limits
+) -> tuple[list[int], bool, int]:
+    """The best choice that differs in `free` alone, whether that is certain, work."""
+    small = _narrowed(g, pick, free)
+    core = reduced(small, small.cost)
+    chosen: list[int] = []
+    decided, work = True, 0
+    if core.graph.of:
+        at = {n: m for m, n in enumerate(small.index)}
+        now = [at[pick[c]] for c in small.name]
+        proof = prove(core.graph, projected(core, now), limits)
+        chosen, decided, work = proof.pick, proof.optimal, proof.work
+    out = list(pick)
+    for c, n in enumerate(settled(small, core, chosen)):
+        if n >= 0:
+            out[small.name[c]] = small.index[n]
+    return out, decided, work
+
+
+def settled(g: Graph, core: Core, chosen: Sequence[int]) -> list[int]:
+    """The choice of `g`; only nodes that the core's roots need are made part of it."""
+    pick = list(chosen)
+    if pick:
+        used = needed(core.graph, pick)
+        pick = [n if c in used else -1 for c, n in enumerate(pick)]
+    return expanded(g, core, pick)
+
+
+def _narrowed(g: Graph, pick: Sequence[int], free: set[int]) -> Graph:
+    """What the roots may need if only classes in `free` may change their node."""
+    nodes: dict[int, list[int]] = {}
+    todo = list(g.roots)
+    while todo:
+        c = todo.pop()
+        if c not in nodes:
+            nodes[c] = g.of[c] if c in free else [pick[c]]
+            todo += [d for n in nodes[c] for d in g.kids[n] if d not in nodes]
+    name = sorted(nodes)
+    number = {c: k for k, c in enumerate(name)}
+    of: list[list[int]] = [[] for _ in name]
+    users: list[list[int]] = [[] for _ in name]
+    small = Graph(name, [], [], [], [], of, users, [number[r] for r in g.roots])
+    for k, c in enumerate(name):
+        for n in nodes[c]:
+            m = len(small.owner)
+            small.index.append(n)
+            small.owner.append(k)
+            small.cost.append(g.cost[n])
+            small.kids.append(tuple([number[d] for d in g.kids[n]]))
+            of[k].append(m)
+            for d in small.kids[m]:
+                users[d].append(m)
+    return small
+
+
+def projected(core: Core, pick: Sequence[int]) -> list[int]:
+    """A choice of the core that follows a choice of the given graph where it can."""
+    chosen = set(pick)
+    k = core.graph
+    same = [all(n in chosen for n in flat(core.bundles[i])) for i in k.index]
+    extra = 1e-3 * sum(k.cost) + 1e-300
+    cost = [0.0 if s else extra + c for s, c in zip(same, k.cost, strict=True)]
+    return by_trees(k, cost=cost)[1]

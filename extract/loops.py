@@ -1,0 +1,205 @@
+"""Which sets of classes are taken by more than what supports them from outside.
+
+In a set S, a node supports where its class is in S and its children are not.  A class
+of S can be taken no more than all nodes that support S.  A set that breaks this for a
+class is a cut in a network: from the class along its nodes, each to one of its
+children (the one that is built least), to the nodes with no child on a cycle.  Nodes
+with several children on a cycle make the cut an upper bound, so that sets are missed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+from .components import strong
+from .greedy import needed
+from .terms import Graph
+
+VIOLATED = 1e-4  # what is less is left for the integral choice
+CREEP = 1e-5  # added to capacities: of cuts of equal size the one with fewest nodes
+TRIES = 4
+NESTED = 8  # most cuts for one class at once
+
+type Network = dict[int, dict[int, float]]  # class -> class (or OUT) -> what is left
+
+OUT = -1
+
+
+class Loops:
+    """The classes of a graph that lie on a cycle, and the sets to cut them by."""
+
+    def __init__(self, g: Graph) -> None:
+        self.g = g
+        part = strong(range(len(g.of)), self._below)
+        sizes: dict[int, int] = {}
+        for k in part.values():
+            sizes[k] = sizes.get(k, 0) + 1
+        self.part = [part[c] if sizes[part[c]] > 1 else -1 for c in range(len(g.of))]
+        self.classes = [c for c, k in enumerate(self.part) if k >= 0]
+
+    def _below(self, c: int) -> list[int]:
+        return sorted({d for n in self.g.of[c] for d in self.g.kids[n]})
+
+    def support(self, loop: set[int]) -> list[int]:
+        """The nodes of a set of classes that need none of them."""
+        g = self.g
+        return [n for c in sorted(loop) for n in g.of[c] if loop.isdisjoint(g.kids[n])]
+
+    # ---- of an integral choice
+
+    def chosen(self, pick: Sequence[int]) -> list[set[int]]:
+        """The loops of a choice below the roots."""
+        g = self.g
+        used = needed(g, pick)
+        left = {c: len(g.kids[pick[c]]) for c in used}
+        todo = [c for c in sorted(used) if not left[c]]
+        for c in todo:
+            for u in g.users[c]:
+                o = g.owner[u]
+                if o in used and pick[o] == u:
+                    left[o] -= 1
+                    if not left[o]:
+                        todo.append(o)
+        stuck = used - set(todo)
+        return _groups(stuck, lambda c: [d for d in g.kids[pick[c]] if d in stuck])
+
+    # ---- of a linear relaxation
+
+    def fractional(self, x: Sequence[float]) -> list[tuple[int, set[int]]]:
+        """Sets whose support is less than the class beside them is taken."""
+        taken = {c: sum([x[n] for n in self.g.of[c]]) for c in self.classes}
+        built = self._built(x)
+        short = [c for c in self.classes if taken[c] > built[c] + VIOLATED]
+        short.sort(key=lambda c: (built[c] - taken[c], c))
+        found: list[tuple[int, set[int]]] = []
+        covered = set[int]()
+        for c in short:
+            if c not in covered:
+                for loop in self._around(c, x, taken[c], built):
+                    found.append((c, loop))
+                    covered |= loop
+        return found
+
+    def _around(
+        self, c: int, x: Sequence[float], taken: float, built: dict[int, float]
+    ) -> list[set[int]]:
+        """Sets around `c` with too little support.
+
+        Where a node has several children on the cycle, the network with those in the
+        last set is exact for that set, so that the next one is no worse.
+        """
+        inside = set[int]()
+        for _ in range(TRIES):
+            net = self._network(x, built, self.part[c], inside)
+            loops = list(_cuts(net, c, taken))
+            short = [s for s in loops if self._supported(s, x) < taken - VIOLATED]
+            if short or not loops or loops[0] == inside:
+                return short
+            inside = loops[0]
+        return []
+
+    def _supported(self, loop: set[int], x: Sequence[float]) -> float:
+        return math.fsum(x[n] for n in self.support(loop))
+
+    def _built(self, x: Sequence[float]) -> dict[int, float]:
+        """How much of each class can be built bottom-up, at least."""
+        g = self.g
+        built = dict.fromkeys(self.classes, 0.0)
+        todo, waiting = deque(self.classes), set(self.classes)
+        steps = 20 * len(built)
+        while todo and steps:
+            steps -= 1
+            c = todo.popleft()
+            waiting.discard(c)
+            total = 0.0
+            for n in g.of[c]:
+                if x[n] > 0:
+                    inside = [built[d] for d in g.kids[n] if d in built]
+                    total += min([x[n], *inside])
+            if total > built[c] + VIOLATED / 100:
+                built[c] = total
+                for u in g.users[c]:
+                    o = g.owner[u]
+                    if o in built and o not in waiting and x[u] > 0:
+                        waiting.add(o)
+                        todo.append(o)
+        return built
+
+    def _network(
+        self, x: Sequence[float], built: dict[int, float], part: int, near: set[int]
+    ) -> Network:
+        g = self.g
+        net: Network = {}
+        for c in self.classes:
+            if self.part[c] != part:
+                continue
+            arcs = net.setdefault(c, {})
+            for n in g.of[c]:
+                inside = [d for d in g.kids[n] if self.part[d] == part]
+                by = [(d not in near, built[d], d) for d in inside]
+                d = min(by)[2] if by else OUT
+                arcs[d] = arcs.get(d, CREEP) + x[n]
+        return net
+
+
+def _groups(among: set[int], below: Callable[[int], list[int]]) -> list[set[int]]:
+    parts: dict[int, set[int]] = {}
+    for c, k in strong(sorted(among), below).items():
+        parts.setdefault(k, set()).add(c)
+    return [part for part in parts.values() if len(part) > 1]
+
+
+def _cuts(net: Network, source: int, wanted: float) -> Iterator[set[int]]:
+    """Smallest sets around `source` that let less than `wanted` out, each wider."""
+    flow = 0.0
+    for _ in range(NESTED):
+        while flow < wanted - VIOLATED:
+            path = _path(net, source)
+            if not path:
+                break
+            flow += _push(net, path, wanted)
+        else:
+            return
+        inside = _reached(net, source).keys()
+        yield set(inside)
+        for c in inside:
+            for d in net[c]:
+                if d not in inside:
+                    net[c][d] += wanted
+
+
+def _reached(net: Network, source: int) -> dict[int, int]:
+    """What is reached by arcs with something left -> from where."""
+    via = {source: source}
+    todo = [source]
+    for c in todo:
+        for d, left in net[c].items():
+            if left > CREEP / 100 and d not in via:
+                via[d] = c
+                if d == OUT:
+                    return via
+                todo.append(d)
+    return via
+
+
+def _path(net: Network, source: int) -> list[int]:
+    """A shortest path out, the last first; none if there is none."""
+    via = _reached(net, source)
+    if OUT not in via:
+        return []
+    path = [OUT]
+    while path[-1] != source:
+        path.append(via[path[-1]])
+    return path
+
+
+def _push(net: Network, path: list[int], most: float) -> float:
+    arcs = list(zip(path[1:], path, strict=False))
+    amount = min([most, *[net[a][b] for a, b in arcs]])
+    for a, b in arcs:
+        net[a][b] -= amount
+        if b != OUT:
+            net[b][a] = net[b].get(a, 0.0) + amount
+    return amount

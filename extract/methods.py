@@ -1,0 +1,244 @@
+"""The ways to extract: from the quick ones to the proof, and `auto`, which does all.
+
+`auto` takes the better of the two greedy choices, improves it by local search on the
+whole graph and on its core, proves what is small enough, and spends the rest of its
+effort on neighbourhoods of what is not.  By moves all is decided by the problem alone;
+by seconds it is not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+from typing import Literal
+
+from . import dag, exact
+from .components import connected
+from .exact import Limits, prove
+from .greedy import by_sets, by_trees, dag_cost, lower_bound, needed
+from .improve import improved, projected, settled
+from .reduce import reduced
+from .terms import Graph, Problem, live_part, restricted
+
+type Method = Literal["auto", "tree", "greedy-dag", "local", "exact"]
+type Progress = Callable[[str, float | None], None]
+
+METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
+MOVES = 20_000
+LEAST = 200  # moves for a part
+WORK = 2  # of proofs in neighbourhoods, for a move
+ROUND = 2_000  # work of one neighbourhood at most
+FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
+PROVABLE = 4_000  # nodes of a part that `auto` tries to prove in one piece
+EXACT_UNITS = 1 << 44  # of the sum of all costs, for these to be counted in units
+OPTIMAL = 1e-6  # relative: HiGHS's own tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    method: Method
+    picked: Mapping[int, int]  # class -> index of its node, for just what is needed
+    cost: float
+    bound: float | None  # no choice costs less; None: not looked for
+    optimal: bool  # proved
+    starts: Mapping[str, float]  # costs of what it began with
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Moves, or seconds from now on."""
+
+    moves: int = MOVES
+    seconds: float | None = None
+
+
+def extracted(
+    problem: Problem, method: Method, effort: Effort, tell: Progress
+) -> Answer:
+    """A cheap acyclic choice by one of the methods; `tell` hears of what is found."""
+    if method == "local":
+        choice = dag.extract(problem, effort.moves)
+        done = choice.cost <= choice.bound
+        return Answer("local", choice.picked, choice.cost, choice.bound, done, {})
+    g = live_part(problem)
+    if method == "tree":
+        return _greedy(g, "tree", by_trees(g)[1])
+    if method == "greedy-dag":
+        return _greedy(g, "greedy-dag", by_sets(g))
+    return _Search(g, effort, tell).answer(method)
+
+
+def _greedy(g: Graph, method: Method, pick: list[int]) -> Answer:
+    return Answer(method, _picked(g, pick), dag_cost(g, pick), None, False, {})
+
+
+def _picked(g: Graph, pick: Sequence[int]) -> dict[int, int]:
+    return {g.name[c]: g.index[pick[c]] for c in sorted(needed(g, pick))}
+
+
+def unit(costs: Sequence[float]) -> Fraction | None:
+    """What all costs are multiples of, as they are written; None: nothing of use."""
+    found = Fraction(0)
+    for c in sorted(set(costs)):
+        x = Fraction(repr(c))
+        found = Fraction(
+            math.gcd(found.numerator * x.denominator, x.numerator * found.denominator),
+            found.denominator * x.denominator,
+        )
+        if found.denominator > EXACT_UNITS:
+            return None
+    if found and Fraction(math.fsum(costs)) / found < EXACT_UNITS:
+        return found
+    return None
+
+
+class _Search:
+    """`auto` and `exact`: the best choice of `g` so far, and the core's parts."""
+
+    def __init__(self, g: Graph, effort: Effort, tell: Progress) -> None:
+        self.g, self.tell, self.effort = g, tell, effort
+        end = math.inf if effort.seconds is None else monotonic() + effort.seconds
+        self.left: Callable[[], float] = lambda: end - monotonic()
+        self.starts: dict[str, float] = {}
+        self.best: list[int] = []
+        self.cost = math.inf
+
+    def answer(self, method: Method) -> Answer:
+        self._begin()
+        if not self.g.of:
+            return Answer(method, {}, 0.0, 0.0, True, self.starts)
+        self._local(self.g, "local search")
+        self.unit = unit(self.g.cost)
+        u = self.unit
+        costs = [c if u is None else float(Fraction(repr(c)) / u) for c in self.g.cost]
+        self.core = reduced(self.g, costs)
+        bound, sure, note = self._parts(method)
+        return self._answer(method, bound, sure, note)
+
+    def _begin(self) -> None:
+        g = self.g
+        self.order, tree = by_trees(g)
+        self._keep(tree)
+        self.starts["tree"] = self.cost
+        self.tell("tree", self.cost)
+        sets = by_sets(g)
+        self.starts["greedy-dag"] = dag_cost(g, sets)
+        self._keep(sets)
+        self.tell("greedy-dag", self.cost)
+
+    def _keep(self, pick: list[int]) -> None:
+        cost = dag_cost(self.g, pick)
+        if cost < self.cost:
+            self.best, self.cost = pick, cost
+
+    def _local(self, g: Graph, what: str) -> None:
+        if self.left() > 0:
+            order, tree = by_trees(g)
+            self._keep(dag.search(g, order, tree, self.effort.moves))
+            self.tell(what, self.cost)
+
+    # ---- the core
+
+    def _parts(self, method: Method) -> tuple[float, bool, str]:
+        """Improves and proves the core part by part; its bound, and whether sure."""
+        core = self.core.graph
+        edges = ((core.owner[n], d) for n, kids in enumerate(core.kids) for d in kids)
+        groups = sorted(connected(len(core.of), edges), key=len)
+        if not groups:
+            self._back([])
+            return 0.0, True, ""
+        if not exact.available():
+            if method == "exact":
+                exact.require()
+            return self._without(core)
+        now = projected(self.core, self.best)
+        pick, bound, sure = [-1] * len(core.of), 0.0, True
+        for k, group in enumerate(groups):
+            part = restricted(core, group)
+            share = len(part.owner) / len(core.owner)
+            got, low, done = self._part(method, part, [now[c] for c in group], share)
+            bound += low
+            sure = sure and done
+            for c, n in zip(group, got, strict=True):
+                pick[c] = part.index[n]
+            if len(groups) > 1:
+                self.tell(f"part {k + 1} of {len(groups)}", None)
+        self._back(pick)
+        return bound, sure, ""
+
+    def _part(
+        self, method: Method, part: Graph, now: list[int], share: float
+    ) -> tuple[list[int], float, bool]:
+        """The best choice of a part, a bound, and whether HiGHS proved it."""
+        at = {n: m for m, n in enumerate(part.index)}
+        pick = [at[n] for n in now]
+        order, tree = by_trees(part)
+        low = lower_bound(part, order)
+        moves = max(LEAST, round(self.effort.moves * share))
+        if self.left() > 0:
+            other = dag.search(part, order, tree, moves)
+            pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
+        small = len(part.owner) <= PROVABLE
+        if method == "auto" and not small:
+            pick = self._neighbourhoods(part, pick, moves, low, FIRST)
+        if method == "exact" or small or self.effort.seconds is not None:
+            proof = prove(
+                part, pick, self._limits(method, moves, share if small else 1)
+            )
+            pick, low = proof.pick, max(low, proof.bound)
+            if proof.optimal:
+                return pick, low, True
+        if method == "auto" and small:
+            pick = self._neighbourhoods(part, pick, moves, low, 1)
+        return pick, low, False
+
+    def _limits(self, method: Method, moves: int, share: float) -> Limits:
+        if self.effort.seconds is not None:
+            part = 1.0 if method == "exact" else min(1.0, share)
+            end = monotonic() + part * max(0.0, self.left())
+            return Limits(left=lambda: end - monotonic())
+        return Limits() if method == "exact" else Limits(moves)
+
+    def _neighbourhoods(
+        self, part: Graph, pick: list[int], moves: int, bound: float, share: float
+    ) -> list[int]:
+        """Rounds for a share of the time that is left, or by moves, until no gap."""
+        timed = self.effort.seconds is not None
+        end = monotonic() + share * self.left() if timed else math.inf
+        work = math.inf if timed else WORK * moves
+        limits = Limits(ROUND, lambda: end - monotonic())
+        for found, spent in improved(part, pick, 0, limits):
+            work -= spent
+            pick, cost = found, dag_cost(part, found)
+            if work <= 0 or cost <= bound or monotonic() >= end:
+                break
+            self.tell("neighbourhoods", None)
+        return pick
+
+    def _without(self, core: Graph) -> tuple[float, bool, str]:
+        order, tree = by_trees(core)
+        pick = dag.search(core, order, tree, self.effort.moves)
+        self._back(pick)
+        bound = lower_bound(core, order)
+        note = "without HiGHS nothing is proved: pip install 'rewrite[exact]'"
+        return bound, bound >= dag_cost(core, pick), note
+
+    def _back(self, pick: list[int]) -> None:
+        self._keep(settled(self.g, self.core, pick))
+        self.tell("the core", self.cost)
+
+    def _answer(self, method: Method, bound: float, sure: bool, note: str) -> Answer:
+        low = bound + self.core.paid
+        if self.unit is not None:
+            low = float(Fraction(low) * self.unit)
+        low = max(low, lower_bound(self.g, self.order)) if not sure else low
+        close = self.cost - low <= OPTIMAL * max(self.cost, low)
+        if self.unit is not None:
+            close = self.cost - low < float(self.unit) / 2
+        picked = _picked(self.g, self.best)
+        low = min(low, self.cost)
+        return Answer(method, picked, self.cost, low, sure and close, self.starts, note)
