@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-6  # of HiGHS, on rows, integrality and (relative) the bound
 SCALE = 1e4  # what the cost of the start becomes: HiGHS's tolerances are absolute
 STALLED = 60  # rounds of cuts in a row that raise the linear relaxation by
-LOOK = 8  # entries of the matrix for which a look counts one iteration
+LOOK = 5  # entries of the matrix for which a look counts one iteration
 LOOKS = 15  # least
 SLOPE = 1e-4  # of it or less, before branching
 

@@ -14,7 +14,8 @@ from .greedy import by_trees, dag_cost, needed
 from .reduce import Core, expanded, flat, reduced
 from .terms import Graph
 
-FIRST, LEAST, MOST = 200, 20, 1_500  # free classes
+FIRST, LEAST, MOST = 200, 20, 6_000  # free classes
+EASY = 5  # a share of the work allowed that is little
 NEIGHBOURS = 24  # of one class that are looked at: a root may have thousands
 PASS = 12  # nodes of the graph that count as work where all are gone through
 
@@ -27,22 +28,32 @@ def improved(
     The neighbourhood grows where it was decided, and shrinks where it was not.
     """
     rng = Random(seed)
-    best = list(pick)
+    best = completed(g, pick)
     cost, size = dag_cost(g, best), FIRST
-    open_ = [c for c, nodes in enumerate(g.of) if len(nodes) > 1]
-    while open_:
-        best = completed(g, best)
-        used = needed(g, best)
-        seeds = [c for c in open_ if c in used]
-        if not seeds:
+    visits = [0 if len(nodes) > 1 else -1 for nodes in g.of]
+    while True:
+        used = [c for c in sorted(needed(g, best)) if visits[c] >= 0]
+        if not used:
             return
-        free = _ball(g, rng.choice(seeds), size, rng)
+        least = min(visits[c] for c in used)
+        start = rng.choice([c for c in used if visits[c] == least])
+        free = _ball(g, start, size, rng)
+        for c in free:
+            visits[c] += visits[c] >= 0
         found, decided, work = _decide(g, best, free, limits)
-        now = dag_cost(g, found)
-        if now < cost:
-            best, cost = found, now
-        size = min(MOST, size * 5 // 4) if decided else max(LEAST, size * 2 // 3)
+        if dag_cost(g, found) < cost:
+            best = completed(g, found)
+            cost = dag_cost(g, best)
         yield best, work + len(g.owner) // PASS
+        size = _next(size, decided, work, limits)
+
+
+def _next(size: int, decided: bool, work: int, limits: Limits) -> int:
+    """Twice as large where that was easy, less where it was too much."""
+    if not decided:
+        return max(LEAST, size * 2 // 3)
+    easy = limits.work is not None and work * EASY < limits.work
+    return min(MOST, 2 * size if easy else size * 5 // 4)
 
 
 def completed(g: Graph, pick: Sequence[int]) -> list[int]:
@@ -102,30 +113,62 @@ def settled(g: Graph, core: Core, chosen: Sequence[int]) -> list[int]:
 
 
 def _narrowed(g: Graph, pick: Sequence[int], free: set[int]) -> Graph:
-    """What the roots may need if only classes in `free` may change their node."""
+    """What may change if classes in `free` may change their node, and what that needs.
+
+    What the roots need without passing a free class is paid anyway; it is left out,
+    except where it needs a free class, and so could close a cycle.
+    """
+    paid = _without(g, pick, free)
+    above = _above(g, pick, free)
+    starts = {d for c in paid for d in g.kids[pick[c]]}.union(g.roots) & free
     nodes: dict[int, list[int]] = {}
-    todo = list(g.roots)
+    todo = sorted(starts)
     while todo:
         c = todo.pop()
-        if c not in nodes:
+        if c not in nodes and (c in above or c not in paid):
             nodes[c] = g.of[c] if c in free else [pick[c]]
             todo += [d for n in nodes[c] for d in g.kids[n] if d not in nodes]
     name = sorted(nodes)
     number = {c: k for k, c in enumerate(name)}
     of: list[list[int]] = [[] for _ in name]
     users: list[list[int]] = [[] for _ in name]
-    small = Graph(name, [], [], [], [], of, users, [number[r] for r in g.roots])
+    roots = sorted(number[c] for c in starts)
+    small = Graph(name, [], [], [], [], of, users, roots)
     for k, c in enumerate(name):
         for n in nodes[c]:
             m = len(small.owner)
             small.index.append(n)
             small.owner.append(k)
-            small.cost.append(g.cost[n])
-            small.kids.append(tuple([number[d] for d in g.kids[n]]))
+            small.cost.append(0.0 if c in paid else g.cost[n])
+            small.kids.append(tuple([number[d] for d in g.kids[n] if d in number]))
             of[k].append(m)
             for d in small.kids[m]:
                 users[d].append(m)
     return small
+
+
+def _without(g: Graph, pick: Sequence[int], free: set[int]) -> set[int]:
+    """What the roots need without passing a free class."""
+    seen = {r for r in g.roots if r not in free}
+    todo = list(seen)
+    while todo:
+        for d in g.kids[pick[todo.pop()]]:
+            if d not in seen and d not in free:
+                seen.add(d)
+                todo.append(d)
+    return seen
+
+
+def _above(g: Graph, pick: Sequence[int], free: set[int]) -> set[int]:
+    """The free classes and what needs one by the nodes picked."""
+    seen, todo = set(free), list(free)
+    while todo:
+        for u in g.users[todo.pop()]:
+            o = g.owner[u]
+            if pick[o] == u and o not in seen:
+                seen.add(o)
+                todo.append(o)
+    return seen
 
 
 def projected(core: Core, pick: Sequence[int]) -> list[int]:

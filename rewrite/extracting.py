@@ -87,7 +87,7 @@ def _checked(method: str, moves: int | None, seconds: float | None) -> Method:
         fail(f"--moves is for auto and local; --method is {method}")
     if seconds is not None and known not in ("auto", "exact"):
         fail(f"--seconds is for auto and exact; --method is {method}")
-    if seconds is not None and not 0 <= seconds < float("inf"):
+    if seconds == float("inf"):
         fail(f"--seconds {seconds}: a number of seconds was expected")
     return known
 

@@ -241,15 +241,32 @@ def glued(parts: Sequence[Problem], rng: Random) -> Problem:
 
 
 def from_rules(model: str) -> Problem:
-    """A captured graph, saturated; an e-node costs a call and its elements."""
-    import rewrite.onnx
-    from rewrite.egraph.graph import witness
-    from rewrite.egraph.rulefile import load_rules
-    from rewrite.egraph.saturate import saturator
-    from tests.replay.weights import fill, load
+    """A captured graph, saturated by our rules; an e-node costs 1000 and its elements.
 
-    graph = rewrite.onnx.load(fill(load(model)))
-    raise NotImplementedError((graph, witness, load_rules, saturator))
+    Sizes are those the capture was replayed with, moved to primes.
+    """
+    import rewrite.onnx
+    from rewrite.egraph.graph import substitute, witness
+    from rewrite.egraph.rulefile import load_rules
+    from rewrite.egraph.saturate import saturate
+    from tests.replay.weights import fill, load, metadata
+
+    captured = fill(load(model))
+    hints = {k[5:]: int(v) for k, v in metadata(captured).items() if k[:5] == "size:"}
+    graph = rewrite.onnx.load(captured)
+    graph = substitute(graph, witness(graph, {s: hints[s] for s in graph.symbols}))
+    found = saturate(graph, load_rules())
+    classes = [
+        tuple(Node(_price(n.op, t.shape), n.args) for n in nodes)
+        for nodes, t in zip(found.classes, found.types, strict=True)
+    ]
+    return Problem(tuple(classes), tuple(sorted(set(found.outputs))))
+
+
+def _price(op: str, shape: Sequence[object]) -> float:
+    if op in ("input", "const", "data", "iota"):
+        return 0.0
+    return 1000.0 + math.prod([n for n in shape if isinstance(n, int)])
 
 
 def to_json(p: Problem) -> str:

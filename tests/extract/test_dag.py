@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -12,90 +11,17 @@ from rewrite.extract.dag import Choice, Infeasible, Node, Problem, extract
 from rewrite.extract.greedy import by_sets, by_trees, dag_cost
 from rewrite.extract.terms import live_part
 
+from .choices import brute, check
+from .instances import leaf, small
+
 SMALL = 1_000
 EXACT = 0.995  # of the feasible ones; 4,058 of 4,063 when 5,000 were measured
-
-
-def leaf(cost: float) -> tuple[Node, ...]:
-    return (Node(cost, ()),)
-
-
-def random_problem(rng: Random) -> Problem:
-    """Cycles, several roots, empty classes, zero costs, repeated children."""
-    n = rng.randint(3, 12)
-    back, leaves = rng.choice([0, 0.1, 0.3]), rng.choice([0.1, 0.3])
-    zero, empty = rng.choice([0, 0.25, 0.5]), rng.choice([0, 0.1])
-    most, arity = rng.randint(1, 4), rng.randint(1, 3)
-
-    def node(c: int) -> Node:
-        if c == 0 or rng.random() < leaves:
-            return Node(float(rng.randint(1, 24)), ())
-        kids = [
-            rng.randrange(n if rng.random() < back else c)
-            for _ in range(rng.randint(1, arity))
-        ]
-        cost = 0.0 if rng.random() < zero else float(rng.randint(1, 12))
-        return Node(cost, tuple(kids))
-
-    classes = [
-        tuple([node(c) for _ in range(rng.randint(1, most))])
-        if rng.random() >= empty
-        else ()
-        for c in range(n)
-    ]
-    roots = [rng.randrange(n // 2, n) for _ in range(rng.randint(1, 3))]
-    return Problem(tuple(classes), tuple(roots))
-
-
-def acyclic(p: Problem, picked: dict[int, int]) -> bool:
-    done = dict.fromkeys(range(len(p.classes)), 0)  # 1: open, 2: left
-
-    def visit(c: int) -> bool:
-        if done[c] == 0:
-            done[c] = 1
-            if not all(visit(d) for d in p.classes[c][picked[c]].children):
-                return False
-            done[c] = 2
-        return done[c] == 2
-
-    return all(visit(r) for r in p.roots)
-
-
-def brute(p: Problem) -> float:
-    """The optimum, by trying every node of every class that is needed."""
-
-    def choices(todo: tuple[int, ...], picked: dict[int, int]) -> Iterator[float]:
-        todo = tuple(c for c in todo if c not in picked)
-        if not todo:
-            if acyclic(p, picked):
-                yield math.fsum(p.classes[c][i].cost for c, i in picked.items())
-            return
-        c = todo[0]
-        for i, node in enumerate(p.classes[c]):
-            yield from choices(todo[1:] + node.children, {**picked, c: i})
-
-    return min(choices(p.roots, {}), default=math.inf)
-
-
-def check(p: Problem, choice: Choice) -> None:
-    picked = dict(choice.picked)
-    needed, todo = set[int](), list(p.roots)
-    while todo:
-        c = todo.pop()
-        if c not in needed:
-            needed.add(c)
-            todo += p.classes[c][picked[c]].children
-    assert set(picked) == needed
-    assert acyclic(p, picked)
-    total = math.fsum(p.classes[c][i].cost for c, i in picked.items())
-    assert choice.cost == pytest.approx(total)
-    assert choice.bound <= choice.cost * (1 + 1e-12)
 
 
 def test_small_problems_against_brute_force() -> None:
     feasible = exact = 0
     for seed in range(SMALL):
-        p = random_problem(Random(seed))
+        p = small(Random(seed))
         best = brute(p)
         if best == math.inf:
             with pytest.raises(Infeasible):
@@ -114,7 +40,7 @@ def test_small_problems_against_brute_force() -> None:
 @pytest.mark.parametrize("moves", [0, 50, 2_000])
 def test_no_worse_than_greedy_under_any_budget(moves: int) -> None:
     for seed in range(100):
-        p = random_problem(Random(seed))
+        p = small(Random(seed))
         try:
             choice = extract(p, moves)
         except Infeasible:
