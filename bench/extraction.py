@@ -3,9 +3,9 @@
     python bench/extraction.py [FAMILY ...] [--sizes 2000,20000] [--long 30]
     python bench/extraction.py --files A.json B.json ...
 
-Families are those of `tests/extract/instances.py`, and `rules`: graphs of the replay set,
-saturated by our own rules.  The best known cost is the least of all methods, `exact` with
-`--long` seconds among them.  Seconds are of the processor.
+Families are those of `tests/extract/instances.py`, and `rules`: graphs of the replay
+set, saturated by our own rules.  The best known cost is the least of all methods,
+`exact` with `--long` seconds among them.  Seconds are of the processor.
 """
 
 from __future__ import annotations

@@ -14,10 +14,11 @@ from .greedy import by_trees, dag_cost, needed
 from .reduce import Core, expanded, flat, reduced
 from .terms import Graph
 
-FIRST, LEAST, MOST = 200, 20, 6_000  # free classes
+FIRST, LEAST, MOST = 300, 20, 6_000  # free classes
 EASY = 5  # a share of the work allowed that is little
 NEIGHBOURS = 24  # of one class that are looked at: a root may have thousands
-PASS = 12  # nodes of the graph that count as work where all are gone through
+ROUNDS = 2  # of reductions; what is left is small
+PASS = 30  # nodes of the graph that count as work where all are gone through
 
 
 def improved(
@@ -44,6 +45,8 @@ def improved(
         if dag_cost(g, found) < cost:
             best = completed(g, found)
             cost = dag_cost(g, best)
+        if decided and limits.work is not None:
+            work = min(work, limits.work)  # looks at easy ones take little time
         yield best, work + len(g.owner) // PASS
         size = _next(size, decided, work, limits)
 
@@ -51,7 +54,7 @@ def improved(
 def _next(size: int, decided: bool, work: int, limits: Limits) -> int:
     """Twice as large where that was easy, less where it was too much."""
     if not decided:
-        return max(LEAST, size * 2 // 3)
+        return max(LEAST, size // 2)
     easy = limits.work is not None and work * EASY < limits.work
     return min(MOST, 2 * size if easy else size * 5 // 4)
 
@@ -88,7 +91,7 @@ def _decide(
 ) -> tuple[list[int], bool, int]:
     """The best choice that differs in `free` alone, whether that is certain, work."""
     small = _narrowed(g, pick, free)
-    core = reduced(small, small.cost)
+    core = reduced(small, small.cost, ROUNDS)
     chosen: list[int] = []
     decided, work = True, 0
     if core.graph.of:

@@ -29,7 +29,8 @@ type Progress = Callable[[str, float | None], None]
 METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
 LEAST = 200  # moves for a part
-WORK = 6  # of proofs in neighbourhoods, for a move
+CORE = 16  # moves of local search on the core, for one on the whole graph
+WORK = 3  # of proofs in neighbourhoods, for a move
 ROUND = 2_000  # work of one neighbourhood at most
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
 PROVABLE = 4_000  # nodes of a part that `auto` tries to prove in one piece
@@ -180,7 +181,7 @@ class _Search:
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
         if self.left() > 0:
-            other = dag.search(part, order, tree, moves)
+            other = dag.search(part, order, tree, CORE * moves)
             pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
         small = len(part.owner) <= PROVABLE
         if method == "auto" and not small:
@@ -221,7 +222,7 @@ class _Search:
 
     def _without(self, core: Graph) -> tuple[float, bool, str]:
         order, tree = by_trees(core)
-        pick = dag.search(core, order, tree, self.effort.moves)
+        pick = dag.search(core, order, tree, CORE * self.effort.moves)
         self._back(pick)
         bound = lower_bound(core, order)
         note = "without HiGHS nothing is proved: pip install 'rewrite[exact]'"

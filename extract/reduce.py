@@ -28,7 +28,7 @@ from .terms import DOMINATORS, Graph
 
 GROWTH = 4  # child entries that putting a class into its users may add
 MANY = 20_000  # most classes for which what every term needs is found as sets
-ROUNDS = 12
+ROUNDS = 12  # most over the whole graph
 
 type Bundle = int | tuple[Bundle, Bundle]  # nodes of the given graph
 
@@ -43,11 +43,11 @@ class Core:
     paid: float  # on top of the graph's cost
 
 
-def reduced(g: Graph, cost: Sequence[float]) -> Core:
+def reduced(g: Graph, cost: Sequence[float], rounds: int = ROUNDS) -> Core:
     """The core of `g` under other costs (of its nodes)."""
     work = _Work(g, cost)
     work.settle(range(len(g.of)))
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         if not work.globally():
             break
     return work.frozen()
