@@ -8,7 +8,7 @@ fixed seeds, never by hash or time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .descent import PASS, Descent
@@ -42,12 +42,18 @@ def extract(problem: Problem, moves: int = 20_000) -> Choice:
     )
 
 
-def search(g: Graph, order: list[int], tree: list[int], moves: int) -> list[int]:
+def search(
+    g: Graph,
+    order: list[int],
+    tree: list[int],
+    moves: int,
+    expired: Callable[[], bool] | None = None,
+) -> list[int]:
     """The best choice by local search from several starts, `tree` among them."""
     found: dict[float, Descent] = {}  # by cost: equal ones pass for the same
     left, passes = moves, len(g.owner) // PASS
     for start in _starts(g, tree):
-        d = Descent(g, start, left)
+        d = Descent(g, start, left, expired)
         d.singly(order)
         found.setdefault(d.cost(), d)
         left = d.moves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from .greedy import by_trees, dag_cost
 from .postorder import postorder
@@ -20,10 +20,17 @@ class Descent:
     """A node for each class, used or not; together they are acyclic at all times.
 
     `refs` counts the used classes (and roots) whose nodes have the class as a child;
-    `moves` are left, and may end a little below zero.
+    `moves` are left, and may end a little below zero; once `expired` says so, none are.
     """
 
-    def __init__(self, g: Graph, pick: Sequence[int], moves: int) -> None:
+    def __init__(
+        self,
+        g: Graph,
+        pick: Sequence[int],
+        moves: int,
+        expired: Callable[[], bool] | None = None,
+    ) -> None:
+        self.expired = expired
         self.g = g
         self.pick = list(pick)
         self.moves = moves
@@ -98,6 +105,8 @@ class Descent:
         while todo and self.moves > 0:
             c = todo.popleft()
             waiting.discard(c)
+            if self.expired and not len(todo) % STEPS and self.expired():
+                self.moves = 0
             if self._improve(c) < 0:
                 for d in g.kids[self.pick[c]]:
                     for u in g.users[d][:GROUP]:

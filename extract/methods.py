@@ -28,6 +28,7 @@ type Progress = Callable[[str, float | None], None]
 
 METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
+REDUCING = 5e-5  # seconds a node: with less time left, reductions are not begun
 LEAST = 200  # moves for a part
 CORE = 16  # moves of local search on the core, for one on the whole graph
 WORK = 3  # of proofs in neighbourhoods, for a move
@@ -104,6 +105,8 @@ class _Search:
         self.g, self.tell, self.effort = g, tell, effort
         end = math.inf if effort.seconds is None else monotonic() + effort.seconds
         self.left: Callable[[], float] = lambda: end - monotonic()
+        timed = effort.seconds is not None
+        self.expired = (lambda: self.left() <= 0) if timed else None
         self.starts: dict[str, float] = {}
         self.best: list[int] = []
         self.cost = math.inf
@@ -113,6 +116,8 @@ class _Search:
         if not self.g.of:
             return Answer(method, {}, 0.0, 0.0, True, self.starts)
         self._local(self.g, "local search")
+        if self.left() < len(self.g.owner) * REDUCING:
+            return self._early(method)
         self.unit = unit(self.g.cost)
         u = self.unit
         costs = [c if u is None else float(Fraction(repr(c)) / u) for c in self.g.cost]
@@ -131,6 +136,12 @@ class _Search:
         self._keep(sets)
         self.tell("greedy-dag", self.cost)
 
+    def _early(self, method: Method) -> Answer:
+        """What there is when there is no time for reductions."""
+        bound = min(self.cost, lower_bound(self.g, self.order))
+        picked, note = _picked(self.g, self.best), "the time was spent before a proof"
+        return Answer(method, picked, self.cost, bound, False, self.starts, note)
+
     def _keep(self, pick: list[int]) -> None:
         cost = dag_cost(self.g, pick)
         if cost < self.cost:
@@ -139,7 +150,7 @@ class _Search:
     def _local(self, g: Graph, what: str) -> None:
         if self.left() > 0:
             order, tree = by_trees(g)
-            self._keep(dag.search(g, order, tree, self.effort.moves))
+            self._keep(dag.search(g, order, tree, self.effort.moves, self.expired))
             self.tell(what, self.cost)
 
     # ---- the core
@@ -181,7 +192,7 @@ class _Search:
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
         if self.left() > 0:
-            other = dag.search(part, order, tree, CORE * moves)
+            other = dag.search(part, order, tree, CORE * moves, self.expired)
             pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
         small = len(part.owner) <= PROVABLE
         if method == "auto" and not small:

@@ -54,11 +54,13 @@ def extract(
     with plain_errors(), _progress() as tell:
         how = _checked(method, moves, seconds)
         start = perf_counter()
-        effort = Effort(MOVES if moves is None else moves, seconds)
         try:
             given = load(file)
         except EGraphError as e:
             fail(str(e))
+        if seconds is not None:
+            seconds = max(0.0, seconds - (perf_counter() - start))
+        effort = Effort(MOVES if moves is None else moves, seconds)
         try:
             answer = extracted(given.problem, how, effort, tell)
         except NoSolver as e:

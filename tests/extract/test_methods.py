@@ -182,3 +182,13 @@ def test_graph_of_our_own_rules() -> None:
     assert answer.optimal
     assert run(p, "exact").cost == answer.cost
     assert answer.method in methods.METHODS
+
+
+def test_time_that_is_up() -> None:
+    """No seconds at all, and too few to finish: still no worse than greedy."""
+    p = instance("grid", 3_000)
+    none = run(p, "auto", Effort(seconds=0.0))
+    assert none.note and not none.optimal
+    assert none.cost == min(none.starts.values())
+    some = run(p, "auto", Effort(seconds=1.0))
+    assert some.cost < none.cost
