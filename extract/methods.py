@@ -29,9 +29,10 @@ type Progress = Callable[[str, float | None], None]
 METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
 REDUCING = 5e-5  # seconds a node: with less time left, reductions are not begun
+PROOF = 2  # work of a proof of a part, for a move
 LEAST = 200  # moves for a part
 CORE = 16  # moves of local search on the core, for one on the whole graph
-WORK = 3  # of proofs in neighbourhoods, for a move
+WORK = 2.5  # of proofs in neighbourhoods, for a move
 ROUND = 2_000  # work of one neighbourhood at most
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
 PROVABLE = 4_000  # nodes of a part that `auto` tries to prove in one piece
@@ -185,7 +186,7 @@ class _Search:
     def _part(
         self, method: Method, part: Graph, now: list[int], share: float
     ) -> tuple[list[int], float, bool]:
-        """The best choice of a part, a bound, and whether HiGHS proved it."""
+        """The best choice of a part, a bound, and whether that proves it."""
         at = {n: m for m, n in enumerate(part.index)}
         pick = [at[n] for n in now]
         order, tree = by_trees(part)
@@ -206,14 +207,14 @@ class _Search:
                 return pick, low, True
         if method == "auto" and small:
             pick = self._neighbourhoods(part, pick, moves, low, 1)
-        return pick, low, False
+        return pick, low, low >= dag_cost(part, pick)
 
     def _limits(self, method: Method, moves: int, share: float) -> Limits:
         if self.effort.seconds is not None:
             part = 1.0 if method == "exact" else min(1.0, share)
             end = monotonic() + part * max(0.0, self.left())
             return Limits(left=lambda: end - monotonic())
-        return Limits() if method == "exact" else Limits(moves)
+        return Limits() if method == "exact" else Limits(PROOF * moves)
 
     def _neighbourhoods(
         self, part: Graph, pick: list[int], moves: int, bound: float, share: float
