@@ -148,7 +148,9 @@ class Algebra:
         for e in parse(facts(), "tables"):
             if isinstance(e, Form):
                 self._form(e)
+        # By id; the term is kept, and its id with it.
         self._variables: dict[int, tuple[Expr, frozenset[str]]] = {}
+        self._terms: dict[int, tuple[Expr, Callable[[Env], Any]]] = {}
         self._primitive = functools.lru_cache(maxsize=1 << 16)(self._open)
 
     def _form(self, form: Form) -> None:
@@ -171,18 +173,26 @@ class Algebra:
 
     def value(self, e: Expr, env: Env) -> Any:
         """The value of a term, or `Undefined`."""
+        known = self._terms.get(id(e))
+        if known is None:
+            known = self._terms[id(e)] = (e, self._closure(e))
+        return known[1](env)
+
+    def _closure(self, e: Expr) -> Callable[[Env], Any]:
+        """A term read once: it is asked for thousands of times."""
         if isinstance(e, Atom):
-            symbol, value = _atom(e.text)
-            if not symbol:
-                return value
-            if e.text not in env:
-                raise Undefined
-            return env[e.text]
+            name = e.text
+            symbol, value = _atom(name)
+            return functools.partial(_bound, name) if symbol else lambda _: value
         if e.head == "unstable-fn":
-            name = e.args[0]
-            assert isinstance(name, Atom)
-            return _Fn(name.string, tuple(self.value(a, env) for a in e.args[1:]))
-        return self.call(e.head, tuple(self.value(a, env) for a in e.args))
+            word = e.args[0]
+            assert isinstance(word, Atom)
+            given = [self._closure(a) for a in e.args[1:]]
+            return lambda env: _Fn(word.string, tuple([f(env) for f in given]))
+        head, parts, call = e.head, [self._closure(a) for a in e.args], self.call
+        if head in self.primitives and head not in ("shape", "dtype"):
+            call = self._primitive
+        return lambda env: call(head, tuple([f(env) for f in parts]))
 
     def call(self, head: str, args: tuple[Any, ...]) -> Any:
         if head in ("shape", "dtype"):
@@ -252,7 +262,7 @@ class Algebra:
             return True
         if premise.head == "=":
             return self._equal(premise.args, env)
-        if self._free(premise) - env.keys():
+        if not env.keys() >= self._free(premise):
             return None
         try:
             args = tuple(self.value(a, env) for a in premise.args)
@@ -271,7 +281,7 @@ class Algebra:
         for e in sides:
             if isinstance(e, Atom) and _atom(e.text)[0] and e.text not in env:
                 free.append(e.text)
-            elif self._free(e) - env.keys():
+            elif not env.keys() >= self._free(e):
                 return None
             else:
                 try:
@@ -284,7 +294,7 @@ class Algebra:
         return all(_same(k, known[0]) for k in known)
 
     def _free(self, e: Expr) -> frozenset[str]:
-        """The variables of a term, found once; the term is kept, and its id with it."""
+        """The variables of a term, found once."""
         if id(e) not in self._variables:
             self._variables[id(e)] = (e, variables(e))
         return self._variables[id(e)][1]
@@ -306,6 +316,12 @@ class Algebra:
         if not all(isinstance(a, Atom) for a in args):
             return []
         return [b for row in rows if (b := _matched(args, row, env)) is not None]
+
+
+def _bound(name: str, env: Env) -> Any:
+    if name not in env:
+        raise Undefined
+    return env[name]
 
 
 def _same(a: Any, b: Any) -> bool:

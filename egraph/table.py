@@ -76,13 +76,15 @@ def check(ok: bool, message: str) -> None:
 
 
 def check_type(t: TensorType) -> TensorType:
-    """The limits that every result obeys."""
-    check(t.rank <= MAX_RANK, f"rank {t.rank} is over the limit of {MAX_RANK}")
-    for d in t.shape:
-        if isinstance(d, int):
-            check(0 <= d < MAX_SIZE, f"size {d} is outside 0 .. 2**62")
-    count = math.prod(d for d in t.shape if isinstance(d, int))
-    check(count < MAX_SIZE, f"{t} has 2**62 elements or more")
+    """The limits that every result obeys; asked of every node, so no word too soon."""
+    if t.rank > MAX_RANK:
+        raise OpError(f"rank {t.rank} is over the limit of {MAX_RANK}")
+    known = [d for d in t.shape if isinstance(d, int)]
+    for d in known:
+        if not 0 <= d < MAX_SIZE:
+            raise OpError(f"size {d} is outside 0 .. 2**62")
+    if math.prod(known) >= MAX_SIZE:
+        raise OpError(f"{t} has 2**62 elements or more")
     return t
 
 
@@ -96,8 +98,8 @@ def masked_shape(shape: Shape, mask: Sequence[int]) -> Shape:
 
 
 def check_mask(mask: Sequence[int], rank: int) -> None:
-    ok = len(mask) == rank and all(m in (0, 1) for m in mask)
-    check(ok, f"a 0/1 mask of length {rank} was expected, found {list(mask)}")
+    if len(mask) != rank or any(m not in (0, 1) for m in mask):
+        raise OpError(f"a 0/1 mask of length {rank} was expected, found {list(mask)}")
 
 
 def check_axis(axis: int, rank: int) -> None:
