@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import dtypes
+from .agreement import Promise
 from .clash import is_clash
 from .dtypes import DType
 from .encode import (
@@ -31,7 +32,7 @@ from .encode import (
 from .engine import Engine, EngineError, shared
 from .graph import Builder, Graph, GraphError, exact
 from .instances import Pair
-from .judge import Judge, Promise
+from .judge import Judge
 from .ruleset import Example, Rule, RuleSet
 from .sexpr import Atom, Expr
 from .terms import as_ints

@@ -14,6 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from .accumulators import narrower
+from .agreement import Promise, differ
 from .drawn import (
     BRINKS,
     EXACT,
@@ -26,7 +28,7 @@ from .drawn import (
     limits_of,
 )
 from .dtypes import DType, compute
-from .graph import Graph, Node
+from .graph import Graph
 from .instances import Pair
 from .macros import MACROS
 from .ops import Array, TensorType
@@ -48,23 +50,7 @@ type Kind = Literal[
 
 type Strained = tuple[int, Pair, int, DType]  # a pair, its right side, their dtype
 
-RTOL = 1e-3  # of `approx` without a number
-MANY = 1 << 10  # bits: more than any dtype has
 DOUBTS = 6  # pairs that are drawn again, the worst first
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a rule claims of its two sides."""
-
-    contract: str
-    rtol: float | None = None
-    one_way: bool = False  # the right side may be the more accurate one
-    finite: bool = True  # `real` takes inputs to be finite
-
-    @property
-    def is_exact(self) -> bool:
-        return self.contract in ("bitwise", "ieee")
 
 
 @dataclass(frozen=True)
@@ -113,42 +99,12 @@ class Judge:
         if a != b:
             self.found[i] = Fault(p, "type", f"the left side is {a}, the right one {b}")
             return True
-        narrow = self.promise.contract != "unstable" and self._narrower(p.left, p.right)
+        if self.promise.contract == "unstable":
+            return False
+        narrow = narrower(self.graph, p.left, p.right, self.promise.one_way)
         if narrow:
             self.found[i] = Fault(p, "accumulator", narrow)
         return bool(narrow)
-
-    def _narrower(self, left: int, right: int) -> str:
-        """How a side's sums are held in less than the other's; or nothing.
-
-        What a sum is accumulated in is asked for, and no accident of rounding: values
-        show it on long sums alone.  The right side may have the better ones in a law
-        that goes one way.
-        """
-        a, b = self._accumulators(left), self._accumulators(right)
-        plain = compute(self._type(left).dtype).bits
-        for leaf, (low, high) in b.items():
-            want = a.get(leaf, (plain, plain))
-            if low < want[0] or high < want[1]:
-                return f"the left side sums in {want[1]} bits, the right in {low}"
-            if leaf in a and not self.promise.one_way and (low, high) != want:
-                return f"the right side sums in {high} bits, the left in {want[0]}"
-        return ""
-
-    def _accumulators(self, end: int) -> dict[int, tuple[int, int]]:
-        """The bits of the narrowest and the widest sum above each input."""
-        nodes, live = self.graph.nodes, sorted(self._only([end]).live, reverse=True)
-        above: dict[int, tuple[int, int]] = {end: (MANY, 0)}
-        for n in live:  # users first
-            low, high = above[n]
-            bits = _summed_in(nodes[n])
-            if bits:
-                low, high = min(low, bits), max(high, bits)
-            for k in nodes[n].args:
-                was = above.get(k, (MANY, 0))
-                above[k] = min(low, was[0]), max(high, was[1])
-        leaves = (n for n in live if nodes[n].op == "input" and above[n][1])
-        return {n: above[n] for n in leaves}
 
     def _type(self, node: int) -> TensorType:
         return self.graph.nodes[node].type
@@ -397,14 +353,6 @@ class Judge:
                 self.blame(i, "overflow", "", "brink", mode, inputs, (a, b), bad)
 
 
-def _summed_in(n: Node) -> int:
-    """The bits that it accumulates sums or products in; 0: it rounds none."""
-    if n.op in MACROS:
-        return compute(n.dtype).bits
-    sums = n.op == "contract" or (n.op == "reduce" and n.attrs[0] in ("sum", "prod"))
-    return n.attrs[2].bits if sums else 0
-
-
 def overflows_easily(dtype: DType) -> bool:
     """Whether a product of ordinary numbers may be infinite: f16 and narrower; not of
     what has no infinity, and is too narrow for what definitions go through."""
@@ -470,40 +418,4 @@ def _error(side: str, times: float, exact: Array, k: int) -> str:
     )
 
 
-# ---- equality ------------------------------------------------------------------------
-
-
-def differ(a: Array, b: Array, t: TensorType, promise: Promise, rounds: bool) -> Array:
-    """Where two values are not equal as promised, by how much (0: equal)."""
-    if a.shape != b.shape:
-        return np.ones(1)
-    if not t.dtype.is_float:
-        return np.asarray(a != b, np.float64)
-    with np.errstate(all="ignore"):
-        a, b = a.astype(np.float64), b.astype(np.float64)
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        if promise.contract == "bitwise":
-            same &= (np.signbit(a) == np.signbit(b)) | np.isnan(a)
-        gap = np.nan_to_num(np.abs(a - b), nan=np.inf, posinf=np.inf)
-        gap = np.where(same, 0.0, np.maximum(gap, 5e-324))
-        if promise.is_exact:
-            return gap
-        # A pole may lie at either infinity: 1 / sqrt(-0.0) is -inf, (-0.0) ** -0.5 inf.
-        gap = np.where(~(np.isfinite(a) | np.isfinite(b)), 0.0, gap)
-        size = np.where(np.isfinite(a), np.abs(a), 0.0)
-        bound = tolerance(t.dtype, promise, rounds)
-        allowed = bound * (np.abs(a) + max(1.0, float(size.max(initial=0.0))))
-        return np.where(gap <= np.nan_to_num(allowed, nan=0.0, posinf=0.0), 0.0, gap)
-
-
-def tolerance(dtype: DType, promise: Promise, rounds: bool) -> float:
-    """Constants are rounded to the dtype; sums of a few such terms differ by some ulp.
-    The widest type, in which all else is computed, rounds too."""
-    digits = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}.get(dtype.name, 3)
-    bound = 32 * 2.0 ** -(min(44, digits) if rounds else 44)
-    if promise.contract == "approx":
-        bound = max(bound, promise.rtol or RTOL)
-    return min(bound, 0.25)
-
-
-__all__ = ["Fault", "Judge", "Promise", "confirm", "differ"]
+__all__ = ["Fault", "Judge", "confirm"]

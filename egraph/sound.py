@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .agreement import Promise, differ
 from .drawn import Draw
 from .dtypes import DType
 from .engine import Engine
 from .graph import Graph
 from .guided import TURNS, Guided
 from .instances import Pair, Pairs, make
-from .judge import Fault, Judge, Promise, differ
+from .judge import Fault, Judge
 from .ops import Array, TensorType
 from .premises import Algebra
 from .ruleset import Rule, RuleSet

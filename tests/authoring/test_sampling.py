@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from rewrite.egraph import dtypes
+from rewrite.egraph.agreement import Promise
 from rewrite.egraph.dtypes import F16, F32
 from rewrite.egraph.graph import Builder
 from rewrite.egraph.guided import Guided
 from rewrite.egraph.instances import Pair, make, variant
-from rewrite.egraph.judge import Judge, Promise
+from rewrite.egraph.judge import Judge
 from rewrite.egraph.oracle import Oracle
 from rewrite.egraph.premises import Algebra, definitions
 from rewrite.egraph.rulefile import load_rules

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rewrite.egraph.agreement import Promise, differ
 from rewrite.egraph.dtypes import BOOL, F8E4M3, F8E5M2, I8, U8, DType
 from rewrite.egraph.encode import SIGNATURES
 from rewrite.egraph.engine import Engine
@@ -14,7 +15,6 @@ from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.guided import Guided
 from rewrite.egraph.instances import Pair, make
-from rewrite.egraph.judge import Promise, differ
 from rewrite.egraph.ruleset import Rule, RuleSet
 from rewrite.egraph.sample import Sampler
 from rewrite.egraph.scalars import Array

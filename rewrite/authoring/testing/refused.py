@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rewrite.egraph.agreement import Promise
 from rewrite.egraph.encode import EncodeError
 from rewrite.egraph.engine import Engine
 from rewrite.egraph.examples import graph_of, read
 from rewrite.egraph.graph import GraphError
 from rewrite.egraph.instances import Pair
-from rewrite.egraph.judge import Fault, Judge, Promise
+from rewrite.egraph.judge import Fault, Judge
 from rewrite.egraph.ruleset import Example, Refused, Rule, RuleSet
 from rewrite.egraph.sexpr import RuleFileError
 from rewrite.egraph.sound import describe, sample_rule
