@@ -7,6 +7,7 @@ what makes a product overflow.  Integers and booleans have the same few profiles
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -44,12 +45,12 @@ class Draw:
     numbers: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        self.centre = float(self.rng.choice((-1.0, 1.0)))
+        self.centre = _sign(self.rng)
         self.alike = bool(self.rng.random() < 0.5)  # all tensors of one sign
 
     def array(self, t: TensorType) -> Array:
         if not self.alike:
-            self.centre = float(self.rng.choice((-1.0, 1.0)))
+            self.centre = _sign(self.rng)
         shape = tuple(int(n) for n in t.shape)  # type: ignore[arg-type]
         if t.dtype.kind == "bool":
             return self.rng.random(shape) < 0.5
@@ -59,7 +60,7 @@ class Draw:
             value = np.asarray(self._floats(t.dtype, shape), np.float64)
             if self.profile not in ("special", "extreme"):
                 top = float(limits_of(t.dtype).max)
-                value = np.clip(value, -top, top)
+                value = value.clip(-top, top)
             return value.astype(t.dtype.numpy)
 
     def _integers(self, dtype: DType, shape: tuple[int, ...]) -> Array:
@@ -72,7 +73,7 @@ class Draw:
         near = [k for n in told for k in (n - 1, n, n + 1, -n)]
         pool = [*range(-4, 10), *ends, *near]
         pool = [n for n in pool if info.min <= n <= info.max]
-        return np.asarray(self.rng.choice(np.asarray(pool, dtype.numpy), shape))
+        return _picked(self.rng, np.asarray(pool, dtype.numpy), shape)
 
     def _floats(self, dtype: DType, shape: tuple[int, ...]) -> Any:
         rng, top = self.rng, float(limits_of(dtype).max)
@@ -98,19 +99,23 @@ class Draw:
                 scale = min(10.0 ** rng.uniform(-4, 4), top / 8)
                 return _signed(rng, shape) * rng.uniform(0.5, 2.0, shape) * scale
             case "extreme":
-                return rng.choice(_extremes(dtype), shape)
+                return _picked(rng, _extremes(dtype), shape)
             case _:
                 return self._plain(dtype, shape)
 
     def _plain(self, dtype: DType, shape: tuple[int, ...]) -> Any:
         rng = self.rng
         value = rng.uniform(0.5, 2.0, shape) * _signed(rng, shape)
-        value = np.where(rng.random(shape) < 0.1, rng.choice(TELLING, shape), value)
+        value = np.where(rng.random(shape) < 0.1, _picked(rng, TELLING, shape), value)
         if self.profile == "special":
-            value = np.where(rng.random(shape) < 0.3, rng.choice(SPECIAL, shape), value)
+            value = np.where(
+                rng.random(shape) < 0.3, _picked(rng, SPECIAL, shape), value
+            )
         if self.profile == "derived" and self.numbers:
             near = _near(self.numbers, dtype)
-            value = np.where(rng.random(shape) < 0.5, rng.choice(near, shape), value)
+            if rng.random() < 0.5:  # what cancels a constant, often enough to count
+                near = [-n for n in self.numbers]
+            value = np.where(rng.random(shape) < 0.5, _picked(rng, near, shape), value)
         return value
 
 
@@ -136,7 +141,16 @@ def at_magnitude(t: TensorType, size: float, rng: np.random.Generator) -> Array:
 
 
 def _signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    return rng.choice((-1.0, 1.0), shape)
+    return np.where(rng.random(shape) < 0.5, -1.0, 1.0)
+
+
+def _sign(rng: np.random.Generator) -> float:
+    return -1.0 if rng.random() < 0.5 else 1.0
+
+
+def _picked(rng: np.random.Generator, pool: Any, shape: tuple[int, ...]) -> Array:
+    """`rng.choice`, without its checks, which cost more than small draws."""
+    return np.asarray(pool)[rng.integers(len(pool), size=shape)]
 
 
 def _near(numbers: Sequence[float], dtype: DType) -> list[float]:
@@ -156,6 +170,7 @@ def _extremes(dtype: DType) -> list[float]:
     return [*sizes, *(-x for x in sizes), np.nan]
 
 
+@functools.lru_cache
 def limits_of(dtype: DType) -> Any:
     """What `finfo` says of a float dtype."""
     finfo: Any = ml_dtypes.finfo

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import dtypes
+from .admitted import admits
 from .dtypes import BF16, F16, F32, F64, I32, DType
 from .journal import tensors
 from .premises import Algebra, Reading, Tensor
@@ -33,6 +34,25 @@ STUCK = 12  # draws of the same dtypes, which alone stand in the way
 
 
 @dataclass
+class Lore:
+    """What draws of one pattern under its premises have taught so far."""
+
+    # By what is wanted and dtype: turns without an instance, and instances.
+    misses: Counter[Any] = field(default_factory=Counter[Any])
+    hits: Counter[Any] = field(default_factory=Counter[Any])
+    # Dtypes at which a premise never holds (False), or never fails (True).
+    fixed: set[tuple[str, int, bool]] = field(
+        default_factory=set[tuple[str, int, bool]]
+    )
+
+    def hopeless(self, wanted: frozenset[int], dtype: str) -> bool:
+        if any(d == dtype and (i in wanted) == holds for d, i, holds in self.fixed):
+            return True
+        key = (wanted, dtype)
+        return self.misses[key] >= BARREN and not self.hits[key]
+
+
+@dataclass
 class Guided:
     """Draws instances of one pattern under its premises."""
 
@@ -41,15 +61,14 @@ class Guided:
     pattern: Expr
     when: Sequence[Expr]
     turns: Sequence[DType] = TURNS
-    # By what is wanted and dtype: turns without an instance, and instances.
-    misses: Counter[Any] = field(default_factory=Counter[Any])
-    hits: Counter[Any] = field(default_factory=Counter[Any])
+    lore: Lore = field(default_factory=Lore)  # one for all that draw the same
     _turn: int = 0
-    # The dtypes of the draws of this turn that their dtypes alone spoil.
-    _stuck: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    # The draws of this turn that their dtypes alone spoil: those, and the premise.
+    _stuck: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
 
     def __post_init__(self) -> None:
         self._terms = tensors(self.pattern)
+        self.turns = [k for k in self.turns if admits(self.pattern, k)]
 
     def met(self) -> int | None:
         """An instance that meets every premise."""
@@ -61,6 +80,8 @@ class Guided:
 
     def any(self) -> int | None:
         """An instance of the pattern, whatever the premises say of it."""
+        if not self.turns:
+            return None
         kind = self.sampler.rng.choice(self.turns)
         found = (self.sampler.draw(self.pattern, kind) for _ in range(TRIES))
         return next((i for i in found if i is not None), None)
@@ -69,8 +90,7 @@ class Guided:
         for _ in range(len(self.turns)):
             kind = self.turns[self._turn % len(self.turns)]
             self._turn += 1
-            key = (wanted, kind.name)
-            if self.misses[key] >= BARREN and not self.hits[key]:
+            if self.lore.hopeless(wanted, kind.name):
                 continue
             # The easiest instances would be the flattest: a rank has its chance first.
             rank = self.sampler.rng.choice(self.sampler.ranks)
@@ -79,11 +99,13 @@ class Guided:
             for k in range(tries):
                 node = self._one(kind, rank if k < tries // 2 else None, wanted)
                 if node is not None:
-                    self.hits[key] += 1
+                    self.lore.hits[wanted, kind.name] += 1
                     return node
                 if len(self._stuck) >= STUCK and len({*self._stuck}) == 1:
+                    _, premise = self._stuck[0]
+                    self.lore.fixed.add((kind.name, premise, premise in wanted))
                     break
-            self.misses[key] += 1
+            self.lore.misses[wanted, kind.name] += 1
         return None
 
     def _one(self, kind: DType, rank: int | None, wanted: frozenset[int]) -> int | None:
@@ -130,7 +152,7 @@ class Guided:
             new = self._mended(self.when[i], {**found.env, **hints}, i not in wanted)
             if new is None:
                 if self._of_dtypes(self.when[i], found.env):
-                    self._stuck.append(_dtypes_of(found.env))
+                    self._stuck.append((_dtypes_of(found.env), i))
                 return {}
             hints |= new
         return hints

@@ -84,6 +84,7 @@ class Judge:
         self.rng = np.random.default_rng(self.seed)
         typed = [p for p in self.pairs if not self._ill_typed(p)]
         self.open = [i for i, p in enumerate(self.pairs) if p in typed]
+        self.leaves: dict[int, tuple[Sequence[float], Sequence[str]]] = {}
         self.below = {i: self._below(self.pairs[i]) for i in self.open}
         ends = [n for p in typed for n in (p.left, p.right) if n is not None]
         self.oracle = self.strained = Oracle(self._only(ends))
@@ -116,13 +117,20 @@ class Judge:
     def _below(self, p: Pair) -> frozenset[int]:
         return self._only([n for n in (p.left, p.right) if n is not None]).live
 
-    def _numbers(self, i: int) -> list[float]:
-        nodes = [self.graph.nodes[n] for n in sorted(self.below[i])]
-        return [float(n.attrs[0]) for n in nodes if n.op == "const"]
+    def _numbers(self, i: int) -> Sequence[float]:
+        return self._leaves(i)[0]
 
-    def _labels(self, i: int) -> list[str]:
-        nodes = [self.graph.nodes[n] for n in sorted(self.below[i])]
-        return [n.attrs[0] for n in nodes if n.op == "input"]
+    def _labels(self, i: int) -> Sequence[str]:
+        return self._leaves(i)[1]
+
+    def _leaves(self, i: int) -> tuple[Sequence[float], Sequence[str]]:
+        """The constants of a pair and its inputs, looked up once for all draws."""
+        if i not in self.leaves:
+            nodes = [self.graph.nodes[n] for n in sorted(self.below[i])]
+            numbers = [float(n.attrs[0]) for n in nodes if n.op == "const"]
+            labels = [n.attrs[0] for n in nodes if n.op == "input"]
+            self.leaves[i] = numbers, labels
+        return self.leaves[i]
 
     # -- draws --
 

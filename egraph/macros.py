@@ -35,13 +35,14 @@ def _axes(mask: Sequence[int]) -> list[int]:
 
 def _like_first(types: Types, attrs: tuple[Any, ...]) -> TensorType:
     x, mask = types[0], attrs[0]
-    check(x.dtype.is_float, f"a float operand was expected, found {x}")
+    check(x.dtype.is_float, "a float operand was expected, found {}", x)
     ok = len(mask) == x.rank and all(m in (0, 1) for m in mask) and any(mask)
-    check(ok, f"a 0/1 mask of length {x.rank} with a 1 was expected, found {mask}")
+    said = "a 0/1 mask of length {} with a 1 was expected, found {}"
+    check(ok, said, x.rank, mask)
     for t in types[1:]:
         good = t.dtype == x.dtype and t.rank == x.rank
         good = good and all(a in (1, b) for a, b in zip(t.shape, x.shape, strict=True))
-        check(good, f"{t} does not broadcast to {x}")
+        check(good, "{} does not broadcast to {}", t, x)
     return x
 
 

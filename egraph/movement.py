@@ -24,35 +24,35 @@ from .table import (
 
 def _reshape_type(types: Types, attrs: Attrs) -> TensorType:
     (t,), (shape,) = types, attrs
-    ok = dims.numel(t.shape) == dims.numel(shape)
-    target = TensorType(t.dtype, shape)
-    check(ok, f"{t} has {dims.numel(t.shape)} elements, {target} has "
-              f"{dims.numel(shape)}")  # fmt: skip
+    target, n, m = TensorType(t.dtype, shape), dims.numel(t.shape), dims.numel(shape)
+    check(n == m, "{} has {} elements, {} has {}", t, n, target, m)
     return check_type(target)
 
 
 def _permute_type(types: Types, attrs: Attrs) -> TensorType:
     t, perm = types[0], list[int](attrs[0])
     ok = sorted(perm) == list(range(t.rank))
-    check(ok, f"a permutation of 0 .. {t.rank - 1} was expected, found {perm}")
+    check(ok, "a permutation of 0 .. {} was expected, found {}", t.rank - 1, perm)
     return TensorType(t.dtype, tuple(t.shape[p] for p in perm))
 
 
 def _expand_type(types: Types, attrs: Attrs) -> TensorType:
     (t,), (shape, mask) = types, attrs
-    check(len(shape) == t.rank, f"expand keeps the rank: {t} to {list(shape)}")
+    check(len(shape) == t.rank, "expand keeps the rank: {} to {}", t, shape)
     check_mask(mask, t.rank)
     for i, (have, want, m) in enumerate(zip(t.shape, shape, mask, strict=True)):
-        check(have == (1 if m else want), f"axis {i} of {t} cannot become {want}")
+        ok = have == (1 if m else want)
+        check(ok, "axis {} of {} cannot become {}", i, t, want)
     return check_type(TensorType(t.dtype, shape))
 
 
 def _pad_type(types: Types, attrs: Attrs) -> TensorType:
     (t,), (low, high, _) = types, attrs
     ok = len(low) == len(high) == t.rank
-    check(ok, f"pad needs {t.rank} amounts on each side")
+    check(ok, "pad needs {} amounts on each side", t.rank)
     for v in (*low, *high):
-        check(not isinstance(v, int) or v >= 0, f"pad amounts are >= 0, found {v}")
+        ok = not isinstance(v, int) or v >= 0
+        check(ok, "pad amounts are >= 0, found {}", v)
     sizes = zip(t.shape, low, high, strict=True)
     return check_type(TensorType(t.dtype, tuple(n + a + b for n, a, b in sizes)))
 
@@ -68,13 +68,13 @@ def _pad(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
 def _slice_type(types: Types, attrs: Attrs) -> TensorType:
     (t,), (start, size, step) = types, attrs
     ok = len(start) == len(size) == len(step) == t.rank
-    check(ok, f"slice needs {t.rank} starts, sizes and steps")
+    check(ok, "slice needs {} starts, sizes and steps", t.rank)
     for i, (n, a, k, s) in enumerate(zip(t.shape, start, size, step, strict=True)):
-        check(s != 0, f"the step of axis {i} is 0")
+        check(s != 0, "the step of axis {} is 0", i)
         last = a + (k - 1) * s
         if isinstance(n, int) and isinstance(a, int) and isinstance(k, int):
             inside = k == 0 or (0 <= a < n and 0 <= last < n)
-            check(inside, f"axis {i} of {t} has no elements {a} .. {last}")
+            check(inside, "axis {} of {} has no elements {} .. {}", i, t, a, last)
     return check_type(TensorType(t.dtype, size))
 
 
@@ -95,7 +95,7 @@ def _window_type(types: Types, attrs: Attrs) -> TensorType:
     n = t.shape[axis]
     if isinstance(n, int) and isinstance(count, int):
         fits = count == 0 or 0 <= reach < n
-        check(fits, f"{count} windows reach {reach} on axis {axis} of {t}")
+        check(fits, "{} windows reach {} on axis {} of {}", count, reach, axis, t)
     shape = (*t.shape[:axis], count, *t.shape[axis + 1 :], size)
     return check_type(TensorType(t.dtype, shape))
 
@@ -118,7 +118,7 @@ def _concat_type(types: Types, attrs: Attrs) -> TensorType:
             a == b for i, (a, b) in enumerate(zip(t.shape, first.shape, strict=True))
             if i != axis
         )  # fmt: skip
-        check(same, f"equal but for axis {axis} expected, found {first} and {t}")
+        check(same, "equal but for axis {} expected, found {} and {}", axis, first, t)
         total = total + t.shape[axis]
     shape = (*first.shape[:axis], total, *first.shape[axis + 1 :])
     return check_type(TensorType(first.dtype, shape))

@@ -98,18 +98,21 @@ def _elementwise(types: Types, attrs: Attrs) -> TensorType:
         names = ", ".join(s.name for s in BY_NAME.values() if s.arity == arity)
         raise OpError(f"unknown opcode {name!r}; known with {arity}: {names}")
     _same(types)
-    kind = types[0].dtype.kind
-    takes = ", ".join(sorted(known.takes))
-    check(kind in known.takes, f"{name} takes {takes}; found {types[0].dtype}")
+    if types[0].dtype.kind not in known.takes:
+        takes = ", ".join(sorted(known.takes))
+        raise OpError(f"{name} takes {takes}; found {types[0].dtype}")
     dtype = BOOL if known.gives_bool else types[0].dtype
     return TensorType(dtype, types[0].shape)
+
+
+UNLIKE = "equal {} expected, found {} and {}"
 
 
 def _same(types: Types) -> None:
     first = types[0]
     for t in types[1:]:
-        check(t.shape == first.shape, f"equal shapes expected, found {first} and {t}")
-        check(t.dtype == first.dtype, f"equal dtypes expected, found {first} and {t}")
+        check(t.shape == first.shape, UNLIKE, "shapes", first, t)
+        check(t.dtype == first.dtype, UNLIKE, "dtypes", first, t)
 
 
 def _scalar(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
@@ -118,12 +121,9 @@ def _scalar(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
 
 def _select_type(types: Types, _: Attrs) -> TensorType:
     cond = types[0]
-    check(cond.dtype is BOOL, f"a bool condition was expected, found {cond}")
+    check(cond.dtype is BOOL, "a bool condition was expected, found {}", cond)
     _same(types[1:])
-    check(
-        cond.shape == types[1].shape,
-        f"equal shapes expected, found {cond} and {types[1]}",
-    )
+    check(cond.shape == types[1].shape, UNLIKE, "shapes", cond, types[1])
     return types[1]
 
 

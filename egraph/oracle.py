@@ -8,7 +8,7 @@ against.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -41,6 +41,9 @@ class Oracle:
             for node in self.nodes:
                 got = None if node is None else self._value(node, env, inputs, mode)
                 env.append(got)
+            return self._stored(env, mode)
+
+    def _stored(self, env: Sequence[Array | None], mode: Mode) -> list[Array | None]:
         out: list[Array | None] = []
         for i in self.where:
             node, value = self.nodes[i], env[i]
@@ -118,17 +121,16 @@ def _held(value: Array, node: Node, mode: Mode) -> Array:
     if not node.dtype.is_float or mode == "own":
         return value
     if mode == "exact":
-        return value.astype(np.longdouble, copy=False)
+        return _cast(value, WIDEST.numpy)
     if node.dtype.bits >= 32:
         return value
     if node.op in STORED:
         value = _cast(value, node.dtype.numpy)
-    return value.astype(np.float32, copy=False)
+    return _cast(value, F32.numpy)
 
 
 def _cast(value: Array, to: np.dtype[Any]) -> Array:
-    with np.errstate(all="ignore"):
-        return value.astype(to, copy=False)
+    return value if value.dtype is to else value.astype(to, copy=False)
 
 
 __all__ = ["Mode", "Oracle"]

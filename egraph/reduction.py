@@ -28,9 +28,8 @@ from .table import (
 
 def _reduce_type(types: Types, attrs: Attrs) -> TensorType:
     (t,), (name, mask, acc) = types, attrs
-    known = ", ".join(MONOIDS)
-    check(name in MONOIDS, f"unknown monoid {name!r}; known: {known}")
-    check(MONOIDS[name].takes(t.dtype), f"{name} does not take {t.dtype}")
+    check(name in MONOIDS, "unknown monoid {!r}; known: {}", name, ", ".join(MONOIDS))
+    check(MONOIDS[name].takes(t.dtype), "{} does not take {}", name, t.dtype)
     check_mask(mask, t.rank)
     _check_acc(acc, t.dtype)
     return TensorType(t.dtype, masked_shape(t.shape, mask))
@@ -38,7 +37,7 @@ def _reduce_type(types: Types, attrs: Attrs) -> TensorType:
 
 def _check_acc(acc: DType, dtype: DType) -> None:
     ok = acc.kind == dtype.kind and acc.bits >= dtype.bits
-    check(ok, f"the accumulator {acc} is narrower than {dtype} or of another kind")
+    check(ok, "the accumulator {} is narrower than {} or of another kind", acc, dtype)
 
 
 def _reduce(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
@@ -74,15 +73,14 @@ def _arg(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
 
 def _contract_type(types: Types, attrs: Attrs) -> TensorType:
     (a, b), (full, mask, acc) = types, attrs
-    check(a.dtype == b.dtype, f"equal dtypes expected, found {a} and {b}")
+    check(a.dtype == b.dtype, "equal dtypes expected, found {} and {}", a, b)
     check(a.dtype.kind != "bool", "contract takes numbers, found bool")
     check_mask(mask, len(full))
     _check_acc(acc, a.dtype)
     for t in (a, b):
         ok = t.rank == len(full)
         ok = ok and all(x in (1, n) for x, n in zip(t.shape, full, strict=True))
-        shown = ", ".join(map(str, full))
-        check(ok, f"operand {t} does not broadcast to [{shown}]")
+        check(ok, "operand {} does not broadcast to {}", t, list(full))
     return TensorType(a.dtype, masked_shape(full, mask))
 
 

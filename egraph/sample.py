@@ -36,7 +36,7 @@ class Sampler(Terms):
         def wide() -> str:
             alike = [d for d in dtypes.ALL if d.kind == dtype.kind]
             wider = [d for d in alike if d.bits >= compute(dtype).bits]
-            chosen = self.rng.choice(wider) if self.rng.random() < 0.15 else None
+            chosen = self.rng.choice(wider) if self.rng.random() < 0.3 else None
             return (chosen or compute(dtype)).name
 
         name = self.attr(e, wide)

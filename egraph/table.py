@@ -70,9 +70,10 @@ def define(
     TABLE[name] = Op(name, arity, pairs, infer, numpy, view)  # type: ignore[arg-type]
 
 
-def check(ok: bool, message: str) -> None:
+def check(ok: bool, message: str, *of: Any) -> None:
+    """`message.format(*of)`, put together only where it is said."""
     if not ok:
-        raise OpError(message)
+        raise OpError(message.format(*of) if of else message)
 
 
 def check_type(t: TensorType) -> TensorType:

@@ -81,7 +81,7 @@ class Terms:
         size, inputs = len(self.builder.nodes), self.inputs
         try:
             shape = self._sizes(self.rng.choice(self.ranks) if rank is None else rank)
-            if shape and _counts(pattern) and self.rng.random() < OFTEN_LONG:
+            if shape and self.rng.random() < OFTEN_LONG and _counts(pattern):
                 shape = self._long(len(shape))
             return self.term(pattern, TensorType(kind, shape))
         except (Misfit, GraphError):

@@ -189,7 +189,7 @@ def test_unsafe_laws_stay_out() -> None:
 def test_empty_slices_are_drawn_at_every_start() -> None:
     pattern = RULES.rule("slice-slice").left
     sampler = Sampler(Random(0))
-    drawn = [sampler.instance(pattern) for _ in range(60)]
+    drawn = [sampler.instance(pattern) for _ in range(200)]
     nodes = [sampler.builder.nodes[i] for i in drawn if i is not None]
     slices = [n.attrs[:2] for n in nodes if n.op == "slice"]
     axes = [p for start, size in slices for p in zip(start, size, strict=True)]

@@ -13,7 +13,7 @@ import random
 from dataclasses import replace
 
 from rewrite.egraph.engine import Engine
-from rewrite.egraph.guided import Guided
+from rewrite.egraph.guided import Guided, Lore
 from rewrite.egraph.instances import make, variant
 from rewrite.egraph.judge import Judge
 from rewrite.egraph.premises import definitions
@@ -54,9 +54,12 @@ def needless(
     rng = random.Random(f"{rule.name}:{seed}:premises")
     idle, needed = set[int](), set[int]()
     for way in directed(rule):
+        lore = Lore()
         for i in tests_of(way):
             if i not in needed:
-                rounds = (_holds_without(way, rules, i, n, rng, engine) for n in ROUNDS)
+                rounds = (
+                    _holds_without(way, rules, i, n, rng, engine, lore) for n in ROUNDS
+                )
                 (idle if all(rounds) else needed).add(i)
     return sorted(idle - needed)
 
@@ -70,12 +73,12 @@ def _is_split(rule: Rule, rules: RuleSet) -> bool:
 
 def _holds_without(
     way: Rule, rules: RuleSet, premise: int, count: int,
-    rng: random.Random, engine: Engine | None,
+    rng: random.Random, engine: Engine | None, lore: Lore,
 ) -> bool:  # fmt: skip
     p = way.when[premise]
     analysed = isinstance(p, Form) and p.head in ANALYSED
     sampler = Sampler(rng)
-    guide = Guided(sampler, algebra_of(rules), way.left, way.when)
+    guide = Guided(sampler, algebra_of(rules), way.left, way.when, lore=lore)
     # Whether a fact of the graph holds is no matter of the draw.
     draw = guide.met if analysed else lambda: guide.breaking(premise)
     roots = list(itertools.takewhile(_is_node, (draw() for _ in range(count))))
