@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from ..egraph.ops import TensorType
 from .trace import Term
@@ -35,12 +36,13 @@ _WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0
 
 
 def cheapest(space: Space) -> dict[int, int]:
-    """A default e-node for every class, acyclic (Knuth): small terms first."""
+    """A default e-node for every class, acyclic (Knuth): small terms first, and of
+    those the ones with few products."""
     pick: dict[int, int] = {}
-    cost: dict[int, float] = {}
+    cost: dict[int, tuple[float, float]] = {}
     parents: list[list[tuple[int, int]]] = [[] for _ in space.classes]
     missing: dict[tuple[int, int], int] = {}
-    heap: list[tuple[float, int, int]] = []
+    heap: list[tuple[tuple[float, float], int, int]] = []
     for c, nodes in enumerate(space.classes):
         for i, node in enumerate(nodes):
             args = set(node.args)
@@ -48,7 +50,7 @@ def cheapest(space: Space) -> dict[int, int]:
             for a in args:
                 parents[a].append((c, i))
             if not args:
-                heapq.heappush(heap, (0.0, c, i))
+                heapq.heappush(heap, ((0.0, 0.0), c, i))
     while heap:
         total, c, i = heapq.heappop(heap)
         if c in pick:
@@ -58,6 +60,11 @@ def cheapest(space: Space) -> dict[int, int]:
             missing[p, j] -= 1
             if not missing[p, j] and p not in pick:
                 node = space.classes[p][j]
-                price = _WEIGHT.get(node.op, 0.1) + max(cost[a] for a in node.args)
-                heapq.heappush(heap, (price, p, j))
+                weight = _WEIGHT.get(node.op, 0.1) + max(cost[a][0] for a in node.args)
+                work = _products(node) + sum(cost[a][1] for a in set(node.args))
+                heapq.heappush(heap, ((weight, work), p, j))
     return pick
+
+
+def _products(node: Term) -> float:
+    return float(prod(node.attrs[0])) if node.op == "contract" else 0.0
