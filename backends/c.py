@@ -197,7 +197,7 @@ class CDevice:
         return host.source(functions)
 
     def compile(self, functions: Sequence[Function], contract: bool = True) -> CModule:
-        """`contract`: a * b + c may be computed with one rounding."""
+        """`contract`: an `fma` may be computed with one rounding."""
         path = self.toolchain.build(self.source(functions), contract)
         library = ctypes.CDLL(str(path))
         join_pool(library, self.toolchain)

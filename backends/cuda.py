@@ -191,7 +191,7 @@ class CudaDevice:
     def compile(
         self, functions: Sequence[Function], contract: bool = True
     ) -> CudaModule:
-        """`contract`: a * b + c may be computed with one rounding."""
+        """`contract`: an `fma` may be computed with one rounding."""
         caps = self.caps()
         check_functions(caps, functions)
         source = nvrtc.emit(functions)

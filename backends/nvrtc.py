@@ -48,8 +48,10 @@ def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
     flags = [
         f"--gpu-architecture={arch}",
         "--std=c++17",
-        f"--fmad={str(contract).lower()}",
+        "--fmad=false",
     ]
+    if contract:
+        flags.append("-DRW_CONTRACT")
     options = [f.encode() for f in flags]
     error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", 0, [], [])
     _check(nvrtc, error, "create a program")

@@ -181,15 +181,15 @@ class OpenCLDevice:
     def compile(
         self, functions: Sequence[Function], contract: bool = True
     ) -> OpenCLModule:
-        """`contract`: a * b + c may be computed with one rounding."""
+        """`contract`: an `fma` may be computed with one rounding."""
         caps = self.caps()
         check_functions(caps, functions)
         source = self._emit(functions)
-        pragma = "" if contract else "#pragma OPENCL FP_CONTRACT OFF\n"
+        allowed = "#define RW_CONTRACT\n" if contract else ""
         check_launches(caps, source.launches)
         cl = self._cl
         try:
-            program = self._build(self._context, pragma + source.text, self._options())
+            program = self._build(self._context, allowed + source.text, self._options())
         except cl.Error as e:
             raise CompileError(f"OpenCL program did not build:\n{e}") from e
         made = {

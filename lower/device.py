@@ -83,7 +83,8 @@ class Device(Protocol):
     def compile(self, functions: Sequence[Function], contract: bool = True) -> Module:
         """Raises CompileError with the log, or DeviceError for a dtype it lacks.
 
-        `contract`: a * b + c may be computed with one rounding.
+        `contract`: an `fma` may be computed with one rounding.  Products and sums
+        have one each in any case.
         """
         ...
 

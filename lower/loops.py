@@ -60,7 +60,8 @@ class Load:
 class Op:
     """An opcode of `scalars.BY_NAME`, or one of: `select` (c, a, b), `cast`, `bitcast`
     (from the argument's type to `dtype`), `splat` (a scalar to all lanes), `fma`
-    (a * b + c), `idiv`, `imod` (of integers that are not negative)."""
+    (a * b + c, the product rounded or not), `idiv`, `imod` (of integers that are not
+    negative).  Only in an `fma` may a device leave a product unrounded."""
 
     op: str
     args: tuple[Ex, ...]

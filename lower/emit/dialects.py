@@ -33,6 +33,7 @@ class Dialect:
     infix: bool  # whether operators work on vectors
     convert: str  # {a} with each lane converted, as a {v}; empty: lane by lane
     lane_loop: bool  # whether lanes do better in a loop over memory
+    contract: str  # a function's head that lets its a * b + c be an fma; empty: native
     load_lanes: str  # from {a} at index {i}
     store_lanes: str
     splat: str  # {a} in all lanes of {v}; {i} is {a} repeated; empty: lane by lane
@@ -112,13 +113,23 @@ typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
 typedef uint64_t u64;
+#if defined RW_CONTRACT && \\
+    (defined __FP_FAST_FMAF || defined __FMA__ || defined __aarch64__)
+#define RW_FMA(f, a, b, c) f(a, b, c)
+#else
+#define RW_FMA(f, a, b, c) (a * b + c)
+#endif
 """
 
 C = Dialect(
     name="C",
     header=_C_HEADER,
     helper="static inline",
-    native=_natives("__builtin_{name}f", "__builtin_{name}", smooth_f32=False),
+    native={
+        **_natives("__builtin_{name}f", "__builtin_{name}", smooth_f32=False),
+        ("fma", "f32"): "RW_FMA(__builtin_fmaf, {a}, {b}, {c})",
+        ("fma", "f64"): "RW_FMA(__builtin_fma, {a}, {b}, {c})",
+    },
     bitcast="",
     infinity={"f32": "__builtin_inff()", "f64": "__builtin_inf()"},
     nan={"f32": '__builtin_nanf("")', "f64": '__builtin_nan("")'},
@@ -133,6 +144,7 @@ C = Dialect(
     infix=True,
     convert="__builtin_convertvector({a}, {v})",
     lane_loop=True,
+    contract="",
     load_lanes="*(const {v}_u *)({a} + {i})",
     store_lanes="*({v}_u *)({a} + {i}) = {b};",
     splat="({v}){{{i}}}",
@@ -140,6 +152,7 @@ C = Dialect(
 )
 
 _OPENCL_HEADER = """\
+#pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double f64;
@@ -153,6 +166,12 @@ typedef uchar u8;
 typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
+"""
+
+_OPENCL_CONTRACT = """\
+#ifdef RW_CONTRACT
+#pragma OPENCL FP_CONTRACT ON
+#endif
 """
 
 OPENCL = Dialect(
@@ -170,6 +189,7 @@ OPENCL = Dialect(
     infix=True,
     convert="convert_{c}{n}({a})",
     lane_loop=False,
+    contract=_OPENCL_CONTRACT,
     load_lanes="vload{n}(0, {a} + {i})",
     store_lanes="vstore{n}({b}, 0, {a} + {i});",
     splat="({v})({a})",
@@ -194,6 +214,11 @@ typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+#ifdef RW_CONTRACT
+#define RW_FMA(f, a, b, c) f(a, b, c)
+#else
+#define RW_FMA(f, a, b, c) (a * b + c)
+#endif
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) rw_vector { T lane[N]; };
 static __device__ __forceinline__ f32 rw_from_half(u32 a) {
@@ -214,6 +239,8 @@ CUDA = Dialect(
     helper="static __device__ __forceinline__",
     native={
         **_natives("{name}f", "{name}", smooth_f32=True),
+        ("fma", "f32"): "RW_FMA(fmaf, {a}, {b}, {c})",
+        ("fma", "f64"): "RW_FMA(fma, {a}, {b}, {c})",
         ("decode_f16", "u32"): "rw_from_half({a})",
         ("encode_f16", "f32"): "rw_to_half({a})",
     },
@@ -229,6 +256,7 @@ CUDA = Dialect(
     infix=False,
     convert="",
     lane_loop=False,
+    contract="",
     load_lanes="*(const {v} *)({a} + {i})",
     store_lanes="*({v} *)({a} + {i}) = {b};",
     aligned=True,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from ...egraph.dtypes import BOOL, F32, I32, U32
-from .inline import Body, Maker, Term, bits, call, cast, lit, polynomial, select
+from .inline import Body, Maker, Term, bits, call, cast, fma, lit, polynomial, select
 
 INF = math.inf
 LN2_HIGH = 0.693145751953125  # ln 2 to 12 bits: n * LN2_HIGH is exact for |n| < 4096
@@ -62,7 +62,7 @@ def _scale(k: Body, p: Term, n: Term) -> Term:
 def _reduce(k: Body, x: Term) -> tuple[Term, Term]:
     """n and r with x = n ln 2 + r, |r| <= ln(2) / 2."""
     n = k.let("n", call("round", x * LOG2_E))
-    r = k.let("r", (x - n * LN2_HIGH) - n * LN2_LOW)
+    r = k.let("r", fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x)))
     return n, r
 
 
@@ -74,7 +74,7 @@ def _integer(k: Body, n: Term) -> Term:
 def _exp(k: Body, a: Term) -> Term:
     x = k.let("x", _clamp(a, -105.0, 89.0))
     n, r = _reduce(k, x)
-    p = k.let("p", r * r * polynomial(r, EXP) + r + 1.0)
+    p = k.let("p", fma(r * r, polynomial(r, EXP), r) + 1.0)
     return _scale(k, p, _integer(k, n))
 
 
@@ -82,16 +82,16 @@ def _exp2(k: Body, a: Term) -> Term:
     x = k.let("x", _clamp(a, -151.0, 129.0))
     n = k.let("n", call("round", x))
     r = k.let("r", x - n)
-    p = k.let("p", r * polynomial(r, EXP2) + 1.0)
+    p = k.let("p", fma(r, polynomial(r, EXP2), 1.0))
     return _scale(k, p, _integer(k, n))
 
 
 def _expm1(k: Body, a: Term) -> Term:
     x = k.let("x", _clamp(a, -25.0, 89.0))
     n, r = _reduce(k, x)
-    p = k.let("p", r * r * polynomial(r, EXP) + r)
+    p = k.let("p", fma(r * r, polynomial(r, EXP), r))
     s = k.let("s", _power_of_two(_integer(k, n) - 1))  # half: 2**128 overflows
-    return select(n.eq(0.0), select(r.eq(0.0), a, p), (s * p + (s - 0.5)) * 2.0)
+    return select(n.eq(0.0), select(r.eq(0.0), a, p), fma(s, p, s - 0.5) * 2.0)
 
 
 def _split(k: Body, a: Term) -> tuple[Term, Term]:
@@ -108,7 +108,7 @@ def _split(k: Body, a: Term) -> tuple[Term, Term]:
 
 def _log_of_1p(f: Term) -> tuple[Term, Term]:
     """log(1 + f) as a head and a small rest."""
-    return f, f * f * (f * polynomial(f, LOG) - 0.5)
+    return f, f * f * fma(f, polynomial(f, LOG), -0.5)
 
 
 def _log_edges(a: Term, y: Term) -> Term:
@@ -120,14 +120,14 @@ def _log_edges(a: Term, y: Term) -> Term:
 def _log(k: Body, a: Term) -> Term:
     e, f = _split(k, a)
     head, rest = _log_of_1p(f)
-    return _log_edges(a, (e * LN2_LOW + rest + head) + e * LN2_HIGH)
+    return _log_edges(a, fma(e, LN2_HIGH, fma(e, LN2_LOW, rest) + head))
 
 
 def _log2(k: Body, a: Term) -> Term:
     e, f = _split(k, a)
     head, rest = _log_of_1p(f)
     # log2(e) in two parts; the first product is rounded once, where it matters least
-    low = rest * LOG2_E + head * 0.44269504
+    low = fma(rest, LOG2_E, head * 0.44269504)
     return _log_edges(a, (low + head) + e)
 
 
@@ -136,22 +136,27 @@ def _log1p(k: Body, a: Term) -> Term:
     t = k.let("t", a / (a + 2.0))
     s = k.let("s", t * t)
     odd = (0.6666667, 0.4, 0.2857143, 0.22222222, 0.18181819, 0.15384616)
-    near = k.let("near", t * s * polynomial(s, odd) + (t + t))
+    near = k.let("near", fma(t * s, polynomial(s, odd), t + t))
     far = call("log", a + 1.0)
     small = k.let("small", (a > -0.25) & (a < 0.375))
     return select(small, select(s.eq(0.0), a, near), far)
 
 
 def _tanh(k: Body, a: Term) -> Term:
-    """-t / (t + 2) with t = exp(-2 |a|) - 1."""
-    t = k.let("t", call("expm1", call("abs", a) * -2.0))
-    return call("copysign", -t / (t + 2.0), a)
+    """t / (t + 1) with t = (exp(-2 |a|) - 1) / 2."""
+    x = call("abs", a) * -2.0
+    x = k.let("x", select(x < -25.0, lit(-25.0, F32), x))
+    n, r = _reduce(k, x)
+    p = k.let("p", fma(r * r, polynomial(r, EXP), r))
+    s = k.let("s", _power_of_two(_integer(k, n) - 1))
+    t = k.let("t", fma(s, p, s - 0.5))
+    return call("copysign", t / (t + 1.0), a)
 
 
 def _erf(k: Body, a: Term) -> Term:
     x = k.let("x", call("abs", a))
     s = k.let("s", x * x)
-    near = k.let("near", x * polynomial(s, ERF_NEAR) + x)
+    near = k.let("near", fma(x, polynomial(s, ERF_NEAR), x))
     g = polynomial(_clamp(x, 0.0, 4.0), ERF_FAR)
     far = k.let("far", lit(1.0, F32) - call("exp", -g))
     return call("copysign", select(x < 0.9, near, far), a)
@@ -164,11 +169,11 @@ def _circular(k: Body, a: Term, op: str) -> Term:
     n = k.let("n", call("round", x * 0.6366197723675814))
     r = x
     for part in HALF_PI:
-        r = r - n * part
+        r = fma(n, -part, r)
     r = k.let("r", r)
     s = k.let("s", r * r)
-    sine = k.let("sine", r * s * polynomial(s, SIN) + r)
-    cosine = k.let("cosine", s * s * polynomial(s, COS) + (s * -0.5 + 1.0))
+    sine = k.let("sine", fma(r * s, polynomial(s, SIN), r))
+    cosine = k.let("cosine", fma(s * s, polynomial(s, COS), fma(s, -0.5, 1.0)))
     quarter = k.let("quarter", cast(n, I32) + (1 if op == "cos" else 0))
     value = select((quarter & 1).ne(0), cosine, sine)
     value = select((quarter & 2).ne(0), -value, value)

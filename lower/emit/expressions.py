@@ -120,10 +120,8 @@ class Expressions(Lanes):
                 )
             case "cast" | "bitcast":
                 return self.conversion(ex.op, sources[0], dtype, args[0])
-            case "fma" if n == 1 or self.dialect.infix:
-                text = f"({args[0]} * {args[1]} + {args[2]})"
             case "fma":
-                text = self.lane_fma(args, dtype, n)
+                text = self.fma(args, compute(dtype), n)
             case _:
                 text = self.opcode(ex.op, sources, dtype, args, n)
         return self.rounded(text, dtype, n)
@@ -145,6 +143,18 @@ class Expressions(Lanes):
             return self.infix(op, of, args)
         kinds = tuple(compute(s) for s in sources)
         return self.call(op, kinds, args, compute(dtype), n)
+
+    def fma(self, args: list[str], of: DType, n: int) -> str:
+        """The one place where a product need not be rounded before it is added.
+
+        Elsewhere it must be: a value that is computed twice, for the maximum of a row
+        and for its distance to the maximum, has to be the same both times.
+        """
+        if of.is_int:
+            return self.integer_fma(args, of, n)
+        if self.dialect.contract:
+            return self.contracted(args, of, n)
+        return self.call("fma", (of,) * 3, args, of, n)
 
     def infix(self, op: str, of: DType, args: list[str]) -> str:
         if of.is_int and op in ("add", "sub", "mul", "neg"):
@@ -234,7 +244,7 @@ class Expressions(Lanes):
     def definition(self, op: str, sources: tuple[DType, ...]) -> list[str]:
         native = self.dialect.native.get((op, sources[0].name))
         if native:
-            return [f"  return {native.format(a='a', b='b')};"]
+            return [f"  return {native.format(a='a', b='b', c='c')};"]
         if _infix(op):
             return [f"  return {self.infix(op, sources[0], ['a', 'b'])};"]
         inline = define(op, sources)

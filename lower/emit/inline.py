@@ -121,6 +121,12 @@ def call(op: str, *args: Term, dtype: DType | None = None) -> Term:
     return Term(Op(op, tuple(a.ex for a in args), dtype or args[0].dtype))
 
 
+def fma(a: Term, b: Term | Number, c: Term | Number) -> Term:
+    """a * b + c, with one rounding where the device is fast at that."""
+    b, c = (x if isinstance(x, Term) else lit(x, a.dtype) for x in (b, c))
+    return call("fma", a, b, c)
+
+
 def lit(value: Number, dtype: DType) -> Term:
     return Term(Lit(value, dtype))
 
@@ -149,5 +155,5 @@ def polynomial(x: Term, coefs: tuple[float, ...]) -> Term:
     """`coefs[0] + x * (coefs[1] + x * ...)`, by Horner's rule."""
     total = lit(coefs[-1], x.dtype)
     for c in reversed(coefs[:-1]):
-        total = total * x + c
+        total = fma(total, x, c)
     return total

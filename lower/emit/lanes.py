@@ -107,10 +107,20 @@ class Lanes:
         name = f"rw_select_{t}_x{lanes}"
         return f"{self.lanewise(name, t, ['u8', t, t], form, lanes)}({', '.join(args)})"
 
-    def lane_fma(self, args: list[str], dtype: DType, lanes: int) -> str:
-        t = lane_of(dtype)
-        form = "({a} * {b} + {c})"
+    def integer_fma(self, args: list[str], dtype: DType, lanes: int) -> str:
+        if lanes == 1 or self.dialect.infix:
+            return "({} * {} + {})".format(*args)
+        t, form = lane_of(dtype), "({a} * {b} + {c})"
         name = self.lanewise(f"rw_fma_{t}_x{lanes}", t, [t, t, t], form, lanes)
+        return f"{name}({', '.join(args)})"
+
+    def contracted(self, args: list[str], dtype: DType, lanes: int) -> str:
+        """a * b + c in a helper in which the compiler may make one operation of it."""
+        v = self.type(dtype, lanes)
+        name = f"rw_fma_{v}"
+        head = f"{self.dialect.helper} {v} {name}({v} a, {v} b, {v} c) {{\n"
+        body = f"{head}{self.dialect.contract}  return a * b + c;\n}}\n"
+        self.helpers.setdefault(name, body)
         return f"{name}({', '.join(args)})"
 
     def load_lanes(

@@ -131,7 +131,9 @@ class Values:
             case "select":
                 return f"select({args[2]}, {args[1]}, {args[0]})"
             case "fma":
-                text = f"fma({args[0]}, {args[1]}, {args[2]})"
+                # Devices contract it at will; Mesa adds up the constants of nested
+                # fma(), which undoes a reduction in two steps.
+                text = f"({args[0]} * {args[1]} + {args[2]})"
             case "idiv" | "imod":
                 return f"({args[0]} {'/' if ex.op == 'idiv' else '%'} {args[1]})"
             case "cast":

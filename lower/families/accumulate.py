@@ -18,8 +18,14 @@ class Accumulating(Writer):
         return self.kernel.exprs[r].attr[0]
 
     def term(self, r: int) -> Ex:
-        """What reduction `r` takes in at the current position."""
-        return convert(self.value(self.kernel.exprs[r].args[0]), self.acc_type(r))
+        """What reduction `r` takes in at the current position; of a product that is
+        not at hand its factors' product, which `combine` makes an fma of."""
+        (e,), kind = self.kernel.exprs[r].args, self.acc_type(r)
+        x = self.kernel.exprs[e]
+        if x.op == "mul" and x.dtype is kind and not self.at_hand(e):
+            a, b = (self.value(i) for i in x.args)
+            return Op("mul", (a, b), kind)
+        return convert(self.value(e), kind)
 
     def lane_array(self, r: int, lanes: int) -> str:
         acc = self.array("acc", self.acc_type(r), lanes)

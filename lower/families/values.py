@@ -74,7 +74,12 @@ def expand(tree: SExpr, a: Ex) -> Ex:
 
 
 def combine(monoid: str, a: Ex, b: Ex) -> Ex:
-    return Op(MONOIDS[monoid].op, (a, b), a.dtype)
+    """`a` with the term `b` taken in; a product goes into a sum by an fma."""
+    match b:
+        case Op(op="mul", args=(x, y)) if monoid == "sum" and a.dtype.is_float:
+            return Op("fma", (x, y, a), a.dtype)
+        case _:
+            return Op(MONOIDS[monoid].op, (a, b), a.dtype)
 
 
 def identity(monoid: str, acc: DType) -> Lit:

@@ -206,6 +206,16 @@ class Writer:
             self._value(i)
         return self._value(e)[0]
 
+    def at_hand(self, e: int) -> bool:
+        """Whether a scope holds expression `e`, as a value or in an array."""
+        for s in reversed(self.scopes):
+            found = s.values.get(e)
+            if e in s.kept or found not in (None, HIDDEN):
+                return True
+            if e in s.hidden or found == HIDDEN:
+                return False
+        return False
+
     def _value(self, e: int) -> tuple[Ex, int]:
         for depth in range(len(self.scopes) - 1, -1, -1):
             found = self.scopes[depth].values.get(e)

@@ -86,15 +86,29 @@ def test_two_processes_share_a_cache(cached):
     assert len(list(cached.iterdir())) == 2  # the function and the pool of threads
 
 
-def test_strict_code_rounds_after_every_operation(cached):
+@pytest.mark.parametrize("contract", [True, False])
+def test_products_are_rounded_before_they_are_subtracted(cached, contract: bool):
     x = (1 + np.arange(64) / 4096).astype(np.float32)
     f = elementwise(
         "poly", 64, [F32], F32,
         lambda a: Op("sub", (Op("mul", (a, a), F32), a), F32),
     )  # fmt: skip
     dev, out = CDevice(), np.empty_like(x)
-    (got,) = launch(dev, dev.compile([f], contract=False), f, x, out)
+    (got,) = launch(dev, dev.compile([f], contract=contract), f, x, out)
     np.testing.assert_array_equal(got, x * x - x)
+
+
+@pytest.mark.parametrize("contract", [True, False])
+def test_only_an_fma_may_have_one_rounding(cached, contract: bool):
+    x = (1 + np.arange(64) / 4096).astype(np.float32)
+    f = elementwise(
+        "f", 64, [F32], F32, lambda a: Op("fma", (a, a, Op("neg", (a,), F32)), F32)
+    )
+    dev, out = CDevice(), np.empty_like(x)
+    (got,) = launch(dev, dev.compile([f], contract=contract), f, x, out)
+    rounded, exact = x * x - x, (x.astype(np.float64) * x - x).astype(np.float32)
+    fast = contract and "__FMA__" in dev.toolchain.features.split()
+    np.testing.assert_array_equal(got, exact if fast else rounded)
 
 
 def test_no_compiler_says_what_to_do(monkeypatch, fresh_search):

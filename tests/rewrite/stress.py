@@ -28,7 +28,7 @@ import numpy as np
 from rewrite.authoring.models import Model
 from rewrite.authoring.models import load as load_model
 from rewrite.egraph.dims import bind_shape
-from rewrite.egraph.dtypes import ALL, BF16, F16, F32, DType
+from rewrite.egraph.dtypes import ALL, BF16, BOOL, F16, F32, DType
 from rewrite.egraph.evaluate import bind_inputs, evaluate, expand_macros
 from rewrite.egraph.graph import Builder, Graph, substitute, witness
 from rewrite.egraph.rulefile import RuleSet, load_rules
@@ -42,6 +42,7 @@ from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 
+SCALE = 0.35355338454246521  # of the scores of attention
 MODELS = Path(__file__).parent.parent / "replay" / "models"
 FACTOR, ULPS = 4, 4  # of the original's own error, and on top of it
 RUNS, MORE_RUNS = 4, 60  # with noise
@@ -320,17 +321,55 @@ def _variance(b: Builder, d: DType) -> int:
 
 def _attention(b: Builder, d: DType) -> int:
     q, k, v = (b.input(n, d, (2, 9, 8)) for n in "qkv")
-    return b.macro("attention", [q, k, v], 0.35355338454246521)
+    return b.macro("attention", [q, k, v], SCALE)
+
+
+def scored() -> Iterator[Model]:
+    """Softmaxes of scores that take several roundings: in attention, and of rows."""
+    for dtype in (F32, F16, BF16):
+        for name, score in _SCORES.items():
+            b = Builder(f"{name} attention {dtype}")
+            q, k, v = (b.input(n, dtype, (2, 9, 8)) for n in "qkv")
+            s = score(b, b.matmul(q, b.permute(k, (0, 2, 1))), dtype)
+            soft = b.macro("softmax", [s], (0, 0, 1))
+            yield Model(b.name, expand_macros(b.build([b.matmul(soft, v)])))
+        for name in ("softmax", "log_softmax", "logsumexp"):
+            b = Builder(f"scaled {name} {dtype}")
+            x = _by(b, "mul", b.input("x", dtype, (4, 33)), SCALE, dtype)
+            yield Model(b.name, expand_macros(b.build([b.macro(name, [x], (0, 1))])))
+
+
+def _by(b: Builder, op: str, x: int, value: float, d: DType) -> int:
+    return b.bin(op, *b.broadcast(x, b.const(value, d)))
+
+
+def _causal(b: Builder, s: int, d: DType) -> int:
+    keep = b.broadcast(b.input("keep", BOOL, (9, 9)), s)[0]
+    low = b.broadcast(b.const(float("-inf"), d), s)[0]
+    return b.select(keep, _by(b, "mul", s, SCALE, d), low)
+
+
+def _capped(b: Builder, s: int, d: DType) -> int:
+    return _by(b, "mul", b.un("tanh", _by(b, "mul", s, SCALE / 30, d)), 30.0, d)
+
+
+def _alibi(b: Builder, s: int, d: DType) -> int:
+    slope, distance = b.input("slope", d, (2, 1, 1)), b.input("far", d, (9, 9))
+    bias = b.bin("mul", *b.broadcast(slope, distance))
+    return b.bin("add", *b.broadcast(_by(b, "mul", s, SCALE, d), bias))
+
+
+_SCORES: dict[str, Callable[[Builder, int, DType], int]] = {
+    "causal": _causal, "capped": _capped, "alibi": _alibi,
+}  # fmt: skip
 
 
 def _masked(b: Builder, d: DType) -> int:
     """Attention whose mask may hide all of a row, guarded as frameworks do it."""
-    from rewrite.egraph.dtypes import BOOL
-
     q, k, v = (b.input(n, d, (9, 8)) for n in "qkv")
     keep = b.input("keep", BOOL, (9, 9))
     scores = b.matmul(q, b.permute(k, (1, 0)))
-    scores = b.bin("mul", *b.broadcast(scores, b.const(0.35355338454246521, d)))
+    scores = b.bin("mul", *b.broadcast(scores, b.const(SCALE, d)))
     low = b.broadcast(b.const(float("-inf"), d), scores)[0]
     soft = b.macro("softmax", [b.select(keep, scores, low)], (0, 1))
     none = b.broadcast(b.const(0.0, d), soft)[0]
