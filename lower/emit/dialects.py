@@ -124,7 +124,8 @@ typedef uint64_t u64;
 C = Dialect(
     name="C",
     header=_C_HEADER,
-    helper="static inline",
+    # gcc leaves even one instruction out of line where it is called often enough.
+    helper="static inline __attribute__((always_inline))",
     native={
         **_natives("__builtin_{name}f", "__builtin_{name}", smooth_f32=False),
         ("fma", "f32"): "RW_FMA(__builtin_fmaf, {a}, {b}, {c})",
