@@ -50,6 +50,7 @@ type Kind = Literal[
 
 type Strained = tuple[int, Pair, int, DType]  # a pair, its right side, their dtype
 
+MIXED = 3  # draws of sizes that differ, at each magnitude
 DOUBTS = 6  # pairs that are drawn again, the worst first
 
 
@@ -315,7 +316,7 @@ class Judge:
         stored = Oracle(self._only([n for _, p, r, _ in narrow for n in (p.left, r)]))
         for k in range(BRINKS if mine else 0):
             self._overflows(self.strained, mine, "working", self._at_brink(mine, k))
-            if narrow:
+            for _ in range(MIXED if narrow else 0):
                 inputs = self._at_brink(narrow, k, mixed=True)
                 self._overflows(stored, narrow, "own", inputs)
         self._vanishing()

@@ -52,6 +52,14 @@ class Sampled:
     pairs: tuple[Pair, ...]
     faults: dict[int, Fault]  # by the number of the pair
 
+    @property
+    def first(self) -> Fault:
+        """The first fault that no rounding brings about, else the first."""
+        plain = [
+            i for i, f in self.faults.items() if f.kind in ("type", "term", "value")
+        ]
+        return self.faults[min(plain or self.faults)]
+
     def fired(self, forward: bool) -> int:
         return len({p.source for p in self.pairs if p.forward is forward})
 
@@ -82,7 +90,7 @@ def sample_rule(
     fired = found.fired(True) + back
     if not found.faults:
         return Verdict(rule.name, found.drawn, fired, None, back=back)
-    fault = found.faults[min(found.faults)]
+    fault = found.first
     shown = describe(found.graph, fault)
     return Verdict(rule.name, found.drawn, fired, shown, fault, found.graph, back)
 

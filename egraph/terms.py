@@ -289,7 +289,9 @@ class Terms:
         n = want.shape
         whole = self.rng.random() < 0.3  # all of an axis, perhaps turned round
         choices = (1, -1) if whole else (1, 1, 2, -1)
-        step = self.attr(a[3], lambda: tuple(self.rng.choice(choices) for _ in n))
+        step = self.attr(  # an axis of one element is encoded with step 1
+            a[3], lambda: tuple(self.rng.choice(choices) if k != 1 else 1 for k in n)
+        )
         need(len(step) == want.rank)
         # An empty slice reaches nothing, wherever it starts.
         span = [max(k - 1, 0) * d for k, d in zip(n, step, strict=True)]  # type: ignore[operator]

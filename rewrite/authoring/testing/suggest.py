@@ -45,10 +45,10 @@ def premise_for(
     """The best premise for the direction of the first fault, if one is of use."""
     if not found.faults:
         return None
-    number = min(found.faults)
-    first = found.pairs[number]
+    fault = found.first
+    first = fault.pair
     # What only size or accuracy breaks, no mask and no kind of number mends.
-    stable = found.faults[number].kind not in ("error", "infinite", "overflow", "lost")
+    stable = fault.kind not in ("error", "infinite", "overflow", "lost")
     pattern = rule.left if first.forward else rule.right
     algebra = algebra_of(rules)
     good, bad = list[dict[str, Any]](), list[dict[str, Any]]()

@@ -221,7 +221,7 @@ def _never_met(rule: Rule, rounds: Sequence[Sampled]) -> list[Problem]:
 def _counterexample(
     rule: Rule, rules: RuleSet, found: Sampled, task: Task, engine: Engine | None
 ) -> Counterexample:
-    first = Broken(found.graph, found.faults[min(found.faults)])
+    first = Broken(found.graph, found.first)
     premise = premise_for(rule, rules, found, engine)
     small = shrink(rule, rules, first, task.seed, engine)
     return told(rule, small, task.again, premise)
