@@ -13,7 +13,7 @@ import numpy as np
 
 from ..egraph import dtypes
 from ..egraph.scalars import Array
-from ..lower.device import Caps, DeviceError, Probe
+from ..lower.device import Caps, DeviceError, KernelSource, Probe
 from ..lower.emit import host
 from ..lower.loops import Function
 from .pool import join_pool, thread_count
@@ -196,9 +196,16 @@ class CDevice:
     def source(self, functions: Sequence[Function]) -> str:
         return host.source(functions)
 
+    def emit(self, functions: Sequence[Function]) -> KernelSource:
+        return KernelSource(self.source(functions), {})
+
     def compile(self, functions: Sequence[Function], contract: bool = True) -> CModule:
-        """`contract`: an `fma` may be computed with one rounding."""
-        path = self.toolchain.build(self.source(functions), contract)
+        return self.build(self.emit(functions), functions, contract)
+
+    def build(
+        self, source: KernelSource, functions: Sequence[Function], contract: bool
+    ) -> CModule:
+        path = self.toolchain.build(source.text, contract)
         library = ctypes.CDLL(str(path))
         join_pool(library, self.toolchain)
         return CModule(library, {f.name: f for f in functions})

@@ -15,8 +15,7 @@ import numpy as np
 
 from ..egraph import dtypes
 from ..egraph.scalars import Array
-from ..lower.device import Caps, DeviceError, Probe
-from ..lower.emit.kernels import Launch
+from ..lower.device import Caps, DeviceError, Grid, KernelSource, Probe
 from ..lower.loops import Function
 from . import nvrtc
 from .limits import check_count, check_functions, check_launches
@@ -55,7 +54,7 @@ class CudaModule:
     device: CudaDevice
     owner: Any
     functions: Mapping[str, Function]
-    kernels: Mapping[str, tuple[tuple[Any, Launch], ...]]
+    kernels: Mapping[str, tuple[tuple[Any, Grid], ...]]
     scratch: dict[str, tuple[CudaBuffer, ...]] = field(
         default_factory=dict[str, tuple[CudaBuffer, ...]]
     )
@@ -188,14 +187,19 @@ class CudaDevice:
     def source(self, functions: Sequence[Function]) -> str:
         return nvrtc.emit(functions).text
 
+    def emit(self, functions: Sequence[Function]) -> KernelSource:
+        check_functions(self.caps(), functions)
+        return nvrtc.emit(functions)
+
     def compile(
         self, functions: Sequence[Function], contract: bool = True
     ) -> CudaModule:
-        """`contract`: an `fma` may be computed with one rounding."""
-        caps = self.caps()
-        check_functions(caps, functions)
-        source = nvrtc.emit(functions)
-        check_launches(caps, source.launches)
+        return self.build(self.emit(functions), functions, contract)
+
+    def build(
+        self, source: KernelSource, functions: Sequence[Function], contract: bool
+    ) -> CudaModule:
+        check_launches(self.caps(), source.launches)
         cubin = nvrtc.compile_cubin(source.text, self.arch, contract)
         module = self.driver.module_from_buffer(cubin)
         by_name = {f.name: f for f in functions}
@@ -205,7 +209,7 @@ class CudaDevice:
         }
         return CudaModule(self, module, by_name, made)
 
-    def _kernel(self, module: Any, function: Function, launch: Launch) -> Any:
+    def _kernel(self, module: Any, function: Function, launch: Grid) -> Any:
         kernel = module.get_function(launch.name)
         kernel.prepare("P" * (len(function.params) + len(function.scratch)))
         if launch.shared_bytes > STATIC_SHARED:

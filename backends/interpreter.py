@@ -16,7 +16,7 @@ import numpy as np
 from ..egraph import dtypes
 from ..egraph.scalars import Array
 from ..extract.kernel import Kernel
-from ..lower.device import Caps, DeviceError, Module, Probe
+from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.loops import Function
 from .numpy import run_kernel
 
@@ -80,6 +80,14 @@ class NumpyDevice:
 
     def source(self, functions: Sequence[Function]) -> str:
         return "# the numpy device interprets kernels; there is no source\n"
+
+    def emit(self, functions: Sequence[Function]) -> KernelSource:
+        return KernelSource(self.source(functions), {})
+
+    def build(
+        self, source: KernelSource, functions: Sequence[Function], contract: bool
+    ) -> Module:
+        return self.compile(functions, contract)
 
     def sync(self) -> None:
         """Launches return when they are done."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..egraph.dtypes import DType
-from ..lower.device import Caps, DeviceError
-from ..lower.emit.kernels import Launch
+from ..lower.device import Caps, DeviceError, Grid
 from ..lower.emit.stages import dtypes_of
 from ..lower.loops import Function
 
@@ -33,7 +32,7 @@ def lacks(caps: Caps, name: str, dtype: DType) -> str:
     )
 
 
-def check_launches(caps: Caps, launches: Mapping[str, Sequence[Launch]]) -> None:
+def check_launches(caps: Caps, launches: Mapping[str, Sequence[Grid]]) -> None:
     for launch in (x for each in launches.values() for x in each):
         if launch.threads > caps.max_threads:
             raise DeviceError(

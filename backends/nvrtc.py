@@ -7,10 +7,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ..lower.device import CompileError, DeviceError
+from ..lower.device import CompileError, DeviceError, KernelSource
 from ..lower.emit import kernels
 from ..lower.emit.dialects import CUDA
-from ..lower.emit.kernels import KernelSource
 from ..lower.loops import Function
 
 GRID_GROUP = 256  # threads that share the points of a grid

@@ -14,10 +14,9 @@ import numpy as np
 
 from ..egraph import dtypes
 from ..egraph.scalars import Array
-from ..lower.device import Caps, CompileError, DeviceError, Probe
+from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import kernels
 from ..lower.emit.dialects import OPENCL
-from ..lower.emit.kernels import KernelSource, Launch
 from ..lower.emit.stages import Stage, work
 from ..lower.loops import Function
 from .limits import check_count, check_functions, check_launches
@@ -34,7 +33,7 @@ class OpenCLModule:
 
     device: OpenCLDevice
     functions: Mapping[str, Function]
-    kernels: Mapping[str, tuple[tuple[Any, Launch], ...]]
+    kernels: Mapping[str, tuple[tuple[Any, Grid], ...]]
     scratch: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
 
     def launch(self, name: str, buffers: Sequence[Any], scratch: Any = None) -> None:
@@ -176,17 +175,22 @@ class OpenCLDevice:
             array[...] = data.view(array.dtype).reshape(array.shape)
 
     def source(self, functions: Sequence[Function]) -> str:
-        return self._emit(functions).text
+        return self._printed(functions).text
+
+    def emit(self, functions: Sequence[Function]) -> KernelSource:
+        check_functions(self.caps(), functions)
+        return self._printed(functions)
 
     def compile(
         self, functions: Sequence[Function], contract: bool = True
     ) -> OpenCLModule:
-        """`contract`: an `fma` may be computed with one rounding."""
-        caps = self.caps()
-        check_functions(caps, functions)
-        source = self._emit(functions)
+        return self.build(self.emit(functions), functions, contract)
+
+    def build(
+        self, source: KernelSource, functions: Sequence[Function], contract: bool
+    ) -> OpenCLModule:
         allowed = "#define RW_CONTRACT\n" if contract else ""
-        check_launches(caps, source.launches)
+        check_launches(self.caps(), source.launches)
         cl = self._cl
         try:
             program = self._build(self._context, allowed + source.text, self._options())
@@ -198,7 +202,7 @@ class OpenCLDevice:
         }
         return OpenCLModule(self, {f.name: f for f in functions}, made)
 
-    def _emit(self, functions: Sequence[Function]) -> KernelSource:
+    def _printed(self, functions: Sequence[Function]) -> KernelSource:
         return kernels.source(functions, OPENCL, self._group_size)
 
     def _options(self) -> list[str]:
@@ -213,7 +217,7 @@ class OpenCLDevice:
             return 1
         return min(GRID_GROUP, max(stage.points, 1))
 
-    def enqueue(self, kernel: Any, launch: Launch, buffers: Sequence[Any]) -> None:
+    def enqueue(self, kernel: Any, launch: Grid, buffers: Sequence[Any]) -> None:
         kernel.set_args(*buffers)
         size, group = (launch.groups * launch.threads,), (launch.threads,)
         event = self._cl.enqueue_nd_range_kernel(self._queue, kernel, size, group)

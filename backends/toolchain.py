@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import hashlib
 import importlib.util
+import json
 import logging
 import os
 import re
@@ -14,13 +15,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 
-import platformdirs
-
 from ..lower.device import CompileError, DeviceError
+from .store import Store, digest, root
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
          "-ffp-contract=off", "-fno-strict-aliasing", "-fopenmp-simd", "-pthread",
@@ -70,8 +70,7 @@ def _private_folder() -> Path:
 
 
 def cache_folder() -> Path:
-    root = os.environ.get("REWRITE_CACHE") or platformdirs.user_cache_dir("rewrite")
-    return Path(root) / "c"
+    return (root() or _private_folder()) / "c"
 
 
 @cache
@@ -80,7 +79,7 @@ def find_toolchain() -> Toolchain:
     reasons: list[str] = []
     for command in _candidates():
         try:
-            return _examine(command)
+            return _known(command)
         except (OSError, CompileError) as e:
             reasons.append(f"{' '.join(command)}: {str(e).splitlines()[0]}")
     found = f" (tried {'; '.join(reasons)})" if reasons else ""
@@ -102,6 +101,37 @@ def _candidates() -> list[tuple[str, ...]]:
     if importlib.util.find_spec("ziglang"):
         found.append((sys.executable, "-m", "ziglang", "cc"))
     return found
+
+
+def _known(command: tuple[str, ...]) -> Toolchain:
+    """As `_examine`, asked once of each compiler on each kind of processor."""
+    folder, key = root(), _identity(command)
+    if folder is None or key is None:
+        return _examine(command)
+    store = Store(folder / "toolchains")
+    data = store.read(key)
+    if data is not None:
+        command_, version, flags, width, features = json.loads(data)
+        return Toolchain(tuple(command_), version, tuple(flags), width, features)
+    found = _examine(command)
+    store.write(key, json.dumps(astuple(found)).encode())
+    return found
+
+
+def _identity(command: tuple[str, ...]) -> str | None:
+    """The compiler by its file, the processor by what Linux says of it, else None."""
+    path = shutil.which(command[0])
+    if path is None:
+        return None
+    try:
+        stat = Path(path).resolve().stat()
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return None
+    words = ("model name", "flags", "Features", "CPU part", "isa")
+    kinds = sorted({x for x in lines if x.startswith(words)})
+    file = f"{path} {stat.st_mtime_ns} {stat.st_size}"
+    return digest(*command, file, *FLAGS, *kinds)
 
 
 def _examine(command: tuple[str, ...]) -> Toolchain:

@@ -14,9 +14,8 @@ import numpy as np
 
 from ..egraph.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, I32, U32
 from ..egraph.scalars import Array
-from ..lower.device import Caps, CompileError, DeviceError, Probe
+from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import wgsl
-from ..lower.emit.kernels import Launch
 from ..lower.loops import Function
 from .limits import check_count, check_functions, check_launches
 
@@ -43,7 +42,7 @@ class WgpuBuffer:
 class WgpuModule:
     device: WgpuDevice
     functions: Mapping[str, Function]
-    pipelines: Mapping[str, tuple[tuple[Any, Launch], ...]]
+    pipelines: Mapping[str, tuple[tuple[Any, Grid], ...]]
     scratch: dict[str, tuple[WgpuBuffer, ...]] = field(
         default_factory=dict[str, tuple[WgpuBuffer, ...]]
     )
@@ -183,14 +182,20 @@ class WgpuDevice:
     def source(self, functions: Sequence[Function]) -> str:
         return wgsl.source(functions).text
 
+    def emit(self, functions: Sequence[Function]) -> KernelSource:
+        check_functions(self.caps(), functions)
+        return wgsl.source(functions)
+
     def compile(
         self, functions: Sequence[Function], contract: bool = True
     ) -> WgpuModule:
+        return self.build(self.emit(functions), functions, contract)
+
+    def build(
+        self, source: KernelSource, functions: Sequence[Function], contract: bool
+    ) -> WgpuModule:
         """WGSL leaves contraction to the device, whatever `contract` asks for."""
-        caps = self.caps()
-        check_functions(caps, functions)
-        source = wgsl.source(functions)
-        check_launches(caps, source.launches)
+        check_launches(self.caps(), source.launches)
         try:
             shader = self._device.create_shader_module(code=source.text)
             layouts = {f.name: self._layout(f) for f in functions}
@@ -202,7 +207,7 @@ class WgpuDevice:
             raise CompileError(f"WGSL did not compile:\n{e}") from e
         return WgpuModule(self, {f.name: f for f in functions}, made)
 
-    def _pipeline(self, shader: Any, layout: Any, launch: Launch) -> Any:
+    def _pipeline(self, shader: Any, layout: Any, launch: Grid) -> Any:
         stage = {"module": shader, "entry_point": launch.name}
         return self._device.create_compute_pipeline(layout=layout, compute=stage)
 
@@ -219,7 +224,7 @@ class WgpuDevice:
         return self._device.create_pipeline_layout(bind_group_layouts=[group])
 
     def dispatch(
-        self, pipeline: Any, launch: Launch, buffers: Sequence[WgpuBuffer]
+        self, pipeline: Any, launch: Grid, buffers: Sequence[WgpuBuffer]
     ) -> None:
         encoder = self._device.create_command_encoder()
         layout = pipeline.get_bind_group_layout(0)

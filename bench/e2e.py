@@ -69,7 +69,8 @@ def workloads() -> list[Workload]:
 
 def run(name: str, f: Callable[..., Any], args: tuple[Any, ...]) -> tuple[float, float]:
     """(error over NumPy's own, times faster than NumPy)"""
-    fast = rewrite.optimize(lambda *a: f(xp, *a), *args, device="c", fallback=False)
+    fast = rewrite.optimize(lambda *a: f(xp, *a), *args, device="c", fallback=False,
+                            cache=False)  # fmt: skip
     c = fast.compiled
     got, plain = fast(*args), f(np, *args)
     inputs = fast.inputs(*args)
@@ -113,7 +114,7 @@ def run_model(name: str) -> tuple[float, float]:
 
     model = fill(load(name))
     inputs = random_inputs(model, {})
-    program = rewrite.onnx.compile(model, "c", fallback=False)
+    program = rewrite.onnx.compile(model, "c", fallback=False, cache=False)
     c, host = program.compiled, ReferenceEvaluator(model)
     got = program(inputs)
     plain = dict(zip(got, host.run(None, inputs), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -39,6 +39,24 @@ class Probe:
 
     ok: bool
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One kernel of a function's: `groups` groups of `threads` threads."""
+
+    name: str
+    groups: int
+    threads: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """What a device compiles, and how each function of it is started."""
+
+    text: str
+    launches: Mapping[str, tuple[Grid, ...]]  # by function; none: called as it is
 
 
 class Module(Protocol):
@@ -80,16 +98,26 @@ class Device(Protocol):
 
     def copy_out(self, buffer: Any, array: Array) -> None: ...
 
-    def compile(self, functions: Sequence[Function], contract: bool = True) -> Module:
-        """Raises CompileError with the log, or DeviceError for a dtype it lacks.
+    def source(self, functions: Sequence[Function]) -> str:
+        """The text alone, whether or not the device could run it."""
+        ...
+
+    def emit(self, functions: Sequence[Function]) -> KernelSource:
+        """The text of functions; raises DeviceError for a dtype the device lacks."""
+        ...
+
+    def build(
+        self, source: KernelSource, functions: Sequence[Function], contract: bool
+    ) -> Module:
+        """What `emit` made of functions, compiled; their bodies are not looked at.
 
         `contract`: an `fma` may be computed with one rounding.  Products and sums
-        have one each in any case.
+        have one each in any case.  Raises CompileError with the log.
         """
         ...
 
-    def source(self, functions: Sequence[Function]) -> str:
-        """The text that `compile` compiles."""
+    def compile(self, functions: Sequence[Function], contract: bool = True) -> Module:
+        """`build` of what `emit` makes."""
         ...
 
     def sync(self) -> None: ...

@@ -8,7 +8,7 @@ _root = Path(__file__).resolve().parent.parent
 if (_root / "egraph" / "ops.py").exists():
     __path__.append(str(_root))
 
-from .api import Optimized, compile_graph, jit, optimize  # noqa: E402
+from .api import Optimized, compile_graph, jit, load, optimize  # noqa: E402
 
 __version__ = "0.1.0"
-__all__ = ["Optimized", "compile_graph", "jit", "optimize"]
+__all__ = ["Optimized", "compile_graph", "jit", "load", "optimize"]

@@ -1,4 +1,4 @@
-"""The Python face: `optimize`, `jit`, `compile_graph`.
+"""The Python face: `optimize`, `jit`, `compile_graph`, `load`.
 
 import rewrite as rw
 from rewrite import xp
@@ -84,6 +84,13 @@ class Optimized:
         """The source text of the kernels."""
         return self.compiled.code()
 
+    def save(self, path: str | Path) -> None:
+        """Writes a bundle, which `rewrite.load` runs without the e-graph engine."""
+        from .bundle import save
+
+        trees = (self.traced.arguments, self.traced.result)
+        save(self.compiled, Path(path), trees)
+
     def explain(self) -> str:
         """The rules between input and result, each step checked."""
         from .report.explain import explain_text
@@ -109,16 +116,18 @@ def optimize(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
+    cache: bool = True,
 ) -> Optimized:
     """`f` traced on `examples` (arrays, or types with symbolic sizes) and optimized.
 
     `rules` are rule files beside the bundled ones, `effort` 0 to 3 bounds the search,
     `hints` are likely values of symbolic sizes.  With `fallback=False` an error of the
-    optimizer is raised instead of warned of.
+    optimizer is raised instead of warned of.  With `cache` what was optimized once is
+    found again on disk, in the folder of the user or of $REWRITE_CACHE (`off`: none).
     """
     traced = trace_tree(f, bind_names(f, examples))
     files = rule_paths(rules)
-    options = Options(precision, files, effort, fallback, dict(hints or {}))
+    options = Options(precision, files, effort, fallback, dict(hints or {}), cache)
     return Optimized(traced, optimize_graph(traced.graph, device, options))
 
 
@@ -137,14 +146,31 @@ def compile_graph(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
+    cache: bool = True,
 ) -> Compiled:
     """A graph, optimized: call the result with a mapping of input arrays."""
     files = rule_paths(rules)
-    options = Options(precision, files, effort, fallback, dict(hints or {}))
+    options = Options(precision, files, effort, fallback, dict(hints or {}), cache)
     return optimize_graph(graph, device, options)
 
 
-_OPTIONS = ("device", "precision", "rules", "effort", "fallback", "hints")
+def load(
+    path: str | Path,
+    device: str | Device | None = None,
+    calls: Mapping[str, Callable[..., Any]] | None = None,
+) -> Optimized:
+    """The function that `Optimized.save` wrote, ready to run.
+
+    `device` is the one that it was optimized for where none is given; `calls` are the
+    host functions that it uses, by name.
+    """
+    from .bundle import load as load_bundle
+
+    compiled, (arguments, result) = load_bundle(Path(path), device, calls)
+    return Optimized(Traced(compiled.source, arguments, result), compiled)
+
+
+_OPTIONS = ("device", "precision", "rules", "effort", "fallback", "hints", "cache")
 
 
 def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
@@ -239,4 +265,12 @@ def signature(tree: Any) -> Any:
     return _key(tree, "arguments", lambda x: ("tensor", str(x.dtype), tuple(x.shape)))
 
 
-__all__ = ["Array", "Optimized", "compile_graph", "jit", "optimize", "show_kernels"]
+__all__ = [
+    "Array",
+    "Optimized",
+    "compile_graph",
+    "jit",
+    "load",
+    "optimize",
+    "show_kernels",
+]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -24,14 +24,17 @@ from rewrite.egraph.graph import Graph, witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import KernelCost, Launch, Schedule
+from rewrite.extract.kernel import Launch, Schedule
 from rewrite.extract.plan import Plan, choose, own_space, plan
 from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Device
 from rewrite.lower.families import families_for
 from rewrite.lower.loops import Function
-from rewrite.lower.model import kernel_cost
+from rewrite.lower.model import KernelCost, kernel_cost
 from rewrite.lower.program import build
+
+from .identity import plan_key
+from .shelf import Built, Kept, Shelf, plans, without_bodies
 
 type Precision = Literal["strict", "default", "fast"]
 
@@ -48,6 +51,7 @@ class Options:
     effort: int = 2
     fallback: bool = True
     hints: Mapping[str, int] = field(default_factory=dict[str, int])
+    cache: bool = False  # whether plans and programs are kept on disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +72,33 @@ class Compiled:
     def __init__(
         self,
         source: Graph,
-        chosen: Plan,
+        chosen: Plan | Callable[[], Plan],
         device: Device,
         options: Options,
         seconds: float,
+        shelf: Kept | None = None,
     ) -> None:
+        """`chosen` may be what reads the plan; programs are kept on the `shelf`."""
         self.source = source
-        self.plan = chosen
+        self._chosen = chosen
+        self.shelf = shelf
         self.device = device
         self.options = options
         self.optimize_seconds = seconds
         self._symbolic = bool(source.symbols)
         self._ready: dict[tuple[tuple[str, int], ...], Executable | None] = {}
         self._lock = threading.RLock()  # one call at a time: buffers are shared
+
+    @property
+    def plan(self) -> Plan:
+        if not isinstance(self._chosen, Plan):
+            self._chosen = self._chosen()
+        return self._chosen
+
+    @property
+    def was_kept(self) -> bool:
+        """Whether the plan was found on disk, where it is not yet read."""
+        return not isinstance(self._chosen, Plan)
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
@@ -120,7 +138,7 @@ class Compiled:
 
     def _compile(self, sizes: Mapping[str, int]) -> Executable | None:
         try:
-            return self._executable(self.plan, sizes)
+            return self._executable(sizes)
         except Exception as e:
             # A drop-in never fails by its optimizer: the reference still runs.
             if not self.options.fallback:
@@ -128,19 +146,51 @@ class Compiled:
             warn(f"{self.device.name} cannot run this program ({e}); using NumPy")
             return None
 
-    def _executable(self, chosen: Plan, sizes: Mapping[str, int]) -> Executable:
-        caps = None if self.device.name == "numpy" else self.device.caps()
-        steps = schedule(chosen.graph, chosen.groups, sizes)
-        strict = self.options.precision == "strict"
-        return Executable(build(steps, caps, strict=strict), chosen.graph, self.device)
+    def _executable(self, sizes: Mapping[str, int]) -> Executable:
+        if self.device.name == "numpy":  # the interpreter, which needs no text
+            steps = schedule(self.plan.graph, self.plan.groups, sizes)
+            program = build(steps, None, strict=self.strict)
+            return Executable(program, self.plan.graph, self.device)
+        made = self.built(sizes)
+        functions = made.program.functions
+        module = self.device.build(made.source, functions, not self.strict)
+        return Executable(made.program, self.source, self.device, module)
+
+    def built(self, sizes: Mapping[str, int]) -> Built:
+        """The program for these sizes and its text: kept, or made and kept."""
+        caps, shelf = self.device.caps(), self.shelf
+        found = shelf.built(sizes, caps) if shelf else None
+        if found is None:
+            steps = schedule(self.plan.graph, self.plan.groups, sizes)
+            program = build(steps, caps, strict=self.strict)
+            source = self.device.emit(program.functions)
+            found = Built(without_bodies(program), source)
+            if shelf:
+                shelf.keep_built(sizes, caps, found)
+        return found
+
+    @property
+    def strict(self) -> bool:
+        return self.options.precision == "strict"
+
+    @property
+    def sizes(self) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """The sizes that it was compiled for so far."""
+        return tuple(key for key, ready in self._ready.items() if ready is not None)
 
     def schedule(self, sizes: Mapping[str, int] | None = None) -> Schedule:
         return schedule(self.plan.graph, self.plan.groups, self.likely(sizes))
 
     def functions(self, sizes: Mapping[str, int] | None = None) -> tuple[Function, ...]:
         """The lowered kernels."""
-        strict = self.options.precision == "strict"
-        return build(self.schedule(sizes), self.device.caps(), strict=strict).functions
+        caps = self.device.caps()
+        return build(self.schedule(sizes), caps, strict=self.strict).functions
+
+    def save(self, path: str | Path) -> None:
+        """Writes a bundle, which `rewrite.load` runs without the e-graph engine."""
+        from .bundle import save
+
+        save(self, Path(path))
 
     def code(self, sizes: Mapping[str, int] | None = None) -> str:
         """The source text that the device compiles."""
@@ -220,20 +270,40 @@ def optimize_graph(
     check_options(options)
     target = pick_device(device)
     started = perf_counter()
-    rules = load_rules(options.rules or None, options.precision)
     price = cost_for(target, options.precision)
+    moves = MOVES[options.effort]
+    shelf = _shelf(graph, price, options) if options.cache else None
+    kept = shelf.plan(graph) if shelf else None
+    if kept is not None:
+        seconds = perf_counter() - started
+        log.info("found the plan of %d nodes in %.3f s", len(graph), seconds)
+        return Compiled(graph, kept, target, options, seconds, shelf)
+    rules = load_rules(options.rules or None, options.precision)
     try:
-        moves = MOVES[options.effort]
         chosen = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
     except Exception as e:
         # A drop-in never fails by its optimizer: its own terms are fused without rules.
         if not options.fallback:
             raise
         warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
-        chosen = own_plan(graph, price)
+        chosen, shelf = own_plan(graph, price), None
+    if shelf:
+        shelf.keep_plan(chosen)
     seconds = perf_counter() - started
     log.info("optimized %d nodes in %.3f s", len(graph), seconds)
-    return Compiled(graph, chosen, target, options, seconds)
+    return Compiled(graph, chosen, target, options, seconds, shelf)
+
+
+def _shelf(graph: Graph, price: KernelCost, options: Options) -> Shelf | None:
+    """Where the work for a graph is kept; None where the cache is switched off."""
+    store = plans()
+    if store.folder is None or not all(f.is_file() for f in options.rules):
+        return None  # what is wrong with a file is said by those who load it
+    key = plan_key(
+        graph, options.rules, options.precision, price.model, MOVES[options.effort],
+        options.hints,
+    )  # fmt: skip
+    return Shelf(store, key, options.precision == "strict")
 
 
 def check_options(options: Options) -> None:

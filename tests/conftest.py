@@ -5,9 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+from rewrite.backends.store import Store
+
 # A deadline by the clock measures what else the machine does.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(autouse=True)
+def no_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test optimizes for itself, but those that are about what is kept."""
+    if "plans" not in request.keywords:
+        monkeypatch.setattr("rewrite.compile.plans", lambda: Store(None))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

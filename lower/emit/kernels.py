@@ -6,12 +6,12 @@ in one dimension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...egraph.dtypes import DType
 from ...egraph.scalars import MONOIDS
-from ..device import DeviceError
+from ..device import DeviceError, Grid, KernelSource
 from ..loops import Array, Function, GroupReduce, Param
 from .cfamily import Printer
 from .dialects import Dialect
@@ -25,29 +25,13 @@ SHARED_ALIGN = 16  # bytes
 type GroupSize = Callable[[Stage], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One kernel: `groups` groups of `threads` threads."""
-
-    name: str
-    groups: int
-    threads: int
-    shared_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class KernelSource:
-    text: str
-    launches: Mapping[str, tuple[Launch, ...]]  # by function
-
-
 def source(
     functions: Sequence[Function], dialect: Dialect, group_size: GroupSize
 ) -> KernelSource:
     """`group_size` says how many threads share the points of a grid."""
     printer = KernelPrinter(dialect)
     texts: list[str] = []
-    launches: dict[str, tuple[Launch, ...]] = {}
+    launches: dict[str, tuple[Grid, ...]] = {}
     for function in functions:
         if function.name in launches:
             raise DeviceError(f"two functions are called {function.name!r}")
@@ -66,14 +50,14 @@ class KernelPrinter(Printer):
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
-    ) -> tuple[str, Launch]:
+    ) -> tuple[str, Grid]:
         params = (*function.params, *function.scratch)
         sizes = {"block": function.threads, "single": 1}
         self.threads = sizes.get(stage.kind) or group_size(stage)
         share = 1 if stage.kind == "block" else self.threads
         count = -(-stage.points // share)
         shared, nbytes = self.shared_arrays(stage)
-        launch = Launch(stage.name, count, self.threads, nbytes)
+        launch = Grid(stage.name, count, self.threads, nbytes)
         self.index_only = index_lets(stage.body)
         scope = Scope({p.name: p.dtype for p in params})
         wide = self.dialect.index is not None

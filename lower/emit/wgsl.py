@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...egraph.dtypes import BOOL, F32, compute
 from ...egraph.scalars import MONOIDS
-from ..device import DeviceError
+from ..device import DeviceError, Grid, KernelSource
 from ..loops import (
     Array,
     Assign,
@@ -28,7 +28,7 @@ from ..loops import (
     Store,
 )
 from .convert import FORMATS
-from .kernels import SHARED_ALIGN, KernelSource, Launch
+from .kernels import SHARED_ALIGN
 from .stages import Stage, stages, trips, walk
 from .wgsl_values import HEADER, Place, Values, cell, name_of, one_lane, packed
 
@@ -41,7 +41,7 @@ BARRIER = ("workgroupBarrier();", "storageBarrier();")
 def source(functions: Sequence[Function]) -> KernelSource:
     printer = Printer()
     texts: list[str] = []
-    launches: dict[str, tuple[Launch, ...]] = {}
+    launches: dict[str, tuple[Grid, ...]] = {}
     for function in functions:
         if function.name in launches:
             raise DeviceError(f"two functions are called {function.name!r}")
@@ -80,7 +80,7 @@ class Printer(Values):
                 lines += _accessors(name, p)
         return [*lines, ""]
 
-    def kernel(self, function: Function, stage: Stage) -> tuple[str, Launch]:
+    def kernel(self, function: Function, stage: Stage) -> tuple[str, Grid]:
         block = stage.kind == "block"
         sizes = {"block": function.threads, "single": 1}
         self.threads = sizes.get(stage.kind, GRID_GROUP)
@@ -99,7 +99,7 @@ class Printer(Values):
             "}",
             "",
         ]
-        launch = Launch(stage.name, groups, self.threads, nbytes)
+        launch = Grid(stage.name, groups, self.threads, nbytes)
         return "\n".join(lines), launch
 
     def position(self, stage: Stage, groups: int) -> list[str]:

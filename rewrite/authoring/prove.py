@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rewrite.backends.store import root
 from rewrite.egraph.ruleset import Rule
 
 from .parallel import each
@@ -129,11 +130,10 @@ def _library(sources: tuple[Source, ...]) -> Library:
 # ---- the cache -----------------------------------------------------------------------
 
 
-def cache_folder() -> Path:
-    """Where proofs are kept: in the user's cache folder."""
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("rewrite")) / "proofs"
+def cache_folder() -> Path | None:
+    """Where proofs are kept: in the user's cache folder, if it is not switched off."""
+    folder = root()
+    return folder and folder / "proofs"
 
 
 def _place(
