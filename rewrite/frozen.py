@@ -25,9 +25,8 @@ KNOWN: tuple[Any, ...] = (
     program.Program, loops.Function, loops.Param,
     device.Caps, device.Grid, device.KernelSource, Leaf,
 )  # fmt: skip
-_BY_NAME = {(c.__module__, c.__qualname__): c for c in KNOWN}
 # Sets are no literals of the format.
-_BY_NAME |= {("builtins", c.__name__): c for c in (frozenset, set)}
+_BY_NAME = {(c.__module__, c.__qualname__): c for c in (*KNOWN, frozenset, set)}
 
 
 def schema() -> str:
