@@ -1,4 +1,4 @@
-"""The command line: `rewrite demo`, `run`, `optimize`, `explain`, `extract`, ..."""
+"""The command line: `rewrite demo`, `run`, `optimize`, `explain`, `bench`, ..."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from rewrite.egraph.text import show
 
 from .api import compile_graph, show_kernels
 from .authoring.commands import register
+from .benching import bench
 from .compile import Compiled, Precision
 from .extracting import extract
 from .fuzz.oracle import compare
@@ -36,6 +37,7 @@ from .terminal import (
     out,
     plain_errors,
     precision_named,
+    random_arrays,
     read_graph,
     sizes,
 )
@@ -232,22 +234,6 @@ def read_arrays(path: Path) -> dict[str, Any]:
         fail(f"{path}: an .npz of plain arrays was expected ({e})")
 
 
-def random_arrays(graph: Graph, bound: dict[str, int], seed: int) -> dict[str, Any]:
-    """Normal floats, small integers, coin flips: by input name."""
-    from rewrite.egraph.dims import bind_shape
-
-    rng = np.random.default_rng(seed)
-    arrays: dict[str, Any] = {}
-    for node in graph.inputs:
-        shape = bind_shape(node.shape, bound)
-        if node.dtype.is_float:
-            value = rng.standard_normal(shape)
-        else:
-            value = rng.integers(0, 2 if node.dtype.kind == "bool" else 8, shape)
-        arrays[node.attrs[0]] = np.asarray(value).astype(node.dtype.numpy)
-    return arrays
-
-
 def largest_error(got: Any, want: Any) -> float:
     """The largest difference over the largest magnitude of the reference."""
     a, b = np.asarray(got, np.float64), np.asarray(want, np.float64)
@@ -333,6 +319,7 @@ def fuzz(
 
 
 app.command()(extract)
+app.command()(bench)
 register(app)
 
 

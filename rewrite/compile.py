@@ -230,7 +230,7 @@ def optimize_graph(
         if not options.fallback:
             raise
         warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
-        chosen = own_plan(graph, price)
+        chosen = own_plan(graph, price, hints=options.hints)
     seconds = perf_counter() - started
     log.info("optimized %d nodes in %.3f s", len(graph), seconds)
     return Compiled(graph, chosen, target, options, seconds)
@@ -246,10 +246,15 @@ def check_options(options: Options) -> None:
         raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
 
 
-def own_plan(graph: Graph, price: KernelCost, moves: int = 40) -> Plan:
+def own_plan(
+    graph: Graph,
+    price: KernelCost,
+    moves: int = 40,
+    hints: Mapping[str, int] | None = None,
+) -> Plan:
     """A plan without rules: the graph's own terms, fused by the search alone."""
     graph = expand_macros(graph)
-    values = witness(graph)
+    values = witness(graph, hints)
     choice = choose(own_space(graph, values), price, moves)
     return Plan(
         graph, choice.groups, choice.seconds, choice.own_seconds, choice.own_kernels
