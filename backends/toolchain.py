@@ -69,9 +69,14 @@ def _private_folder() -> Path:
     return Path(folder.name)
 
 
+def cache_root() -> Path:
+    return Path(
+        os.environ.get("REWRITE_CACHE") or platformdirs.user_cache_dir("rewrite")
+    )
+
+
 def cache_folder() -> Path:
-    root = os.environ.get("REWRITE_CACHE") or platformdirs.user_cache_dir("rewrite")
-    return Path(root) / "c"
+    return cache_root() / "c"
 
 
 @cache

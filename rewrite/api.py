@@ -21,7 +21,15 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
 from rewrite.lower.device import Device
 
-from .compile import Compiled, KernelInfo, Options, Precision, optimize_graph, warn
+from .compile import (
+    Compiled,
+    CostName,
+    KernelInfo,
+    Options,
+    Precision,
+    optimize_graph,
+    warn,
+)
 from .xp.trace import (
     Leaf,
     Traced,
@@ -109,16 +117,18 @@ def optimize(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
+    cost: CostName = "predicted",
 ) -> Optimized:
     """`f` traced on `examples` (arrays, or types with symbolic sizes) and optimized.
 
     `rules` are rule files beside the bundled ones, `effort` 0 to 3 bounds the search,
-    `hints` are likely values of symbolic sizes.  With `fallback=False` an error of the
-    optimizer is raised instead of warned of.
+    `hints` are likely values of symbolic sizes.  With `cost="measured"` kernels that
+    `rewrite bench --predict --learn` has timed cost what they took.  With
+    `fallback=False` an error of the optimizer is raised instead of warned of.
     """
     traced = trace_tree(f, bind_names(f, examples))
     files = rule_paths(rules)
-    options = Options(precision, files, effort, fallback, dict(hints or {}))
+    options = Options(precision, files, effort, fallback, dict(hints or {}), cost)
     return Optimized(traced, optimize_graph(traced.graph, device, options))
 
 
@@ -137,14 +147,15 @@ def compile_graph(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
+    cost: CostName = "predicted",
 ) -> Compiled:
     """A graph, optimized: call the result with a mapping of input arrays."""
     files = rule_paths(rules)
-    options = Options(precision, files, effort, fallback, dict(hints or {}))
+    options = Options(precision, files, effort, fallback, dict(hints or {}), cost)
     return optimize_graph(graph, device, options)
 
 
-_OPTIONS = ("device", "precision", "rules", "effort", "fallback", "hints")
+_OPTIONS = ("device", "precision", "rules", "effort", "fallback", "hints", "cost")
 
 
 def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +11,13 @@ import typer
 
 from .terminal import (
     AsJson,
+    CostOption,
     DeviceName,
     Dims,
     Effort,
     PrecisionName,
     RuleFiles,
+    cost_named,
     fail,
     named_size,
     plain_errors,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from rewrite.egraph.graph import Graph
     from rewrite.extract.kernel import KernelCost
 
-    from .compile import Compiled, Options
+    from .compile import Compiled, Options, Precision
     from .measure import Progress, Subject
     from .report.bench import Compared, Predicted, Run
 
@@ -49,6 +51,10 @@ def bench(
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
     rounds: Annotated[int, typer.Option(help="Turns of each contestant.", min=1)] = 15,
+    cost: CostOption = "predicted",
+    learn: Annotated[
+        bool, typer.Option("--learn", help="Keep the times, for --cost measured.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Time graphs or models, optimized, beside what is made of them without rules.
@@ -60,16 +66,14 @@ def bench(
     from .compile import Options
 
     with plain_errors(), progress_bar() as tell:
-        level = precision_named(precision)
-        given = _given(models, dim)
-        entries: list[Entry] = []
-        for k, g in enumerate(given):
-            tell("models optimized", k, len(given))
-            options = Options(level, tuple(rules or ()), effort, False, g.sizes)
-            entries.append(_entry(g, device, options))
-        tell("models optimized", len(given), len(given))
-        run = _predicted if predict else _compared
-        found = run(entries, rounds, tell)
+        if learn and not predict:
+            fail("--learn keeps the times of kernels: add --predict")
+        level, price = precision_named(precision), cost_named(cost)
+        options = Options(level, tuple(rules or ()), effort, False, cost=price)
+        entries = _entries(_given(models, dim), device, options, tell)
+        found = (_predicted if predict else _compared)(entries, rounds, tell)
+        if learn:
+            _learn(found, level)
     if as_json:
         print(json.dumps(found.as_json(), indent=2))
     else:
@@ -111,11 +115,18 @@ def _given(models: list[Path], dim: list[str] | None) -> list[Given]:
     return out
 
 
-def _entry(given: Given, device: str | None, options: Options) -> Entry:
+def _entries(
+    given: list[Given], device: str | None, options: Options, tell: Progress
+) -> list[Entry]:
     from .compile import optimize_graph
 
-    c = optimize_graph(given.graph, device, options)
-    return Entry(given, c, _subject(c, given.sizes))
+    out: list[Entry] = []
+    for k, g in enumerate(given):
+        tell("models optimized", k, len(given))
+        c = optimize_graph(g.graph, device, replace(options, hints=g.sizes))
+        out.append(Entry(g, c, _subject(c, g.sizes)))
+    tell("models optimized", len(given), len(given))
+    return out
 
 
 def _subject(c: Compiled, sizes: dict[str, int]) -> Subject:
@@ -178,4 +189,13 @@ def _price(entries: list[Entry]) -> KernelCost:
     from .compile import cost_for
 
     c = entries[0].compiled
-    return cost_for(c.device, c.options.precision)
+    return cost_for(c.device, c.options.precision, c.options.cost)
+
+
+def _learn(found: Predicted | Compared, precision: Precision) -> None:
+    from .learned import database, learn
+    from .report.bench import Predicted
+
+    assert isinstance(found, Predicted)
+    path = database(found.device, precision == "strict")
+    learn(path, {k.digest: k.measured for k in found.kernels})

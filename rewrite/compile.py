@@ -33,9 +33,13 @@ from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
 
+from .learned import MeasuredCost, database, recall
+
 type Precision = Literal["strict", "default", "fast"]
+type CostName = Literal["predicted", "measured"]
 
 log = logging.getLogger("rewrite")
+LEARN = "`rewrite bench MODEL --predict --learn`"
 MOVES = {0: 0, 1: 10, 2: 40, 3: 200}  # extraction moves per class, by effort
 
 
@@ -48,6 +52,7 @@ class Options:
     effort: int = 2
     fallback: bool = True
     hints: Mapping[str, int] = field(default_factory=dict[str, int])
+    cost: CostName = "predicted"  # measured: where the device was timed (learned.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,7 @@ class Compiled:
     def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
         """The kernels in order, with predicted cost."""
         steps = self.schedule(sizes)
-        price = cost_for(self.device, self.options.precision)
+        price = cost_for(self.device, self.options.precision, self.options.cost)
         out: list[KernelInfo] = []
         for step in steps.steps:
             if isinstance(step, Launch):
@@ -201,9 +206,15 @@ def warn(message: str) -> None:
     warnings.warn(f"rewrite: {message}", RuntimeWarning, skip_file_prefixes=here)
 
 
-def cost_for(device: Device, precision: Precision = "default") -> KernelCost:
+def cost_for(
+    device: Device, precision: Precision = "default", cost: CostName = "predicted"
+) -> KernelCost:
     """The device's cost model over the families that the precision allows."""
-    return kernel_cost(device.caps(), families_for(precision == "strict"))
+    strict = precision == "strict"
+    model = kernel_cost(device.caps(), families_for(strict))
+    if cost == "predicted":
+        return model
+    return MeasuredCost(model, recall(database(device, strict)))
 
 
 def pick_device(device: str | Device | None) -> Device:
@@ -221,7 +232,9 @@ def optimize_graph(
     target = pick_device(device)
     started = perf_counter()
     rules = load_rules(options.rules or None, options.precision)
-    price = cost_for(target, options.precision)
+    price = cost_for(target, options.precision, options.cost)
+    if isinstance(price, MeasuredCost) and not price.seconds:
+        warn(f"no kernel was measured on {target.name}; {LEARN} does that")
     try:
         moves = MOVES[options.effort]
         chosen = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
@@ -242,6 +255,8 @@ def check_options(options: Options) -> None:
         raise ValueError(
             f"precision={options.precision!r}: 'strict', 'default' or 'fast' expected"
         )
+    if options.cost not in ("predicted", "measured"):
+        raise ValueError(f"cost={options.cost!r}: 'predicted' or 'measured' expected")
     if options.effort not in MOVES:
         raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
 

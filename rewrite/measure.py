@@ -8,7 +8,6 @@ meets all alike.  Caches are warm: a launch that is not timed precedes each timi
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,11 +19,11 @@ from rewrite.backends.executable import Executable
 from rewrite.egraph.scalars import Array
 from rewrite.extract.kernel import Cost, Host, Kernel, KernelCost, Launch
 from rewrite.extract.memory import MemoryPlan
-from rewrite.lower.axes import normalise
 from rewrite.lower.device import Module
 from rewrite.lower.program import Invoke
 
 from .compile import describe
+from .learned import digest
 
 ROUNDS = 15
 ENOUGH = 250e-6  # seconds of one timing: a shorter kernel is launched often within it
@@ -80,11 +79,6 @@ class Subject:
 
     ready: Executable
     inputs: Mapping[str, Array]
-
-
-def digest(kernel: Kernel) -> str:
-    """The same for kernels that compile to the same code."""
-    return hashlib.sha256(repr(normalise(kernel)).encode()).hexdigest()[:16]
 
 
 def measure(

@@ -24,7 +24,7 @@ from rewrite.egraph.text import parse
 from rewrite.extract.trace import Untraceable
 from rewrite.lower.device import DeviceError
 
-from .compile import Precision
+from .compile import CostName, Precision
 from .xp.tracer import TraceError
 
 out = Console(highlight=False)
@@ -47,6 +47,9 @@ Dims = Annotated[
     list[str] | None, typer.Option("--dim", help="A symbolic size, as in b=4.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+CostOption = Annotated[
+    str, typer.Option("--cost", help="predicted, or measured where there is a time.")
+]
 Effort = Annotated[int, typer.Option(help="0 (none) to 3 (most).", min=0, max=3)]
 
 
@@ -120,6 +123,12 @@ def read_model(path: Path) -> Graph:
 def precision_named(text: str) -> Precision:
     if text not in ("strict", "default", "fast"):
         fail(f"--precision {text}: strict, default or fast was expected")
+    return text  # type: ignore[return-value]
+
+
+def cost_named(text: str) -> CostName:
+    if text not in ("predicted", "measured"):
+        fail(f"--cost {text}: predicted or measured was expected")
     return text  # type: ignore[return-value]
 
 

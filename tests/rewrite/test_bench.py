@@ -13,7 +13,9 @@ from rewrite.cli import app
 from rewrite.compile import Options, cost_for, optimize_graph
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.text import parse
-from rewrite.measure import Subject, digest, measure, predicted
+from rewrite.extract.kernel import Kernel
+from rewrite.learned import MeasuredCost, database, digest, learn, recall
+from rewrite.measure import Subject, launches, measure, predicted
 from rewrite.ranking import median_error, ranks, spearman
 
 DEVICES = ("c", "numpy")
@@ -206,3 +208,89 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     status, _, err = bench(tmp_path / "none.graph")
     assert status == 2
     assert "none.graph" in err
+
+
+# ---- measured costs ----
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REWRITE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "measured"
+
+
+def test_measured_seconds_replace_the_predicted_and_nothing_else() -> None:
+    _, subject = demo("c", {"b": 7})
+    price = cost_for(subject.ready.device)
+    kernels = list({s.kernel for s in launches(subject.ready)})
+    other = kernel_of_another_size()
+    model = MeasuredCost(price, {digest(k): 0.5 for k in kernels})
+    for k in kernels:
+        cost, was = model(k), price(k)
+        assert cost is not None
+        assert was is not None
+        assert cost == was._replace(seconds=0.5)
+    assert model(other) == price(other)
+
+
+def kernel_of_another_size() -> Kernel:
+    _, subject = demo("c", {"b": 11})
+    return launches(subject.ready)[0].kernel
+
+
+def test_what_is_learned_is_recalled_and_the_last_word_counts(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "c.jsonl"
+    assert recall(path) == {}
+    learn(path, {"a": 1.0, "b": 2.0})
+    learn(path, {"b": 3.0})
+    assert recall(path) == {"a": 1.0, "b": 3.0}
+
+
+GARBAGE = (
+    b"\xff\xfe", b"[]", b"3", b"{", b'{"digest": 1, "seconds": 1.0}',
+    b'{"digest": "z", "seconds": -1.0}', b'{"digest": "z", "seconds": NaN}',
+    b'{"digest": "z", "seconds": true}', b'{"digest": "z"', b"",
+)  # fmt: skip
+
+
+def test_lines_that_are_no_measurement_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_bytes(b"\n".join(GARBAGE) + b"\n")
+    learn(path, {"a": 1.0})
+    assert recall(path) == {"a": 1.0}
+
+
+def test_strict_code_is_measured_apart() -> None:
+    _, subject = demo("c", {"b": 7})
+    device = subject.ready.device
+    assert database(device, True) != database(device, False)
+
+
+def test_learned_times_are_what_the_next_run_predicts(file: Path, cache: Path) -> None:
+    given = [file, "--predict", "--json", "--device", "c", "--dim", "b=7"]
+    status, out, err = bench(*given, "--rounds", 2, "--learn")
+    assert status == 0, err
+    assert len([*cache.glob("c-*.jsonl")]) == 1
+    learned = {
+        k["digest"]: k["measured_us"] for k in json.loads(out)["models"][0]["kernels"]
+    }
+    status, out, err = bench(*given, "--rounds", 2, "--cost", "measured")
+    assert status == 0, err
+    for k in json.loads(out)["models"][0]["kernels"]:
+        if k["digest"] in learned:
+            assert k["predicted_us"] == pytest.approx(learned[k["digest"]])
+
+
+def test_without_measurements_one_is_told_how_to_get_them(cache: Path) -> None:
+    graph = parse(TEXT, "demo")
+    options = Options(fallback=False, cost="measured")
+    with pytest.warns(RuntimeWarning, match="bench MODEL --predict --learn"):
+        optimize_graph(graph, "c", options)
+    assert not cache.exists()
+
+
+def test_learning_needs_kernels(file: Path) -> None:
+    status, _, err = bench(file, "--learn", "--dim", "b=7")
+    assert status == 2
+    assert "--predict" in err
+    assert bench(file, "--cost", "guessed", "--dim", "b=7")[0] == 2
