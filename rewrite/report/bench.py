@@ -14,7 +14,7 @@ from ..ranking import median_error, spearman
 from ..terminal import counted, out
 
 WORST = 3
-LABEL = 40  # characters of a kernel's label in the table
+LABEL = 32  # characters of a kernel's label in the table
 PARTS = ("launch", "bytes", "scalar", "product")
 
 
@@ -29,10 +29,12 @@ def device_line(device: Device, rounds: int) -> str:
 
 
 def table(*columns: str, text: int = 2) -> Table:
-    """Without lines; the first `text` columns are words, the others numbers."""
+    """Without lines; the first `text` columns are words, the others numbers.  Only the
+    first gives way to a narrow terminal."""
     made = Table(box=None, pad_edge=False)
     for k, name in enumerate(columns):
-        made.add_column(name, justify="left" if k < text else "right", no_wrap=True)
+        side = "left" if k < text else "right"
+        made.add_column(name, justify=side, no_wrap=k > 0)
     return made
 
 

@@ -33,7 +33,7 @@ TEXT = """graph demo(x: f32[b, 16], i: i32[b, 16], w: f32[16, 16]) {
 
 
 def bench(*args: object) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["bench", *map(str, args)], env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app, ["bench", *map(str, args)])
     return done.exit_code, done.stdout, done.stderr
 
 
