@@ -21,7 +21,15 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
 from rewrite.lower.device import Device
 
-from .compile import Compiled, KernelInfo, Options, Precision, optimize_graph, warn
+from .compile import (
+    Compiled,
+    CostName,
+    KernelInfo,
+    Options,
+    Precision,
+    optimize_graph,
+    warn,
+)
 from .xp.trace import (
     Leaf,
     Traced,
@@ -116,18 +124,21 @@ def optimize(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
+    cost: CostName = "predicted",
     cache: bool = True,
 ) -> Optimized:
     """`f` traced on `examples` (arrays, or types with symbolic sizes) and optimized.
 
     `rules` are rule files beside the bundled ones, `effort` 0 to 3 bounds the search,
-    `hints` are likely values of symbolic sizes.  With `fallback=False` an error of the
-    optimizer is raised instead of warned of.  With `cache` what was optimized once is
-    found again on disk, in the folder of the user or of $REWRITE_CACHE (`off`: none).
+    `hints` are likely values of symbolic sizes.  With `cost="measured"` kernels that
+    `rewrite bench --predict --learn` has timed cost what they took.  With
+    `fallback=False` an error of the optimizer is raised instead of warned of.  With
+    `cache` what was optimized once is found again on disk, in the folder of the user or
+    of $REWRITE_CACHE (`off`: none).
     """
     traced = trace_tree(f, bind_names(f, examples))
-    files = rule_paths(rules)
-    options = Options(precision, files, effort, fallback, dict(hints or {}), cache)
+    files, sizes = rule_paths(rules), dict(hints or {})
+    options = Options(precision, files, effort, fallback, sizes, cost, cache)
     return Optimized(traced, optimize_graph(traced.graph, device, options))
 
 
@@ -146,11 +157,12 @@ def compile_graph(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
+    cost: CostName = "predicted",
     cache: bool = True,
 ) -> Compiled:
     """A graph, optimized: call the result with a mapping of input arrays."""
-    files = rule_paths(rules)
-    options = Options(precision, files, effort, fallback, dict(hints or {}), cache)
+    files, sizes = rule_paths(rules), dict(hints or {})
+    options = Options(precision, files, effort, fallback, sizes, cost, cache)
     return optimize_graph(graph, device, options)
 
 
@@ -170,7 +182,16 @@ def load(
     return Optimized(Traced(compiled.source, arguments, result), compiled)
 
 
-_OPTIONS = ("device", "precision", "rules", "effort", "fallback", "hints", "cache")
+_OPTIONS = (
+    "device",
+    "precision",
+    "rules",
+    "effort",
+    "fallback",
+    "hints",
+    "cost",
+    "cache",
+)
 
 
 def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The command line: `rewrite demo`, `run`, `optimize`, `explain`, `extract`, ..."""
+"""The command line: `rewrite demo`, `run`, `optimize`, `explain`, `bench`, ..."""
 
 from __future__ import annotations
 
@@ -20,22 +20,26 @@ from rewrite.egraph.text import show
 
 from .api import compile_graph, show_kernels
 from .authoring.commands import register
+from .benching import bench
 from .compile import Compiled, Precision
 from .extracting import extract
 from .fuzz.oracle import compare
 from .terminal import (
     AsJson,
+    CostOption,
     DeviceName,
     Dims,
     Effort,
     GraphFile,
     PrecisionName,
     RuleFiles,
+    cost_named,
     fail,
     named_size,
     out,
     plain_errors,
     precision_named,
+    random_arrays,
     read_graph,
     sizes,
 )
@@ -82,12 +86,12 @@ def optimize_model(
 
 def compiled(
     path: Path, device: str | None, precision: str, rules: list[Path] | None,
-    effort: int, hints: dict[str, int] | None = None,
+    effort: int, hints: dict[str, int] | None = None, cost: str = "predicted",
 ) -> Compiled:  # fmt: skip
-    level = precision_named(precision)
+    level, price = precision_named(precision), cost_named(cost)
     return compile_graph(
         read_graph(path), device, precision=level, rules=list(rules or ()),
-        effort=effort, fallback=False, hints=hints,
+        effort=effort, fallback=False, hints=hints, cost=price,
     )  # fmt: skip
 
 
@@ -128,6 +132,7 @@ def optimize(
     ] = None,
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
+    cost: CostOption = "predicted",
     code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
     opset: Annotated[int | None, typer.Option(help="Of the model written.")] = None,
     target: Annotated[
@@ -142,8 +147,9 @@ def optimize(
     """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
         if output is not None and output.suffix.lower() == ".onnx":
-            if device is not None or code:
-                fail("--device and --code are for kernels; a model is written here")
+            if device is not None or code or cost != "predicted":
+                fail("--device, --cost and --code are for kernels; a model is written "
+                     "here")  # fmt: skip
             optimize_model(file, output, precision_named(precision), rules, effort, dim,
                            opset, target, check, explain, as_json)  # fmt: skip
             return
@@ -153,7 +159,7 @@ def optimize(
             fail("--explain, --opset and --for are for models: name OUT.onnx as well")
         graph = read_graph(file)
         bound = sizes(graph, dim) if dim or (code and graph.symbols) else {}
-        c = compiled(file, device, precision, rules, effort, bound)
+        c = compiled(file, device, precision, rules, effort, bound, cost)
         if output is not None:
             output.write_text(show(c.plan.graph), encoding="utf-8")
         if as_json:
@@ -175,6 +181,7 @@ def optimize(
 def run(
     file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
+    cost: CostOption = "predicted",
     seed: Annotated[int, typer.Option(help="Of the random inputs.", min=0)] = 0,
     inputs: Annotated[
         Path | None, typer.Option(help="An .npz with the inputs by name.")
@@ -192,7 +199,7 @@ def run(
         foreign = sorted(calls - set(graph.calls))
         if foreign:
             fail(f"{file}: the host function {foreign[0]!r} is only known to Python")
-        c = compiled(file, device, precision, rules, effort)
+        c = compiled(file, device, precision, rules, effort, cost=cost)
         want = evaluate(graph, arrays, "f64")
         got = c({k: a.copy() for k, a in arrays.items()})  # an alias overwrites it
         for label, value in got.items():
@@ -230,22 +237,6 @@ def read_arrays(path: Path) -> dict[str, Any]:
             return {k: np.asarray(found[k]) for k in found.files}
     except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
         fail(f"{path}: an .npz of plain arrays was expected ({e})")
-
-
-def random_arrays(graph: Graph, bound: dict[str, int], seed: int) -> dict[str, Any]:
-    """Normal floats, small integers, coin flips: by input name."""
-    from rewrite.egraph.dims import bind_shape
-
-    rng = np.random.default_rng(seed)
-    arrays: dict[str, Any] = {}
-    for node in graph.inputs:
-        shape = bind_shape(node.shape, bound)
-        if node.dtype.is_float:
-            value = rng.standard_normal(shape)
-        else:
-            value = rng.integers(0, 2 if node.dtype.kind == "bool" else 8, shape)
-        arrays[node.attrs[0]] = np.asarray(value).astype(node.dtype.numpy)
-    return arrays
 
 
 def largest_error(got: Any, want: Any) -> float:
@@ -333,6 +324,7 @@ def fuzz(
 
 
 app.command()(extract)
+app.command()(bench)
 register(app)
 
 

@@ -24,21 +24,24 @@ from rewrite.egraph.graph import Graph, witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import Launch, Schedule
+from rewrite.extract.kernel import KernelCost, Launch, Schedule
 from rewrite.extract.plan import Plan, choose, own_space, plan
 from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Device
 from rewrite.lower.families import families_for
 from rewrite.lower.loops import Function
-from rewrite.lower.model import KernelCost, kernel_cost
+from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
 
 from .identity import plan_key
+from .learned import MeasuredCost, database, recall
 from .shelf import Built, Kept, Shelf, plans, without_bodies
 
 type Precision = Literal["strict", "default", "fast"]
+type CostName = Literal["predicted", "measured"]
 
 log = logging.getLogger("rewrite")
+LEARN = "`rewrite bench MODEL --predict --learn`"
 MOVES = {0: 0, 1: 10, 2: 40, 3: 200}  # extraction moves per class, by effort
 
 
@@ -51,6 +54,7 @@ class Options:
     effort: int = 2
     fallback: bool = True
     hints: Mapping[str, int] = field(default_factory=dict[str, int])
+    cost: CostName = "predicted"  # measured: where the device was timed (learned.py)
     cache: bool = False  # whether plans and programs are kept on disk
 
 
@@ -199,7 +203,7 @@ class Compiled:
     def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
         """The kernels in order, with predicted cost."""
         steps = self.schedule(sizes)
-        price = cost_for(self.device, self.options.precision)
+        price = cost_for(self.device, self.options.precision, self.options.cost)
         out: list[KernelInfo] = []
         for step in steps.steps:
             if isinstance(step, Launch):
@@ -251,9 +255,15 @@ def warn(message: str) -> None:
     warnings.warn(f"rewrite: {message}", RuntimeWarning, skip_file_prefixes=here)
 
 
-def cost_for(device: Device, precision: Precision = "default") -> KernelCost:
+def cost_for(
+    device: Device, precision: Precision = "default", cost: CostName = "predicted"
+) -> KernelCost:
     """The device's cost model over the families that the precision allows."""
-    return kernel_cost(device.caps(), families_for(precision == "strict"))
+    strict = precision == "strict"
+    model = kernel_cost(device.caps(), families_for(strict))
+    if cost == "predicted":
+        return model
+    return MeasuredCost(model, recall(database(device, strict)))
 
 
 def pick_device(device: str | Device | None) -> Device:
@@ -270,9 +280,11 @@ def optimize_graph(
     check_options(options)
     target = pick_device(device)
     started = perf_counter()
-    price = cost_for(target, options.precision)
+    price = cost_for(target, options.precision, options.cost)
+    if isinstance(price, MeasuredCost) and not price.seconds:
+        warn(f"no kernel was measured on {target.name}; {LEARN} does that")
     moves = MOVES[options.effort]
-    shelf = _shelf(graph, price, options) if options.cache else None
+    shelf = _shelf(graph, target, options)
     kept = shelf.plan(graph) if shelf else None
     if kept is not None:
         seconds = perf_counter() - started
@@ -286,7 +298,7 @@ def optimize_graph(
         if not options.fallback:
             raise
         warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
-        chosen, shelf = own_plan(graph, price), None
+        chosen, shelf = own_plan(graph, price, hints=options.hints), None
     if shelf:
         shelf.keep_plan(chosen)
     seconds = perf_counter() - started
@@ -294,14 +306,16 @@ def optimize_graph(
     return Compiled(graph, chosen, target, options, seconds, shelf)
 
 
-def _shelf(graph: Graph, price: KernelCost, options: Options) -> Shelf | None:
-    """Where the work for a graph is kept; None where the cache is switched off."""
+def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
+    """Where the work for a graph is kept, if it is: measured prices change."""
+    if not options.cache or options.cost != "predicted":
+        return None
     store = plans()
     if store.folder is None or not all(f.is_file() for f in options.rules):
         return None  # what is wrong with a file is said by those who load it
     key = plan_key(
-        graph, options.rules, options.precision, price.model, MOVES[options.effort],
-        options.hints,
+        graph, options.rules, options.precision, model_of(device.caps()),
+        MOVES[options.effort], options.hints,
     )  # fmt: skip
     return Shelf(store, key, options.precision == "strict")
 
@@ -312,14 +326,21 @@ def check_options(options: Options) -> None:
         raise ValueError(
             f"precision={options.precision!r}: 'strict', 'default' or 'fast' expected"
         )
+    if options.cost not in ("predicted", "measured"):
+        raise ValueError(f"cost={options.cost!r}: 'predicted' or 'measured' expected")
     if options.effort not in MOVES:
         raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
 
 
-def own_plan(graph: Graph, price: KernelCost, moves: int = 40) -> Plan:
+def own_plan(
+    graph: Graph,
+    price: KernelCost,
+    moves: int = 40,
+    hints: Mapping[str, int] | None = None,
+) -> Plan:
     """A plan without rules: the graph's own terms, fused by the search alone."""
     graph = expand_macros(graph)
-    values = witness(graph)
+    values = witness(graph, hints)
     choice = choose(own_space(graph, values), price, moves)
     return Plan(
         graph, choice.groups, choice.seconds, choice.own_seconds, choice.own_kernels

@@ -6,12 +6,14 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
+import numpy as np
 import typer
 from rich.console import Console
 
 from rewrite.egraph.check import CheckError
+from rewrite.egraph.dims import bind_shape
 from rewrite.egraph.encode import EncodeError
 from rewrite.egraph.engine import EngineError
 from rewrite.egraph.evaluate import InputError
@@ -22,7 +24,7 @@ from rewrite.egraph.text import parse
 from rewrite.extract.trace import Untraceable
 from rewrite.lower.device import DeviceError
 
-from .compile import Precision
+from .compile import CostName, Precision
 from .xp.tracer import TraceError
 
 out = Console(highlight=False)
@@ -45,6 +47,9 @@ Dims = Annotated[
     list[str] | None, typer.Option("--dim", help="A symbolic size, as in b=4.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+CostOption = Annotated[
+    str, typer.Option("--cost", help="predicted, or measured where there is a time.")
+]
 Effort = Annotated[int, typer.Option(help="0 (none) to 3 (most).", min=0, max=3)]
 
 
@@ -121,6 +126,12 @@ def precision_named(text: str) -> Precision:
     return text  # type: ignore[return-value]
 
 
+def cost_named(text: str) -> CostName:
+    if text not in ("predicted", "measured"):
+        fail(f"--cost {text}: predicted or measured was expected")
+    return text  # type: ignore[return-value]
+
+
 def named_size(text: str) -> tuple[str, int]:
     """NAME=SIZE."""
     name, _, value = text.rpartition("=")
@@ -142,3 +153,19 @@ def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
     if missing:
         fail(f"sizes are symbolic: add {' '.join(f'--dim {s}=SIZE' for s in missing)}")
     return given
+
+
+def random_arrays(
+    graph: Graph, bound: dict[str, int], seed: int, deviation: float = 1.0
+) -> dict[str, Any]:
+    """Normal floats, small integers, coin flips: by input name."""
+    rng = np.random.default_rng(seed)
+    arrays: dict[str, Any] = {}
+    for node in graph.inputs:
+        shape = bind_shape(node.shape, bound)
+        if node.dtype.is_float:
+            value = deviation * rng.standard_normal(shape)
+        else:
+            value = rng.integers(0, 2 if node.dtype.kind == "bool" else 8, shape)
+        arrays[node.attrs[0]] = np.asarray(value).astype(node.dtype.numpy)
+    return arrays

@@ -14,7 +14,7 @@ try:
 except ImportError:
     raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
 
-from rewrite.compile import Precision
+from rewrite.compile import CostName, Precision
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
 from rewrite.lower.device import Device
@@ -96,12 +96,13 @@ def compile(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
+    cost: CostName = "predicted",
 ) -> Program:
     """The model, optimized for a device: call the result with a mapping of inputs."""
     from .program import Program
 
     options = {"precision": precision, "rules": rules, "effort": effort,
-               "fallback": fallback, "hints": hints}  # fmt: skip
+               "fallback": fallback, "hints": hints, "cost": cost}  # fmt: skip
     return Program(open_model(model), device, dims or {}, options)
 
 

@@ -1,0 +1,216 @@
+"""What saturation earns: rules by e-graph, rules applied greedily, and no rules.
+
+    python bench/ablation.py [ROUNDS] [MODEL...]
+
+For each model of tests/replay/models, at the sizes it records: predicted and measured
+time on c of four schedules, all found by the same search with the same effort.
+
+- none: the graph as it is, expanded.
+- rules: greedy by rules.  Rules that match anywhere are tried one at a time, in the
+  order of their files: one rule is applied once, at every node that it matches; the
+  search then chooses, node by node, whether to use what it made; if the predicted cost
+  falls, the chosen graph replaces the graph, what it replaced is forgotten, and the
+  next rule sees the new graph.  Over again until no rule lowers the cost.  So each use
+  of a rule must pay at once.
+- steps: greedy by steps.  The same, but each ruleset runs once, one after the other,
+  with all its rules, before the search chooses: several uses may pay together, if they
+  are few and lie side by side.  Every step forgets what it did not choose.
+- full: saturation and extraction, as `rewrite optimize`.
+
+Programs are timed in turns and compared turn by turn.  One is faster than another
+where the median of the ratios says so by 3 % and a sign test over the turns does, too,
+at 1 %; less is noise.  Schedules with the same kernels are the same program, timed
+once.  `full` loses by the `search` where its predicted cost is higher too, else by the
+`model`.  Exits with 1 where it loses.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from rewrite.backends.devices import device
+from rewrite.compile import MOVES, Compiled, Options, cost_for, own_plan
+from rewrite.egraph.explore import Budget
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.rulefile import RuleSet, load_rules
+from rewrite.egraph.saturate import Saturated, Saturator, saturate, saturator
+from rewrite.extract.kernel import KernelCost, Launch
+from rewrite.extract.plan import Plan, plan
+from rewrite.measure import Subject, turns, whole
+
+ONCE = Budget(steps=1, rounds=1)
+NOISE = 1.03
+CLEAR = 1.05  # times faster, to be counted as better than greedy
+SIGMA = 2.33  # deviations of a fair coin that one in a hundred exceeds
+LEAST = 1 - 1e-6  # a cost that falls by less has not fallen
+OTHERS = ("none", "rules", "steps")
+EFFORT = MOVES[2]
+
+
+@dataclass(frozen=True)
+class Once(Saturator):
+    """Each ruleset runs once."""
+
+    def __call__(
+        self, graph: Graph, symbolic: bool, nan_free: frozenset[int] | None = None
+    ) -> Saturated:
+        return saturate(graph, self.rules, ONCE, nan_free=nan_free)
+
+
+def once(graph: Graph, rules: RuleSet, price: KernelCost) -> Plan:
+    return plan(graph, Once(rules, rules), price, moves=EFFORT)
+
+
+def by_steps(start: Plan, rules: RuleSet, price: KernelCost) -> Plan:
+    best = start
+    while True:
+        found = once(best.graph, rules, price)
+        if found.seconds >= best.seconds * LEAST:
+            return best
+        best = found
+
+
+def by_rules(start: Plan, rules: RuleSet, price: KernelCost) -> Plan:
+    best = start
+    while True:
+        before = best.seconds
+        fired = once(best.graph, rules, price).fired
+        for name in (r.name for r in rules.rules if r.name in fired):
+            found = once(best.graph, rules.only((name,)), price)
+            if found.seconds < best.seconds * LEAST:
+                best = found
+        if best.seconds >= before * LEAST:
+            return best
+
+
+def plans(graph: Graph, rules: RuleSet, price: KernelCost) -> dict[str, Plan]:
+    own = own_plan(graph, price, EFFORT)
+    return {
+        "none": own,
+        "rules": by_rules(own, rules, price),
+        "steps": by_steps(own, rules, price),
+        "full": plan(graph, saturator(rules), price, moves=EFFORT),
+    }
+
+
+# ---- the clock ----
+
+
+def kernels(c: Compiled) -> Counter[Any]:
+    """The kernels and how often each runs, in whatever order."""
+    steps = c.schedule().steps
+    return Counter(s.kernel if isinstance(s, Launch) else s.op for s in steps)
+
+
+def measured(
+    graph: Graph, found: dict[str, Plan], inputs: Any, rounds: int
+) -> dict[str, list[float]]:
+    """Seconds by turn of each schedule; the same list where kernels are the same."""
+    target, options = device("c"), Options(fallback=False)
+    made = {k: Compiled(graph, p, target, options, 0.0) for k, p in found.items()}
+    same = {k: kernels(c) for k, c in made.items()}
+    first = {k: next(o for o in made if same[o] == same[k]) for k in made}
+    subjects: dict[str, Subject] = {}
+    for k in dict.fromkeys(first.values()):
+        ready = made[k].executable()
+        assert ready is not None
+        subjects[k] = Subject(ready, inputs)
+    agree(subjects)
+    times = turns([whole(s) for s in subjects.values()], rounds)
+    seconds = dict(zip(subjects, times, strict=True))
+    return {k: seconds[first[k]] for k in made}
+
+
+def agree(subjects: dict[str, Subject]) -> None:
+    """All compute the same."""
+    results = {k: s.ready(s.inputs) for k, s in subjects.items()}
+    want = results["none"]
+    for got in results.values():
+        for label, value in want.items():
+            scale = float(np.max(np.abs(value), initial=1e-6))
+            np.testing.assert_allclose(got[label], value, 1e-3, 1e-3 * scale)
+
+
+def faster(a: list[float], b: list[float], by: float) -> bool:
+    """Whether `a` is faster than `b` so many times, and turns agree beyond chance."""
+    ratios = [y / x for x, y in zip(a, b, strict=True)]
+    for_a = sum(r > 1 for r in ratios) - len(ratios) / 2
+    return median(ratios) >= by and for_a > SIGMA * sqrt(len(ratios)) / 2
+
+
+# ---- the table ----
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A model's schedules, and the names that `full` loses to or clearly beats."""
+
+    name: str
+    predicted: dict[str, float]
+    seconds: dict[str, list[float]]
+
+    @property
+    def losses(self) -> list[str]:
+        t = self.seconds
+        return [o for o in OTHERS if faster(t[o], t["full"], NOISE)]
+
+    @property
+    def wins(self) -> list[str]:
+        t = self.seconds
+        return [o for o in OTHERS if faster(t["full"], t[o], CLEAR)]
+
+    def line(self) -> str:
+        names = (*OTHERS, "full")
+        cells = [f"{self.predicted[k] * 1e6:7.1f}" for k in names]
+        cells += [f"{median(self.seconds[k]) * 1e6:7.1f}" for k in names]
+        words = [f"beats {o}" for o in self.wins]
+        for o in self.losses:
+            blame = "search" if self.predicted[o] < self.predicted["full"] else "model"
+            words.append(f"LOSES to {o} ({blame})")
+        return f"{self.name:15}{' '.join(cells)}  {', '.join(words)}".rstrip()
+
+
+def outcome(name: str, rules: RuleSet, price: KernelCost, rounds: int) -> Outcome:
+    import rewrite.onnx
+    from tests.replay.weights import fill, load, metadata, random_inputs
+
+    model = fill(load(name))
+    facts = metadata(model).items()
+    sizes = {k.removeprefix("size:"): int(v) for k, v in facts if k[:5] == "size:"}
+    graph = rewrite.onnx.load(model, sizes)
+    found = plans(graph, rules, price)
+    predicted = {k: p.seconds for k, p in found.items()}
+    times = measured(graph, found, random_inputs(model, sizes), rounds)
+    return Outcome(name, predicted, times)
+
+
+def main() -> int:
+    root = Path(__file__).parents[1]
+    sys.path.append(str(root))  # the captured models
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 301
+    stored = sorted(p.stem for p in (root / "tests/replay/models").glob("*.onnx"))
+    names = sys.argv[2:] or stored
+    rules, price = load_rules(), cost_for(device("c"))
+    print(f"{'us':15}{'predicted':>31} {'measured':>31}")
+    print(f"{'':15}{' '.join(f'{k:>7}' for k in (*OTHERS, 'full') * 2)}")
+    done: list[Outcome] = []
+    for name in names:
+        done.append(outcome(name, rules, price, rounds))
+        print(done[-1].line(), flush=True)
+    for o in OTHERS:
+        won, lost = (sum(o in x for x in xs) for xs in (
+            [d.wins for d in done], [d.losses for d in done]))  # fmt: skip
+        print(f"full beats {o} by 5 % on {won} of {len(done)}, loses on {lost}")
+    return int(any(d.losses for d in done))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
