@@ -17,6 +17,7 @@ from ..lower.device import Caps, DeviceError, KernelSource, Probe
 from ..lower.emit import host
 from ..lower.loops import Function
 from .pool import join_pool, thread_count
+from .rates import rates
 from .toolchain import Toolchain, find_toolchain
 
 ALIGN = 64  # bytes, of every buffer: a cache line, the widest vector
@@ -162,6 +163,7 @@ class CDevice:
             self.name, cpu_like=True, dtypes=frozenset(dtypes.ALL),
             threads=thread_count(), max_threads=1, shared_bytes=1 << 18,
             vector_bytes=self.toolchain.vector_bytes,
+            rates=rates(self.name, self.probe().detail),
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> HostBuffer:

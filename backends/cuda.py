@@ -19,6 +19,7 @@ from ..lower.device import Caps, DeviceError, Grid, KernelSource, Probe
 from ..lower.loops import Function
 from . import nvrtc
 from .limits import check_count, check_functions, check_launches
+from .rates import rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 
@@ -153,6 +154,7 @@ class CudaDevice:
             threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             vector_bytes=0, max_buffer=self._gpu.total_memory(),
+            rates=rates(self.name, self.probe().detail),
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> CudaBuffer:

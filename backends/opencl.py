@@ -20,6 +20,7 @@ from ..lower.emit.dialects import OPENCL
 from ..lower.emit.stages import Stage, work
 from ..lower.loops import Function
 from .limits import check_count, check_functions, check_launches
+from .rates import rates
 
 GRID_GROUP = 64  # threads that share the points of a grid
 HEAVY = 4096  # scalar operations of a point that fill a CPU thread by themselves
@@ -147,6 +148,7 @@ class OpenCLDevice:
             threads=d.max_compute_units if cpu else 256,
             max_threads=d.max_work_group_size, shared_bytes=d.local_mem_size,
             vector_bytes=CPU_VECTOR if cpu else 0, max_buffer=d.max_mem_alloc_size,
+            rates=rates(self.name, self.probe().detail),
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> Any:

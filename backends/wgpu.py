@@ -18,6 +18,7 @@ from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, 
 from ..lower.emit import wgsl
 from ..lower.loops import Function
 from .limits import check_count, check_functions, check_launches
+from .rates import rates
 
 DTYPES = frozenset((F32, I32, U32, BOOL, F16, BF16, F8E4M3, F8E5M2))
 WORD = 4  # bytes; copies and bindings are whole words
@@ -141,6 +142,7 @@ class WgpuDevice:
             max_threads=limits["max-compute-invocations-per-workgroup"],
             shared_bytes=limits["max-compute-workgroup-storage-size"], vector_bytes=0,
             max_buffer=limits["max-storage-buffer-binding-size"],
+            rates=rates(self.name, self.probe().detail),
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> WgpuBuffer:

@@ -185,9 +185,15 @@ def own_space(graph: Graph, values: Mapping[str, int]) -> Space:
 
 
 def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
-    """Search, then merge."""
+    """Search, then merge; or merge at once, where the search was in the way of it."""
     search = Search(space, cost)
+    early = _merged(search)
     search.run(moves * max(len(search.pos), 1))
+    late = _merged(search)
+    return early if early.seconds < late.seconds else late
+
+
+def _merged(search: Search) -> Choice:
     merger = Merger(search)
     groups = merger.run()
     seconds = sum(g.seconds for g in merger.groups.values())

@@ -31,6 +31,7 @@ class Caps:
     shared_bytes: int  # on-chip memory of a group
     vector_bytes: int  # widest CPU vector; 0: do not emit `lanes`
     max_buffer: int = 1 << 40  # bytes
+    rates: tuple[tuple[str, float], ...] = ()  # measured, by name (`DeviceModel`)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ weight 0.1 beside the largest gives plateaus a slope, so that a search sees prog
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from ..egraph.dtypes import DType
@@ -84,8 +84,12 @@ def cpu_model(caps: Caps) -> DeviceModel:
 
 
 def model_of(caps: Caps) -> DeviceModel:
-    """The model of a device by its capabilities; a GPU whose groups may share more than
-    96 KiB is one for data centres."""
+    """The model of a device by its capabilities, and by what was measured of it."""
+    return replace(_by_kind(caps), **dict(caps.rates))
+
+
+def _by_kind(caps: Caps) -> DeviceModel:
+    """A GPU whose groups may share more than 96 KiB is one for data centres."""
     if caps.cpu_like:
         return cpu_model(caps)
     base = H200 if caps.shared_bytes > 96 << 10 else GENERIC_GPU

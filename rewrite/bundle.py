@@ -51,7 +51,7 @@ class Saved:
     programs: Mapping[tuple[Sizes, Caps], Built]
 
     def built(self, sizes: Mapping[str, int], caps: Caps) -> Built | None:
-        return self.programs.get((tuple(sorted(sizes.items())), caps))
+        return self.programs.get((tuple(sorted(sizes.items())), _kind(caps)))
 
     def keep_built(self, sizes: Mapping[str, int], caps: Caps, made: Built) -> None:
         """A bundle stays as it was saved."""
@@ -100,9 +100,14 @@ def _programs(compiled: Compiled) -> list[tuple[Sizes, Caps, Built]]:
     """Of each size that was run; of a graph without symbols, its one."""
     if compiled.device.name == "numpy":
         return []
-    caps = compiled.device.caps()
+    caps = _kind(compiled.device.caps())
     known = compiled.sizes or ([] if compiled.source.symbols else [()])
     return [(sizes, caps, compiled.built(dict(sizes))) for sizes in known]
+
+
+def _kind(caps: Caps) -> Caps:
+    """What a device is, whatever was measured of it."""
+    return replace(caps, rates=())
 
 
 def _arrays(graph: Graph) -> bytes:

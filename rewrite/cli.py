@@ -21,6 +21,7 @@ from rewrite.egraph.text import show
 from .api import compile_graph, show_kernels
 from .authoring.commands import register
 from .benching import bench
+from .calibrating import calibrate
 from .compile import Compiled, Precision
 from .extracting import extract
 from .fuzz.oracle import compare
@@ -323,6 +324,7 @@ def fuzz(
     raise typer.Exit(1 if failed else 0)
 
 
+app.command()(calibrate)
 app.command()(extract)
 app.command()(bench)
 register(app)

@@ -88,7 +88,7 @@ def measure(
     tell: Progress = lambda what, done, of: None,
 ) -> list[ProgramTime]:
     """Each program and each of its kernels, all in turns."""
-    kernels = [_kernels(s) for s in subjects]
+    kernels = [kernel_timers(s) for s in subjects]
     timers = [t for found in kernels for t in found.values()]
     timers += [whole(s) for s in subjects]
     seconds = iter(map(median, turns(timers, rounds, tell)))
@@ -136,7 +136,7 @@ def whole(subject: Subject) -> Timer:
     return _timer(ready.device.time, lambda n: lambda: _often(ready.launch, n))
 
 
-def _kernels(subject: Subject) -> dict[str, Timer]:
+def kernel_timers(subject: Subject) -> dict[str, Timer]:
     """A timer for each distinct kernel, by its name in the program."""
     ready = subject.ready
     program = replace(ready.program, memory=APART)

@@ -13,10 +13,14 @@ settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)
-def no_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test optimizes for itself, but those that are about what is kept."""
+def nothing_kept(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every test optimizes for itself, and for no particular machine, but those that
+    are about what is kept."""
     if "plans" not in request.keywords:
         monkeypatch.setattr("rewrite.compile.plans", lambda: Store(None))
+        monkeypatch.setattr("rewrite.backends.rates._store", lambda: Store(None))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

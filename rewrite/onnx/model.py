@@ -97,12 +97,14 @@ def compile(
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
     cost: CostName = "predicted",
+    cache: bool = True,
 ) -> Program:
     """The model, optimized for a device: call the result with a mapping of inputs."""
     from .program import Program
 
     options = {"precision": precision, "rules": rules, "effort": effort,
-               "fallback": fallback, "hints": hints, "cost": cost}  # fmt: skip
+               "fallback": fallback, "hints": hints, "cost": cost,
+               "cache": cache}  # fmt: skip
     return Program(open_model(model), device, dims or {}, options)
 
 

@@ -1,0 +1,135 @@
+"""The coefficients of a device, measured: what a launch costs, and the rates.
+
+Each is fitted to kernels that little else has a part in.  A rate that a kernel's cost
+divides its work by is corrected by measured over predicted, so that it is the rate at
+which the model's own count of the work is done, whatever it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.graph import Builder, Graph
+from rewrite.extract.kernel import Cost, Launch
+from rewrite.lower.device import Device
+from rewrite.lower.families import families_for
+from rewrite.lower.model import DeviceModel, kernel_cost, model_of
+
+from .compile import Compiled, Options, own_plan
+from .measure import ROUNDS, Progress, Subject, Timer, kernel_timers, turns
+from .terminal import random_arrays
+
+NEAR = (1 << 13, 1 << 14, 3 << 13, 1 << 15)  # elements of f32: in the first caches
+IN_CACHE = (1 << 16, 1 << 17, 1 << 18)
+IN_MEMORY = (1 << 24, 1 << 25)
+QUIET = 0.25  # of the turns, the quickest: other work of the machine only adds
+DEEP = 24  # operations on each element, where they shall be what counts
+LEAST = 1e-7  # seconds of a launch that is lost in the noise of the rest
+PRODUCTS = (256, 384, 512)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A coefficient of a device model: as it was assumed, and as it is."""
+
+    name: str
+    assumed: float
+    measured: float
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A kernel that tells of one coefficient, and its size."""
+
+    of: str
+    size: int
+    graph: Graph
+
+
+def flat(n: int, deep: int) -> Graph:
+    """One or many operations on each of n elements."""
+    b = Builder("probe")
+    y = x = b.input("x", F32, (n,))
+    for _ in range(deep):
+        y = b.bin("sub", b.bin("mul", y, x), x)
+    return b.build({"y": b.un("neg", y)})
+
+
+def product(n: int) -> Graph:
+    b = Builder("probe")
+    x, w = b.input("x", F32, (n, 1, n)), b.input("w", F32, (1, n, n))
+    return b.build({"y": b.add("contract", (x, w), ((n, n, n), (0, 0, 1), F32))})
+
+
+def probes() -> list[Probe]:
+    return [
+        *(Probe("cache", n, flat(n, 0)) for n in IN_CACHE),
+        *(Probe("memory", n, flat(n, 0)) for n in IN_MEMORY),
+        *(Probe("scalar", n, flat(n, DEEP)) for n in NEAR),
+        *(Probe("product", n, product(n)) for n in PRODUCTS),
+    ]
+
+
+def calibrate(
+    device: Device, rounds: int = ROUNDS,
+    tell: Progress = lambda what, done, of: None,
+) -> list[Found]:  # fmt: skip
+    """The coefficients of a device, beside those that its kind is assumed to have."""
+    model = model_of(replace(device.caps(), rates=()))
+    asked = probes()
+    made = [_program(p.graph, device, model) for p in asked]
+    times = turns([timer for timer, _ in made], rounds, tell)
+    seconds = [float(np.quantile(t, QUIET)) for t in times]
+    costs = [cost for _, cost in made]
+    return fitted(model, asked, seconds, costs)
+
+
+def _program(graph: Graph, device: Device, model: DeviceModel) -> tuple[Timer, Cost]:
+    """A timer of the graph's one kernel, and what the model says of it."""
+    price = kernel_cost(model, families_for(strict=False))
+    options = Options(fallback=False)
+    c = Compiled(graph, own_plan(graph, price), device, options, 0.0)
+    (launch,) = c.schedule().steps
+    assert isinstance(launch, Launch)
+    cost, ready = price(launch.kernel), c.executable()
+    assert cost is not None and ready is not None
+    (timer,) = kernel_timers(Subject(ready, random_arrays(graph, {}, 0))).values()
+    return timer, cost
+
+
+def fitted(
+    model: DeviceModel, asked: Sequence[Probe], seconds: Sequence[float],
+    costs: Sequence[Cost],
+) -> list[Found]:  # fmt: skip
+    """The coefficients that explain these times of probes."""
+
+    def of(what: str) -> list[int]:
+        return [i for i, p in enumerate(asked) if p.of == what]
+
+    deep = of("scalar")
+    taken = np.array([seconds[i] for i in deep])
+    lines = np.polyfit([costs[i].scalar for i in deep], taken, 1, w=1 / taken)
+    slower, launch = float(lines[0]), max(float(lines[1]), LEAST)
+
+    ratios = [(seconds[i] - launch) / costs[i].product for i in of("product")]
+    small, large = of("memory")
+    rise = (seconds[large] - seconds[small]) / (asked[large].size - asked[small].size)
+    moved = 2 * F32.itemsize  # bytes of an element, read and written
+    values = {
+        "launch": launch,
+        "cache_bandwidth": median(
+            moved * asked[i].size / max(seconds[i] - launch, LEAST) for i in of("cache")
+        ),
+        "bandwidth": moved / max(rise, 1e-13),
+        "scalar": model.scalar / max(slower, 1e-3),
+        "product": model.product / max(median(ratios), 1e-3),
+    }
+    return [Found(k, getattr(model, k), v) for k, v in values.items()]
+
+
+__all__ = ["Found", "Probe", "calibrate", "fitted", "probes"]
