@@ -133,7 +133,7 @@ def test_a_kernel_that_does_not_compile_falls_back(
     def broken(*_: Any, **__: Any) -> Any:
         raise CompileError("no such flag")
 
-    monkeypatch.setattr(type(device("c")), "compile", broken)
+    monkeypatch.setattr(type(device("c")), "build", broken)
     c = optimize_graph(layer(), "c")
     x = np.ones((8, 16), np.float32)
     with pytest.warns(RuntimeWarning, match="no such flag"):
