@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import linear_regression, median
 
 import numpy as np
 
@@ -24,13 +24,31 @@ from .compile import Compiled, Options, own_plan
 from .measure import ROUNDS, Progress, Subject, Timer, kernel_timers, turns
 from .terminal import random_arrays
 
-NEAR = (1 << 13, 1 << 14, 3 << 13, 1 << 15)  # elements of f32: in the first caches
-IN_CACHE = (1 << 16, 1 << 17, 1 << 18)
-IN_MEMORY = (1 << 24, 1 << 25)
 QUIET = 0.25  # of the turns, the quickest: other work of the machine only adds
 DEEP = 24  # operations on each element, where they shall be what counts
 LEAST = 1e-7  # seconds of a launch that is lost in the noise of the rest
-PRODUCTS = (256, 384, 512)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Elements of f32 that lie in the first caches, in the last one, and in neither;
+    and the sides of products."""
+
+    near: tuple[int, ...]
+    cache: tuple[int, ...]
+    memory: tuple[int, int]
+    products: tuple[int, ...]
+
+
+CPU = Sizes(
+    (1 << 13, 1 << 14, 3 << 13, 1 << 15), (1 << 16, 1 << 17, 1 << 18),
+    (1 << 24, 1 << 25), (256, 384, 512),
+)  # fmt: skip
+# A GPU has to be filled: less than some 100,000 threads leave units idle.
+GPU = Sizes(
+    (1 << 19, 1 << 20, 3 << 19, 1 << 21), (1 << 20, 3 << 19, 1 << 21),
+    (1 << 26, 1 << 27), (1024, 1536, 2048),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +84,13 @@ def product(n: int) -> Graph:
     return b.build({"y": b.add("contract", (x, w), ((n, n, n), (0, 0, 1), F32))})
 
 
-def probes() -> list[Probe]:
+def probes(cpu_like: bool) -> list[Probe]:
+    sizes = CPU if cpu_like else GPU
     return [
-        *(Probe("cache", n, flat(n, 0)) for n in IN_CACHE),
-        *(Probe("memory", n, flat(n, 0)) for n in IN_MEMORY),
-        *(Probe("scalar", n, flat(n, DEEP)) for n in NEAR),
-        *(Probe("product", n, product(n)) for n in PRODUCTS),
+        *(Probe("cache", n, flat(n, 0)) for n in sizes.cache),
+        *(Probe("memory", n, flat(n, 0)) for n in sizes.memory),
+        *(Probe("scalar", n, flat(n, DEEP)) for n in sizes.near),
+        *(Probe("product", n, product(n)) for n in sizes.products),
     ]
 
 
@@ -81,7 +100,7 @@ def calibrate(
 ) -> list[Found]:  # fmt: skip
     """The coefficients of a device, beside those that its kind is assumed to have."""
     model = model_of(replace(device.caps(), rates=()))
-    asked = probes()
+    asked = probes(model.cpu_like)
     made = [_program(p.graph, device, model) for p in asked]
     times = turns([timer for timer, _ in made], rounds, tell)
     seconds = [float(np.quantile(t, QUIET)) for t in times]
@@ -112,21 +131,21 @@ def fitted(
         return [i for i, p in enumerate(asked) if p.of == what]
 
     deep = of("scalar")
-    taken = np.array([seconds[i] for i in deep])
-    lines = np.polyfit([costs[i].scalar for i in deep], taken, 1, w=1 / taken)
-    slower, launch = float(lines[0]), max(float(lines[1]), LEAST)
-
+    lines = linear_regression(
+        [costs[i].scalar for i in deep], [seconds[i] for i in deep]
+    )
+    launch = max(lines.intercept, LEAST)
     ratios = [(seconds[i] - launch) / costs[i].product for i in of("product")]
     small, large = of("memory")
-    rise = (seconds[large] - seconds[small]) / (asked[large].size - asked[small].size)
+    more = asked[large].size - asked[small].size
     moved = 2 * F32.itemsize  # bytes of an element, read and written
     values = {
         "launch": launch,
         "cache_bandwidth": median(
             moved * asked[i].size / max(seconds[i] - launch, LEAST) for i in of("cache")
         ),
-        "bandwidth": moved / max(rise, 1e-13),
-        "scalar": model.scalar / max(slower, 1e-3),
+        "bandwidth": moved * more / max(seconds[large] - seconds[small], LEAST),
+        "scalar": model.scalar / max(lines.slope, 1e-3),
         "product": model.product / max(median(ratios), 1e-3),
     }
     return [Found(k, getattr(model, k), v) for k, v in values.items()]

@@ -50,7 +50,7 @@ def clock(p: Probe) -> float:
 
 
 def test_the_coefficients_that_times_follow_are_found() -> None:
-    asked = probes()
+    asked = probes(cpu_like=True)
     found = fitted(GENERIC_CPU, asked, [*map(clock, asked)], [*map(cost_of, asked)])
     got = {f.name: f.measured for f in found}
     assert got == pytest.approx({
@@ -61,7 +61,7 @@ def test_the_coefficients_that_times_follow_are_found() -> None:
 
 
 def test_a_launch_lost_in_noise_is_not_free() -> None:
-    asked = probes()
+    asked = probes(cpu_like=True)
     times = [
         t - LAUNCH if p.of == "scalar" else t
         for p, t in zip(asked, map(clock, asked), strict=True)
@@ -71,7 +71,7 @@ def test_a_launch_lost_in_noise_is_not_free() -> None:
 
 
 def test_each_probe_is_dominated_by_what_it_asks_for() -> None:
-    for p in probes():
+    for p in probes(cpu_like=True):
         cost = cost_of(p)
         part = {"cache": cost.bytes, "memory": cost.bytes, "scalar": cost.scalar,
                 "product": cost.product}.get(p.of)  # fmt: skip

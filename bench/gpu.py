@@ -1,6 +1,6 @@
 """One run on an NVIDIA GPU: devices, the demo, fuzz, and a few kernels timed.
 
-    python bench/cuda.py [FUZZED GRAPHS PER MODE]
+    python bench/gpu.py [FUZZED GRAPHS PER MODE]
 
 Prints device time by events, bandwidth or rate, and the share of a device-to-device
 copy measured in the same process.  Exits with 1 where a result is wrong.
