@@ -70,7 +70,7 @@ def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -
     options = compiled.options
     what = (
         replace(compiled.source, data={}, calls={}),
-        replace(bare(compiled.plan), parts=()),
+        bare(compiled.plan),
         [(sizes, caps, built.program, built.source.launches)
          for sizes, caps, built in programs],
         (options.precision, options.effort, dict(options.hints)),

@@ -75,6 +75,11 @@ def test_a_bundle_needs_no_engine(saved: tuple[Path, Any]) -> None:
     assert float(done.stdout) == pytest.approx(5.0)
 
 
+def test_a_bundle_still_says_why_it_is_equal(saved: tuple[Path, Any]) -> None:
+    made = rewrite.optimize(layer, *arguments(), device="c", cache=False)
+    assert rewrite.load(saved[0]).explain() == made.explain()
+
+
 def test_its_own_kernels_run_where_the_device_is_the_same(
     saved: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
