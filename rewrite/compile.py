@@ -85,6 +85,7 @@ class Compiled:
         """`chosen` may be what reads the plan; programs are kept on the `shelf`."""
         self.source = source
         self._chosen = chosen
+        self.was_kept = not isinstance(chosen, Plan)  # it was found, not made
         self.shelf = shelf
         self.device = device
         self.options = options
@@ -98,11 +99,6 @@ class Compiled:
         if not isinstance(self._chosen, Plan):
             self._chosen = self._chosen()
         return self._chosen
-
-    @property
-    def was_kept(self) -> bool:
-        """Whether the plan was found on disk, where it is not yet read."""
-        return not isinstance(self._chosen, Plan)
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
