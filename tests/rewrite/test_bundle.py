@@ -16,6 +16,7 @@ import pytest
 
 import rewrite
 from rewrite import xp
+from rewrite.backends.devices import device as device_named
 from rewrite.bundle import BundleError
 from rewrite.egraph.dims import symbol
 from rewrite.egraph.dtypes import F32
@@ -89,8 +90,9 @@ def test_its_own_kernels_run_where_the_device_is_the_same(
 
 @pytest.mark.parametrize("device", ["numpy", "opencl"])
 def test_another_device_runs_it_too(saved: tuple[Path, Any], device: str) -> None:
-    if not rewrite.compile.device_named(device).probe().ok:  # type: ignore[attr-defined]
-        pytest.skip(f"{device} is not there")
+    probe = device_named(device).probe()
+    if not probe.ok:
+        pytest.skip(f"{device} does not work on this machine: {probe.detail}")
     got = rewrite.load(saved[0], device)(*arguments())
     np.testing.assert_allclose(got["y"], saved[1]["y"], rtol=1e-4, atol=1e-6)
 
