@@ -7,7 +7,7 @@ nodes grouped into kernels.  It is data: `text.show(plan.graph)` prints it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from .search import Search
 from .space import Choice, Space
 from .trace import LEAVES
 
+LEAST = 0.999  # a cost that falls by less has not fallen
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -185,12 +186,32 @@ def own_space(graph: Graph, values: Mapping[str, int]) -> Space:
 
 
 def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
+    """The best that climbing finds, from the input's own terms, then again from those
+    it chose: with each of them stored anew it leaves where it had come to rest."""
+    best = _climbed(space, cost, moves)
+    while moves:
+        again = _climbed(replace(space, own=_used(space, best)), cost, moves)
+        if again.seconds > best.seconds * LEAST:
+            break
+        own = {"own_seconds": best.own_seconds, "own_kernels": best.own_kernels}
+        best = replace(again, **own)
+    return best
+
+
+def _climbed(space: Space, cost: KernelCost, moves: int) -> Choice:
     """Search, then merge; or merge at once, where the search was in the way of it."""
     search = Search(space, cost)
     early = _merged(search)
     search.run(moves * max(len(search.pos), 1))
     late = _merged(search)
     return early if early.seconds < late.seconds else late
+
+
+def _used(space: Space, choice: Choice) -> dict[int, int]:
+    """The e-nodes of the classes that the outputs need."""
+    pick = choice.pick
+    live = postorder(space.outputs, lambda c: space.classes[c][pick[c]].args)
+    return {c: pick[c] for c in live}
 
 
 def _merged(search: Search) -> Choice:

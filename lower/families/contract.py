@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from ..loops import Function
 from ..model import DeviceModel, Parts, model_of, total
 from .blocks import Blocks, Shape, shape_for
 from .matmul import Matmul
-from .panels import Blocking, blocking
+from .panels import Blocking, blocking, unpacked, whole_of
 from .plan import each, facts, reach
 from .price import occupancy
 from .products import Contraction, by_column, classify, contiguous, flops_of
@@ -75,6 +76,13 @@ def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
     return blocking(c.sizes(kernel), products, size, model.vector_bytes, model.units)
 
 
+def _unpacked(
+    kernel: Kernel, c: Contraction, model: DeviceModel
+) -> Collection[tuple[int, ...]]:
+    b = _blocking(kernel, c, model)
+    return unpacked(kernel, c, b, whole_of(c.sizes(kernel), b))
+
+
 def _shape(kernel: Kernel, c: Contraction, model: DeviceModel) -> Shape | None:
     return shape_for(kernel, c, model.units // 2, model.largest, model.on_chip)
 
@@ -110,11 +118,12 @@ def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
     width = ceil_div(n, tile.width) * tile.width
     macs = batch * height * width * k * len(c.products)
     left, right = c.sides
+    there = _unpacked(kernel, c, model) if model.cpu_like else ()
     scalar = 0.0
     for sides, count, repeat, inner in (
         (left, batch * m * k, across, c.k), (right, batch * n * k, down, c.n)
     ):  # fmt: skip
-        for side in sides:
+        for side in (s for s in sides if s not in there):
             flops = flops_of(kernel, bits(side), 0) + PACK
             flops += 0 if contiguous(kernel, side, inner) else 4 * PACK
             scalar += flops * count * repeat

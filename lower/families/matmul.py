@@ -9,7 +9,7 @@ from ...egraph.dtypes import BOOL
 from ...extract.kernel import Affine
 from ..axes import ceil_div
 from ..loops import Ex, Lit, Load, Op, Store
-from .panels import Blocking, Panels, Whole
+from .panels import Blocking, Panels, whole_of
 from .products import Contraction, by_column
 from .values import add, divide, mul
 
@@ -41,9 +41,8 @@ class Matmul(Panels):
 
     def _one(self, c: Contraction, b: Blocking, g: Ex) -> None:
         """Tile `g` of a contraction."""
-        _, m, n, k = c.sizes(self.kernel)
-        whole = Whole(m % b.rows == 0, n % b.columns == 0, k % b.depth == 0)
-        self.tile_by(c, b, whole)
+        _, m, n, _ = sizes = c.sizes(self.kernel)
+        self.tile_by(c, b, whole_of(sizes, b))
         down, across = ceil_div(m, b.rows), ceil_div(n, b.columns)
         column = self.let(divide(g, across, True), "t")
         rest = divide(g, across, False)
@@ -55,7 +54,7 @@ class Matmul(Panels):
 
     def _tile(self, top: Ex, left: Ex) -> None:
         b, dtype = self.blocks, self.c.dtype
-        lefts, rights = self.c.sides
+        lefts, rights = ([s for s in x if s not in self.there] for x in self.c.sides)
         self.left = {a: self.array("left", dtype, b.rows * b.depth) for a in lefts}
         self.right = {
             x: self.array("right", dtype, b.columns * b.depth) for x in rights
@@ -63,13 +62,14 @@ class Matmul(Panels):
         for p in self.c.products:
             sums = self.array("sums", dtype, b.rows * b.columns)
             self.sums[p.root] = sums
-            with self.loop("simd", b.rows * b.columns) as i:
-                self.emit(Store(sums, i, Lit(0.0, dtype)))
+            if not self.once:
+                with self.loop("simd", b.rows * b.columns) as i:
+                    self.emit(Store(sums, i, Lit(0.0, dtype)))
         with self.loop("serial", ceil_div(self.k, b.depth)) as block:
             first = self.let(mul(block, b.depth), "k")
             self._pack_right(left, first)
             self._pack_left(top, first)
-            self._multiply(top, left)
+            self._multiply(top, left, first)
         self._epilogue(top, left)
 
     # ---- what follows the sums ----

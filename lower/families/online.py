@@ -26,9 +26,9 @@ from .corrections import (
 )
 from .fold import row_factors
 from .nest import VECTORS
-from .panels import Blocking, Whole, even
+from .panels import Blocking, Whole, even, unpacked
 from .plan import HEAVY, each, reach
-from .products import Contraction
+from .products import Contraction, Plain
 from .values import add, combine, convert, divide, identity, mul
 
 DEPTH = 256  # of a block of a product inside the pass
@@ -71,14 +71,31 @@ class Online(Corrections):
             b = self._blocks(c, t.block)
             (p,) = c.products
             depth = max(b.depth, t.block if p.root in self.sums else b.depth)
-            if p.a not in self.left:
+            if p.a not in self.left and self._packs(c, p.a):
                 self.left[p.a] = self.array("left", dtype, b.rows * depth)
-            if p.b not in self.right:
+            if p.b not in self.right and self._packs(c, p.b):
                 self.right[p.b] = self.array("right", dtype, b.columns * depth)
         for c in self.fold.inner:
             root = c.products[0].root
             size = t.rows * self._blocks(c, t.block).columns
             self.sums[root] = self.array("tile", dtype, size)
+
+    def _packs(self, c: Contraction, side: tuple[int, ...]) -> bool:
+        """Whether a block of the pass, the last one too, has the side in an array."""
+        counts = {min(self.tiles.block, self.places), self.places % self.tiles.block}
+        return any(side not in self._there(c, n) for n in counts if n)
+
+    def _there(self, c: Contraction, count: int) -> dict[tuple[int, ...], Plain]:
+        b, outer = self._blocks(c, count), c.k == self.fold.axes
+        return unpacked(self.kernel, c, b, self._whole(c, count), not outer)
+
+    def _whole(self, c: Contraction, count: int) -> Whole:
+        """Along which axes a block of `count` places has whole tiles."""
+        b, m = self._blocks(c, count), self.rows
+        if c.k == self.fold.axes:
+            return Whole(m % b.rows == 0, self.columns % b.width == 0, True)
+        deep = c.sizes(self.kernel)[3] % b.depth == 0
+        return Whole(m % b.rows == 0, count % b.width == 0, deep)
 
     def _fill(self, array: str, size: int, value: Ex) -> None:
         with self.loop("simd", size) as i:
@@ -112,22 +129,23 @@ class Online(Corrections):
             b = self._blocks(c, count)
             # The left side is there already: a row of `count` places after the other.
             self.tall[c.products[0].a] = False
-            whole_m = self.rows % b.rows == 0
-            self.tile_by(c, b, Whole(whole_m, self.columns % b.width == 0, True))
+            self.tile_by(c, b, self._whole(c, count), packs=False)
+            self.once = False
             self._pack_right(self.number(0), first)
-            self._multiply(top, self.number(0))
+            self._multiply(top, self.number(0), first)
 
     def _scores(self, c: Contraction, top: Ex, first: Ex, count: int) -> None:
         b = self._blocks(c, count)
         (p,) = c.products
-        whole_m, deep = self.rows % b.rows == 0, c.sizes(self.kernel)[3]
-        self.tile_by(c, b, Whole(whole_m, count % b.width == 0, deep % b.depth == 0))
-        self._fill(self.sums[p.root], b.rows * b.columns, Lit(0.0, c.dtype))
+        deep = c.sizes(self.kernel)[3]
+        self.tile_by(c, b, self._whole(c, count))
+        if not self.once:
+            self._fill(self.sums[p.root], b.rows * b.columns, Lit(0.0, c.dtype))
         with self.loop("serial", ceil_div(deep, b.depth)) as block:
             k = self.let(mul(block, b.depth), "k")
             self._pack_right(first, k)
             self._pack_left(top, k)
-            self._multiply(top, first)
+            self._multiply(top, first, k)
 
     # ---- a row of a block ----
 

@@ -2,7 +2,8 @@
 Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 
 For each block of k the two sides are packed (whatever expression they are), padded with
-zeros, and the register tile runs over them.
+zeros, and the register tile runs over them.  A side that lies in memory as the tile
+reads it, and is read too few times to pay for a copy, is read where it lies.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import NamedTuple
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
 from ..axes import ceil_div
-from ..loops import Assign, Ex, Let, Load, Op, Param, Store, Var
-from .products import Contraction, contiguous
+from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
+from .products import Contraction, Plain, contiguous, plain
 from .sides import Sides
 from .values import add, mul
 
@@ -45,6 +46,11 @@ class Whole(NamedTuple):
     m: bool
     n: bool
     k: bool
+
+
+def whole_of(sizes: tuple[int, int, int, int], b: Blocking) -> Whole:
+    _, m, n, k = sizes
+    return Whole(m % b.rows == 0, n % b.columns == 0, k % b.depth == 0)
 
 
 class Strip(NamedTuple):
@@ -97,6 +103,19 @@ def even(n: int, most: int, unit: int) -> int:
     return ceil_div(part, unit) * unit
 
 
+class Panel(NamedTuple):
+    """Where a register tile finds a side: strides of k and of the side's own axis."""
+
+    array: str
+    base: Ex
+    k: int
+    own: int
+
+    def at(self, k: Ex, own: int) -> Ex:
+        place = add(self.base, mul(k, self.k))
+        return add(place, Lit(own * self.own, place.dtype))
+
+
 class Panels(Sides):
     """A writer that packs panels and multiplies them into arrays of sums."""
 
@@ -108,13 +127,20 @@ class Panels(Sides):
         self.right: dict[tuple[int, ...], str] = {}
         self.sums: dict[int, str] = {}
         self.tall: dict[tuple[int, ...], bool] = {}  # left panels that stand by columns
+        self.there: dict[tuple[int, ...], Plain] = {}  # sides that are read unpacked
 
-    def tile_by(self, c: Contraction, blocks: Blocking, whole: Whole) -> None:
-        """From here on it is about tiles of `c`."""
+    def tile_by(
+        self, c: Contraction, blocks: Blocking, whole: Whole, packs: bool = True
+    ) -> None:
+        """From here on it is about tiles of `c`; without `packs`, its left sides stand
+        in their arrays already."""
         self.focus(c)
         self.blocks, self.whole = blocks, whole
         for side in c.sides[0]:
             self.tall.setdefault(side, not contiguous(self.kernel, side, c.k))
+        self.there = unpacked(self.kernel, c, blocks, whole, packs)
+        # In registers from 0 on: no block of k comes before.
+        self.once = blocks.lanes > 1 and blocks.depth == self.k
 
     # ---- packing ----
 
@@ -140,7 +166,7 @@ class Panels(Sides):
         with self.loop("serial", b.columns // b.width) as strip:
             at = self.let(add(left, mul(strip, b.width)), "n")
             base = self.let(mul(strip, b.width * b.depth), "o")
-            for side in c.sides[1]:
+            for side in (s for s in c.sides[1] if s not in self.there):
                 flip = not contiguous(self.kernel, side, c.n)
                 self._strip(
                     Strip(self.right[side], side, base, at, c.n, self.n, b.width,
@@ -153,7 +179,7 @@ class Panels(Sides):
         with self.loop("serial", b.rows // b.height) as strip:
             at = self.let(add(top, mul(strip, b.height)), "m")
             base = self.let(mul(strip, b.height * b.depth), "o")
-            for side in c.sides[0]:
+            for side in (s for s in c.sides[0] if s not in self.there):
                 tall = self.tall[side]
                 place = (b.height, 1) if tall else (1, b.depth)
                 self._strip(
@@ -192,7 +218,8 @@ class Panels(Sides):
 
     # ---- the register tile ----
 
-    def _multiply(self, top: Ex, left: Ex) -> None:
+    def _multiply(self, top: Ex, left: Ex, first: Ex) -> None:
+        """All register tiles of the output tile at `top`, `left`, for a block of k."""
         b = self.blocks
         with self.loop("serial", b.columns // b.width) as across:
 
@@ -200,33 +227,47 @@ class Panels(Sides):
                 with self.loop("serial", b.rows // b.height) as down:
                     at = add(top, mul(down, b.height))
                     self._started(
-                        at, self.m, self.whole.m, lambda: self._tiles(across, down)
-                    )
+                        at, self.m, self.whole.m,
+                        lambda: self._tiles(across, down, (top, left, first)),
+                    )  # fmt: skip
 
             at = add(left, mul(across, b.width))
             self._started(at, self.n, self.whole.n, column)
 
-    def _tiles(self, across: Ex, down: Ex) -> None:
-        b = self.blocks
-        corner = add(mul(down, b.height * b.columns), mul(across, b.width))
+    def _tiles(self, across: Ex, down: Ex, origin: tuple[Ex, Ex, Ex]) -> None:
+        b, (top, left, first) = self.blocks, origin
+        row, column = mul(down, b.height), mul(across, b.width)
+        corner = add(mul(row, b.columns), column)
         for p in self.c.products:
-            a = (self.left[p.a], mul(down, b.height * b.depth), self.tall[p.a])
-            right = (self.right[p.b], mul(across, b.width * b.depth))
+            x = self._panel_left(p.a, row, add(top, row), first)
+            y = self._panel_right(p.b, column, add(left, column), first)
             if b.lanes > 1:
-                self._register_tile(a, right, self.sums[p.root], corner)
+                self._register_tile(x, y, self.sums[p.root], corner)
             else:
-                self._scalar_tile(a, right, self.sums[p.root], corner)
+                self._scalar_tile(x, y, self.sums[p.root], corner)
 
-    def _left_at(self, base: Ex, tall: bool, i: Ex, k: Ex) -> Ex:
+    def _panel_left(self, side: tuple[int, ...], row: Ex, at: Ex, first: Ex) -> Panel:
         b = self.blocks
-        return add(add(base, mul(k, b.height if tall else 1)),
-                   mul(i, 1 if tall else b.depth))  # fmt: skip
+        if side in self.there:
+            return self._in_place(self.there[side], at, first)
+        strides = (b.height, 1) if self.tall[side] else (1, b.depth)
+        return Panel(self.left[side], self.let(mul(row, b.depth), "o"), *strides)
 
-    def _register_tile(
-        self, left: tuple[str, Ex, bool], right: tuple[str, Ex], sums: str, corner: Ex
-    ) -> None:
+    def _panel_right(
+        self, side: tuple[int, ...], column: Ex, at: Ex, first: Ex
+    ) -> Panel:
+        b = self.blocks
+        if side in self.there:
+            return self._in_place(self.there[side], at, first)
+        return Panel(self.right[side], self.let(mul(column, b.depth), "o"), b.width, 1)
+
+    def _in_place(self, x: Plain, at: Ex, first: Ex) -> Panel:
+        start = add(mul(at, x.own), mul(first, x.k))
+        base = self.let(add(self.affine(x.rest)[0], start), "o")
+        return Panel(self.buffers[x.slot].name, base, x.k, x.own)
+
+    def _register_tile(self, left: Panel, right: Panel, sums: str, corner: Ex) -> None:
         b, dtype = self.blocks, self.c.dtype
-        base_a, base_b = self.let(left[1], "o"), self.let(right[1], "o")
         acc = {
             (i, j): Var(self.fresh("c"), dtype, b.lanes)
             for i in range(b.height)
@@ -234,26 +275,26 @@ class Panels(Sides):
         }
         corner = self.let(corner, "o")
         place = {ij: self._corner(corner, *ij) for ij in acc}
+        zero = Op("splat", (Lit(0.0, dtype),), dtype, b.lanes)
         for ij, var in acc.items():
-            self.emit(Let(var, Load(sums, place[ij], dtype, b.lanes), True))
+            start = zero if self.once else Load(sums, place[ij], dtype, b.lanes)
+            self.emit(Let(var, start, True))
         with self.loop("serial", b.depth) as k:
-            self._rank_one((left[0], base_a, left[2]), (right[0], base_b), k, acc)
+            self._rank_one(left, right, k, acc)
         for ij, var in acc.items():
             self.emit(Store(sums, place[ij], var, b.lanes))
 
     def _rank_one(
-        self, left: tuple[str, Ex, bool], right: tuple[str, Ex], k: Ex,
-        acc: dict[tuple[int, int], Var],
-    ) -> None:  # fmt: skip
+        self, left: Panel, right: Panel, k: Ex, acc: dict[tuple[int, int], Var]
+    ) -> None:
         """Adds the products of a column of the left panel and a row of the right."""
         b, dtype = self.blocks, self.c.dtype
         row: list[Ex] = []
         for j in range(b.vectors):
-            at = self._right_at(right[1], k, j)
-            row.append(self.let(Load(right[0], at, dtype, b.lanes), "b"))
+            at = right.at(k, j * b.lanes)
+            row.append(self.let(Load(right.array, at, dtype, b.lanes), "b"))
         for i in range(b.height):
-            at = self._left_at(left[1], left[2], self.number(i), k)
-            a = Op("splat", (Load(left[0], at, dtype),), dtype, b.lanes)
+            a = Op("splat", (Load(left.array, left.at(k, i), dtype),), dtype, b.lanes)
             a = self.let(a, "a")
             for j, x in enumerate(row):
                 total = Op("fma", (a, x, acc[i, j]), dtype, b.lanes)
@@ -263,20 +304,37 @@ class Panels(Sides):
         b = self.blocks
         return add(corner, self.number(i * b.columns + j * b.lanes))
 
-    def _right_at(self, base: Ex, k: Ex, j: int) -> Ex:
-        b = self.blocks
-        return add(add(base, mul(k, b.width)), self.number(j * b.lanes))
-
-    def _scalar_tile(
-        self, left: tuple[str, Ex, bool], right: tuple[str, Ex], sums: str, corner: Ex
-    ) -> None:
+    def _scalar_tile(self, left: Panel, right: Panel, sums: str, corner: Ex) -> None:
         """Without vector types: the compiler sees rows of `vectors` columns."""
         b, dtype = self.blocks, self.c.dtype
         with self.loop("serial", b.depth) as k, self.loop("unroll", b.height) as i:
-            at = self._left_at(left[1], left[2], i, k)
-            a = self.let(Load(left[0], at, dtype), "a")
+            at = add(add(left.base, mul(k, left.k)), mul(i, left.own))
+            a = self.let(Load(left.array, at, dtype), "a")
             with self.loop("simd", b.width) as j:
                 to = add(add(corner, mul(i, b.columns)), j)
-                x = Load(right[0], add(add(right[1], mul(k, b.width)), j), dtype)
+                x = Load(right.array, add(right.at(k, 0), j), dtype)
                 total = Op("fma", (a, x, Load(sums, to, dtype)), dtype)
                 self.emit(Store(sums, to, total))
+
+
+FEW = 8  # register tiles that share a panel: more of them pay for packing it
+PAGE = 4096  # bytes: rows so far apart share their lines' places in the first cache
+
+
+def unpacked(
+    kernel: Kernel, c: Contraction, b: Blocking, whole: Whole, packs: bool = True
+) -> dict[tuple[int, ...], Plain]:
+    """The sides that are read where they lie: whole tiles of plain loads."""
+    out: dict[tuple[int, ...], Plain] = {}
+    if not whole.k:
+        return out
+    size = c.dtype.itemsize
+    for side in c.sides[0] if packs and whole.m else ():
+        x = plain(kernel, c, side, c.m)
+        if x and b.columns <= FEW * b.width and x.own * size % PAGE:
+            out[side] = x
+    for side in c.sides[1] if whole.n else ():
+        x = plain(kernel, c, side, c.n)
+        if x and x.own == 1 and b.rows <= FEW * b.height:
+            out[side] = x
+    return out

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ...egraph.dtypes import F32, F64, DType, compute
-from ...extract.kernel import Kernel, bits, factors
+from ...extract.kernel import Affine, Kernel, bits, factors
 from ..axes import coefficient, numel
 from .plan import HEAVY, each, facts, reach
 
@@ -186,6 +186,48 @@ def contiguous(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) 
     mask = reach(f, bits(factors), 0)
     loads = [kernel.exprs[e] for e in each(mask) if kernel.exprs[e].op == "load"]
     return bool(axes) and any(coefficient(x.attr[1], axes[-1]) == 1 for x in loads)
+
+
+class Plain(NamedTuple):
+    """A side that is a load: its place is `rest` + `own` * m or n + `k` * k."""
+
+    slot: int
+    rest: Affine
+    own: int
+    k: int
+
+
+@lru_cache(maxsize=4096)
+def plain(
+    kernel: Kernel, c: Contraction, side: tuple[int, ...], own: tuple[int, ...]
+) -> Plain | None:
+    """The side as a load of the type that products are computed in, if it is one and
+    runs evenly along its `own` axes and along k."""
+    x = kernel.exprs[side[0]]
+    if len(side) > 1 or x.op != "load" or x.attr[2]:
+        return None
+    slot, offset, _ = x.attr
+    if kernel.slots[slot][0] is not c.dtype or x.dtype is not c.dtype:
+        return None
+    if not all(isinstance(a, int) for a, _ in offset.terms):
+        return None
+    along = [_stride(kernel, offset, axes) for axes in (own, c.k)]
+    rest = tuple(t for t in offset.terms if t[0] not in (*own, *c.k))
+    if along[0] is None or along[1] is None:
+        return None
+    return Plain(slot, Affine(rest, offset.const), along[0], along[1])
+
+
+def _stride(kernel: Kernel, offset: Affine, axes: tuple[int, ...]) -> int | None:
+    """By how much the place grows with the flat position among `axes`; None if that
+    differs."""
+    step = coefficient(offset, axes[-1]) if axes else 0
+    size = 1
+    for a in reversed(axes):
+        if coefficient(offset, a) != step * size:
+            return None
+        size *= kernel.extents[a]
+    return step
 
 
 @lru_cache(maxsize=4096)
