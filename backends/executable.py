@@ -7,7 +7,7 @@ family run on the host where they stand, on arrays copied out and in again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -39,12 +39,14 @@ class Executable:
         self.program, self.graph, self.device = program, graph, device
         self.module = module or load(program, device)
         self.buffers = self._allocate()
-        groups = groupby(program.steps, lambda s: isinstance(s, Host))
-        self.runs = [list(steps) for _, steps in groups]  # of launches, of host steps
         for b, x in enumerate(program.schedule.buffers):
             if x.kind == "data":
                 array = np.ascontiguousarray(graph.data[x.label])
                 device.copy_in(self.buffers[b], array)
+        self.runs = _runs(program.once)
+        self.launch()
+        self._drop()
+        self.runs = _runs(program.steps)
 
     def _allocate(self) -> list[Any]:
         memory, device = self.program.memory, self.device
@@ -62,6 +64,17 @@ class Executable:
         for b, source in placed.items():
             out[b] = out[source]
         return out
+
+    def _drop(self) -> None:
+        """Data that only the steps before the first run read is not needed again."""
+        program = self.program
+        needed = {b for _, b in program.schedule.outputs}
+        for s in program.steps:
+            needed.update(s.args)
+        for b, x in enumerate(program.schedule.buffers):
+            if x.kind in ("data", "kept") and b not in needed:
+                self.device.free(self.buffers[b])
+                self.buffers[b] = None
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
@@ -101,15 +114,21 @@ class Executable:
         memory = self.program.memory
         shared = {b for b, _ in (*memory.offsets, *memory.in_place)}
         for b, buffer in enumerate(self.buffers):
-            if b not in shared:
+            if b not in shared and buffer is not None:
                 self.device.free(buffer)
         self.device.free(self.arena)
+
+
+def _runs(steps: Iterable[Invoke | Host]) -> list[list[Invoke | Host]]:
+    """Runs of launches, and of steps of the host."""
+    return [list(s) for _, s in groupby(steps, lambda s: isinstance(s, Host))]
 
 
 def load(program: Program, device: Device) -> Module:
     """The program's functions, compiled; for the interpreter, its kernels."""
     if isinstance(device, NumpyDevice):
-        steps = (s for s in program.steps if isinstance(s, Invoke))
+        both = (*program.once, *program.steps)
+        steps = (s for s in both if isinstance(s, Invoke))
         return device.load({s.name: s.kernel for s in steps}, program.strict)
     return device.compile(program.functions, contract=not program.strict)
 

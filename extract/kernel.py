@@ -162,7 +162,8 @@ def factors(kernel: Kernel, e: int, strict: bool = True) -> tuple[int, ...]:
 
 
 class Buffer(NamedTuple):
-    """A value in memory.  `kind`: input, data, temp or output."""
+    """A value in memory.  `kind`: input, data, kept (the same in every run), temp or
+    output."""
 
     type: TensorType
     kind: str
@@ -188,14 +189,25 @@ class Host(NamedTuple):
 type Step = Launch | Host
 
 
+def reads_of(step: Step) -> tuple[int, ...]:
+    """The buffers that a step reads."""
+    return step.args[: step.kernel.reads] if isinstance(step, Launch) else step.args
+
+
+def writes_of(step: Step) -> tuple[int, ...]:
+    return step.args[step.kernel.reads :] if isinstance(step, Launch) else (step.out,)
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """Steps in order over numbered buffers, at concrete sizes."""
+    """Steps in order over numbered buffers, at concrete sizes.  The first `once` of
+    them write the buffers that are kept: they run when a program is made."""
 
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
     outputs: tuple[tuple[str, int], ...]  # an output may be an input or data buffer
     aliases: tuple[tuple[int, int, str], ...] = ()  # (output, input, must | may)
+    once: int = 0
 
 
 class Cost(NamedTuple):

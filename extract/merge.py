@@ -105,7 +105,8 @@ class Merger:
         if price is None:
             return None
         reads = frozenset(c for c in traced.reads if not self.s.given[c])
-        return Group(roots, reads, price.seconds, frozenset(traced.reads), False)
+        seconds = price.seconds * self.s.share(roots, traced.reads)
+        return Group(roots, reads, seconds, frozenset(traced.reads), False)
 
     def _cyclic(self, merged: Group) -> bool:
         """Whether an outside kernel between the two would have to run in between."""

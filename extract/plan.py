@@ -6,7 +6,7 @@ nodes grouped into kernels.  It is data: `text.show(plan.graph)` prints it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,10 +34,11 @@ from .merge import Merger
 from .outline import Piece, outline, structure
 from .postorder import postorder
 from .search import Search
-from .space import Choice, Space
+from .space import Choice, Space, fixed
 from .trace import LEAVES
 
 LEAST = 0.999  # a cost that falls by less has not fallen
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -53,6 +54,7 @@ class Part:
     uses: int
     notes: tuple[str, ...]
     nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
+    fixed: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
 
 
 @dataclass(frozen=True)
@@ -89,17 +91,24 @@ def plan(
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class."""
     graph = expand_macros(graph)
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
+    steady = steady_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
-        key = (structure(graph, piece), facts)
+        key = (structure(graph, piece), facts, tuple(i in steady for i in piece.inputs))
         if key not in memo:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
-            memo[key] = _part(cut, local, saturate, cost, moves, hints)
+            given = frozenset(where[i] for i in steady.intersection(piece.inputs))
+            memo[key] = _part(cut, local, given, saturate, cost, moves, hints)
         made.append((piece, memo[key]))
     return _stitch(graph, made)
+
+
+def steady_nodes(graph: Graph) -> frozenset[int]:
+    """The nodes that have the same value in every run."""
+    return fixed([[n] for n in graph.nodes], ())
 
 
 def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
@@ -124,16 +133,16 @@ def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
 def _part(
     graph: Graph,
     nan_free: frozenset[int],
+    steady: frozenset[int],
     saturate: Saturator,
     cost: KernelCost,
     moves: int,
     hints: Mapping[str, int] | None,
 ) -> Part:
     values = witness(graph, hints)
-    fixed = substitute(graph, values) if values else graph
-    found = saturate(fixed, bool(values), nan_free)
-    own = dict(found.choice)
-    space = Space(found.classes, found.types, found.outputs, own)
+    at_sizes = substitute(graph, values) if values else graph
+    found = saturate(at_sizes, bool(values), nan_free)
+    space = space_of(found, steady)
     choice = choose(space, cost, moves)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
@@ -142,13 +151,21 @@ def _part(
             _check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
-        space = own_space(graph, values)
+        space = own_space(graph, values, steady)
         choice = choose(space, cost, moves)
         after, groups = graph, choice.groups
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
-        found.fired, 1, notes, nan_free,
+        found.fired, 1, notes, nan_free, steady,
     )  # fmt: skip
+
+
+def space_of(found: Saturated, known: Iterable[int]) -> Space:
+    """All that saturation found; `known` are the input's nodes that are the same in
+    every run."""
+    given = (c for i in known if (c := found.own[i]) is not None)
+    own, steady = dict(found.choice), fixed(found.classes, given)
+    return Space(found.classes, found.types, found.outputs, own, steady)
 
 
 def _check_sizes(before: Graph, after: Graph) -> None:
@@ -173,15 +190,18 @@ def _draw(rng: np.random.Generator, t: TensorType) -> Array:
     return cast_array(values if t.dtype.is_float else np.floor(values), t.dtype)
 
 
-def own_space(graph: Graph, values: Mapping[str, int]) -> Space:
+def own_space(
+    graph: Graph, values: Mapping[str, int], known: Iterable[int] = ()
+) -> Space:
     """A space without alternatives: each node is its own class."""
-    fixed = substitute(graph, values) if values else graph
-    live = graph.live
+    at_sizes = substitute(graph, values) if values else graph
+    classes = [[n] for n in at_sizes.nodes]
     return Space(
-        [[n] for n in fixed.nodes],
-        [n.type for n in fixed.nodes],
+        classes,
+        [n.type for n in at_sizes.nodes],
         tuple(i for _, i in graph.outputs),
-        dict.fromkeys(live, 0),
+        dict.fromkeys(graph.live, 0),
+        fixed(classes, known),
     )
 
 
@@ -314,7 +334,7 @@ def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
     distinct = {id(p): p for _, p in made}
     parts = tuple(
         Part(p.before, p.after, p.groups, p.seconds, p.own_seconds, p.own_kernels,
-             p.fired, uses[k], p.notes, p.nan_free)
+             p.fired, uses[k], p.notes, p.nan_free, p.fixed)
         for k, p in distinct.items()
     )  # fmt: skip
     return Plan(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
 from ..egraph.graph import Graph, Node, substitute
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
-from .kernel import Buffer, Host, Launch, Schedule, Step
-from .trace import HOST, READS, Untraceable
+from .kernel import Buffer, Host, Launch, Schedule, Step, reads_of, writes_of
+from .trace import HOST, READS, UNSTEADY, Untraceable
 
 
 class GraphTerms:
@@ -62,7 +63,28 @@ def schedule(
     where = dict(named)
     sources = {b.label: k for k, b in enumerate(buffers) if b.kind == "input"}
     aliases = tuple((where[a.output], sources[a.input], a.kind) for a in fixed.aliases)
-    return Schedule(tuple(buffers), tuple(steps), named, aliases)
+    return _steady_first(Schedule(tuple(buffers), tuple(steps), named, aliases))
+
+
+def _steady_first(s: Schedule) -> Schedule:
+    """Steps that read nothing but data, and what such steps write, come first."""
+    kept = {b for b, x in enumerate(s.buffers) if x.kind == "data"}
+    once: list[Step] = []
+    rest: list[Step] = []
+    for step in s.steps:
+        steady = isinstance(step, Launch) or step.op not in UNSTEADY
+        writes = writes_of(step)
+        inner = all(s.buffers[b].kind == "temp" for b in writes)
+        if steady and inner and kept.issuperset(reads_of(step)):
+            kept.update(writes)
+            once.append(step)
+        else:
+            rest.append(step)
+    buffers = tuple(
+        x._replace(kind="kept") if b in kept and x.kind == "temp" else x
+        for b, x in enumerate(s.buffers)
+    )
+    return replace(s, buffers=buffers, steps=(*once, *rest), once=len(once))
 
 
 def _traced(

@@ -10,7 +10,7 @@ that compute or read the class are traced again.  Then kernels are merged (`merg
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..egraph.ops import TensorType
@@ -18,7 +18,7 @@ from .assemble import Traced, build_kernel
 from .kernel import KernelCost
 from .postorder import postorder
 from .space import Space, cheapest
-from .trace import HOST, LEAVES, READS, VIEWS, Term, Untraceable
+from .trace import HOST, LEAVES, READS, UNSTEADY, VIEWS, Term, Untraceable
 
 EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
@@ -27,6 +27,7 @@ ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
 FOLDS = frozenset(("reduce", "contract"))
 HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
 HOST_BANDWIDTH = 2e9
+RARELY = 1e-3  # of a kernel's time that a run pays, where one serves a thousand runs
 
 
 class Kern(NamedTuple):
@@ -117,6 +118,13 @@ class Search:
 
     # ---- kernels ---------------------------------------------------------------------
 
+    def share(self, roots: Iterable[int], reads: Iterable[int]) -> float:
+        """What a run pays of a kernel: little, if its values are the same in every
+        run, since then it runs once, when the program is made."""
+        fixed = self.space.fixed
+        steady = fixed.issuperset(roots) and fixed.issuperset(reads)
+        return RARELY if steady and not set(self.roots).intersection(roots) else 1.0
+
     def kernel(self, root: int) -> Kern | None:
         """The kernel that stores `root`, or None where no family runs it."""
         self.stamp += 1
@@ -131,7 +139,8 @@ class Search:
         if price is None:
             return None
         reads = tuple(c for c in traced.reads if not self.given[c])
-        return Kern(price.seconds, reads, traced.members, self.stamp, traced)
+        seconds = price.seconds * self.share([root], traced.reads)
+        return Kern(seconds, reads, traced.members, self.stamp, traced)
 
     def _host(self, root: int, node: Term) -> Kern | None:
         reads = tuple(dict.fromkeys(a for a in node.args if not self.given[a]))
@@ -139,6 +148,8 @@ class Search:
             return None
         moved = sum(_bytes(self.type(c)) for c in (*node.args, root))
         seconds = HOST_SECONDS + moved / HOST_BANDWIDTH
+        if node.op not in UNSTEADY:
+            seconds *= self.share([root], node.args)
         return Kern(seconds, reads, (root,), self.stamp, None)
 
     def rebuild(self) -> None:
@@ -327,7 +338,8 @@ class Search:
 
     def moves(self, c: int) -> Iterator[tuple[int | None, bool]]:
         toggle = c in self.stored or self._may_store(c)
-        if toggle and (self.node(c).op not in VIEWS or c in self.stored):
+        view = self.node(c).op in VIEWS and c not in self.space.fixed
+        if toggle and (not view or c in self.stored):
             yield None, True
         for i in range(len(self.space.classes[c])):
             if i != self.pick[c]:
@@ -336,7 +348,10 @@ class Search:
                     yield i, True
 
     def _may_store(self, c: int) -> bool:
-        """Where a kernel computes `c` once an element, storing it can only cost."""
+        """Where a kernel computes `c` once an element, storing it can only cost, unless
+        it is the same in every run."""
+        if c in self.space.fixed:
+            return True
         for r in self.within[c]:
             traced = self.kern[r].traced
             if traced is None or traced.kernel.reductions or c in traced.repeated:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from ..egraph.ops import TensorType
-from .trace import Term
+from .trace import UNSTEADY, Term
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Space:
     types: Sequence[TensorType]
     outputs: tuple[int, ...]
     own: Mapping[int, int]  # the input's own e-node for each of its classes
+    fixed: frozenset[int] = frozenset()  # classes with the same value in every run
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,35 @@ class Choice:
     seconds: float
     own_seconds: float  # the input's own schedule under the same model
     own_kernels: int
+
+
+def fixed(classes: Sequence[Sequence[Term]], known: Iterable[int]) -> frozenset[int]:
+    """The classes that can be computed from `known` ones and constants alone."""
+    out = set(known)
+    users: list[list[tuple[int, int]]] = [[] for _ in classes]
+    missing: dict[tuple[int, int], int] = {}
+    todo = list(out)
+    for c, nodes in enumerate(classes):
+        for i, node in enumerate(nodes):
+            args = set(node.args)
+            if node.op in UNSTEADY:
+                continue
+            missing[c, i] = len(args)
+            for a in args:
+                users[a].append((c, i))
+            if not args:
+                todo.append(c)
+    seen = set[int]()
+    while todo:
+        a = todo.pop()
+        if a in seen:
+            continue
+        seen.add(a)
+        for c, i in users[a]:
+            missing[c, i] -= 1
+            if not missing[c, i]:
+                todo.append(c)
+    return frozenset(seen)
 
 
 _WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0}

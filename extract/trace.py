@@ -19,6 +19,7 @@ from .kernel import Affine, Cond, Val
 LEAVES = frozenset(("input", "data", "const", "iota"))
 READS = frozenset(("input", "data"))
 HOST = frozenset(("scatter", "argreduce", "random", "call"))
+UNSTEADY = frozenset(("input", "random", "call"))  # may differ from run to run
 VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
 ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
 NEAR = 24  # classes below a reduction that are looked for

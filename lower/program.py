@@ -26,9 +26,10 @@ class Program:
 
     schedule: Schedule
     functions: tuple[Function, ...]
-    steps: tuple[Invoke | Host, ...]
+    steps: tuple[Invoke | Host, ...]  # of a run
     memory: MemoryPlan
     strict: bool = False  # small floats are rounded after every operation
+    once: tuple[Invoke | Host, ...] = ()  # before the first run
 
 
 def build(
@@ -48,5 +49,7 @@ def build(
             if caps is not None:
                 functions.append(lower(step.kernel, caps, name, strict=strict))
         steps.append(Invoke(name, step.args, step.kernel))
-    memory = plan_memory(schedule)
-    return Program(schedule, tuple(functions), tuple(steps), memory, strict)
+    memory, n = plan_memory(schedule), schedule.once
+    return Program(
+        schedule, tuple(functions), tuple(steps[n:]), memory, strict, tuple(steps[:n])
+    )

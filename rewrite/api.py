@@ -110,7 +110,7 @@ def show_kernels(kernels: Sequence[KernelInfo]) -> str:
     """A schedule as text: predicted time, family, what it computes, what it writes."""
     rows: list[str] = []
     for k in kernels:
-        time = f"{k.seconds * 1e6:9.1f} us"
+        time = "        once" if k.once else f"{k.seconds * 1e6:9.1f} us"
         rows.append(f"{time}  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}")
     return "\n".join(rows)
 

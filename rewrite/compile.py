@@ -68,6 +68,7 @@ class KernelInfo:
     family: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    once: bool = False  # it runs when the program is made, not in each run
 
 
 class Compiled:
@@ -201,7 +202,8 @@ class Compiled:
         steps = self.schedule(sizes)
         price = cost_for(self.device, self.options.precision, self.options.cost)
         out: list[KernelInfo] = []
-        for step in steps.steps:
+        for i, step in enumerate(steps.steps):
+            once = i < steps.once
             if isinstance(step, Launch):
                 names = tuple(_buffer(steps, b) for b in step.args)
                 reads, writes = names[: step.kernel.reads], names[step.kernel.reads :]
@@ -210,11 +212,13 @@ class Compiled:
                 moved = float(sum(d.itemsize * n for d, n in step.kernel.slots))
                 family = cost.family if cost else "none"
                 seconds = cost.seconds if cost else float("nan")
-                out.append(KernelInfo(label, seconds, moved, family, reads, writes))
+                out.append(
+                    KernelInfo(label, seconds, moved, family, reads, writes, once)
+                )
             else:
                 reads = tuple(_buffer(steps, b) for b in step.args)
                 writes = (_buffer(steps, step.out),)
-                out.append(KernelInfo(step.op, 0.0, 0.0, "host", reads, writes))
+                out.append(KernelInfo(step.op, 0.0, 0.0, "host", reads, writes, once))
         return out
 
 

@@ -13,6 +13,7 @@ from rewrite.egraph.saturate import saturator
 from rewrite.extract.outline import outline, structure
 from rewrite.extract.plan import (
     _extract,  # pyright: ignore[reportPrivateUsage]  # the one way in which pieces are cut
+    steady_nodes,
 )
 
 from .labels import labels
@@ -27,6 +28,7 @@ class Cut:
     before: Graph
     graph: Graph
     nan_free: frozenset[int]
+    steady: frozenset[int]  # inputs of `before` that are the same in every run
     rules: RuleSet  # those that are on: where sizes are symbolic, those for any size
     places: tuple[Mapping[int, int], ...]
 
@@ -44,11 +46,12 @@ class Cuts:
 def cut(graph: Graph, rules: RuleSet, hints: Mapping[str, int]) -> Cuts:
     model, where = opened(graph)
     saturate = saturator(rules)
-    known = saturate.facts(model)
+    known, fixed = saturate.facts(model), steady_nodes(model)
     found: dict[Any, Cut] = {}
     for piece in outline(model):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
-        key = (structure(model, piece), facts)
+        steady = tuple(i in fixed for i in piece.inputs)
+        key = (structure(model, piece), facts, steady)
         inside, places = _extract(model, piece)
         back = {local: node for node, local in places.items()}
         if key in found:
@@ -60,6 +63,7 @@ def cut(graph: Graph, rules: RuleSet, hints: Mapping[str, int]) -> Cuts:
             inside,
             substitute(inside, values) if values else inside,
             frozenset(places[i] for i in known.intersection(places)),
+            frozenset(places[i] for i in fixed.intersection(piece.inputs)),
             saturate.generic if values else saturate.rules,
             (back,),
         )

@@ -65,8 +65,12 @@ def _own(compiled: Compiled) -> Compiled:
 def _rows(compiled: Compiled, sizes: Mapping[str, int] | None) -> list[KernelRow]:
     return [
         KernelRow(
-            k.label, k.seconds, k.bytes, k.family, f"writes {', '.join(k.writes)}"
-        )
+            k.label,
+            0.0 if k.once else k.seconds,
+            k.bytes,
+            f"{k.family}, once" if k.once else k.family,
+            f"writes {', '.join(k.writes)}",
+        )  # fmt: skip
         for k in compiled.kernels(sizes)
     ]
 

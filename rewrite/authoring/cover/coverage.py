@@ -293,8 +293,9 @@ def _changed(task: _Task, where: _Where, saturate: Recorder) -> Without:
         piece = cuts.pieces[old.number]
         if used:
             part = _part(
-                piece.before, piece.nan_free, saturate, price, moves, model.hints
-            )
+                piece.before, piece.nan_free, piece.steady, saturate, price, moves,
+                model.hints,
+            )  # fmt: skip
             seconds += old.uses * (part.seconds - old.seconds)
         else:
             saturate(piece.graph, bool(piece.before.symbols), piece.nan_free)

@@ -141,9 +141,10 @@ class _Question:
         if k not in self.seen:
             piece = self.cuts.pieces[k]
             node = self.local() if k == self.home else None
-            self.seen[k] = watch(
+            seen = watch(
                 piece.graph, piece.rules, self.bodies, piece.nan_free, node, self.budget
             )
+            self.seen[k] = replace(seen, steady=piece.steady)
         return self.seen[k]
 
     def answer(self, setting: Setting) -> Answer:

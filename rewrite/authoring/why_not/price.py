@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rewrite.egraph.encode import ENode
 from rewrite.extract.kernel import KernelCost
 from rewrite.extract.plan import choose
 from rewrite.extract.postorder import postorder
-from rewrite.extract.space import Choice, Space, cheapest
+from rewrite.extract.space import Choice, Space, cheapest, fixed
 
 from .watched import Firing, Watched
 
@@ -60,7 +60,9 @@ def _space(classes: Sequence[Sequence[ENode]], found: Watched) -> Space:
     outputs = tuple(
         c for _, i in found.graph.outputs if (c := found.own(i)) is not None
     )
-    return Space(classes, found.egraph.types, outputs, dict(found.egraph.choice))
+    given = (c for i in found.steady if (c := found.own(i)) is not None)
+    own, steady = dict(found.egraph.choice), fixed(found.egraph.classes, given)
+    return Space(classes, found.egraph.types, outputs, own, steady)
 
 
 def _held(
@@ -80,7 +82,7 @@ def _held(
     start = next(s for s in starts if s is smallest or _acyclic(space, s))
     used = postorder(space.outputs, lambda c: space.classes[c][start[c]].args)
     form = {c: start[c] for c in used}
-    return choose(Space(classes, space.types, space.outputs, form), cost, moves)
+    return choose(replace(space, own=form), cost, moves)
 
 
 def _acyclic(space: Space, pick: Mapping[int, int]) -> bool:
