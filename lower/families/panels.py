@@ -83,7 +83,7 @@ def blocking(
     batch, m, n, k = sizes
     lanes, vectors, height = register_tile(vector_bytes, itemsize)
     vectors = min(vectors, max(ceil_div(n, lanes), 1))
-    height = max(ceil_div(m, ceil_div(m, height)), 1)
+    height = _height(m, height)
     width = lanes * vectors
     depth = even(k, DEPTH * 4 // itemsize, 1)
     rows, columns = even(m, ROWS, height), even(n, COLUMNS // products, width)
@@ -95,6 +95,13 @@ def blocking(
         else:
             break
     return Blocking(lanes, vectors, height, rows, columns, depth)
+
+
+def _height(m: int, most: int) -> int:
+    """Rows of a register tile: such that no row is beyond the edge, if that leaves it
+    two thirds of its height; else tiles of equal parts."""
+    whole = (h for h in range(most, most * 2 // 3 - 1, -1) if m % h == 0)
+    return next(whole, max(ceil_div(m, ceil_div(m, most)), 1))
 
 
 def even(n: int, most: int, unit: int) -> int:
