@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any, cast
 
@@ -137,7 +138,7 @@ def optimize(
     of $REWRITE_CACHE (`off`: none).
     """
     traced = trace_tree(f, bind_names(f, examples))
-    files, sizes = rule_paths(rules), dict(hints or {})
+    files, sizes = rule_paths(rules), plain_sizes(hints or {})
     options = Options(precision, files, effort, fallback, sizes, cost, cache)
     return Optimized(traced, optimize_graph(traced.graph, device, options))
 
@@ -146,6 +147,11 @@ def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
     """Rule files; a single one needs no list."""
     one = isinstance(rules, (str, Path))
     return (Path(rules),) if one else tuple(Path(r) for r in rules)
+
+
+def plain_sizes(hints: Mapping[str, int]) -> dict[str, int]:
+    """Python's own integers, whatever kind they are given as."""
+    return {name: index(size) for name, size in hints.items()}
 
 
 def compile_graph(
@@ -161,7 +167,7 @@ def compile_graph(
     cache: bool = True,
 ) -> Compiled:
     """A graph, optimized: call the result with a mapping of input arrays."""
-    files, sizes = rule_paths(rules), dict(hints or {})
+    files, sizes = rule_paths(rules), plain_sizes(hints or {})
     options = Options(precision, files, effort, fallback, sizes, cost, cache)
     return optimize_graph(graph, device, options)
 
@@ -264,7 +270,8 @@ def _key(tree: Any, path: str, tensor: Callable[[Any], Any]) -> Any:
         named = isinstance(tree, Mapping)
         keys = tuple(map(repr, cast(Mapping[Any, Any], tree))) if named else ()
         inner = tuple(_key(part, f"{path}.{name}", tensor) for name, part in parts)
-        return cast(type[Any], type(tree)), keys, inner
+        kind = dict if named else cast(type[Any], type(tree))  # as `map_tree` makes it
+        return kind, keys, inner
     if is_tensor(tree) or isinstance(tree, Leaf):
         return tensor(tree)
     kind = cast(type[Any], tree.__class__)

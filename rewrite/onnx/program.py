@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,11 @@ class Program:
     @property
     def graph(self) -> Graph:
         return self.compiled.source
+
+    def save(self, path: str | Path) -> None:
+        """Writes a bundle, which `rewrite.load` runs: a function of the inputs in order
+        that returns a dict.  An error where no one program runs the model."""
+        self.compiled.save(path)
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)
