@@ -212,7 +212,7 @@ def test_what_was_longest_unused_goes_first(
 ) -> None:
     monkeypatch.setattr(store, "LIMIT", 300)
     kept = Store(tmp_path)
-    keys = [c * 64 for c in "abcd"]
+    keys = [c * 64 for c in "abc0"]
     for k, at in zip(keys, (100, 200, 300), strict=False):
         kept.write(k, b"x" * 100)
         os.utime(tmp_path / k, (at, at))
