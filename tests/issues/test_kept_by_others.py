@@ -267,6 +267,11 @@ def test_a_mapping_of_another_kind_is_a_mapping() -> None:
     assert np.array_equal(rewrite.jit(lambda d: d["a"] + 1)(given), X + 1)
 
 
+def test_what_is_named_may_come_in_any_order() -> None:
+    made = rewrite.optimize(lambda d: d["a"] - d["b"], {"a": X, "b": X})
+    assert np.array_equal(made({"b": 2 * X, "a": X}), -X)
+
+
 # ---- frozen data ---------------------------------------------------------------------
 
 
