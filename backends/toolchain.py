@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from ..lower.device import CompileError, DeviceError
-from .store import Store, digest, root, store
+from .store import DIGEST, Store, digest, root, store
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
          "-ffp-contract=off", "-fno-strict-aliasing", "-fopenmp-simd", "-pthread",
@@ -37,6 +37,21 @@ class Toolchain:
     flags: tuple[str, ...]
     vector_bytes: int
     features: str
+
+    def library(self, source: str, contract: bool) -> ctypes.CDLL:
+        """`source`, compiled and loaded."""
+        path = self.build(source, contract)
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError:  # a cache where programs may not lie (noexec)
+            copy = _private().write(path.name, path.read_bytes()[:-DIGEST])
+        try:
+            return ctypes.CDLL(str(copy))
+        except OSError as e:
+            raise DeviceError(
+                f"compiled kernels cannot be loaded ({e}); REWRITE_CACHE or TMPDIR "
+                "names a folder that may hold programs"
+            ) from None
 
     def build(self, source: str, contract: bool) -> Path:
         """The shared object of `source`, from the cache where it is there."""

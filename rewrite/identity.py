@@ -58,7 +58,9 @@ def code_version() -> str:
 
     Their times say less: installers and images may give the same one to all files.
     """
-    found = hashlib.sha256(repr(_engine()).encode())
+    from . import __version__
+
+    found = hashlib.sha256(repr((__version__, *_engine())).encode())
     for name, path in sorted(_files().items()):
         found.update(f"\0{name}\0".encode() + path.read_bytes())
     return found.hexdigest()
@@ -67,7 +69,8 @@ def code_version() -> str:
 def _files() -> dict[str, Path]:
     """By what they are called wherever they are installed."""
     here = Path(__file__).parent
-    return {name: here / name for name in FILES} | {
+    own = {name: here / name for name in FILES if (here / name).is_file()}
+    return own | {
         f"{part}/{path.relative_to(folder)}": path
         for part in PARTS
         for folder in _folders(f"rewrite.{part}")

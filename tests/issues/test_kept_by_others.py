@@ -8,6 +8,7 @@ behind, bytes changed classes of this process, sizes from NumPy could not be wri
 from __future__ import annotations
 
 import collections
+import ctypes
 import json
 import logging
 import os
@@ -32,6 +33,7 @@ from rewrite import identity, learned, xp
 from rewrite.backends import store
 from rewrite.backends.devices import device
 from rewrite.backends.store import Store, replacing, root
+from rewrite.backends.toolchain import find_toolchain
 from rewrite.bundle import BundleError
 from rewrite.cli import app
 from rewrite.egraph import dtypes, graph
@@ -41,6 +43,7 @@ from rewrite.egraph.graph import Builder
 from rewrite.egraph.rulefile import RuleFileError
 from rewrite.egraph.table import TensorType
 from rewrite.frozen import FrozenError, freeze, thaw
+from rewrite.lower.device import DeviceError
 
 KEY, OTHER = "a" * 64, "b" * 64
 X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
@@ -158,6 +161,25 @@ def test_what_the_environment_says(
     assert root() == found
     monkeypatch.setenv("REWRITE_CACHE", " ")
     assert root() is not None and root() != Path.cwd()
+
+
+def test_a_cache_may_lie_where_programs_may_not(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = ctypes.CDLL
+
+    def refuse(path: str) -> Any:
+        if path.startswith(str(cache)):
+            raise OSError(f"{path}: failed to map segment from shared object")
+        return load(path)
+
+    toolchain = find_toolchain()
+    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    found = toolchain.library("int rw_kept(void) { return 7; }\n", contract=False)
+    assert found.rw_kept() == 7
+    monkeypatch.setattr(ctypes, "CDLL", lambda path: refuse(f"{cache}{path}"))
+    with pytest.raises(DeviceError, match="REWRITE_CACHE or TMPDIR"):
+        toolchain.library("int rw_kept(void) { return 8; }\n", contract=False)
 
 
 # ---- plans ---------------------------------------------------------------------------
