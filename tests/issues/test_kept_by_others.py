@@ -254,6 +254,8 @@ def test_a_version_is_the_text_of_its_files(
 NUMPY: dict[str, Callable[[Any], Any]] = {
     "shape": lambda x: xp.exp(xp.reshape(x, tuple(np.array([2, 8])))),
     "axis": lambda x: xp.sum(x, axis=np.int64(1)),
+    "roll": lambda x: xp.exp(xp.roll(x, np.int64(1), axis=np.int64(0))),
+    "tensordot": lambda x: xp.tensordot(x, x, axes=np.int64(1)),
     "slice": lambda x: x[np.int64(1) : np.int64(3)] * np.float32(2),
 }  # fmt: skip
 
