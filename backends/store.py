@@ -14,7 +14,7 @@ import os
 import re
 import secrets
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +62,8 @@ def replacing(path: Path) -> Generator[Path]:
     except OSError as e:
         raise OSError(e.errno, e.strerror or str(e), str(path)) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong first is what counts
+            part.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
