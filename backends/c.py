@@ -207,8 +207,7 @@ class CDevice:
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool
     ) -> CModule:
-        path = self.toolchain.build(source.text, contract)
-        library = ctypes.CDLL(str(path))
+        library = self.toolchain.library(source.text, contract)
         join_pool(library, self.toolchain)
         return CModule(library, {f.name: f for f in functions})
 

@@ -26,7 +26,7 @@ def thread_count() -> int:
 @cache
 def _library(toolchain: Toolchain) -> ctypes.CDLL:
     source = files(__package__).joinpath("pool.c").read_text("utf-8")
-    return ctypes.CDLL(str(toolchain.build(source, contract=False)))
+    return toolchain.library(source, contract=False)
 
 
 def join_pool(library: ctypes.CDLL, toolchain: Toolchain) -> None:

@@ -8,7 +8,7 @@ import platform
 from collections.abc import Mapping
 from math import isfinite
 
-from .store import Store, digest, root
+from .store import Store, digest, store
 
 NAMES = ("launch", "bandwidth", "cache_bandwidth", "scalar", "product")
 
@@ -20,15 +20,15 @@ def rates(device: str, detail: str) -> Rates:
     return _read(_store(), _key(device, detail))
 
 
-def keep(device: str, detail: str, found: Mapping[str, float]) -> None:
-    """Keeps them for every process; without any they are forgotten."""
-    _store().write(_key(device, detail), json.dumps(dict(found)).encode())
+def keep(device: str, detail: str, found: Mapping[str, float]) -> bool:
+    """Keeps them for every process, if it can; without any they are forgotten."""
+    kept = _store().write(_key(device, detail), json.dumps(dict(found)).encode())
     _read.cache_clear()
+    return kept is not None
 
 
 def _store() -> Store:
-    folder = root()
-    return Store(folder and folder / "rates")
+    return store("rates")
 
 
 def _key(device: str, detail: str) -> str:

@@ -1,15 +1,20 @@
 """A folder of results under the digest of all that decided them.
 
-Entries are written whole and renamed, and end in a digest of what precedes it: a file
-that was cut short is no entry.  A folder that cannot be written to is no error.
+Entries are written whole and renamed, and end in a digest of their key and of what
+precedes it: a file that was cut short, or lies under another's key, is no entry.  A
+folder that cannot be written to is no error.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 import os
-import tempfile
+import re
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,20 +22,48 @@ import platformdirs
 
 DIGEST = 32  # bytes
 LIMIT = 512 << 20  # bytes of a folder; the entries longest unused go first
-OFF = ("off", "0", "no")
+# Digests that begin so are one in sixteen: a look at 10,000 entries takes 0.1 s.
+TRIMS = "0"
+OFF = ("off", "0", "no", "false", "none")
+# The kinds that are made anew when they are asked for; what was measured is not.
+MADE = ("c", "plans", "proofs", "toolchains")
+# Whoever names a folder of their own may have other files in it.
+_OURS = re.compile(r"\.?(\w+-)?[0-9a-f]{16}[\w.]*")
 log = logging.getLogger("rewrite")
 
 
 def root() -> Path | None:
     """The cache folder of the user or of $REWRITE_CACHE; None: it is switched off."""
-    wish = os.environ.get("REWRITE_CACHE")
-    if wish and wish.lower() in OFF:
+    wish = os.environ.get("REWRITE_CACHE", "").strip()
+    if wish.lower() in OFF:
         return None
-    return Path(wish or platformdirs.user_cache_dir("rewrite"))
+    if not wish:
+        return Path(platformdirs.user_cache_dir("rewrite"))
+    return Path(os.path.expanduser(wish)).absolute()
+
+
+def store(kind: str) -> Store:
+    """The entries of a kind; none where the cache is switched off."""
+    folder = root()
+    return Store(folder and folder / kind)
 
 
 def digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[Path]:
+    """A file to write instead of `path`, which it replaces when all went well."""
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as e:
+        raise OSError(e.errno, e.strerror or str(e), str(path)) from None
+    finally:
+        with suppress(OSError):  # what went wrong first is what counts
+            part.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,35 +78,88 @@ class Store:
         path = self.folder / key
         try:
             data = path.read_bytes()
-            if hashlib.sha256(data[:-DIGEST]).digest() != data[-DIGEST:]:
-                return None
-            os.utime(path)  # it was of use
         except OSError:
             return None
+        if data[-DIGEST:] != _seal(key, data[:-DIGEST]):
+            return None
+        _used(path)
         return data[:-DIGEST]
 
-    def write(self, key: str, data: bytes) -> None:
+    def find(self, key: str) -> Path | None:
+        """The file of an entry, for those who load it by name."""
+        return None if self.read(key) is None else self._path(key)
+
+    def write(self, key: str, data: bytes) -> Path | None:
+        """The file of the new entry; None: it is not kept."""
         if self.folder is None:
-            return
+            return None
+        path = self._path(key)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(".tmp", key[:16], self.folder)
-            with os.fdopen(handle, "wb") as file:
-                file.write(data + hashlib.sha256(data).digest())
-            os.replace(name, self.folder / key)
-            self._trim()
+            with replacing(path) as part:
+                part.write_bytes(data + _seal(key, data))
+            if key.startswith(TRIMS):
+                self._trim(path)
         except OSError as e:
-            log.warning("the cache %s cannot be written (%s)", self.folder, e)
+            _unwritable(self.folder.parent, e.strerror or str(e))
+            return None
+        return path
 
-    def _trim(self) -> None:
+    def _path(self, key: str) -> Path:
         assert self.folder is not None
-        found = [(p.stat(), p) for p in self.folder.iterdir()]
-        size = sum(s.st_size for s, _ in found)
-        for stat, path in sorted(found, key=lambda f: f[0].st_mtime):
+        return self.folder / key
+
+    def _trim(self, new: Path) -> None:
+        found = [(p, s) for p, s in self.files() if p != new]
+        size = sum(s.st_size for _, s in found)
+        for path, stat in sorted(found, key=lambda f: f[1].st_mtime_ns):
             if size <= LIMIT:
                 return
             path.unlink(missing_ok=True)
             size -= stat.st_size
 
+    def files(self) -> list[tuple[Path, os.stat_result]]:
+        """The files that are ours, and what is known of them."""
+        if self.folder is None or not self.folder.is_dir():
+            return []
+        out: list[tuple[Path, os.stat_result]] = []
+        with os.scandir(self.folder) as entries:
+            for x in entries:
+                if _OURS.fullmatch(x.name) and x.is_file(follow_symlinks=False):
+                    try:
+                        out.append((Path(x.path), x.stat()))
+                    except FileNotFoundError:
+                        continue  # another process has cleared it meanwhile
+        return out
 
-__all__ = ["Store", "digest", "root"]
+    def clear(self) -> list[Path]:
+        """Deletes them, and says which."""
+        gone = [path for path, _ in self.files()]
+        for path in gone:
+            path.unlink(missing_ok=True)
+        return gone
+
+
+def _seal(key: str, data: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + data).digest()
+
+
+def _used(path: Path) -> None:
+    """What was of use is kept longest; a cache that others own may be read all the
+    same."""
+    try:
+        os.utime(path)
+    except OSError as e:
+        log.debug("%s: its time of use cannot be noted (%s)", path, e)
+
+
+@functools.cache
+def _unwritable(folder: Path, why: str) -> None:
+    """Said once: nearly every result would say it again."""
+    log.warning(
+        "the cache %s cannot be written (%s): what is made lasts as long as the "
+        "process; REWRITE_CACHE names another folder, or off", folder, why,
+    )  # fmt: skip
+
+
+__all__ = ["DIGEST", "MADE", "Store", "digest", "replacing", "root", "store"]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import hashlib
 import importlib.util
 import json
-import logging
 import os
 import re
 import shlex
@@ -15,21 +13,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 from ..lower.device import CompileError, DeviceError
-from .store import Store, digest, root
+from .store import DIGEST, Store, digest, root, store
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
          "-ffp-contract=off", "-fno-strict-aliasing", "-fopenmp-simd", "-pthread",
          "-fPIC", "-shared")  # fmt: skip
 WIDE = "-mprefer-vector-width=512"
-DIGEST = 32  # bytes of a digest, after the end of a cached shared object
 TIMEOUT = 300  # seconds that one compilation may take
 PROBE = 20  # and one question to a compiler
-log = logging.getLogger("rewrite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,35 +38,42 @@ class Toolchain:
     vector_bytes: int
     features: str
 
+    def library(self, source: str, contract: bool) -> ctypes.CDLL:
+        """`source`, compiled and loaded."""
+        path = self.build(source, contract)
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError:  # a cache where programs may not lie (noexec)
+            copy = _private().write(path.name, path.read_bytes()[:-DIGEST])
+        try:
+            return ctypes.CDLL(str(copy))
+        except OSError as e:
+            raise DeviceError(
+                f"compiled kernels cannot be loaded ({e}); REWRITE_CACHE or TMPDIR "
+                "names a folder that may hold programs"
+            ) from None
+
     def build(self, source: str, contract: bool) -> Path:
         """The shared object of `source`, from the cache where it is there."""
         flags = (*self.flags, "-DRW_CONTRACT") if contract else self.flags
         parts = (source, self.version, *self.command, *flags, self.features)
-        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-        name = f"{key[:40]}.so"
-        path = cache_folder() / name
-        if _whole(path):
-            return path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _compile(self.command, flags, source, path)
-        except OSError as e:  # no cache to write to: built for this process alone
-            log.warning("the cache %s cannot be written (%s)", path.parent, e)
-            path = _private_folder() / name
-            _compile(self.command, flags, source, path)
+        name = f"{digest(*parts)[:40]}.so"
+        kept = store("c") if root() else _private()
+        path = kept.find(name)
+        if path is None:
+            made = _compile(self.command, flags, source)
+            path = kept.write(name, made) or _private().write(name, made)
+        if path is None:
+            raise DeviceError("no room for compiled kernels; TMPDIR names a folder")
         return path
 
 
 @cache
-def _private_folder() -> Path:
+def _private() -> Store:
     """Goes with the process."""
     folder = tempfile.TemporaryDirectory(prefix="rewrite-")
     atexit.register(folder.cleanup)
-    return Path(folder.name)
-
-
-def cache_folder() -> Path:
-    return (root() or _private_folder()) / "c"
+    return Store(Path(folder.name))
 
 
 @cache
@@ -105,16 +108,19 @@ def _candidates() -> list[tuple[str, ...]]:
 
 def _known(command: tuple[str, ...]) -> Toolchain:
     """As `_examine`, asked once of each compiler on each kind of processor."""
-    folder, key = root(), _identity(command)
-    if folder is None or key is None:
+    key = _identity(command)
+    if root() is None or key is None:
         return _examine(command)
-    store = Store(folder / "toolchains")
-    data = store.read(key)
+    kept = store("toolchains")
+    data = kept.read(key)
     if data is not None:
-        command_, version, flags, width, features = json.loads(data)
-        return Toolchain(tuple(command_), version, tuple(flags), width, features)
+        known = json.loads(data)
+        flags = tuple(known.pop("flags"))
+        return Toolchain(command, flags=flags, **known)
     found = _examine(command)
-    store.write(key, json.dumps(astuple(found)).encode())
+    fields = asdict(found)
+    del fields["command"]
+    kept.write(key, json.dumps(fields).encode())
     return found
 
 
@@ -131,7 +137,7 @@ def _identity(command: tuple[str, ...]) -> str | None:
     words = ("model name", "flags", "Features", "CPU part", "isa")
     kinds = sorted({x for x in lines if x.startswith(words)})
     file = f"{path} {stat.st_mtime_ns} {stat.st_size}"
-    return digest(*command, file, *FLAGS, *kinds)
+    return digest(*Toolchain.__slots__, *command, file, *FLAGS, *kinds)
 
 
 def _examine(command: tuple[str, ...]) -> Toolchain:
@@ -153,30 +159,19 @@ def _examine(command: tuple[str, ...]) -> Toolchain:
 def _trial(command: tuple[str, ...], flags: tuple[str, ...], source: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test.so"
-        _compile(command, flags, source, path, PROBE)
+        path.write_bytes(_compile(command, flags, source, PROBE))
         return int(ctypes.CDLL(str(path)).rw_test())
 
 
 def _compile(
-    command: tuple[str, ...],
-    flags: tuple[str, ...],
-    source: str,
-    path: Path,
-    limit: int = TIMEOUT,
-) -> None:
-    """Builds beside the target and renames, so that no one sees half a file."""
+    command: tuple[str, ...], flags: tuple[str, ...], source: str, limit: int = TIMEOUT
+) -> bytes:
+    """The shared object of a source text."""
     with tempfile.TemporaryDirectory() as folder:
-        text = Path(folder) / "kernels.c"
+        text, built = Path(folder) / "kernels.c", Path(folder) / "kernels.so"
         text.write_text(source)
-        handle, built = tempfile.mkstemp(".tmp", path.stem, path.parent)
-        os.close(handle)
-        try:
-            _run((*command, *flags, str(text), "-o", built, "-lm"), limit)
-            with Path(built).open("r+b") as file:
-                file.write(hashlib.sha256(file.read()).digest())
-            os.replace(built, path)
-        finally:
-            Path(built).unlink(missing_ok=True)
+        _run((*command, *flags, str(text), "-o", str(built), "-lm"), limit)
+        return built.read_bytes()
 
 
 def _run(command: tuple[str, ...], limit: int) -> str:
@@ -192,15 +187,3 @@ def _run(command: tuple[str, ...], limit: int) -> str:
         said = log.strip() or f"exit status {done.returncode}, no message"
         raise CompileError(f"{' '.join(command[:2])} failed: {said}")
     return done.stdout
-
-
-def _whole(path: Path) -> bool:
-    """Whether the cached file is there and ends in the digest of what precedes it.
-
-    Loading a file that was cut short can kill the process, so it is not tried.
-    """
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return False
-    return hashlib.sha256(data[:-DIGEST]).digest() == data[-DIGEST:]

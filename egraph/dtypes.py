@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import ml_dtypes
 import numpy as np
@@ -40,6 +40,9 @@ class DType:
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return of, (self.name,)
+
+    def __setstate__(self, state: object) -> NoReturn:
+        raise TypeError("a dtype is one object, which is not changed by a copy of it")
 
 
 F64 = DType("f64", "float", 64, np.dtype(np.float64))

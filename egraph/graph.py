@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -97,6 +97,13 @@ class Graph:
         return len(self.nodes)
 
 
+def plain(attrs: Any) -> Any:
+    """Attributes whose numbers are Python's own: NumPy's print and hash otherwise."""
+    if type(attrs) is tuple:
+        return tuple(map(plain, cast(Attrs, attrs)))
+    return cast(Any, attrs).item() if isinstance(attrs, np.generic) else attrs
+
+
 def attr_kinds(op: str) -> tuple[tuple[str, str], ...]:
     return TABLE[op].attrs if op in TABLE else MACROS[op].attrs
 
@@ -124,6 +131,7 @@ class Builder:
     ) -> int:  # fmt: skip
         """Adds a node after checking it; equal unnamed constants are shared."""
         types = [self._operand(op, name, a) for a in args]
+        attrs = plain(attrs)
         node = Node(op, tuple(args), attrs, self._infer(op, types, attrs, name), name)
         if share and op in ("const", "iota") and not name:
             key = (op, repr(attrs[0]), *attrs[1:])

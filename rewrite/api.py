@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from operator import index
 from pathlib import Path
 from typing import Any, cast
 
@@ -48,6 +49,14 @@ class Optimized:
 
     def __init__(self, traced: Traced, compiled: Compiled) -> None:
         self.traced, self.compiled = traced, compiled
+        self._labels: dict[str, str] = {}  # of the graph's inputs, by path
+
+        def note(path: str, leaf: Any) -> None:
+            if isinstance(leaf, Leaf):
+                self._labels[path] = leaf.label
+
+        for name, tree in traced.arguments.items():
+            map_tree(note, tree, name)
 
     def inputs(self, *args: Any) -> dict[str, Array]:
         """The arrays in the arguments by the graph's input names."""
@@ -64,7 +73,7 @@ class Optimized:
                     "what changes as an array, or use rewrite.jit"
                 )
         named = dict(zip(names, args, strict=True))
-        return {k: np.asarray(v) for k, v in leaves(named).items()}
+        return {self._labels[k]: np.asarray(v) for k, v in leaves(named).items()}
 
     def __call__(self, *args: Any) -> Any:
         results = self.compiled(self.inputs(*args))
@@ -137,7 +146,7 @@ def optimize(
     of $REWRITE_CACHE (`off`: none).
     """
     traced = trace_tree(f, bind_names(f, examples))
-    files, sizes = rule_paths(rules), dict(hints or {})
+    files, sizes = rule_paths(rules), plain_sizes(hints or {})
     options = Options(precision, files, effort, fallback, sizes, cost, cache)
     return Optimized(traced, optimize_graph(traced.graph, device, options))
 
@@ -146,6 +155,11 @@ def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
     """Rule files; a single one needs no list."""
     one = isinstance(rules, (str, Path))
     return (Path(rules),) if one else tuple(Path(r) for r in rules)
+
+
+def plain_sizes(hints: Mapping[str, int]) -> dict[str, int]:
+    """Python's own integers, whatever kind they are given as."""
+    return {name: index(size) for name, size in hints.items()}
 
 
 def compile_graph(
@@ -161,7 +175,7 @@ def compile_graph(
     cache: bool = True,
 ) -> Compiled:
     """A graph, optimized: call the result with a mapping of input arrays."""
-    files, sizes = rule_paths(rules), dict(hints or {})
+    files, sizes = rule_paths(rules), plain_sizes(hints or {})
     options = Options(precision, files, effort, fallback, sizes, cost, cache)
     return optimize_graph(graph, device, options)
 
@@ -257,14 +271,19 @@ def _try(
         return e
 
 
-def _key(tree: Any, path: str, tensor: Callable[[Any], Any]) -> Any:
+def _key(
+    tree: Any, path: str, tensor: Callable[[Any], Any], ordered: bool = True
+) -> Any:
     """A hashable key of a structure: its types, its keys, and what its leaves are."""
     parts = children(tree)
     if parts is not None:
-        named = isinstance(tree, Mapping)
-        keys = tuple(map(repr, cast(Mapping[Any, Any], tree))) if named else ()
-        inner = tuple(_key(part, f"{path}.{name}", tensor) for name, part in parts)
-        return cast(type[Any], type(tree)), keys, inner
+        inner = ((n, _key(x, f"{path}.{n}", tensor, ordered)) for n, x in parts)
+        if not isinstance(tree, Mapping):
+            return cast(type[Any], type(tree)), tuple(inner)
+        keys = map(repr, cast(Mapping[Any, Any], tree))
+        named = [(key, x) for key, (_, x) in zip(keys, inner, strict=True)]
+        by_key = named if ordered else sorted(named, key=lambda pair: pair[0])
+        return dict, tuple(by_key)  # as `map_tree` makes it
     if is_tensor(tree) or isinstance(tree, Leaf):
         return tensor(tree)
     kind = cast(type[Any], tree.__class__)
@@ -277,8 +296,8 @@ def _key(tree: Any, path: str, tensor: Callable[[Any], Any]) -> Any:
 
 
 def static_key(tree: Any, path: str) -> Any:
-    """All of an argument but its tensors."""
-    return _key(tree, path, lambda _: "tensor")
+    """All of an argument but its tensors, and the order in which it names them."""
+    return _key(tree, path, lambda _: "tensor", ordered=False)
 
 
 def signature(tree: Any) -> Any:

@@ -4,38 +4,44 @@ A bundle is a zip of
 
     manifest.json    what it is; the SHA-256 of every other file
     program.bin      the graph, its plan, its programs by size (`frozen.py`)
-    data.npz         the constant arrays, by label
+    data/N.bin       the elements of the N-th constant array, by its label
     kernels/N.txt    the text of the N-th program's kernels, as the device compiles it
 
 On the kind of device that it was made for, its kernels are compiled as they are; on
 another, and at sizes that it has no program for, kernels are made from the plan.
+Kernels are code, and read memory where the program tells them to: the hashes find
+accidents, and who saved a bundle is for the user to know.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from rewrite.backends.store import replacing
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
+from rewrite.egraph.table import TensorType
+from rewrite.extract.assemble import concrete
 from rewrite.lower.device import Caps, Device, KernelSource
 
 from .compile import Compiled, Options, pick_device
-from .frozen import FrozenError, freeze, schema, thaw
+from .frozen import FrozenError, can_freeze, freeze, schema, thaw
+from .identity import device_key
 from .shelf import Built, bare, dressed
 from .xp.trace import Leaf
 
-FORMAT = "rewrite bundle 1"
-MANIFEST, FROZEN, DATA = "manifest.json", "program.bin", "data.npz"
+FORMAT = "rewrite bundle 2"
+MANIFEST, FROZEN = "manifest.json", "program.bin"
+FIELDS = {"rewrite": str, "schema": str, "device": str, "calls": list, "files": dict}
 
 type Sizes = tuple[tuple[str, int], ...]
 
@@ -48,7 +54,7 @@ class BundleError(ValueError):
 class Saved:
     """Programs by the sizes and the device that they are for; none is added."""
 
-    programs: Mapping[tuple[Sizes, Caps], Built]
+    programs: Mapping[tuple[Sizes, str], Built]
 
     def built(self, sizes: Mapping[str, int], caps: Caps) -> Built | None:
         return self.programs.get((tuple(sorted(sizes.items())), _kind(caps)))
@@ -69,10 +75,10 @@ def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -
     programs = _programs(compiled)
     options = compiled.options
     what = (
-        replace(compiled.source, data={}, calls={}),
+        replace(compiled.source, data={}, calls=_held(compiled.source)),
         bare(compiled.plan),
-        [(sizes, caps, built.program, built.source.launches)
-         for sizes, caps, built in programs],
+        [(sizes, kind, built.program, built.source.launches)
+         for sizes, kind, built in programs],
         (options.precision, options.effort, dict(options.hints)),
         trees or (_named(n.attrs[0] for n in compiled.source.inputs),
                   _named(label for label, _ in compiled.source.outputs)),
@@ -88,7 +94,7 @@ def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -
         f"kernels/{i}.txt": built.source.text.encode()
         for i, (_, _, built) in enumerate(programs)
     }
-    files = {FROZEN: frozen, DATA: _arrays(compiled.source), **texts}
+    files = {FROZEN: frozen, **_arrays(compiled.source), **texts}
     _write(path, {MANIFEST: _manifest(compiled, files), **files})
 
 
@@ -96,25 +102,34 @@ def _named(labels: Iterable[str]) -> dict[str, Leaf]:
     return {label: Leaf(label) for label in labels}
 
 
-def _programs(compiled: Compiled) -> list[tuple[Sizes, Caps, Built]]:
+def _programs(compiled: Compiled) -> list[tuple[Sizes, str, Built]]:
     """Of each size that was run; of a graph without symbols, its one."""
     if compiled.device.name == "numpy":
         return []
-    caps = _kind(compiled.device.caps())
+    kind = _kind(compiled.device.caps())
     known = compiled.sizes or ([] if compiled.source.symbols else [()])
-    return [(sizes, caps, compiled.built(dict(sizes))) for sizes in known]
+    return [(sizes, kind, compiled.built(dict(sizes))) for sizes in known]
 
 
-def _kind(caps: Caps) -> Caps:
+def _kind(caps: Caps) -> str:
     """What a device is, whatever was measured of it."""
-    return replace(caps, rates=())
+    return device_key(replace(caps, rates=()))
 
 
-def _arrays(graph: Graph) -> bytes:
-    out = io.BytesIO()
-    raw = {k: np.frombuffer(a.tobytes(), np.uint8) for k, a in graph.data.items()}
-    np.savez(out, allow_pickle=False, **raw)
-    return out.getvalue()
+def _held(graph: Graph) -> dict[str, Callable[..., Any]]:
+    """The host functions that are data, as those of ONNX models are."""
+    return {k: f for k, f in graph.calls.items() if can_freeze(f)}
+
+
+def _data(graph: Graph) -> dict[str, TensorType]:
+    """The constant arrays by the names of their files."""
+    types = {n.attrs[0]: n.type for n in graph.nodes if n.op == "data"}
+    return {label: types[label] for label in sorted(types)}
+
+
+def _arrays(graph: Graph) -> dict[str, bytes]:
+    labels = enumerate(_data(graph))
+    return {f"data/{i}.bin": graph.data[label].tobytes() for i, label in labels}
 
 
 def _manifest(compiled: Compiled, files: Mapping[str, bytes]) -> bytes:
@@ -128,21 +143,16 @@ def _manifest(compiled: Compiled, files: Mapping[str, bytes]) -> bytes:
         "device": compiled.device.name,
         "inputs": {n.attrs[0]: str(n.type) for n in graph.inputs},
         "outputs": {label: str(graph.nodes[i].type) for label, i in graph.outputs},
-        "calls": sorted(graph.calls),
+        "calls": sorted(graph.calls.keys() - _held(graph)),
         "files": {k: hashlib.sha256(v).hexdigest() for k, v in files.items()},
     }
     return json.dumps(about, indent=2).encode()
 
 
 def _write(path: Path, files: Mapping[str, bytes]) -> None:
-    part = path.with_name(path.name + ".part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as out:
-            for name, data in files.items():
-                out.writestr(name, data)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as part, zipfile.ZipFile(part, "w") as out:
+        for name, data in files.items():  # without the time: equal files are equal
+            out.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
 
 
 # ---- in ------------------------------------------------------------------------------
@@ -158,15 +168,25 @@ def load(
     missing = sorted(set(about["calls"]) - set(calls or {}))
     if missing:
         raise BundleError(f"{path}: pass calls={{{missing[0]!r}: the function}}")
-    graph, plan, programs, (precision, effort, hints), trees = thaw(files[FROZEN])
-    source = replace(graph, data=_loaded(files[DATA], graph), calls=dict(calls or {}))
-    saved = {
-        (sizes, caps): Built(program, _source(files, i, launches))
-        for i, (sizes, caps, program, launches) in enumerate(programs)
-    }
     target = pick_device(device or about["device"])
+    try:
+        return _opened(files, target, calls or {})
+    except (FrozenError, KeyError, ValueError, TypeError, AttributeError) as e:
+        raise BundleError(f"{path}: no program in it ({e}); save it again") from e
+
+
+def _opened(
+    files: Mapping[str, bytes], device: Device, calls: Mapping[str, Callable[..., Any]]
+) -> tuple[Compiled, Any]:
+    graph, plan, programs, (precision, effort, hints), trees = thaw(files[FROZEN])
+    (_, _) = trees
+    source = replace(graph, data=_loaded(files, graph), calls={**graph.calls, **calls})
+    saved = {
+        (sizes, kind): Built(program, _source(files, i, launches))
+        for i, (sizes, kind, program, launches) in enumerate(programs)
+    }
     options = Options(precision, (), effort, fallback=False, hints=hints)
-    made = Compiled(source, dressed(plan, source), target, options, 0.0, Saved(saved))
+    made = Compiled(source, dressed(plan, source), device, options, 0.0, Saved(saved))
     return made, trees
 
 
@@ -175,13 +195,13 @@ def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     try:
         with zipfile.ZipFile(path) as zipped:
             files = {name: zipped.read(name) for name in zipped.namelist()}
-        about = json.loads(files.pop(MANIFEST))
-        digests = {k: hashlib.sha256(v).hexdigest() for k, v in files.items()}
-        known, expected = about["format"] == FORMAT, about["files"]
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, zlib.error) as e:
+        about = _described(files.pop(MANIFEST))
+    except (
+        zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError
+    ) as e:  # fmt: skip
         raise BundleError(f"{path}: no bundle ({e}); `opt.save()` writes one") from None
-    if not known:
-        raise BundleError(f"{path}: a {about['format']!r}; {FORMAT!r} was expected")
+    digests = {k: hashlib.sha256(v).hexdigest() for k, v in files.items()}
+    expected = about["files"]
     changed = sorted(k for k in {*digests, *expected}
                      if digests.get(k) != expected.get(k))  # fmt: skip
     if changed:
@@ -194,17 +214,32 @@ def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     return files, about
 
 
+def _described(manifest: bytes) -> dict[str, Any]:
+    """The manifest, with all that is looked up in it."""
+    about: Any = json.loads(manifest)
+    if not isinstance(about, dict) or "format" not in about:
+        raise ValueError(f"{MANIFEST} names no format")
+    found = cast(dict[str, Any], about)
+    if found["format"] != FORMAT:
+        raise ValueError(f"its format is {found['format']!r}, {FORMAT!r} was expected")
+    for name, kind in FIELDS.items():
+        if not isinstance(found.get(name), kind):
+            raise ValueError(f"{MANIFEST} has no {name!r}")
+    return found
+
+
 def _source(
     files: Mapping[str, bytes], i: int, launches: Mapping[str, Any]
 ) -> KernelSource:
     return KernelSource(files[f"kernels/{i}.txt"].decode(), launches)
 
 
-def _loaded(data: bytes, graph: Graph) -> dict[str, Array]:
-    types = {n.attrs[0]: n.type for n in graph.nodes if n.op == "data"}
-    with np.load(io.BytesIO(data)) as found:
-        return {k: found[k].view(t.dtype.numpy).reshape(t.shape)
-                for k, t in types.items()}  # fmt: skip
+def _loaded(files: Mapping[str, bytes], graph: Graph) -> dict[str, Array]:
+    return {
+        label: np.frombuffer(bytearray(files[f"data/{i}.bin"]), t.dtype.numpy)
+        .reshape(concrete(t))
+        for i, (label, t) in enumerate(_data(graph).items())
+    }  # fmt: skip
 
 
 __all__ = ["BundleError", "load", "save"]

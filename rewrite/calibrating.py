@@ -44,7 +44,8 @@ def calibrate(
             fail("--device numpy: the interpreter has no cost to be measured")
         detail = target.probe().detail
         found = [] if forget else measured(target, rounds, tell)
-        keep(target.name, detail, {f.name: f.measured for f in found})
+        if not keep(target.name, detail, {f.name: f.measured for f in found}):
+            fail(f"{root()} cannot be written; REWRITE_CACHE names another folder")
     if as_json:
         print(json.dumps({f.name: [f.assumed, f.measured] for f in found}, indent=2))
         return

@@ -21,6 +21,7 @@ from rewrite.egraph.text import show
 from .api import compile_graph, show_kernels
 from .authoring.commands import register
 from .benching import bench
+from .caching import cache
 from .calibrating import calibrate
 from .compile import Compiled, Precision
 from .extracting import extract
@@ -325,6 +326,7 @@ def fuzz(
     raise typer.Exit(1 if failed else 0)
 
 
+app.add_typer(cache, name="cache")
 app.command()(calibrate)
 app.command()(extract)
 app.command()(bench)

@@ -299,6 +299,8 @@ def optimize_graph(
             raise
         warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
         chosen, shelf = own_plan(graph, price, hints=options.hints), None
+    if chosen.truncated:  # by the clock: the next time more may be found
+        shelf = None
     if shelf:
         shelf.keep_plan(chosen)
     seconds = perf_counter() - started

@@ -1,7 +1,8 @@
 """Frozen data as bytes, and back: what plans and programs are made of, nothing else.
 
-The format is pickle's.  The reader makes the classes listed here and refuses any other
-name, so that bytes from elsewhere can describe a program but run nothing.
+The format is pickle's, each object written as a call of its class.  The reader hands
+out what makes the classes listed here, never a class, which bytes could then change,
+and refuses any other name.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from rewrite.egraph import dims, dtypes, graph, table
 from rewrite.extract import kernel, memory, plan
 from rewrite.lower import device, loops, program
 
+from .hosted import OnnxNode
 from .xp.trace import Leaf
 
 KNOWN: tuple[Any, ...] = (
@@ -23,16 +26,8 @@ KNOWN: tuple[Any, ...] = (
     kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch, kernel.Host,
     kernel.Schedule, memory.MemoryPlan, plan.Part, plan.Plan, program.Invoke,
     program.Program, loops.Function, loops.Param,
-    device.Caps, device.Grid, device.KernelSource, Leaf,
+    device.Grid, device.KernelSource, Leaf, OnnxNode,
 )  # fmt: skip
-# Sets are no literals of the format.
-_BY_NAME = {(c.__module__, c.__qualname__): c for c in (*KNOWN, frozenset, set)}
-
-
-def schema() -> str:
-    """Changes with what the classes hold: bytes are read by what wrote them."""
-    fields = ((c.__qualname__, *_fields(c)) for c in KNOWN)
-    return hashlib.sha256(repr(sorted(fields)).encode()).hexdigest()
 
 
 def _fields(c: Any) -> tuple[str, ...]:
@@ -40,24 +35,55 @@ def _fields(c: Any) -> tuple[str, ...]:
     return tuple(named)
 
 
+_FIELDS = {c: _fields(c) for c in KNOWN}
+
+
+def _maker(c: Any) -> Callable[..., Any]:
+    """What calls a class, bound to it: it has no attributes that could be set."""
+    call: Any = type(c).__call__
+    return call.__get__(c)
+
+
+_MAKERS = {(c.__module__, c.__qualname__): _maker(c) for c in KNOWN}
+
+
+def schema() -> str:
+    """Changes with what the classes hold: bytes are read by what wrote them."""
+    fields = ((c.__qualname__, *names) for c, names in _FIELDS.items())
+    return hashlib.sha256(repr(sorted(fields)).encode()).hexdigest()
+
+
 class FrozenError(ValueError):
     """Bytes that are not frozen data."""
+
+
+class _Writer(pickle.Pickler):
+    def reducer_override(self, obj: Any, /) -> Any:
+        fields = _FIELDS.get(cast(type[Any], type(obj)))
+        if fields is None:
+            return NotImplemented
+        return type(obj), tuple(getattr(obj, f) for f in fields)
 
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str, /) -> Any:
         try:
-            return _BY_NAME[module_name, global_name]
+            return _MAKERS[module_name, global_name]
         except KeyError:
             name = f"{module_name}.{global_name}"
             raise FrozenError(f"{name} is no part of a program") from None
 
 
+def can_freeze(value: Any) -> bool:
+    return type(value) in _FIELDS
+
+
 def freeze(value: Any) -> bytes:
     """The bytes of a value, which `thaw` is sure to read."""
-    data = pickle.dumps(value, protocol=5)
-    thaw(data)
-    return data
+    out = io.BytesIO()
+    _Writer(out, protocol=5).dump(value)
+    thaw(out.getvalue())
+    return out.getvalue()
 
 
 def thaw(data: bytes) -> Any:
@@ -69,4 +95,4 @@ def thaw(data: bytes) -> Any:
         raise FrozenError(f"no frozen data ({e})") from e
 
 
-__all__ = ["FrozenError", "freeze", "schema", "thaw"]
+__all__ = ["FrozenError", "can_freeze", "freeze", "schema", "thaw"]

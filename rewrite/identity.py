@@ -17,7 +17,9 @@ from rewrite.egraph.text import show
 from rewrite.lower.device import Caps
 from rewrite.lower.model import DeviceModel
 
-PARTS = ("egraph", "extract", "lower", "rules")  # that a plan is made by
+# What a plan and its programs are made by, and how they are written down.
+PARTS = ("egraph", "extract", "lower", "backends", "rules")
+FILES = ("compile.py", "frozen.py", "shelf.py")
 
 
 def plan_key(
@@ -33,32 +35,54 @@ def plan_key(
     if graph.data:
         facts = facts_for(graph, load_rules(rules or None, precision))
     return digest(
-        code_version(), show(graph, inline=0), *(f.read_text("utf-8") for f in rules),
+        code_version(), show(graph, inline=0),
+        *(hashlib.sha256(f.read_bytes()).hexdigest() for f in rules),
         repr(sorted(facts)), repr(model), f"{precision} {moves}",
         repr(sorted(hints.items())),
     )  # fmt: skip
 
 
 def program_key(plan: str, sizes: Mapping[str, int], caps: Caps, strict: bool) -> str:
+    return digest(plan, repr(sorted(sizes.items())), device_key(caps), str(strict))
+
+
+def device_key(caps: Caps) -> str:
     kinds = sorted(d.name for d in caps.dtypes)
     rest = replace(caps, dtypes=frozenset())  # sets print in any order
-    return digest(plan, repr(sorted(sizes.items())), repr(rest), *kinds, str(strict))
+    return digest(repr(rest), *kinds)
 
 
 @functools.cache
 def code_version() -> str:
-    """Changes with every file that has a part in a plan, by its time and size."""
-    found = hashlib.sha256()
-    for path in sorted(_files()):
-        stat = path.stat()
-        found.update(f"{path} {stat.st_mtime_ns} {stat.st_size}\n".encode())
+    """Changes with the text of every file that has a part in a plan, and the engine.
+
+    Their times say less: installers and images may give the same one to all files.
+    """
+    from . import __version__
+
+    found = hashlib.sha256(repr((__version__, *_engine())).encode())
+    for name, path in sorted(_files().items()):
+        found.update(f"\0{name}\0".encode() + path.read_bytes())
     return found.hexdigest()
 
 
-def _files() -> list[Path]:
-    folders = {p for part in PARTS for p in _folders(f"rewrite.{part}")}
-    mine = [p for f in folders for p in f.rglob("*") if p.suffix in (".py", ".egg")]
-    return [*mine, *(p / "__init__.py" for p in _folders("egglog"))]
+def _files() -> dict[str, Path]:
+    """By what they are called wherever they are installed."""
+    here = Path(__file__).parent
+    own = {name: here / name for name in FILES if (here / name).is_file()}
+    return own | {
+        f"{part}/{path.relative_to(folder)}": path
+        for part in PARTS
+        for folder in _folders(f"rewrite.{part}")
+        for path in folder.rglob("*")
+        if path.suffix in (".py", ".egg", ".c")
+    }
+
+
+def _engine() -> list[str]:
+    """The engine's version; asking `importlib.metadata` takes longer than all else."""
+    beside = (p.parent.glob("egglog-*.dist-info") for p in _folders("egglog"))
+    return sorted(p.name for found in beside for p in found)
 
 
 def _folders(package: str) -> list[Path]:
@@ -67,4 +91,4 @@ def _folders(package: str) -> list[Path]:
     return [Path(p) for p in (spec and spec.submodule_search_locations) or ()]
 
 
-__all__ = ["code_version", "plan_key", "program_key"]
+__all__ = ["code_version", "device_key", "plan_key", "program_key"]

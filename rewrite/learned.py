@@ -6,13 +6,13 @@ last line about a kernel counts; lines that are no measurement are passed over.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
+from rewrite.backends.store import digest as digest_of
 from rewrite.backends.store import root
 from rewrite.extract.kernel import Cost, Kernel, KernelCost
 from rewrite.lower.axes import normalise
@@ -23,7 +23,7 @@ FORMAT = 1  # of digests; to be raised where lowering makes other code of a kern
 
 def digest(kernel: Kernel) -> str:
     """The same for kernels that compile to the same code."""
-    return hashlib.sha256(repr(normalise(kernel)).encode()).hexdigest()[:16]
+    return digest_of(repr(normalise(kernel)))[:16]
 
 
 class MeasuredCost:
@@ -62,17 +62,16 @@ def database(device: Device, strict: bool) -> Path | None:
         FORMAT, device.name, device.probe().detail, caps.threads, caps.vector_bytes,
         caps.shared_bytes, strict,
     )  # fmt: skip
-    key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
-    return folder / "measured" / f"{device.name}-{key}.jsonl"
+    return folder / "measured" / f"{device.name}-{digest_of(repr(facts))[:16]}.jsonl"
 
 
 def recall(path: Path | None) -> dict[str, float]:
-    """Seconds by digest; nothing where there is no file."""
+    """Seconds by digest; nothing where there is no file to be read."""
     if path is None:
         return {}
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
+    except OSError:
         return {}
     return dict(found for line in lines if (found := _entry(line)) is not None)
 
@@ -80,7 +79,7 @@ def recall(path: Path | None) -> dict[str, float]:
 def _entry(line: str) -> tuple[str, float] | None:
     try:
         read: Any = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(read, dict):
         return None
@@ -92,8 +91,11 @@ def _entry(line: str) -> tuple[str, float] | None:
 
 
 def learn(path: Path, seconds: Mapping[str, float]) -> None:
-    """Adds measurements; written at once, so that processes do not mix their lines."""
+    """Adds measurements; written at once, so that processes do not mix their lines.
+
+    The first begins a line, since the last writer may have been stopped within one.
+    """
     lines = (json.dumps({"digest": k, "seconds": s}) for k, s in seconds.items())
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write("".join(f"{line}\n" for line in lines))
+    with path.open("ab", buffering=0) as file:
+        file.write("\n".join(("", *lines, "")).encode())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from rewrite.backends.store import Store, root
+from rewrite.backends.store import Store, store
 from rewrite.egraph.graph import Graph
 from rewrite.extract.plan import Part, Plan
 from rewrite.lower.device import Caps, KernelSource
@@ -20,8 +20,7 @@ from .identity import program_key
 
 
 def plans() -> Store:
-    folder = root()
-    return Store(folder and folder / "plans")
+    return store("plans")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 A verdict is kept under a hash of all it depends on: the rule, the primitives and tables
 it may read, the sources that give ops and proofs their meaning, the solver's version
-and the limits.  Files of the cache are written whole and renamed, so that runs side by
-side do not harm each other; one that cannot be read is made again.
+and the limits.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rewrite.backends.store import root
+from rewrite.backends.store import Store, digest, store
 from rewrite.egraph.ruleset import Rule
 
 from .parallel import each
@@ -118,7 +115,8 @@ def _run(task: _Task) -> Verdict:
     rule = rules.rule(task.rule)
     verdict = sampled(judge(rule, _library(task.sources), task.limits), rule, rules)
     if task.cache is not None:
-        _write(_place(task.sources, rule, task.limits, Path(task.cache)), verdict)
+        key = _key(task.sources, rule, task.limits)
+        Store(Path(task.cache)).write(key, json.dumps(verdict.to_json()).encode())
     return verdict
 
 
@@ -132,30 +130,27 @@ def _library(sources: tuple[Source, ...]) -> Library:
 
 def cache_folder() -> Path | None:
     """Where proofs are kept: in the user's cache folder, if it is not switched off."""
-    folder = root()
-    return folder and folder / "proofs"
+    return store("proofs").folder
 
 
-def _place(
-    sources: tuple[Source, ...], rule: Rule, limits: Limits, cache: Path
-) -> Path:
+def _key(sources: tuple[Source, ...], rule: Rule, limits: Limits) -> str:
     text = " ".join(map(str, (rule.left, rule.right, rule.both, *rule.when)))
-    parts = [rule.name, rule.contract, text, _context(sources), str(asdict(limits))]
-    return cache / f"{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()}.json"
+    context, bounds = _context(sources), str(asdict(limits))
+    return digest(rule.name, rule.contract, text, context, bounds)
 
 
 @functools.lru_cache(maxsize=2)
 def _context(sources: tuple[Source, ...]) -> str:
     """A hash of all that verdicts depend on beside their rule."""
     library = _library(sources)
-    digest = hashlib.sha256(importlib.metadata.version("z3-solver").encode())
+    found = hashlib.sha256(importlib.metadata.version("z3-solver").encode())
     for name, body in sorted(library.primitives.items()):
-        digest.update(f"{name} {body}\n".encode())
+        found.update(f"{name} {body}\n".encode())
     for name, rows in sorted(library.rows.items()):
-        digest.update(f"{name} {rows}\n".encode())
+        found.update(f"{name} {rows}\n".encode())
     for path in _meaning():
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+        found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def _meaning() -> list[Path]:
@@ -169,22 +164,5 @@ def _meaning() -> list[Path]:
 def _read(
     sources: tuple[Source, ...], rule: Rule, limits: Limits, cache: Path | None
 ) -> Verdict | None:
-    if cache is None:
-        return None
-    try:
-        text = _place(sources, rule, limits, cache).read_text(encoding="utf-8")
-        return Verdict.of_json(json.loads(text))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # not there, or damaged: it is made again
-
-
-def _write(path: Path, verdict: Verdict) -> None:
-    """Whole or not at all; a folder that cannot be written to costs time only."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as f:
-            json.dump(verdict.to_json(), f)
-        os.replace(name, path)
-    except OSError:
-        return
+    data = Store(cache).read(_key(sources, rule, limits))
+    return None if data is None else Verdict.of_json(json.loads(data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from rewrite.api import compile_graph
+from rewrite.bundle import save
 from rewrite.compile import Compiled, warn
 from rewrite.egraph.evaluate import InputError, bind_inputs
 from rewrite.egraph.graph import Graph, GraphError
 from rewrite.egraph.scalars import Array
+from rewrite.xp.trace import Leaf
 
 from .model import NeedsInputs, load
 from .types import DTYPES
@@ -93,6 +96,13 @@ class Program:
     @property
     def graph(self) -> Graph:
         return self.compiled.source
+
+    def save(self, path: str | Path) -> None:
+        """Writes a bundle, which `rewrite.load` reads: called as this is, without ONNX.
+        An error where more than one program, or the host, runs the model."""
+        inputs = {name: Leaf(name) for name in self.inputs}
+        outputs = {name: Leaf(name) for name in self.outputs}
+        save(self.compiled, Path(path), ({"inputs": inputs}, outputs))
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)

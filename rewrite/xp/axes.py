@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .tracer import TraceError
 
@@ -17,7 +17,7 @@ def axis_of(axis: int, rank: int, what: str) -> int:
 def axes_of(axis: int | Sequence[int] | None, rank: int, what: str) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(rank))
-    chosen = (axis,) if isinstance(axis, int) else tuple(axis)
+    chosen = tuple(axis) if isinstance(axis, Iterable) else (axis,)
     found = tuple(axis_of(a, rank, what) for a in chosen)
     if len(set(found)) != len(found):
         raise TraceError(f"{what}: an axis is named twice in {list(chosen)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from string import ascii_letters
 
 from rewrite.egraph.dims import Dim
@@ -68,7 +68,7 @@ def tensordot(
     a: Operand, b: Operand, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tracer:
     left, right = promote(a, b)
-    if isinstance(axes, int):
+    if not isinstance(axes, Iterable):
         axes = (range(left.ndim - axes, left.ndim), range(axes))
     over = [axes_of(axes[0], left.ndim, "tensordot")]
     over.append(axes_of(axes[1], right.ndim, "tensordot"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -126,11 +126,12 @@ def roll(x: Operand, shift: int | Sequence[int],
          *, axis: int | Sequence[int] | None = None) -> Tracer:  # fmt: skip
     x = lift(x)
     if axis is None:
-        if not isinstance(shift, int):
+        if isinstance(shift, Iterable):
             raise TraceError("roll: several shifts need as many axes")
         return reshape(roll(reshape(x, -1), shift, axis=0), x.shape)
-    chosen = (axis,) if isinstance(axis, int) else tuple(axis)
-    shifts = (shift,) * len(chosen) if isinstance(shift, int) else tuple(shift)
+    chosen = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    several = isinstance(shift, Iterable)
+    shifts = tuple(shift) if several else (shift,) * len(chosen)
     for a, by in zip(chosen, shifts, strict=True):
         x = _roll_axis(x, axis_of(a, x.ndim, "roll"), by)
     return x

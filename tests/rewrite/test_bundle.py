@@ -178,13 +178,15 @@ EDITS: dict[str, tuple[Callable[[dict[str, bytes]], Any], str]] = {
         lambda f: f.update({"kernels/0.txt": f["kernels/0.txt"] + b" "}),
         "kernels/0.txt is not what was saved",
     ),
-    "a file gone": (lambda f: f.pop("data.npz"), "data.npz is not what was saved"),
+    "a file gone": (
+        lambda f: f.pop("program.bin"), "program.bin is not what was saved"
+    ),
     "a file more": (lambda f: f.update(more=b""), "more is not what was saved"),
     "no manifest": (lambda f: f.pop("manifest.json"), "no bundle"),
     "a manifest of another kind": (
         lambda f: f.update({"manifest.json": b"[]"}), "no bundle"
     ),
-    "another format": (manifest(format="bundle 9"), "'rewrite bundle 1' was exp"),
+    "another format": (manifest(format="bundle 9"), "'rewrite bundle 2' was exp"),
     "another version": (manifest(schema="", rewrite="9.9"), "saved by rewrite 9.9"),
 }  # fmt: skip
 

@@ -210,15 +210,16 @@ def test_off_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_was_longest_unused_goes_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "LIMIT", 400)
+    monkeypatch.setattr(store, "LIMIT", 300)
     kept = Store(tmp_path)
-    for k, at in (("a", 100), ("b", 200), ("c", 300)):
+    keys = [c * 64 for c in "abc0"]
+    for k, at in zip(keys, (100, 200, 300), strict=False):
         kept.write(k, b"x" * 100)
         os.utime(tmp_path / k, (at, at))
-    assert kept.read("a") is not None  # of use just now
-    kept.write("d", b"x" * 100)
-    found = {k: kept.read(k) is not None for k in "abcd"}
-    assert found == {"a": True, "b": False, "c": True, "d": True}
+    assert kept.read(keys[0]) is not None  # of use just now
+    kept.write(keys[3], b"x" * 100)
+    found = [kept.read(k) is not None for k in keys]
+    assert found == [True, False, True, True]
 
 
 def test_frozen_bytes_run_nothing() -> None:

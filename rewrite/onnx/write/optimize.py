@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import os
 import statistics
 import warnings
 from collections import Counter
@@ -22,6 +21,7 @@ import onnx
 import onnx.inliner
 import onnx.version_converter
 
+from rewrite.backends.store import replacing
 from rewrite.compile import MOVES, Options, Precision, check_options
 from rewrite.egraph.rulefile import RuleFileError, load_rules
 from rewrite.egraph.saturate import saturator
@@ -326,10 +326,5 @@ def save(model: onnx.ModelProto, path: Path) -> None:
             model, str(path), save_as_external_data=True, location=f"{path.name}.data"
         )
         return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path) as part:
         part.write_bytes(model.SerializeToString())
-        part.replace(path)
-    except OSError as e:
-        part.unlink(missing_ok=True)
-        raise OSError(e.errno, e.strerror, str(path)) from None
