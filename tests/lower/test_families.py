@@ -17,7 +17,7 @@ from rewrite.lower.families.full import FULL
 from rewrite.lower.families.rows import ROW
 from rewrite.lower.interpret import Trap
 from rewrite.lower.interpret import run as interpret
-from rewrite.lower.loops import Barrier, For, Function, Stmt
+from rewrite.lower.loops import Array, Barrier, For, Function, If, Stmt
 from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import Family, model_of
 
@@ -45,6 +45,34 @@ TAKEN = [
     if f.accepts(normalise(k)) is None and f.cost(normalise(k), model_of(GPU))
 ]  # fold, which needs a CPU so far, is tested by test_fold.py
 BY_NAME = {f.name: f for f in FAMILIES if f is not FOLD}
+
+
+def test_plain_sides_are_read_where_they_lie() -> None:
+    def panels(m: int, n: int, k: int, turned: bool = False) -> set[str]:
+        b = Builder()
+        x, w = (
+            b.input("x", F32, (m, k)),
+            b.input("w", F32, (n, k) if turned else (k, n)),
+        )
+        made = b.matmul(x, b.permute(w, (1, 0)) if turned else w)
+        kernel = normalise(kernel_of(b, [made]))
+        function = CONTRACT.lower(kernel, CPU, "k", False)
+        return {a.name.rstrip("0123456789") for a in arrays_in(function.body)}
+
+    assert panels(24, 64, 64) == {"sums"}
+    assert panels(23, 64, 64) == {"sums", "left"}  # a register tile beyond the edge
+    assert panels(24, 61, 64) == {"sums", "right"}
+    assert panels(24, 64, 1024) == {"sums", "left"}  # rows a page apart
+    assert "right" in panels(24, 64, 64, turned=True) | panels(64, 24, 64, turned=True)
+    assert panels(1024, 1024, 1000) == {"sums", "left", "right"}  # used often
+
+
+def arrays_in(body: tuple[Stmt, ...]) -> list[Array]:
+    out = [s for s in body if isinstance(s, Array)]
+    for s in body:
+        if isinstance(s, (For, If)):
+            out += arrays_in(s.body)
+    return out
 
 
 def test_every_family_has_cases_and_every_case_a_family() -> None:

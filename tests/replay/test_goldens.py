@@ -49,7 +49,10 @@ def report(name: str) -> str:
         f"kernels {found.own_kernels} -> {len(found.groups)}",
         f"predicted us {found.own_seconds * 1e6:.0f} -> {found.seconds * 1e6:.0f}",
     ]
-    for step in schedule(found.graph, found.groups, sizes).steps:
+    made = schedule(found.graph, found.groups, sizes)
+    for i, step in enumerate(made.steps):
+        if i == made.once and i:
+            lines.append("  the above once, when the program is made")
         if isinstance(step, Launch):
             cost = price(step.kernel)
             lines.append(f"  {cost.family if cost else 'none':9} {describe(step)}")
