@@ -79,7 +79,7 @@ def cpu_model(caps: Caps) -> DeviceModel:
         caps.name, True, 4e-6, min(20e9 * caps.threads, 120e9), 40e9 * caps.threads,
         16 << 20, 256 << 10, caps.threads, 1,
         scalar=per_thread * caps.threads, narrow=width / 8,
-        product=28e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
+        product=20e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
     )  # fmt: skip
 
 
@@ -121,8 +121,10 @@ class Family(Protocol):
 
 
 def total(family: str, launches: int, parts: Parts, model: DeviceModel) -> Cost:
+    """On a CPU one unit does scalar work and products, one after the other."""
     launch = launches * model.launch
-    seconds = launch + max(parts) + 0.1 * sum(parts)
+    work = parts.scalar + parts.product if model.cpu_like else max(parts[1:])
+    seconds = launch + max(parts.bytes, work) + 0.1 * sum(parts)
     return Cost(seconds, launch, *parts, family)
 
 
