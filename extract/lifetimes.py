@@ -138,7 +138,9 @@ def shared(items: Sequence[Item]) -> dict[int, int]:
     return out
 
 
-def profile(items: Sequence[Item], size: Mapping[int, int]) -> list[int]:
+def profile(
+    items: Sequence[Item], size: Mapping[int, int] | Sequence[int]
+) -> list[int]:
     """Bytes alive at each step: what no placement can be below."""
     dies = last_uses(items)
     alive, out = 0, list[int]()

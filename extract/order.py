@@ -51,9 +51,7 @@ def work_of(steps: Schedule, reuse: Reuse) -> Work:
             last_call = s
     for out, source, _ in steps.aliases:
         end = writer.get(out, 0)
-        before[end].update(
-            s for s in range(end) if source in reads_of(steps.steps[s])
-        )
+        before[end].update(s for s in range(end) if source in reads_of(steps.steps[s]))
     after: list[set[int]] = [set() for _ in before]
     for s, needed in enumerate(before):
         for p in needed:

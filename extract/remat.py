@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from .kernel import KernelCost
 from .lifetimes import Item, Reuse, last_uses, profile
-from .memory import MemoryPlan, plan_memory
+from .memory import plan_memory
 from .order import ordered
 from .plan import Plan
 from .schedule import schedule
@@ -98,7 +98,7 @@ class Remat:
         return max(limit, peak - peak // STEP - 1)
 
     def _best(self, state: State, target: int) -> State | None:
-        """The change with the least seconds a byte, at the highest step that has one."""
+        """The change with the least seconds a byte, at the highest step with one."""
         over = state.excess(target)
         steps = sorted(range(len(state.runs)), key=lambda s: (-state.alive[s], s))
         for s in steps:
@@ -182,34 +182,47 @@ class Remat:
 # ---- plans ---------------------------------------------------------------------------
 
 
-def measured(plan: Plan, sizes: Mapping[str, int], reuse: Reuse) -> MemoryPlan:
-    return plan_memory(schedule(plan.graph, plan.groups, sizes), reuse)
+@dataclass(frozen=True)
+class Setting:
+    """Where a plan shall fit: sizes, a witness of them (`plan.py`), the device."""
+
+    sizes: Mapping[str, int]
+    witness: Mapping[str, int]
+    cost: KernelCost
+    reuse: Reuse
+
+    def arena(self, plan: Plan) -> int:
+        steps = schedule(plan.graph, plan.groups, self.sizes)
+        return plan_memory(steps, self.reuse).arena
+
+    def ordered(self, plan: Plan) -> Plan:
+        return ordered(plan, self.witness, self.reuse, ORDERING)
+
+    def kernels(self, plan: Plan) -> Unfolded:
+        return Unfolded(plan, self.sizes, self.witness, self.cost, self.reuse)
 
 
-def within(
-    plan: Plan, limit: int, sizes: Mapping[str, int], cost: KernelCost, reuse: Reuse
-) -> Plan:
-    """The plan, changed so that its arena has at most `limit` bytes at these sizes;
-    MemoryLimitError where none was found."""
-    before = measured(plan, sizes, reuse).arena
+def within(plan: Plan, limit: int, at: Setting) -> Plan:
+    """The plan, changed so that its arena has at most `limit` bytes; MemoryLimitError
+    where no such form was found."""
+    before = at.arena(plan)
     if before <= limit:
         return plan
-    best = plan = ordered(plan, sizes, reuse, ORDERING)
-    least = measured(plan, sizes, reuse).arena
-    search, allowed = Remat(Unfolded(plan, sizes, cost, reuse)), limit
+    best = plan = at.ordered(plan)
+    least = at.arena(plan)
+    search, allowed = Remat(at.kernels(plan)), limit
     for _ in range(RETRIES):
         if least <= limit:
             break
-        made = _made(plan, search, allowed)
-        made = ordered(made, sizes, reuse, ORDERING)
-        arena = measured(made, sizes, reuse).arena
+        made = at.ordered(_made(plan, search, allowed))
+        arena = at.arena(made)
         if arena < least:
             best, least = made, arena
         if arena <= limit or arena - limit >= allowed:
             break
         allowed -= arena - limit
     if least > limit:
-        raise MemoryLimitError(_why(best, limit, least, sizes, reuse), best)
+        raise MemoryLimitError(_why(best, limit, least, at), best)
     return replace(best, notes=(*best.notes, _note(plan, best, before, least)))
 
 
@@ -227,11 +240,9 @@ def _note(plan: Plan, best: Plan, before: int, after: int) -> str:
     return f"temporaries take {after} bytes, {before} before: {how}"
 
 
-def _why(
-    best: Plan, limit: int, least: int, sizes: Mapping[str, int], reuse: Reuse
-) -> str:
+def _why(best: Plan, limit: int, least: int, at: Setting) -> str:
     """What holds the memory at the step where most is alive."""
-    kernels = Unfolded(best, sizes, lambda k: None, reuse)
+    kernels = at.kernels(best)
     items, value = kernels.items(kernels.runs)
     size = [kernels.size[c] for c in value]
     alive = profile(items, size)
@@ -254,4 +265,4 @@ def _why(
     )
 
 
-__all__ = ["MemoryLimitError", "measured", "within"]
+__all__ = ["MemoryLimitError", "Setting", "within"]

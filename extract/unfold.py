@@ -36,20 +36,26 @@ class Facts(NamedTuple):
 
 
 class Unfolded:
-    """The kernels of a plan at concrete sizes, looked at once each."""
+    """The kernels of a plan, looked at once each.
+
+    Bytes are those at `sizes`.  Which kernels there are is asked at the `witness`,
+    where no symbol happens to equal another size.
+    """
 
     def __init__(
-        self, plan: Plan, sizes: Mapping[str, int], cost: KernelCost, reuse: Reuse
-    ) -> None:
+        self, plan: Plan, sizes: Mapping[str, int], witness: Mapping[str, int],
+        cost: KernelCost, reuse: Reuse,
+    ) -> None:  # fmt: skip
         self.plan = plan
-        self.graph = substitute(plan.graph, sizes) if sizes else plan.graph
+        self.graph = substitute(plan.graph, witness) if witness else plan.graph
+        likely = substitute(plan.graph, sizes) if sizes else plan.graph
         self.terms = GraphTerms(self.graph)
         self.cost, self.reuse = cost, reuse
         self.runs = tuple(Run(g) for g in plan.groups)
         self.stored = frozenset(c for g in plan.groups for c in g)
         self.outputs = frozenset(i for _, i in plan.graph.outputs)
         temps = self.stored - self.outputs
-        self.size = {c: rounded(nbytes(self.graph.nodes[c].type)) for c in temps}
+        self.size = {c: rounded(nbytes(likely.nodes[c].type)) for c in temps}
         self.home = {c: Run((c,)) for g in plan.groups for c in g}
         self._facts: dict[Run, Facts | None] = {}
 
@@ -151,7 +157,7 @@ class Unfolded:
         return smaller if left else None
 
     def folded(self, runs: Sequence[Run]) -> tuple[Graph, tuple[tuple[int, ...], ...]]:
-        """A graph and groups that are these runs, in the plan's own (symbolic) sizes."""
+        """These runs as a graph and groups, at the plan's own (symbolic) sizes."""
         return _Folder(self.plan.graph, self.stored).run(runs)
 
 
@@ -191,7 +197,8 @@ class _Folder:
             i = todo.pop()
             if i in made:
                 continue
-            if i in bounds or nodes[i].op in LEAVES:
+            # What no kernel reads (the index into one element) may be stored nowhere.
+            if (i in bounds and i in self.where) or nodes[i].op in LEAVES:
                 made[i] = self.where[i]
                 continue
             missing = [a for a in nodes[i].args if a not in made]

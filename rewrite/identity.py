@@ -22,9 +22,9 @@ PARTS = ("egraph", "extract", "lower", "rules")  # that a plan is made by
 
 def plan_key(
     graph: Graph, rules: Sequence[Path], precision: Precision, model: DeviceModel,
-    moves: int, hints: Mapping[str, int],
+    moves: int, hints: Mapping[str, int], memory: int | None = None,
 ) -> str:  # fmt: skip
-    """Equal for equal graphs under equal rules, prices, effort and versions.
+    """Equal for equal graphs under equal rules, prices, effort, limits and versions.
 
     Of the arrays of a graph only what rules may read of them has a part in it.  Rules
     are loaded for no other graph: that takes longer than all else here.
@@ -35,7 +35,7 @@ def plan_key(
     return digest(
         code_version(), show(graph, inline=0), *(f.read_text("utf-8") for f in rules),
         repr(sorted(facts)), repr(model), f"{precision} {moves}",
-        repr(sorted(hints.items())),
+        repr(sorted(hints.items())), repr(memory),
     )  # fmt: skip
 
 
