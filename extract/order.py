@@ -50,8 +50,10 @@ def work_of(steps: Schedule, reuse: Reuse) -> Work:
             before[s].update(() if last_call is None else (last_call,))
             last_call = s
     for out, source, _ in steps.aliases:
-        end = writer.get(out, 0)
-        before[end].update(s for s in range(end) if source in reads_of(steps.steps[s]))
+        if out in writer:  # else it is an input itself
+            end = writer[out]
+            readers = (s for s in range(end) if source in reads_of(steps.steps[s]))
+            before[end].update(readers)
     after: list[set[int]] = [set() for _ in before]
     for s, needed in enumerate(before):
         for p in needed:

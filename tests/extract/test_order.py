@@ -113,6 +113,14 @@ def test_an_alias_stays_in_place() -> None:
     assert set(range(last)) >= work.before[last] >= {0}
 
 
+def test_an_output_that_no_step_writes() -> None:
+    b = Builder()
+    x = b.input("x", F32, (8,))
+    b.alias("y", "x", "must")
+    graph = b.build({"y": x})
+    assert best_order(work_of(schedule(graph, ()), pointwise)) == ()
+
+
 def test_host_functions_keep_their_order() -> None:
     b = Builder()
     x = b.input("x", F32, (8,))
