@@ -143,6 +143,7 @@ class WgpuDevice:
             shared_bytes=limits["max-compute-workgroup-storage-size"], vector_bytes=0,
             max_buffer=limits["max-storage-buffer-binding-size"],
             rates=rates(self.name, self.probe().detail),
+            overlap=False,  # WebGPU refuses overlapping writable bindings
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> WgpuBuffer:

@@ -1,17 +1,32 @@
 """The memory plan: one arena for temporaries, offsets by lifetime, aliases realised.
 
-Buffers that are alive at once never overlap.  Offsets are first-fit by size, largest
-first; `lower_bound` is the most that is alive at any step, which no plan can beat.
+Buffers that are alive at once never overlap, but for a value written onto an operand
+that dies there (`lifetimes.py`).  `lower_bound` is the most that is alive at any step,
+in-place values counted once: no placement of this schedule is below it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..egraph.ops import TensorType
+from .arena import Block, place
 from .kernel import Launch, Schedule
-
-ALIGN = 256
+from .lifetimes import (
+    ALIGN,
+    Item,
+    Reuse,
+    items_of,
+    last_uses,
+    nbytes,
+    pointwise,
+    profile,
+    reads_of,
+    rounded,
+    shared,
+    sizes_of,
+    writes_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,73 +38,50 @@ class MemoryPlan:
     lower_bound: int
     in_place: tuple[tuple[int, int], ...]  # (output, input): written in place
     copies: tuple[tuple[int, int], ...]  # (output, input): copied at the end
+    reused: tuple[tuple[int, int], ...] = ()  # (temporary, operand it is written onto)
 
 
-def nbytes(t: TensorType) -> int:
-    """Bytes of a tensor of concrete size."""
-    total = t.dtype.itemsize
-    for n in t.shape:
-        assert isinstance(n, int)
-        total *= n
-    return total
+def plan_memory(schedule: Schedule, reuse: Reuse = pointwise) -> MemoryPlan:
+    """Offsets for temporaries; each alias in place where that is safe.
 
-
-def rounded(n: int) -> int:
-    return -(-max(n, 1) // ALIGN) * ALIGN
-
-
-def plan_memory(schedule: Schedule) -> MemoryPlan:
-    """First-fit offsets for temporaries; each alias in place where that is safe."""
-    born, dies = _lifetimes(schedule)
-    temps = [
-        b for b, x in enumerate(schedule.buffers) if x.kind == "temp" and b in born
-    ]
-    size = {b: rounded(nbytes(schedule.buffers[b].type)) for b in temps}
-    placed: list[tuple[int, int]] = []
-    for b in sorted(temps, key=lambda b: (-size[b], born[b], b)):
-        taken = sorted(
-            (at, at + size[o])
-            for o, at in placed
-            if born[o] <= dies[b] and born[b] <= dies[o]
-        )
-        at = 0
-        for low, high in taken:
-            if at + size[b] <= low:
-                break
-            at = max(at, high)
-        placed.append((b, at))
-    arena = max((at + size[b] for b, at in placed), default=0)
-    alive = [
-        sum(size[b] for b in temps if born[b] <= s <= dies[b])
-        for s in range(len(schedule.steps))
-    ]
-    in_place, copies = _aliases(schedule)
+    `reuse` knows which operands the kernels, as they are lowered, may overwrite.
+    """
+    items, size = items_of(schedule, reuse), sizes_of(schedule)
+    bound = max(profile(items, size), default=0)
+    reused = shared(items)
+    offsets, arena = _placed(items, size, reused, bound)
+    if reused and arena > bound:  # longer lives can be harder to place
+        apart, more = _placed(items, size, {}, bound)
+        if more < arena:
+            offsets, arena, reused = apart, more, {}
+    in_place, copies = _aliases(schedule, reuse)
     return MemoryPlan(
-        tuple(sorted(placed)), arena, max(alive, default=0), in_place, copies
-    )
+        tuple(sorted(offsets.items())), arena, bound, in_place, copies,
+        tuple(sorted(reused.items())),
+    )  # fmt: skip
 
 
-def _lifetimes(schedule: Schedule) -> tuple[dict[int, int], dict[int, int]]:
-    """The steps at which each buffer is first written and last touched."""
-    born: dict[int, int] = {}
-    dies: dict[int, int] = {}
-    for s, step in enumerate(schedule.steps):
-        if isinstance(step, Launch):
-            reads, writes = (
-                step.args[: step.kernel.reads],
-                step.args[step.kernel.reads :],
-            )
-        else:
-            reads, writes = step.args, (step.out,)
-        for b in writes:
-            born.setdefault(b, s)
-        for b in (*reads, *writes):
-            dies[b] = s
-    return born, dies
+def _placed(
+    items: Sequence[Item], size: Mapping[int, int], on: Mapping[int, int], bound: int
+) -> tuple[dict[int, int], int]:
+    """Values that lie on one another are one block."""
+    born = {b: s for s, item in reversed(list(enumerate(items))) for b in item.writes}
+    dies = last_uses(items)
+    base: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for b in sorted((b for b in size if b in born), key=lambda b: (born[b], b)):
+        base[b] = base[on[b]] if b in on else b
+        ends[base[b]] = dies[b]
+    blocks = [Block(size[b], born[b], end) for b, end in ends.items()]
+    if not blocks:
+        return {}, 0
+    at, arena = place(blocks, bound)
+    where = dict(zip(ends, at, strict=True))
+    return {b: where[first] for b, first in base.items()}, arena
 
 
 def _aliases(
-    schedule: Schedule,
+    schedule: Schedule, reuse: Reuse
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
     """In place where no later step reads the input and the writer may overwrite it."""
     in_place: list[tuple[int, int]] = []
@@ -97,7 +89,7 @@ def _aliases(
     used: set[int] = set()
     for out, source, kind in schedule.aliases:
         own = schedule.buffers[out].kind == "output" and source not in used
-        if own and _safe(schedule, out, source):
+        if own and _safe(schedule, out, source, reuse):
             in_place.append((out, source))
             used.add(source)
         elif kind == "must":
@@ -105,33 +97,22 @@ def _aliases(
     return tuple(in_place), tuple(copies)
 
 
-def _safe(schedule: Schedule, out: int, source: int) -> bool:
+def _safe(schedule: Schedule, out: int, source: int, reuse: Reuse) -> bool:
+    steps = schedule.steps
     writer = next(
-        (s for s, step in enumerate(schedule.steps)
-         if isinstance(step, Launch) and out in step.args[step.kernel.reads :]),
+        (s for s, step in enumerate(steps)
+         if isinstance(step, Launch) and out in writes_of(step)),
         None,
     )  # fmt: skip
     if writer is None or any(source == b for _, b in schedule.outputs):
         return False
-    for s, step in enumerate(schedule.steps):
-        reads = (
-            step.args[: step.kernel.reads] if isinstance(step, Launch) else step.args
-        )
-        if source in reads and s > writer:
-            return False
-    step = schedule.steps[writer]
+    if any(source in reads_of(step) for step in steps[writer + 1 :]):
+        return False
+    step = steps[writer]
     assert isinstance(step, Launch)
-    return source not in step.args or _pointwise(step, out, source)
+    if source not in step.args:
+        return True
+    return (step.args.index(out), step.args.index(source)) in reuse(step.kernel)
 
 
-def _pointwise(step: Launch, out: int, source: int) -> bool:
-    """Whether each point reads of `source` just the element that it writes of `out`.
-
-    Kernels with reductions are excluded: a value may be read again after the store.
-    """
-    k = step.kernel
-    slot = step.args.index(source)
-    loads = [e for e in k.exprs if e.op == "load" and e.attr[0] == slot]
-    at = [o.offset for o in k.outputs]
-    single = len(at) == 1 and not k.reductions
-    return single and all([e.attr[1]] == at and not e.attr[2] for e in loads)
+__all__ = ["ALIGN", "MemoryPlan", "nbytes", "plan_memory", "rounded"]

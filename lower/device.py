@@ -32,6 +32,7 @@ class Caps:
     vector_bytes: int  # widest CPU vector; 0: do not emit `lanes`
     max_buffer: int = 1 << 40  # bytes
     rates: tuple[tuple[str, float], ...] = ()  # measured, by name (`DeviceModel`)
+    overlap: bool = True  # a launch may be given one memory as two buffers
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,12 +145,17 @@ type Stmt = For | Let | Assign | Array | Store | If | Barrier | GroupReduce
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A flat buffer of `size` elements."""
+    """A flat buffer of `size` elements.
+
+    Buffers that are `shared` may be one memory; then each element is read, if at all,
+    by the iteration that writes it, and before it does.  All others overlap nothing.
+    """
 
     name: str
     dtype: DType
     size: int
     writable: bool
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

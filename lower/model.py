@@ -119,6 +119,14 @@ class Family(Protocol):
         self, kernel: Kernel, caps: Caps, name: str, strict: bool
     ) -> Function: ...
 
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+    ) -> bool:
+        """Whether the output may lie where the `loads` (bits of expressions, each of
+        the element that the output writes at that point) read from: no load is made
+        after the store of its element, nor by another unit of work."""
+        ...
+
 
 def total(family: str, launches: int, parts: Parts, model: DeviceModel) -> Cost:
     """On a CPU one unit does scalar work and products, one after the other."""

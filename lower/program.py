@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ..extract.kernel import Host, Kernel, Launch, Schedule
 from ..extract.memory import MemoryPlan, plan_memory
 from .device import Caps
 from .loops import Function
 from .lower import lower
+from .reuse import reuse_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class Invoke:
 
 @dataclass(frozen=True)
 class Program:
-    """What a device runs; equal kernels share a function."""
+    """What a device runs; equal kernels that overwrite alike share a function."""
 
     schedule: Schedule
     functions: tuple[Function, ...]
@@ -36,20 +38,47 @@ def build(
     schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k"
 ) -> Program:
     """Lowers every distinct kernel; without `caps` (the interpreter) lowers none."""
-    names: dict[Kernel, str] = {}
+    memory = plan_memory(schedule, reuse_of(caps, strict))
+    names: dict[tuple[Kernel, frozenset[int]], str] = {}
     functions: list[Function] = []
     steps: list[Invoke | Host] = []
     for step in schedule.steps:
         if not isinstance(step, Launch):
             steps.append(step)
             continue
-        name = names.get(step.kernel)
+        key = step.kernel, _sharing(step, memory)
+        name = names.get(key)
         if name is None:
-            name = names[step.kernel] = f"{prefix}{len(names)}"
+            name = names[key] = f"{prefix}{len(names)}"
             if caps is not None:
-                functions.append(lower(step.kernel, caps, name, strict=strict))
+                made = lower(step.kernel, caps, name, strict=strict)
+                functions.append(_with_shared(made, key[1]))
         steps.append(Invoke(name, step.args, step.kernel))
-    memory, n = plan_memory(schedule), schedule.once
+    n = schedule.once
     return Program(
         schedule, tuple(functions), tuple(steps[n:]), memory, strict, tuple(steps[:n])
     )
+
+
+def joined(programs: Sequence[Program]) -> Program:
+    """The functions and steps of all, to be compiled as one; it is not to be run."""
+    return replace(
+        programs[0],
+        functions=tuple(f for p in programs for f in p.functions),
+        steps=tuple(s for p in programs for s in p.steps),
+        once=tuple(s for p in programs for s in p.once),
+    )
+
+
+def _sharing(step: Launch, memory: MemoryPlan) -> frozenset[int]:
+    """The slots whose memory is another slot's as well."""
+    pairs = (*memory.reused, *memory.in_place)
+    both = (p for p in pairs if p[0] in step.args and p[1] in step.args)
+    return frozenset(step.args.index(b) for pair in both for b in pair)
+
+
+def _with_shared(function: Function, slots: frozenset[int]) -> Function:
+    if not slots:
+        return function
+    params = tuple(replace(p, shared=i in slots) for i, p in enumerate(function.params))
+    return replace(function, params=params)

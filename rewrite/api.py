@@ -135,6 +135,7 @@ def optimize(
     hints: Mapping[str, int] | None = None,
     cost: CostName = "predicted",
     cache: bool = True,
+    memory: int | None = None,
 ) -> Optimized:
     """`f` traced on `examples` (arrays, or types with symbolic sizes) and optimized.
 
@@ -143,11 +144,13 @@ def optimize(
     `rewrite bench --predict --learn` has timed cost what they took.  With
     `fallback=False` an error of the optimizer is raised instead of warned of.  With
     `cache` what was optimized once is found again on disk, in the folder of the user or
-    of $REWRITE_CACHE (`off`: none).
+    of $REWRITE_CACHE (`off`: none).  `memory` is the most bytes that temporaries may
+    take at once: where the plan takes more, kernels run in another order and values are
+    computed again (docs/memory.md).
     """
     traced = trace_tree(f, bind_names(f, examples))
     files, sizes = rule_paths(rules), plain_sizes(hints or {})
-    options = Options(precision, files, effort, fallback, sizes, cost, cache)
+    options = Options(precision, files, effort, fallback, sizes, cost, cache, memory)
     return Optimized(traced, optimize_graph(traced.graph, device, options))
 
 
@@ -173,10 +176,11 @@ def compile_graph(
     hints: Mapping[str, int] | None = None,
     cost: CostName = "predicted",
     cache: bool = True,
+    memory: int | None = None,
 ) -> Compiled:
     """A graph, optimized: call the result with a mapping of input arrays."""
     files, sizes = rule_paths(rules), plain_sizes(hints or {})
-    options = Options(precision, files, effort, fallback, sizes, cost, cache)
+    options = Options(precision, files, effort, fallback, sizes, cost, cache, memory)
     return optimize_graph(graph, device, options)
 
 
@@ -205,6 +209,7 @@ _OPTIONS = (
     "hints",
     "cost",
     "cache",
+    "memory",
 )
 
 

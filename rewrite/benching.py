@@ -15,8 +15,10 @@ from .terminal import (
     DeviceName,
     Dims,
     Effort,
+    Memory,
     PrecisionName,
     RuleFiles,
+    bytes_named,
     cost_named,
     fail,
     named_size,
@@ -51,7 +53,7 @@ def bench(
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
     rounds: Annotated[int, typer.Option(help="Turns of each contestant.", min=1)] = 15,
-    cost: CostOption = "predicted",
+    cost: CostOption = "predicted", memory: Memory = None,
     learn: Annotated[
         bool, typer.Option("--learn", help="Keep the times, for --cost measured.")
     ] = False,
@@ -69,7 +71,8 @@ def bench(
         if learn and not predict:
             fail("--learn keeps the times of kernels: add --predict")
         level, price = precision_named(precision), cost_named(cost)
-        options = Options(level, tuple(rules or ()), effort, False, cost=price)
+        options = Options(level, tuple(rules or ()), effort, False, cost=price,
+                          memory=bytes_named(memory))  # fmt: skip
         entries = _entries(_given(models, dim), device, options, tell)
         found = (_predicted if predict else _compared)(entries, rounds, tell)
         if learn:

@@ -14,9 +14,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.text import show
+from rewrite.extract.memory import plan_memory
+from rewrite.extract.schedule import own_groups, schedule
 
 from .api import compile_graph, show_kernels
 from .authoring.commands import register
@@ -25,6 +27,7 @@ from .caching import cache
 from .calibrating import calibrate
 from .compile import Compiled, Precision
 from .extracting import extract
+from .fitting import device_reuse
 from .fuzz.oracle import compare
 from .terminal import (
     AsJson,
@@ -33,8 +36,10 @@ from .terminal import (
     Dims,
     Effort,
     GraphFile,
+    Memory,
     PrecisionName,
     RuleFiles,
+    bytes_named,
     cost_named,
     fail,
     named_size,
@@ -89,15 +94,17 @@ def optimize_model(
 def compiled(
     path: Path, device: str | None, precision: str, rules: list[Path] | None,
     effort: int, hints: dict[str, int] | None = None, cost: str = "predicted",
+    memory: str | None = None,
 ) -> Compiled:  # fmt: skip
     level, price = precision_named(precision), cost_named(cost)
     return compile_graph(
         read_graph(path), device, precision=level, rules=list(rules or ()),
         effort=effort, fallback=False, hints=hints, cost=price,
+        memory=bytes_named(memory),
     )  # fmt: skip
 
 
-def summary(c: Compiled) -> dict[str, Any]:
+def summary(c: Compiled, bound: dict[str, int] | None = None) -> dict[str, Any]:
     live = c.source.live
     return {
         "nodes": {"before": len(live), "after": len(c.plan.graph.live)},
@@ -106,6 +113,7 @@ def summary(c: Compiled) -> dict[str, Any]:
             "before": c.plan.own_seconds * 1e6,
             "after": c.plan.seconds * 1e6,
         },
+        "memory": memory_of(c, bound),
         "optimize_s": c.optimize_seconds,
         "device": c.device.name,
         "rules": c.plan.fired,
@@ -113,14 +121,37 @@ def summary(c: Compiled) -> dict[str, Any]:
     }
 
 
-def print_summary(c: Compiled) -> None:
-    s = summary(c)
+def memory_of(c: Compiled, bound: dict[str, int] | None) -> dict[str, int] | None:
+    """Bytes of the arena for the input's own schedule and for the plan, and the most
+    that is alive at one step; None where sizes are not known."""
+    if c.source.symbols and not bound:
+        return None
+    graph = expand_macros(c.source)
+    steps = schedule(graph, own_groups(graph), bound)
+    before = plan_memory(steps, device_reuse(c.device, c.strict))
+    after = c.memory(bound)
+    return {
+        "before": before.arena,
+        "after": after.arena,
+        "bound": after.lower_bound,
+        "in_place": len(after.reused) + len(after.in_place),
+    }
+
+
+def print_summary(c: Compiled, bound: dict[str, int] | None = None) -> None:
+    s = summary(c, bound)
     for key in ("nodes", "kernels"):
         out.print(f"{key:10} {s[key]['before']:>8} -> {s[key]['after']}")
     p = s["predicted_us"]
     out.print(
         f"{'predicted':10} {p['before']:>8.1f} -> {p['after']:.1f} us on {s['device']}"
     )
+    if m := s["memory"]:
+        out.print(
+            f"{'memory':10} {m['before']:>8} -> {m['after']} bytes, "
+            f"bound {m['bound']}, {m['in_place']} values in place",
+            soft_wrap=True,
+        )
     how = "found" if c.was_kept else "optimized"
     out.print(f"{how:10} in {s['optimize_s']:.2f} s")
     for note in s["notes"]:
@@ -145,14 +176,14 @@ def optimize(
     explain: Annotated[
         Path | None, typer.Option(help="Write a page on a model (HTML).")
     ] = None,
-    as_json: AsJson = False,
+    memory: Memory = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
         if output is not None and output.suffix.lower() == ".onnx":
-            if device is not None or code or cost != "predicted":
-                fail("--device, --cost and --code are for kernels; a model is written "
-                     "here")  # fmt: skip
+            if device is not None or code or cost != "predicted" or memory:
+                fail("--device, --cost, --memory and --code are for kernels; a model "
+                     "is written here")  # fmt: skip
             optimize_model(file, output, precision_named(precision), rules, effort, dim,
                            opset, target, check, explain, as_json)  # fmt: skip
             return
@@ -162,13 +193,15 @@ def optimize(
             fail("--explain, --opset and --for are for models: name OUT.onnx as well")
         graph = read_graph(file)
         bound = sizes(graph, dim) if dim or (code and graph.symbols) else {}
-        c = compiled(file, device, precision, rules, effort, bound, cost)
+        c = compiled(file, device, precision, rules, effort, bound, cost, memory)
         if output is not None:
             output.write_text(show(c.plan.graph), encoding="utf-8")
         if as_json:
-            print(json.dumps({**summary(c), "graph": show(c.plan.graph)}, indent=2))
+            print(
+                json.dumps({**summary(c, bound), "graph": show(c.plan.graph)}, indent=2)
+            )
             return
-        print_summary(c)
+        print_summary(c, bound)
         if not c.source.symbols or bound:
             out.print(show_kernels(c.kernels(bound)), soft_wrap=True)
         else:

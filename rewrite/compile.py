@@ -25,7 +25,9 @@ from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
 from rewrite.extract.kernel import KernelCost, Launch, Schedule
+from rewrite.extract.memory import MemoryPlan, plan_memory
 from rewrite.extract.plan import Plan, choose, own_space, plan
+from rewrite.extract.remat import MemoryLimitError
 from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Device
 from rewrite.lower.families import families_for
@@ -33,6 +35,7 @@ from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
 
+from .fitting import device_reuse, fitted
 from .identity import plan_key
 from .learned import MeasuredCost, database, recall
 from .shelf import Built, Kept, Shelf, plans, without_bodies
@@ -56,6 +59,7 @@ class Options:
     hints: Mapping[str, int] = field(default_factory=dict[str, int])
     cost: CostName = "predicted"  # measured: where the device was timed (learned.py)
     cache: bool = False  # whether plans and programs are kept on disk
+    memory: int | None = None  # the most bytes that temporaries may take at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,10 @@ class Compiled:
     def schedule(self, sizes: Mapping[str, int] | None = None) -> Schedule:
         return schedule(self.plan.graph, self.plan.groups, self.likely(sizes))
 
+    def memory(self, sizes: Mapping[str, int] | None = None) -> MemoryPlan:
+        """Where temporaries lie, how many bytes they take, and the least they could."""
+        return plan_memory(self.schedule(sizes), device_reuse(self.device, self.strict))
+
     def functions(self, sizes: Mapping[str, int] | None = None) -> tuple[Function, ...]:
         """The lowered kernels."""
         caps = self.device.caps()
@@ -301,11 +309,32 @@ def optimize_graph(
         chosen, shelf = own_plan(graph, price, hints=options.hints), None
     if chosen.truncated:  # by the clock: the next time more may be found
         shelf = None
-    if shelf:
+    chosen, whole = _fitted(graph, chosen, target, options, price)
+    if shelf and whole:
         shelf.keep_plan(chosen)
     seconds = perf_counter() - started
     log.info("optimized %d nodes in %.3f s", len(graph), seconds)
-    return Compiled(graph, chosen, target, options, seconds, shelf)
+    return Compiled(graph, chosen, target, options, seconds, shelf if whole else None)
+
+
+def _fitted(
+    graph: Graph, chosen: Plan, device: Device, options: Options, price: KernelCost
+) -> tuple[Plan, bool]:
+    """The plan within the limit of memory, and whether that was reached."""
+    reuse = device_reuse(device, options.precision == "strict")
+    try:
+        return fitted(graph, chosen, options.memory, options.hints, price, reuse), True
+    except MemoryLimitError as e:
+        if not options.fallback:
+            raise
+        warn(f"{e}; going on with the plan that takes least")
+        return e.plan, False
+    except Exception as e:
+        # A drop-in never fails by its optimizer: any order of kernels is right.
+        if not options.fallback:
+            raise
+        warn(f"kernels run in the order in which they were found ({e})")
+        return chosen, False
 
 
 def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
@@ -317,7 +346,7 @@ def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
         return None  # what is wrong with a file is said by those who load it
     key = plan_key(
         graph, options.rules, options.precision, model_of(device.caps()),
-        MOVES[options.effort], options.hints,
+        MOVES[options.effort], options.hints, options.memory,
     )  # fmt: skip
     return Shelf(store, key, options.precision == "strict")
 
@@ -330,6 +359,8 @@ def check_options(options: Options) -> None:
         )
     if options.cost not in ("predicted", "measured"):
         raise ValueError(f"cost={options.cost!r}: 'predicted' or 'measured' expected")
+    if options.memory is not None and options.memory < 0:
+        raise ValueError(f"memory={options.memory}: a number of bytes was expected")
     if options.effort not in MOVES:
         raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
 

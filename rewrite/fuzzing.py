@@ -7,7 +7,7 @@ that it takes, and printed as a `.graph` that repeats it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rewrite.backends.executable import Executable, load
@@ -20,7 +20,7 @@ from rewrite.egraph.text import show
 from rewrite.extract.plan import Plan, plan
 from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Device
-from rewrite.lower.program import Program, build
+from rewrite.lower.program import Program, build, joined
 
 from .compile import Precision, cost_for
 from .fuzz import compare, random_graph, random_inputs
@@ -112,11 +112,7 @@ def run_batch(
     failures: list[Failure] = []
     for device in devices:
         made = [_program(p, device, strict, f"g{k}_") for k, p in enumerate(plans)]
-        whole = replace(
-            made[0],
-            functions=tuple(f for p in made for f in p.functions),
-            steps=tuple(s for p in made for s in p.steps),
-        )
+        whole = joined(made)
         module = load(whole, device)
         for (seed, graph), chosen, program in zip(cases, plans, made, strict=True):
             inputs = random_inputs(graph, seed, mode)

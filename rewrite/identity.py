@@ -24,9 +24,9 @@ FILES = ("compile.py", "frozen.py", "shelf.py")
 
 def plan_key(
     graph: Graph, rules: Sequence[Path], precision: Precision, model: DeviceModel,
-    moves: int, hints: Mapping[str, int],
+    moves: int, hints: Mapping[str, int], memory: int | None = None,
 ) -> str:  # fmt: skip
-    """Equal for equal graphs under equal rules, prices, effort and versions.
+    """Equal for equal graphs under equal rules, prices, effort, limits and versions.
 
     Of the arrays of a graph only what rules may read of them has a part in it.  Rules
     are loaded for no other graph: that takes longer than all else here.
@@ -38,7 +38,7 @@ def plan_key(
         code_version(), show(graph, inline=0),
         *(hashlib.sha256(f.read_bytes()).hexdigest() for f in rules),
         repr(sorted(facts)), repr(model), f"{precision} {moves}",
-        repr(sorted(hints.items())),
+        repr(sorted(hints.items())), repr(memory),
     )  # fmt: skip
 
 

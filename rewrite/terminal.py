@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from rewrite.egraph.explain import ExplainError
 from rewrite.egraph.graph import Graph, GraphError
 from rewrite.egraph.rulefile import RuleFileError
 from rewrite.egraph.text import parse
+from rewrite.extract.remat import MemoryLimitError
 from rewrite.extract.trace import Untraceable
 from rewrite.lower.device import DeviceError
 
@@ -32,7 +34,7 @@ out = Console(highlight=False)
 # What a user can mend: graphs, inputs, rules, devices, sizes.
 USER_ERRORS = (
     GraphError, InputError, RuleFileError, EngineError, EncodeError, ExplainError,
-    CheckError, TraceError, DeviceError, Untraceable,
+    CheckError, TraceError, DeviceError, Untraceable, MemoryLimitError,
 )  # fmt: skip
 
 GraphFile = Annotated[Path, typer.Argument(help="A .graph or .onnx file.")]
@@ -49,6 +51,10 @@ Dims = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 CostOption = Annotated[
     str, typer.Option("--cost", help="predicted, or measured where there is a time.")
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", help="Most bytes of temporaries at once, as in 64MiB."),
 ]
 Effort = Annotated[int, typer.Option(help="0 (none) to 3 (most).", min=0, max=3)]
 
@@ -130,6 +136,20 @@ def cost_named(text: str) -> CostName:
     if text not in ("predicted", "measured"):
         fail(f"--cost {text}: predicted or measured was expected")
     return text  # type: ignore[return-value]
+
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10,
+         "MIB": 1 << 20, "GIB": 1 << 30}  # fmt: skip
+
+
+def bytes_named(text: str | None) -> int | None:
+    """A number of bytes, with a unit or without."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)", text.strip(), re.A)
+    if not found or found[2].upper() not in UNITS:
+        fail(f"--memory {text}: bytes were expected, as in 65536, 64KiB or 1.5GB")
+    return int(float(found[1]) * UNITS[found[2].upper()])
 
 
 def named_size(text: str) -> tuple[str, int]:

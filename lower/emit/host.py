@@ -2,8 +2,8 @@
 
 The points of a grid are numbered; a span of them is a function, which the pool of
 threads runs piece by piece, over a function of one point whose parameters carry
-`restrict`.  Buffers of one launch must not overlap.  `rw_run` runs a list of launches,
-so that a program is one foreign call.
+`restrict`, but for buffers that may share memory (`Param`).  `rw_run` runs a list of
+launches, so that a program is one foreign call.
 """
 
 from __future__ import annotations
@@ -79,7 +79,11 @@ def _point(
         scope = scope.with_index(loop.var.name, loop.step, wide=True)
     printer.index_only = index_lets(stage.body)
     variables = [f"const i64 {name_of(x.var.name)}" for x in loops]
-    pointers = [f"{_pointer(p)}restrict {name_of(p.name)}" for p in params]
+    alone = ("" if p.shared else "restrict " for p in params)
+    pointers = [
+        f"{_pointer(p)}{word}{name_of(p.name)}"
+        for p, word in zip(params, alone, strict=True)
+    ]
     head = ", ".join((*variables, *pointers))
     lines = printer.block(body, scope, 1)
     return "\n".join((f"static void {stage.name}({head}) {{", *lines, "}", ""))

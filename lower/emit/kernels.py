@@ -74,7 +74,8 @@ class KernelPrinter(Printer):
         const = "" if p.writable else "const "
         name = name_of(p.name)
         space = self.dialect.pointer
-        return f"{space}{const}{stored(p.dtype)} *{self.dialect.restrict} {name}"
+        restrict = "" if p.shared else f"{self.dialect.restrict} "
+        return f"{space}{const}{stored(p.dtype)} *{restrict}{name}"
 
     def position(self, stage: Stage, count: int) -> list[str]:
         """The loop variables of this thread or group."""

@@ -40,6 +40,15 @@ class Contract:
         parts = _parts(kernel, model)
         return None if parts is None else total(self.name, 1, parts, model)
 
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+    ) -> bool:
+        """Sums are kept apart until they are complete; then each cell is stored once.
+        What they are made of is read by other tiles too."""
+        f = facts(kernel)
+        summed = any(reach(f, 1 << r, 0) & loads for r in kernel.reductions)
+        return len(kernel.outputs) == 1 and not summed
+
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
         cs, params, model = _contractions(kernel), parameters(kernel), model_of(caps)
         if caps.cpu_like:

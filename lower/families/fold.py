@@ -63,6 +63,12 @@ class Folding:
             return None
         return total(self.name, 1, _parts(kernel, found, model), model)
 
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+    ) -> bool:
+        """Rows are read while others of the same block are stored."""
+        return False
+
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
         from .online import Online  # which needs this file
         from .writer import function, parameters

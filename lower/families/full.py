@@ -69,6 +69,12 @@ class Full:
         parts = [c.parts for c in found[1]]
         return total(self.name, len(parts), _sum(parts), model)
 
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+    ) -> bool:
+        """Stages read what earlier ones have stored."""
+        return False
+
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
         found = self.stages(kernel, model_of(caps))
         assert found is not None

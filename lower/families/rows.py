@@ -6,6 +6,7 @@ They differ in the unit of work: a stretch of elements, a row, a tile of columns
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import DeviceModel, Parts, model_of, total
 from .nest import GroupNest, Nest
-from .plan import Plan, facts, plan
+from .plan import Plan, Step, facts, plan, reach
 from .price import least_work, price
 from .writer import parameters
 
@@ -63,6 +64,19 @@ def _points(kernel: Kernel, todo: Plan) -> int:
     return numel(kernel.extents, todo.outer) * tiles
 
 
+def stored_last(kernel: Kernel, steps: Sequence[Step], output: int, loads: int) -> bool:
+    """Whether nothing that is computed after the store of `output` needs the loads."""
+    f = facts(kernel)
+    stores = [s for s in steps if s.outputs]
+    inside = any(any(s.inner) for s in stores)
+    if inside and any(reach(f, 1 << r, 0) & loads for r in kernel.reductions):
+        return False
+    order = [k for s in stores for k in s.outputs]
+    later = order[order.index(output) + 1 :]
+    needed = reach(f, bits(tuple(kernel.outputs[k].expr for k in later)), 0)
+    return not needed & loads
+
+
 class Body(NamedTuple):
     """Top-level statements, and the size of the groups they want."""
 
@@ -91,6 +105,17 @@ class Walk(ABC):
 
     def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
         return total(self.name, 1, self.parts(kernel, model), model)
+
+    @abstractmethod
+    def plan(self, kernel: Kernel, model: DeviceModel) -> Plan: ...
+
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+    ) -> bool:
+        """Units of work share no element: their loops are loops of every output that no
+        reduction binds.  In one, reductions end before anything is stored, but for
+        those inside the loops of a store."""
+        return stored_last(kernel, self.plan(kernel, model).steps, output, loads)
 
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
         params = parameters(kernel)

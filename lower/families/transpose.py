@@ -15,7 +15,7 @@ from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
 from ..model import DeviceModel, Parts, model_of, total
-from .plan import facts, plan
+from .plan import facts, plan, reach
 from .price import GATHER, price
 from .rows import common_axes, ordered
 from .values import add, divide, mul
@@ -55,6 +55,14 @@ class Transpose:
         parts = price(kernel, todo, model, tiles, True, tiled=True)
         flops = GATHER * points * len(flipped(kernel, axes)) / model.scalar
         return Parts(parts.bytes, parts.scalar + flops)
+
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+    ) -> bool:
+        """A cell is computed whole, but for what a group reads along the other axis."""
+        later = kernel.outputs[output + 1 :]
+        needed = reach(facts(kernel), bits(tuple(o.expr for o in later)), 0)
+        return not needed & loads
 
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
         axes = tile_axes(kernel)

@@ -98,13 +98,14 @@ def compile(
     hints: Mapping[str, int] | None = None,
     cost: CostName = "predicted",
     cache: bool = True,
+    memory: int | None = None,
 ) -> Program:
     """The model, optimized for a device: call the result with a mapping of inputs."""
     from .program import Program
 
     options = {"precision": precision, "rules": rules, "effort": effort,
                "fallback": fallback, "hints": hints, "cost": cost,
-               "cache": cache}  # fmt: skip
+               "cache": cache, "memory": memory}  # fmt: skip
     return Program(open_model(model), device, dims or {}, options)
 
 

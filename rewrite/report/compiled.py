@@ -70,7 +70,7 @@ def _rows(compiled: Compiled, sizes: Mapping[str, int] | None) -> list[KernelRow
             k.bytes,
             f"{k.family}, once" if k.once else k.family,
             f"writes {', '.join(k.writes)}",
-        )  # fmt: skip
+        )
         for k in compiled.kernels(sizes)
     ]
 

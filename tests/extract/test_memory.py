@@ -2,35 +2,89 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rewrite.egraph.dtypes import F32
+from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.memory import nbytes, plan_memory, rounded
+from rewrite.extract.kernel import Kernel, Schedule, reads_of, writes_of
+from rewrite.extract.lifetimes import Item, profile, shared
+from rewrite.extract.memory import MemoryPlan, nbytes, plan_memory, rounded
 from rewrite.extract.schedule import own_groups, schedule
+from rewrite.fuzz import random_graph
 from rewrite.fuzz.models import transformer
 
 
-def test_live_buffers_do_not_overlap() -> None:
-    s = schedule(transformer(3), own_groups(transformer(3)))
-    plan = plan_memory(s)
-    at = dict(plan.offsets)
-    touched: dict[int, list[int]] = {}
+def nothing(kernel: Kernel) -> tuple[tuple[int, int], ...]:
+    return ()
+
+
+def overlapping(s: Schedule, plan: MemoryPlan) -> set[tuple[int, int]]:
+    """Pairs of temporaries (later, earlier) that are alive at once on common memory."""
+    born: dict[int, int] = {}
+    dies: dict[int, int] = {}
     for k, step in enumerate(s.steps):
-        for b in step.args:
-            touched.setdefault(b, []).append(k)
-    for a in at:
-        for b in at:
-            if (
-                a >= b
-                or touched[a][-1] < touched[b][0]
-                or touched[b][-1] < touched[a][0]
-            ):
-                continue
-            x, y = (
-                rounded(nbytes(s.buffers[a].type)),
-                rounded(nbytes(s.buffers[b].type)),
-            )
-            assert at[a] + x <= at[b] or at[b] + y <= at[a]
-    assert plan.lower_bound <= plan.arena <= 1.25 * plan.lower_bound
+        for b in (*reads_of(step), *writes_of(step)):
+            dies[b] = k
+        for b in writes_of(step):
+            born[b] = k
+    at = {b: (x, x + rounded(nbytes(s.buffers[b].type))) for b, x in plan.offsets}
+    return {
+        (a, b)
+        for a in at
+        for b in at
+        if (born[b], b) < (born[a], a)
+        and born[a] <= dies[b]
+        and at[a][0] < at[b][1]
+        and at[b][0] < at[a][1]
+    }
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+def test_live_buffers_do_not_overlap(layers: int) -> None:
+    graph = transformer(layers)
+    s = schedule(graph, own_groups(graph))
+    plan = plan_memory(s, nothing)
+    assert not overlapping(s, plan)
+    assert plan.lower_bound <= plan.arena <= 1.05 * plan.lower_bound
+    reused = plan_memory(s)
+    assert overlapping(s, reused) == set(reused.reused) != set()
+    assert reused.lower_bound <= reused.arena <= 1.05 * reused.lower_bound
+    assert reused.arena <= plan.arena
+
+
+def test_random_schedules() -> None:
+    reused = 0
+    for seed in range(150):
+        graph = expand_macros(random_graph(seed, "exact"))
+        s = schedule(graph, own_groups(graph), dict.fromkeys(graph.symbols, 3))
+        plan = plan_memory(s)
+        assert overlapping(s, plan) <= set(plan.reused)
+        assert plan.lower_bound <= plan.arena <= plan_memory(s, nothing).arena
+        reused += len(plan.reused)
+    assert reused > 30
+
+
+def test_an_operand_is_overwritten_once() -> None:
+    """Two values want the place of one; a third operand is there for the other."""
+    size = dict.fromkeys(range(4), 256)
+    both = Item((0, 1), (2, 3), ((2, 0), (3, 0), (2, 1)))
+    items = (Item((), (0, 1), ()), both)
+    assert shared(items) == {3: 0, 2: 1}
+    assert profile(items, size) == [512, 512]
+    assert shared((*items, Item((0,), (), ()))) == {2: 1}
+
+
+def test_what_is_read_again_is_not_overwritten() -> None:
+    b = Builder()
+    x = b.input("x", F32, (64,))
+    first = b.un("exp", x)
+    second = b.un("sin", first)
+    g = b.build({"y": b.bin("add", b.un("cos", second), first)})
+    groups = own_groups(g)
+    plan = plan_memory(schedule(g, groups))
+    assert len(plan.reused) == 1
+    assert plan.lower_bound == 2 * 256
 
 
 def cache(write_first: bool) -> Graph:

@@ -20,7 +20,7 @@ RNG = np.random.default_rng(7)
 
 
 def turned(rows: int = 48) -> Graph:
-    """A product with a weight that is to be computed, and stands the wrong way round."""
+    """A product with a weight to be computed, which stands the wrong way round."""
     b = Builder()
     x = b.input("x", F32, (rows, 128))
     w = b.array(RNG.standard_normal((192, 128)).astype("f4"), "w")

@@ -100,6 +100,7 @@ OTHERS: dict[str, tuple[str, Options]] = {
     "precision": (SOFTMAX, Options("strict", fallback=False, cache=True)),
     "effort": (SOFTMAX, Options(effort=1, fallback=False, cache=True)),
     "hints": (SOFTMAX, Options(hints={"b": 3}, fallback=False, cache=True)),
+    "memory": (SOFTMAX, Options(memory=1 << 20, fallback=False, cache=True)),
 }  # fmt: skip
 
 

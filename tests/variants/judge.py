@@ -21,7 +21,7 @@ from rewrite.extract.trace import Untraceable
 from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import GENERIC_CPU, GENERIC_GPU, H200, DeviceModel, kernel_cost
-from rewrite.lower.program import Program, build
+from rewrite.lower.program import Program, build, joined
 
 # One core, to which caches are free and arithmetic is cheap: memory is what costs, and
 # `Cost.bytes` is what is moved to and from it.  The caches of the small one hold no row
@@ -229,11 +229,7 @@ def wrong_on(name: str, outcomes: Sequence[Outcome]) -> dict[int, str]:
         build(o.schedule, target.caps(), prefix=f"v{i}_")
         for i, o in enumerate(outcomes)
     ]
-    whole = replace(
-        made[0],
-        functions=tuple(f for p in made for f in p.functions),
-        steps=tuple(s for p in made for s in p.steps),
-    )
+    whole = joined(made)
     module = load(whole, target)
     found: dict[int, str] = {}
     for i, (o, program) in enumerate(zip(outcomes, made, strict=True)):

@@ -1,0 +1,63 @@
+"""Which operands a kernel may overwrite, as the family that runs it is lowered."""
+
+from __future__ import annotations
+
+from ..extract.kernel import Kernel, bits
+from ..extract.lifetimes import Pairs, Reuse, pointwise, same_place
+from .axes import normalise
+from .device import Caps
+from .lower import LoweringError, choose
+from .model import DeviceModel, model_of
+
+
+class InPlace:
+    """`Reuse` for a device; each kernel is looked at once."""
+
+    def __init__(self, model: DeviceModel, strict: bool) -> None:
+        self.model, self.strict = model, strict
+        self.memo: dict[Kernel, Pairs] = {}
+
+    def __call__(self, kernel: Kernel) -> Pairs:
+        if kernel not in self.memo:
+            self.memo[kernel] = self._pairs(kernel)
+        return self.memo[kernel]
+
+    def _pairs(self, kernel: Kernel) -> Pairs:
+        if not same_place(kernel):
+            return ()
+        kernel = normalise(kernel)
+        try:
+            family, _ = choose(kernel, self.model, self.strict)
+        except LoweringError:
+            return ()
+        numbers = {o.slot: k for k, o in enumerate(kernel.outputs)}
+        return tuple(
+            (out, slot)
+            for out, slot in same_place(kernel)
+            if family.overwrites(kernel, self.model, numbers[out], loads(kernel, slot))
+        )
+
+
+def loads(kernel: Kernel, slot: int) -> int:
+    """Bits of the expressions that load from a slot."""
+    return bits(
+        tuple(
+            i
+            for i, e in enumerate(kernel.exprs)
+            if e.op == "load" and e.attr[0] == slot
+        )
+    )
+
+
+def reuse_of(caps: Caps | None, strict: bool) -> Reuse:
+    """What a device's kernels may overwrite; without `caps`, the interpreter's."""
+    if caps is None:
+        return pointwise
+    return InPlace(model_of(caps), strict) if caps.overlap else nothing
+
+
+def nothing(kernel: Kernel) -> Pairs:
+    return ()
+
+
+__all__ = ["InPlace", "reuse_of"]
