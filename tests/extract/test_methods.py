@@ -10,9 +10,9 @@ import pytest
 from rewrite.extract import exact, methods
 from rewrite.extract.dag import Infeasible, Node, Problem
 from rewrite.extract.greedy import by_trees, dag_cost
-from rewrite.extract.improve import improved, settled
+from rewrite.extract.improve import improved
 from rewrite.extract.methods import METHODS, Answer, Effort, Method, extracted, unit
-from rewrite.extract.reduce import reduced
+from rewrite.extract.reduce import reduced, settled
 from rewrite.extract.terms import live_part
 
 from .choices import brute, check
