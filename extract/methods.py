@@ -36,10 +36,11 @@ SEARCHING = 1e-5  # the same for local search
 MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
 RELAXING = 62_000  # entries of the matrix times iterations, for a move
 CORE = 3  # moves of local search on the core, for one on the whole graph
-WORK = 2.5  # of proofs in neighbourhoods, for a move
+WORK = 1.6  # of proofs in neighbourhoods, for a move
 ROUND = 2_000  # work of one neighbourhood at most
-NEAR = 5  # rounds for a piece near the relaxation
+NEAR = 2  # rounds for a piece near the relaxation
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
+BOUNDED = 5_000  # nodes of a graph of which a lower bound takes no time
 PROVABLE = 4_000  # nodes of a part that `auto` tries to prove in one piece
 EXACT_UNITS = 1 << 44  # of the sum of all costs, for these to be counted in units
 OPTIMAL = 1e-6  # relative: HiGHS's own tolerance
@@ -146,9 +147,13 @@ class _Search:
             self.tell("greedy-dag", self.cost)
 
     def _early(self, method: Method) -> Answer:
-        """What there is when there is no time for reductions, nor for a bound."""
-        picked, note = _picked(self.g, self.best), "the time was spent before a proof"
-        return Answer(method, picked, self.cost, None, False, self.starts, note)
+        """What there is without reductions, with a bound where that takes no time."""
+        g, bound = self.g, None
+        if len(g.owner) <= BOUNDED:
+            bound = min(self.cost, lower_bound(g, self.order))
+        note = "the time was spent before a proof"
+        picked = _picked(g, self.best)
+        return Answer(method, picked, self.cost, bound, False, self.starts, note)
 
     def _keep(self, pick: list[int]) -> None:
         cost = dag_cost(self.g, pick)
