@@ -260,9 +260,9 @@ class Program:
         """Solves the linear relaxation, with cuts; whether it came to an end."""
         before, stalled = -math.inf, 0
         while stalled < STALLED:
-            if limit is not None:
-                left = max(0, limit - self.work)
-                h.setOptionValue("simplex_iteration_limit", left)
+            most = _highspy().kHighsIInf
+            left = most if limit is None else min(most, max(0, limit - self.work))
+            h.setOptionValue("simplex_iteration_limit", left)
             solved = self._solved(h)
             self.work += max(0, h.getInfo().simplex_iteration_count)
             if not solved:
