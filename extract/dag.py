@@ -60,7 +60,11 @@ def search(
         if left - passes < moves // 2:
             break
         left -= passes
+        if expired and expired():
+            break
     for cost in sorted(found)[:FINALISTS]:
+        if expired and expired():
+            break
         d = found[cost]
         d.moves = left
         d.jointly(order)

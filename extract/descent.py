@@ -56,14 +56,24 @@ class Descent:
         while improved and self.moves > 0:
             before = self._renew()
             self._descend(order)
-            groups = [(c, self._group(c)) for c in order]
-            gain = {c: self._estimate(c, group) for c, group in groups if group}
+            gain = self._gains(order)
             for c in sorted(gain, key=lambda c: -gain[c]):
                 if self.moves <= 0:
                     break
                 self._attempt(c)
             improved = self.cost() < before - self.epsilon
             self.moves -= len(self.g.owner) // PASS
+
+    def _gains(self, order: Sequence[int]) -> dict[int, float]:
+        gain: dict[int, float] = {}
+        for k, c in enumerate(order):
+            if self.expired and not k % STEPS and self.expired():
+                self.moves = 0
+                break
+            group = self._group(c)
+            if group:
+                gain[c] = self._estimate(c, group)
+        return gain
 
     def _renew(self) -> float:
         """What moves leave stale: nodes of unused classes, heights, shares; the cost.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .greedy import dag_cost, needed
+from .greedy import by_trees, dag_cost, needed
 from .loops import Loops
 from .terms import Graph
 
@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-6  # of HiGHS, on rows, integrality and (relative) the bound
 SCALE = 1e4  # what the cost of the start becomes: HiGHS's tolerances are absolute
 STALLED = 60  # rounds of cuts in a row that raise the linear relaxation by
+FILL = 45_000  # entries from which an iteration takes more than they do
+STEP = 100  # entries times iterations for a step in search of loops
 LOOK = 5  # entries of the matrix for which a look counts one iteration
 LOOKS = 15  # least
+ROUNDING = 1e-6  # of its cost, what a node costs that a relaxation takes whole
 SLOPE = 1e-4  # of it or less, before branching
 
 
@@ -73,12 +76,21 @@ def require() -> None:
     _highspy()
 
 
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The last solution of the linear relaxation, cut or not, at its end or before."""
+
+    value: list[float]  # node -> how much of it is taken
+    excess: list[float]  # node -> its reduced cost, in units of cost
+    work: int
+
+
 def prove(g: Graph, start: Sequence[int], limits: Limits) -> Proof:
     """The best choice found from `start`, and a lower bound."""
-    return _Program(g, start, limits).run()
+    return Program(g, start, limits).proved()
 
 
-class _Program:
+class Program:
     """Columns are the nodes, then the classes of more than one node."""
 
     def __init__(self, g: Graph, start: Sequence[int], limits: Limits) -> None:
@@ -100,10 +112,32 @@ class _Program:
                 count += 1
         self.count = count
         self.loops = Loops(g)
+        self.done = False  # with the relaxation
+        self.h = self._model()
 
-    def run(self) -> Proof:
-        h = self._model()
-        if not self._relax(h):
+    def relaxed(self, limit: int | None) -> Relaxation:
+        """The linear relaxation, cut where it has loops.
+
+        `limit` is of entries of the matrix times iterations, less for large ones, which
+        fill in.  It is solved as given: so a basis that is not yet optimal is of use.
+        """
+        entries = max(1, self.h.getNumNz())
+        work = None if limit is None else limit // max(entries, self._filled(entries))
+        self.h.setOptionValue("presolve", "off")
+        self.done = self._relax(self.h, work)
+        self.h.setOptionValue("presolve", "choose")
+        solution, size = self.h.getSolution(), len(self.g.owner)
+        value = np.clip(solution.col_value[:size], 0.0, 1.0)
+        excess = np.asarray(solution.col_dual[:size]) / self.scale
+        return Relaxation(value.tolist(), excess.tolist(), self.work)
+
+    def _filled(self, entries: int) -> int:
+        return math.isqrt(entries**3 // FILL)
+
+    def proved(self) -> Proof:
+        """The best choice, from the best so far, and a lower bound."""
+        h = self.h
+        if not self.done and not self._relax(h, self.limits.work):
             return self._proof(False)
         self._integral(h)
         while self.limits.left() > 0 and self.looks >= 0:
@@ -116,8 +150,9 @@ class _Program:
             pick = [max(nodes, key=x.__getitem__) for nodes in self.g.of]
             loops = self.loops.chosen(pick)
             if not loops:
-                self._keep(pick)
+                self.keep(pick)
                 return self._proof(optimal)
+            self.keep(rounded(self.g, x))
             for loop in loops:
                 for c in sorted(loop):
                     self._cut(h, c, loop)
@@ -128,10 +163,11 @@ class _Program:
     def _proof(self, optimal: bool) -> Proof:
         return Proof(self.best, min(self.bound, self.cost), optimal, self.work)
 
-    def _keep(self, pick: list[int]) -> None:
+    def keep(self, pick: Sequence[int]) -> None:
+        """Remembers a choice if it is the best."""
         cost = dag_cost(self.g, pick)
         if cost < self.cost:
-            self.best, self.cost = pick, cost
+            self.best, self.cost = list(pick), cost
 
     def _raise(self, objective: float) -> None:
         """A bound that HiGHS found, less its tolerance, up to what costs can add to."""
@@ -220,28 +256,41 @@ class _Program:
 
     # ---- cycles
 
-    def _relax(self, h: Highs) -> bool:
+    def _relax(self, h: Highs, limit: int | None) -> bool:
         """Solves the linear relaxation, with cuts; whether it came to an end."""
         before, stalled = -math.inf, 0
-        limit = self.limits.work
         while stalled < STALLED:
-            if limit is not None:
-                left = max(0, limit - self.work)
-                h.setOptionValue("simplex_iteration_limit", left)
-            if not self._solved(h):
-                return False
+            most = _highspy().kHighsIInf
+            left = most if limit is None else min(most, max(0, limit - self.work))
+            h.setOptionValue("simplex_iteration_limit", left)
+            solved = self._solved(h)
             self.work += max(0, h.getInfo().simplex_iteration_count)
+            if not solved:
+                self._raise(_lagrangian(h))
+                return False
             now = h.getInfo().objective_function_value
             self._raise(now)
             stalled = 0 if now > before + SLOPE * abs(now) else stalled + 1
             before = max(before, now)
             x = self._values(h)
-            found = [] if x is None else self.loops.fractional(x)
+            found = [] if x is None else self._loops(x, h.getNumNz(), limit)
             if not found:
                 return True
             for c, loop in found:
                 self._cut(h, c, loop)
         return True
+
+    def _loops(
+        self, x: list[float], entries: int, limit: int | None
+    ) -> list[tuple[int, set[int]]]:
+        """Loops of the relaxation; what it takes to find them is work."""
+        if limit is None:
+            return self.loops.fractional(x)
+        before = self.loops.steps
+        most = max(0, limit - self.work) * entries / STEP
+        found = self.loops.fractional(x, most)
+        self.work += (self.loops.steps - before) * STEP // max(1, entries)
+        return found if self.work < limit else []
 
     def _cut(self, h: Highs, c: int, loop: set[int]) -> None:
         """`c` of the loop is taken no more than all that supports the loop."""
@@ -250,6 +299,30 @@ class _Program:
         terms[own] = terms.get(own, 0.0) - 1.0
         index = np.asarray(list(terms), np.int32)
         h.addRow(0.0, math.inf, len(index), index, np.asarray([*terms.values()]))
+
+
+def rounded(g: Graph, value: Sequence[float]) -> list[int]:
+    """The terms that cost least where what a relaxation takes is cheap."""
+    cost = [c * (1 - x) + ROUNDING * c for c, x in zip(g.cost, value, strict=False)]
+    return by_trees(g, cost=cost)[1]
+
+
+def _lagrangian(h: Highs) -> float:
+    """The bound that the duals give, be they optimal or not; all rows are about 0."""
+    lp, dual = h.getLp(), np.asarray(h.getSolution().row_dual)
+    if not len(dual):
+        return -math.inf
+    dual = np.where(np.isinf(lp.row_lower_), np.minimum(dual, 0.0), dual)
+    dual = np.where(np.isinf(lp.row_upper_), np.maximum(dual, 0.0), dual)
+    a = lp.a_matrix_
+    index, value = np.asarray(a.index_), np.asarray(a.value_)
+    outer = np.repeat(np.arange(len(a.start_) - 1), np.diff(a.start_))
+    by_row = a.format_ == _highspy().MatrixFormat.kRowwise
+    row, column = (outer, index) if by_row else (index, outer)
+    paid = np.bincount(column, value * dual[row], minlength=lp.num_col_)
+    cost = np.asarray(lp.col_cost_) - paid
+    ends = np.where(cost < 0, lp.col_upper_, lp.col_lower_)
+    return float(np.sum(cost * ends))
 
 
 class _Rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .terms import Graph
 
 SETS = 30_000  # most classes for which sets are kept: memory grows with the square
+OFTEN = 64  # classes between looks at the clock
 SWEEPS = 64  # most passes to a fixed point
 
 
@@ -66,7 +67,14 @@ def by_chance(g: Graph, seed: int) -> list[int]:
 
 
 def by_sets(g: Graph) -> list[int]:
-    """The cheapest by the cost of the set of classes below, each paid once.
+    """The cheapest by the cost of the set of classes below, each paid once."""
+    pick = by_sets_in_time(g, lambda: False)
+    assert pick is not None
+    return pick
+
+
+def by_sets_in_time(g: Graph, expired: Callable[[], bool]) -> list[int] | None:
+    """`by_sets`, or None once `expired` says so.
 
     Bits of a set are numbered as classes are settled.  What a class costs is then
     fixed, so no node is cheaper than one of its children: each is priced once.
@@ -84,6 +92,8 @@ def by_sets(g: Graph) -> list[int]:
         c = g.owner[n]
         if pick[c] >= 0:
             continue
+        if not settled % OFTEN and expired():
+            return None
         pick[c], total[c] = n, t
         price[settled] = g.cost[n]
         below[c] = 1 << settled

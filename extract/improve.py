@@ -9,27 +9,34 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from .exact import Limits, prove
+from .exact import Limits, Relaxation, prove
 from .greedy import by_trees, dag_cost, needed
-from .reduce import Core, expanded, flat, reduced
+from .reduce import projected, reduced, settled
 from .terms import Graph
 
 FIRST, LEAST, MOST = 300, 20, 6_000  # free classes
 EASY = 5  # a share of the work allowed that is little
 NEIGHBOURS = 24  # of one class that are looked at: a root may have thousands
 ROUNDS = 2  # of reductions; what is left is small
+DEARER, CHEAP = 4.0, 1e-9  # of the mean, of the whole: of reduced costs
 PASS = 30  # nodes of the graph that count as work where all are gone through
 
 
 def improved(
-    g: Graph, pick: Sequence[int], seed: int, limits: Limits
+    g: Graph,
+    pick: Sequence[int],
+    seed: int,
+    limits: Limits,
+    relaxation: Relaxation | None = None,
 ) -> Iterator[tuple[list[int], int]]:
     """The best choice after each round and the work of that round, without end.
 
-    The neighbourhood grows where it was decided, and shrinks where it was not.
+    The neighbourhood grows where it was decided, and shrinks where it was not.  Of free
+    classes only the nodes that are cheap in the relaxation, if one is given, are free.
     """
     rng = Random(seed)
     best = completed(g, pick)
+    keep = _cheap(g, best, relaxation)
     cost, size = dag_cost(g, best), FIRST
     visits = [0 if len(nodes) > 1 else -1 for nodes in g.of]
     while True:
@@ -41,7 +48,7 @@ def improved(
         free = _ball(g, start, size, rng)
         for c in free:
             visits[c] += visits[c] >= 0
-        found, decided, work = _decide(g, best, free, limits)
+        found, decided, work = _decide(g, best, free, limits, keep)
         if dag_cost(g, found) < cost:
             best = completed(g, found)
             cost = dag_cost(g, best)
@@ -49,6 +56,16 @@ def improved(
             work = min(work, limits.work)  # looks at easy ones take little time
         yield best, work + len(g.owner) // PASS
         size = _next(size, decided, work, limits)
+
+
+def _cheap(g: Graph, pick: Sequence[int], relaxation: Relaxation | None) -> list[bool]:
+    """Nodes whose reduced cost is at most some times the mean of the chosen."""
+    if relaxation is None:
+        return [True] * len(g.owner)
+    used = needed(g, pick)
+    paid = sum([max(0.0, relaxation.excess[pick[c]]) for c in sorted(used)])
+    most = DEARER * paid / len(used) + CHEAP * dag_cost(g, pick)
+    return [excess <= most for excess in relaxation.excess]
 
 
 def _next(size: int, decided: bool, work: int, limits: Limits) -> int:
@@ -87,10 +104,14 @@ def _ball(g: Graph, start: int, size: int, rng: Random) -> set[int]:
 
 
 def _decide(
-    g: Graph, pick: Sequence[int], free: set[int], limits: Limits
+    g: Graph,
+    pick: Sequence[int],
+    free: set[int],
+    limits: Limits,
+    keep: Sequence[bool],
 ) -> tuple[list[int], bool, int]:
-    """The best choice that differs in `free` alone, whether that is certain, work."""
-    small = _narrowed(g, pick, free)
+    """The best choice that differs in `free` alone, if it is certain, and work."""
+    small = _narrowed(g, pick, free, keep)
     core = reduced(small, small.cost, ROUNDS)
     chosen: list[int] = []
     decided, work = True, 0
@@ -106,16 +127,9 @@ def _decide(
     return out, decided, work
 
 
-def settled(g: Graph, core: Core, chosen: Sequence[int]) -> list[int]:
-    """The choice of `g`; only nodes that the core's roots need are made part of it."""
-    pick = list(chosen)
-    if pick:
-        used = needed(core.graph, pick)
-        pick = [n if c in used else -1 for c, n in enumerate(pick)]
-    return expanded(g, core, pick)
-
-
-def _narrowed(g: Graph, pick: Sequence[int], free: set[int]) -> Graph:
+def _narrowed(
+    g: Graph, pick: Sequence[int], free: set[int], keep: Sequence[bool]
+) -> Graph:
     """What may change if classes in `free` may change their node, and what that needs.
 
     What the roots need without passing a free class is paid anyway; it is left out,
@@ -129,7 +143,8 @@ def _narrowed(g: Graph, pick: Sequence[int], free: set[int]) -> Graph:
     while todo:
         c = todo.pop()
         if c not in nodes and (c in above or c not in paid):
-            nodes[c] = g.of[c] if c in free else [pick[c]]
+            own = g.of[c] if c in free else ()
+            nodes[c] = [n for n in own if keep[n] and n != pick[c]] + [pick[c]]
             todo += [d for n in nodes[c] for d in g.kids[n] if d not in nodes]
     name = sorted(nodes)
     number = {c: k for k, c in enumerate(name)}
@@ -172,13 +187,3 @@ def _above(g: Graph, pick: Sequence[int], free: set[int]) -> set[int]:
                 seen.add(o)
                 todo.append(o)
     return seen
-
-
-def projected(core: Core, pick: Sequence[int]) -> list[int]:
-    """A choice of the core that follows a choice of the given graph where it can."""
-    chosen = set(pick)
-    k = core.graph
-    same = [all(n in chosen for n in flat(core.bundles[i])) for i in k.index]
-    extra = 1e-3 * sum(k.cost) + 1e-300
-    cost = [0.0 if s else extra + c for s, c in zip(same, k.cost, strict=True)]
-    return by_trees(k, cost=cost)[1]

@@ -37,6 +37,7 @@ class Loops:
         for k in part.values():
             sizes[k] = sizes.get(k, 0) + 1
         self.part = [part[c] if sizes[part[c]] > 1 else -1 for c in range(len(g.of))]
+        self.steps = 0  # about 0.1 us each
         self.classes = [c for c, k in enumerate(self.part) if k >= 0]
 
     def _below(self, c: int) -> list[int]:
@@ -67,8 +68,14 @@ class Loops:
 
     # ---- of a linear relaxation
 
-    def fractional(self, x: Sequence[float]) -> list[tuple[int, set[int]]]:
-        """Sets whose support is less than the class beside them is taken."""
+    def fractional(
+        self, x: Sequence[float], most: float = math.inf
+    ) -> list[tuple[int, set[int]]]:
+        """Sets whose support is less than the class beside them is taken.
+
+        Not all are found where that takes `most` steps, which are counted.
+        """
+        end = self.steps + most
         taken = {c: sum([x[n] for n in self.g.of[c]]) for c in self.classes}
         built = self._built(x)
         short = [c for c in self.classes if taken[c] > built[c] + VIOLATED]
@@ -76,6 +83,8 @@ class Loops:
         found: list[tuple[int, set[int]]] = []
         covered = set[int]()
         for c in short:
+            if self.steps > end:
+                break
             if c not in covered:
                 for loop in self._around(c, x, taken[c], built):
                     found.append((c, loop))
@@ -93,7 +102,7 @@ class Loops:
         inside = set[int]()
         for _ in range(TRIES):
             net = self._network(x, built, self.part[c], inside)
-            loops = list(_cuts(net, c, taken))
+            loops = list(self._cuts(net, c, taken))
             short = [s for s in loops if self._supported(s, x) < taken - VIOLATED]
             if short or not loops or loops[0] == inside:
                 return short
@@ -113,6 +122,7 @@ class Loops:
             steps -= 1
             c = todo.popleft()
             waiting.discard(c)
+            self.steps += 10 + 5 * len(g.of[c])
             total = 0.0
             for n in g.of[c]:
                 if x[n] > 0:
@@ -132,10 +142,12 @@ class Loops:
     ) -> Network:
         g = self.g
         net: Network = {}
+        self.steps += 2 * len(self.classes)
         for c in self.classes:
             if self.part[c] != part:
                 continue
             arcs = net.setdefault(c, {})
+            self.steps += 20 * len(g.of[c])
             for n in g.of[c]:
                 inside = [d for d in g.kids[n] if self.part[d] == part]
                 by = [(d not in near, built[d], d) for d in inside]
@@ -143,56 +155,54 @@ class Loops:
                 arcs[d] = arcs.get(d, CREEP) + x[n]
         return net
 
+    def _cuts(self, net: Network, source: int, wanted: float) -> Iterator[set[int]]:
+        """Smallest sets around `source` that let less than `wanted` out, each wider."""
+        flow = 0.0
+        for _ in range(NESTED):
+            while flow < wanted - VIOLATED:
+                path = self._path(net, source)
+                if not path:
+                    break
+                flow += _push(net, path, wanted)
+            else:
+                return
+            inside = self._reached(net, source).keys()
+            yield set(inside)
+            for c in inside:
+                for d in net[c]:
+                    if d not in inside:
+                        net[c][d] += wanted
+
+    def _reached(self, net: Network, source: int) -> dict[int, int]:
+        """What is reached by arcs with something left -> from where."""
+        via = {source: source}
+        todo = [source]
+        for c in todo:
+            self.steps += 5 + len(net[c])
+            for d, left in net[c].items():
+                if left > CREEP / 100 and d not in via:
+                    via[d] = c
+                    if d == OUT:
+                        return via
+                    todo.append(d)
+        return via
+
+    def _path(self, net: Network, source: int) -> list[int]:
+        """A shortest path out, the last first; none if there is none."""
+        via = self._reached(net, source)
+        if OUT not in via:
+            return []
+        path = [OUT]
+        while path[-1] != source:
+            path.append(via[path[-1]])
+        return path
+
 
 def _groups(among: set[int], below: Callable[[int], list[int]]) -> list[set[int]]:
     parts: dict[int, set[int]] = {}
     for c, k in strong(sorted(among), below).items():
         parts.setdefault(k, set()).add(c)
     return [part for part in parts.values() if len(part) > 1]
-
-
-def _cuts(net: Network, source: int, wanted: float) -> Iterator[set[int]]:
-    """Smallest sets around `source` that let less than `wanted` out, each wider."""
-    flow = 0.0
-    for _ in range(NESTED):
-        while flow < wanted - VIOLATED:
-            path = _path(net, source)
-            if not path:
-                break
-            flow += _push(net, path, wanted)
-        else:
-            return
-        inside = _reached(net, source).keys()
-        yield set(inside)
-        for c in inside:
-            for d in net[c]:
-                if d not in inside:
-                    net[c][d] += wanted
-
-
-def _reached(net: Network, source: int) -> dict[int, int]:
-    """What is reached by arcs with something left -> from where."""
-    via = {source: source}
-    todo = [source]
-    for c in todo:
-        for d, left in net[c].items():
-            if left > CREEP / 100 and d not in via:
-                via[d] = c
-                if d == OUT:
-                    return via
-                todo.append(d)
-    return via
-
-
-def _path(net: Network, source: int) -> list[int]:
-    """A shortest path out, the last first; none if there is none."""
-    via = _reached(net, source)
-    if OUT not in via:
-        return []
-    path = [OUT]
-    while path[-1] != source:
-        path.append(via[path[-1]])
-    return path
 
 
 def _push(net: Network, path: list[int], most: float) -> float:

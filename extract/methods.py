@@ -17,10 +17,11 @@ from typing import Literal
 
 from . import dag, exact
 from .components import connected
-from .exact import Limits, prove
-from .greedy import by_sets, by_trees, dag_cost, lower_bound, needed
-from .improve import improved, projected, settled
-from .reduce import reduced
+from .exact import Limits, Program, Relaxation
+from .greedy import by_sets, by_sets_in_time, by_trees, dag_cost, lower_bound, needed
+from .guided import near
+from .improve import improved
+from .reduce import projected, reduced_in_time, settled
 from .terms import Graph, Problem, live_part, restricted
 
 type Method = Literal["auto", "tree", "greedy-dag", "local", "exact"]
@@ -29,12 +30,17 @@ type Progress = Callable[[str, float | None], None]
 METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
 REDUCING = 5e-5  # seconds a node: with less time left, reductions are not begun
-PROOF = 2  # work of a proof of a part, for a move
+PROOF = 1  # work of a proof of a part, for a move
 LEAST = 200  # moves for a part
-CORE = 16  # moves of local search on the core, for one on the whole graph
-WORK = 2.5  # of proofs in neighbourhoods, for a move
+SEARCHING = 1e-5  # the same for local search
+MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
+RELAXING = 62_000  # entries of the matrix times iterations, for a move
+CORE = 3  # moves of local search on the core, for one on the whole graph
+WORK = 1.2  # of proofs in neighbourhoods, for a move
 ROUND = 2_000  # work of one neighbourhood at most
+NEAR = 2  # rounds for a piece near the relaxation
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
+BOUNDED = 5_000  # nodes of a graph of which a lower bound takes no time
 PROVABLE = 4_000  # nodes of a part that `auto` tries to prove in one piece
 EXACT_UNITS = 1 << 44  # of the sum of all costs, for these to be counted in units
 OPTIMAL = 1e-6  # relative: HiGHS's own tolerance
@@ -106,8 +112,7 @@ class _Search:
         self.g, self.tell, self.effort = g, tell, effort
         end = math.inf if effort.seconds is None else monotonic() + effort.seconds
         self.left: Callable[[], float] = lambda: end - monotonic()
-        timed = effort.seconds is not None
-        self.expired = (lambda: self.left() <= 0) if timed else None
+        self.over: Callable[[], bool] = lambda: self.left() <= 0
         self.starts: dict[str, float] = {}
         self.best: list[int] = []
         self.cost = math.inf
@@ -116,31 +121,38 @@ class _Search:
         self._begin()
         if not self.g.of:
             return Answer(method, {}, 0.0, 0.0, True, self.starts)
-        self._local(self.g, "local search")
+        self._local()
         if self.left() < len(self.g.owner) * REDUCING:
             return self._early(method)
         self.unit = unit(self.g.cost)
         u = self.unit
         costs = [c if u is None else float(Fraction(repr(c)) / u) for c in self.g.cost]
-        self.core = reduced(self.g, costs)
+        core = reduced_in_time(self.g, costs, self.over)
+        if core is None:
+            return self._early(method)
+        self.core = core
         bound, sure, note = self._parts(method)
         return self._answer(method, bound, sure, note)
 
     def _begin(self) -> None:
         g = self.g
-        self.order, tree = by_trees(g)
-        self._keep(tree)
+        self.order, self.tree = by_trees(g)
+        self._keep(self.tree)
         self.starts["tree"] = self.cost
         self.tell("tree", self.cost)
-        sets = by_sets(g)
-        self.starts["greedy-dag"] = dag_cost(g, sets)
-        self._keep(sets)
-        self.tell("greedy-dag", self.cost)
+        sets = None if self.over() else by_sets_in_time(g, self.over)
+        if sets is not None:
+            self.starts["greedy-dag"] = dag_cost(g, sets)
+            self._keep(sets)
+            self.tell("greedy-dag", self.cost)
 
     def _early(self, method: Method) -> Answer:
-        """What there is when there is no time for reductions."""
-        bound = min(self.cost, lower_bound(self.g, self.order))
-        picked, note = _picked(self.g, self.best), "the time was spent before a proof"
+        """What there is without reductions, with a bound where that takes no time."""
+        g, bound = self.g, None
+        if len(g.owner) <= BOUNDED:
+            bound = min(self.cost, lower_bound(g, self.order))
+        note = "the time was spent before a proof"
+        picked = _picked(g, self.best)
         return Answer(method, picked, self.cost, bound, False, self.starts, note)
 
     def _keep(self, pick: list[int]) -> None:
@@ -148,11 +160,12 @@ class _Search:
         if cost < self.cost:
             self.best, self.cost = pick, cost
 
-    def _local(self, g: Graph, what: str) -> None:
-        if self.left() > 0:
-            order, tree = by_trees(g)
-            self._keep(dag.search(g, order, tree, self.effort.moves, self.expired))
-            self.tell(what, self.cost)
+    def _local(self) -> None:
+        g = self.g
+        if self.left() > len(g.owner) * SEARCHING:
+            moves = self.effort.moves
+            self._keep(dag.search(g, self.order, self.tree, moves, self.over))
+            self.tell("local search", self.cost)
 
     # ---- the core
 
@@ -193,21 +206,34 @@ class _Search:
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
         if self.left() > 0:
-            other = dag.search(part, order, tree, CORE * moves, self.expired)
+            other = dag.search(part, order, tree, CORE * moves, self.over)
             pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
         small = len(part.owner) <= PROVABLE
+        share = share if small else 1.0
+        if self.left() < len(part.owner) * MODELLING:
+            return pick, low, low >= dag_cost(part, pick)
+        program = Program(part, pick, self._limits(method, moves, share))
+        relaxation = self._relaxed(program, method, moves)
+        low = max(low, program.bound)
+        if self.left() > 0:
+            pick = near(part, pick, relaxation, moves, self._round(NEAR))
         if method == "auto" and not small:
-            pick = self._neighbourhoods(part, pick, moves, low, FIRST)
+            pick = self._neighbourhoods(part, pick, moves, low, FIRST, relaxation)
         if method == "exact" or small or self.effort.seconds is not None:
-            proof = prove(
-                part, pick, self._limits(method, moves, share if small else 1)
-            )
+            program.keep(pick)
+            proof = program.proved()
             pick, low = proof.pick, max(low, proof.bound)
             if proof.optimal:
                 return pick, low, True
         if method == "auto" and small:
-            pick = self._neighbourhoods(part, pick, moves, low, 1)
+            pick = self._neighbourhoods(part, pick, moves, low, 1, relaxation)
         return pick, low, low >= dag_cost(part, pick)
+
+    def _relaxed(self, program: Program, method: Method, moves: int) -> Relaxation:
+        return program.relaxed(None if method == "exact" else RELAXING * moves)
+
+    def _round(self, rounds: int) -> Limits:
+        return Limits(rounds * ROUND, self.left)
 
     def _limits(self, method: Method, moves: int, share: float) -> Limits:
         if self.effort.seconds is not None:
@@ -217,14 +243,20 @@ class _Search:
         return Limits() if method == "exact" else Limits(PROOF * moves)
 
     def _neighbourhoods(
-        self, part: Graph, pick: list[int], moves: int, bound: float, share: float
+        self,
+        part: Graph,
+        pick: list[int],
+        moves: int,
+        bound: float,
+        share: float,
+        relaxation: Relaxation,
     ) -> list[int]:
         """Rounds for a share of the time that is left, or by moves, until no gap."""
         timed = self.effort.seconds is not None
         end = monotonic() + share * self.left() if timed else math.inf
         work = math.inf if timed else WORK * moves
         limits = Limits(ROUND, lambda: end - monotonic())
-        for found, spent in improved(part, pick, 0, limits):
+        for found, spent in improved(part, pick, 0, limits, relaxation):
             work -= spent
             pick, cost = found, dag_cost(part, found)
             if work <= 0 or cost <= bound or monotonic() >= end:

@@ -19,15 +19,16 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .components import strong
-from .greedy import by_trees, unavoidable
+from .greedy import by_trees, needed, unavoidable
 from .terms import DOMINATORS, Graph
 
 GROWTH = 4  # child entries that putting a class into its users may add
 MANY = 20_000  # most classes for which what every term needs is found as sets
+OFTEN = 64  # classes between looks at the clock
 ROUNDS = 12  # most over the whole graph
 
 type Bundle = int | tuple[Bundle, Bundle]  # nodes of the given graph
@@ -45,12 +46,24 @@ class Core:
 
 def reduced(g: Graph, cost: Sequence[float], rounds: int = ROUNDS) -> Core:
     """The core of `g` under other costs (of its nodes)."""
-    work = _Work(g, cost)
+    core = reduced_in_time(g, cost, lambda: False, rounds)
+    assert core is not None
+    return core
+
+
+def reduced_in_time(
+    g: Graph,
+    cost: Sequence[float],
+    expired: Callable[[], bool],
+    rounds: int = ROUNDS,
+) -> Core | None:
+    """`reduced`, or None once `expired` says so."""
+    work = _Work(g, cost, expired)
     work.settle(range(len(g.of)))
     for _ in range(rounds):
-        if not work.globally():
+        if expired() or not work.globally():
             break
-    return work.frozen()
+    return None if expired() else work.frozen()
 
 
 def expanded(g: Graph, core: Core, pick: Sequence[int]) -> list[int]:
@@ -61,6 +74,25 @@ def expanded(g: Graph, core: Core, pick: Sequence[int]) -> list[int]:
         for n in flat(bundle):
             out[g.owner[n]] = n
     return out
+
+
+def settled(g: Graph, core: Core, chosen: Sequence[int]) -> list[int]:
+    """The choice of `g`; only nodes that the core's roots need are made part of it."""
+    pick = list(chosen)
+    if pick:
+        used = needed(core.graph, pick)
+        pick = [n if c in used else -1 for c, n in enumerate(pick)]
+    return expanded(g, core, pick)
+
+
+def projected(core: Core, pick: Sequence[int]) -> list[int]:
+    """A choice of the core that follows a choice of the given graph where it can."""
+    chosen = set(pick)
+    k = core.graph
+    same = [all(n in chosen for n in flat(core.bundles[i])) for i in k.index]
+    extra = 1e-3 * sum(k.cost) + 1e-300
+    cost = [0.0 if s else extra + c for s, c in zip(same, k.cost, strict=True)]
+    return by_trees(k, cost=cost)[1]
 
 
 def flat(bundle: Bundle) -> list[int]:
@@ -79,8 +111,11 @@ def flat(bundle: Bundle) -> list[int]:
 class _Work:
     """The graph while it shrinks; a class that is gone has no entry in `of`."""
 
-    def __init__(self, g: Graph, cost: Sequence[float]) -> None:
+    def __init__(
+        self, g: Graph, cost: Sequence[float], expired: Callable[[], bool]
+    ) -> None:
         self.g = g
+        self.expired = expired
         self.cost = list(cost)
         self.kids = [set(kids) for kids in g.kids]
         self.bundle: list[Bundle] = list(range(len(g.owner)))
@@ -100,6 +135,8 @@ class _Work:
         for c in classes:
             self._wake(c)
         while self.todo:
+            if not len(self.todo) % OFTEN and self.expired():
+                return
             c = self.todo.popleft()
             self.waiting.discard(c)
             if c in self.of:
@@ -243,9 +280,9 @@ class _Work:
     def globally(self) -> bool:
         """One round of what needs the whole graph; whether anything changed."""
         self.changed = False
-        self._name_less()
-        self._need()
-        self._afford()
+        for step in (self._name_less, self._need, self._afford):
+            if not self.expired():
+                step()
         return self.changed
 
     def _name_less(self) -> None:

@@ -151,6 +151,10 @@ def _numbered(
 
 def restricted(g: Graph, classes: Sequence[int]) -> Graph:
     """Classes (ascending) that need no others; names and indices are those in `g`."""
+    return _part(g, classes, [True] * len(g.owner))
+
+
+def _part(g: Graph, classes: Sequence[int], keep: Sequence[bool]) -> Graph:
     number = {c: k for k, c in enumerate(classes)}
     roots = [number[r] for r in g.roots if r in number]
     of: list[list[int]] = [[] for _ in classes]
@@ -158,6 +162,8 @@ def restricted(g: Graph, classes: Sequence[int]) -> Graph:
     part = Graph(list(classes), [], [], [], [], of, users, roots)
     for k, c in enumerate(classes):
         for n in g.of[c]:
+            if not keep[n]:
+                continue
             m = len(part.owner)
             part.index.append(n)
             part.owner.append(k)
@@ -167,3 +173,28 @@ def restricted(g: Graph, classes: Sequence[int]) -> Graph:
             for d in part.kids[m]:
                 users[d].append(m)
     return part
+
+
+def thinned(g: Graph, keep: Sequence[bool]) -> Graph:
+    """What terms of the roots can use of the nodes kept; they suffice for one."""
+    left = [len(kids) for kids in g.kids]
+    todo = [n for n, k in enumerate(left) if not k and keep[n]]
+    made, usable = set[int](), [False] * len(left)
+    while todo:
+        n = todo.pop()
+        usable[n] = True
+        if g.owner[n] in made:
+            continue
+        made.add(g.owner[n])
+        for u in g.users[g.owner[n]]:
+            left[u] -= 1
+            if not left[u] and keep[u]:
+                todo.append(u)
+    classes, reach = set(g.roots), list(g.roots)
+    for c in reach:
+        for n in g.of[c]:
+            if usable[n]:
+                new = [d for d in g.kids[n] if d not in classes]
+                classes.update(new)
+                reach += new
+    return _part(g, sorted(classes), usable)

@@ -185,10 +185,75 @@ def loops(size: int, rng: Random) -> Problem:
     return Problem(tuple(classes), tuple(roots))
 
 
+def dense(size: int, rng: Random) -> Problem:
+    """Few classes of many nodes, on cycles, as rules of arithmetic leave them."""
+    classes: Classes = [leaf(float(rng.randint(1, 4))) for _ in range(3)]
+    count = max(7, round(math.sqrt(size) * 2))
+    each = max(2, round(size / count))
+    while len(classes) < count:
+        c = len(classes)
+        nodes = [
+            Node(float(rng.choice((1, 1, 4, 16))), tuple(rng.choices(range(c), k=2)))
+        ]
+        for _ in range(rng.randint(each // 2, each + each // 2)):
+            kids = rng.choices(range(count), k=rng.randint(1, 3))
+            nodes.append(Node(float(rng.choice((1, 1, 4, 16, 64))), tuple(kids)))
+        classes.append(tuple(nodes))
+    return Problem(tuple(classes), tuple(range(count - 3, count)))
+
+
+def merged(size: int, rng: Random) -> Problem:
+    """Products of one operand: each alone, or half of a pair, which makes both.
+
+    A pair is joined from the two and split into them: a cycle, as tensor rules leave.
+    """
+    classes: Classes = [leaf(1.0)]
+    layer = [0]
+    while sum(map(len, classes)) < size:
+        source, count = rng.choice(layer), rng.randint(3, 6)
+        first = len(classes)
+        alone = [float(rng.randint(4, 9)) for _ in range(count)]
+        pairs = [(a, b) for a in range(count) for b in range(a) if rng.random() < 0.6]
+        own = [[Node(cost, (source,))] for cost in alone]
+        for k, (a, b) in enumerate(pairs):
+            for x in (a, b):
+                own[x].append(Node(1.0, (first + count + k,)))
+        classes += [tuple(nodes) for nodes in own]
+        for a, b in pairs:
+            product = max(alone[a], alone[b]) + rng.randint(0, 3)
+            joined = Node(2.0, (first + a, first + b))
+            classes.append((Node(product, (source,)), joined))
+        layer = [len(classes)]
+        classes.append((Node(1.0, tuple(range(first, first + count))),))
+    return Problem(tuple(classes), tuple(layer))
+
+
+def sums(size: int, rng: Random) -> Problem:
+    """Sums of runs of terms, in any order of addition; wide sums cost more."""
+    terms = max(4, round((6 * size / 3) ** (1 / 3)))
+    width = min(terms, 12)
+    terms = max(terms, round(size / 60)) if terms > width else terms
+    classes: Classes = []
+    number: dict[tuple[int, int], int] = {}
+    for length in range(1, width + 1):
+        for i in range(terms - length + 1):
+            number[i, length] = len(classes)
+            cost = float(length + rng.randint(1, 6))
+            halves = [
+                (number[i, k], number[i + k, length - k]) for k in range(1, length)
+            ]
+            kept = [pair for pair in halves if rng.random() < 0.8] or halves
+            classes.append(tuple(Node(cost + rng.randint(0, 2), p) for p in kept)
+                           or leaf(cost))  # fmt: skip
+    wanted = [n for (_, length), n in number.items() if length > max(2, width // 3)]
+    roots = rng.sample(wanted, max(1, len(wanted) // 8))
+    return Problem(tuple(classes), tuple(sorted(roots)))
+
+
 FAMILIES: dict[str, Family] = {
     "random": random, "cyclic": cyclic, "chain": chain, "grid": grid,
     "diamond": diamond, "cover": cover, "covers": covers, "joined": joined,
-    "loops": loops,
+    "loops": loops, "dense": dense, "merged": merged, "sums": sums,
 }  # fmt: skip
 
 

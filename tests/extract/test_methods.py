@@ -10,9 +10,10 @@ import pytest
 from rewrite.extract import exact, methods
 from rewrite.extract.dag import Infeasible, Node, Problem
 from rewrite.extract.greedy import by_trees, dag_cost
-from rewrite.extract.improve import improved, settled
+from rewrite.extract.guided import near
+from rewrite.extract.improve import improved
 from rewrite.extract.methods import METHODS, Answer, Effort, Method, extracted, unit
-from rewrite.extract.reduce import reduced
+from rewrite.extract.reduce import reduced, settled
 from rewrite.extract.terms import live_part
 
 from .choices import brute, check
@@ -47,6 +48,19 @@ def test_small_problems_against_brute_force() -> None:
                 assert answer.cost == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.parametrize("family", sorted(set(FAMILIES) - {"covers"}))  # one is 60
+def test_small_members_of_families_against_brute_force(family: str) -> None:
+    for seed in range(4):
+        p = instance(family, 12, seed)
+        best = brute(p)
+        for method in METHODS:
+            answer = run(p, method)
+            assert answer.cost >= best - 1e-9
+            assert answer.bound is None or answer.bound <= best + 1e-9
+            if method in ("exact", "auto"):
+                assert answer.optimal and answer.cost == pytest.approx(best, abs=1e-9)
+
+
 def test_proofs_without_reductions_against_brute_force() -> None:
     """Most small problems leave HiGHS nothing to do: here it gets them whole."""
     for p, best in feasible(SMALL, first=10_000):
@@ -55,6 +69,23 @@ def test_proofs_without_reductions_against_brute_force() -> None:
         assert proof.optimal
         assert dag_cost(g, proof.pick) == pytest.approx(best, abs=1e-9)
         assert proof.bound == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("iterations", [0, 2, 8])
+def test_a_relaxation_that_is_stopped_is_a_bound(iterations: int) -> None:
+    """And what is near it is no worse than the choice it began with."""
+    raised = 0
+    for p, best in feasible(60, first=30_000):
+        g = live_part(p)
+        pick = by_trees(g)[1]
+        program = exact.Program(g, pick, exact.Limits())
+        relaxation = program.relaxed(iterations * max(1, program.h.getNumNz()))
+        assert program.bound <= best + 1e-9
+        raised += program.bound > 0
+        found = near(g, pick, relaxation, 50, exact.Limits(500))
+        assert best - 1e-9 <= dag_cost(g, found) <= dag_cost(g, pick)
+        assert program.proved().bound == pytest.approx(best, abs=1e-9)
+    assert raised or not iterations
 
 
 def test_reductions_keep_the_optimum_and_lead_back() -> None:
