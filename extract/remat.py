@@ -66,12 +66,11 @@ class Remat:
         self.most = kernels.seconds(kernels.runs)  # that one change may cost
 
     def state(self, runs: Sequence[Run]) -> State | None:
-        """None where a value would be read before it is computed."""
-        if not self.k.is_ordered(runs):
+        """None where a value would be read before it is computed, or an input after
+        it is overwritten (which the plan itself may do: then a copy is made)."""
+        if runs != self.k.runs and not self.k.is_ordered(runs):
             return None
         runs = self.k.pruned(runs)
-        if not self.k.is_ordered(runs):
-            return None
         items, value = self.k.items(runs)
         alive = profile(items, [self.k.size[c] for c in value])
         return State(runs, items, value, alive, self.k.seconds(runs))

@@ -27,9 +27,11 @@ class Run(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a run reads (stored values alone), what it may overwrite, what it costs."""
+    """What a run reads (stored values, inputs that an output shall lie on), what it may
+    overwrite, what it costs."""
 
     reads: tuple[int, ...]
+    inputs: tuple[int, ...]
     pairs: Pairs  # (root, value read)
     seconds: float
     host: bool
@@ -56,6 +58,7 @@ class Unfolded:
         self.outputs = frozenset(i for _, i in plan.graph.outputs)
         temps = self.stored - self.outputs
         self.size = {c: rounded(nbytes(likely.nodes[c].type)) for c in temps}
+        self.updated = _updated(plan.graph)
         self.home = {c: Run((c,)) for g in plan.groups for c in g}
         self._facts: dict[Run, Facts | None] = {}
 
@@ -79,21 +82,30 @@ class Unfolded:
         except Untraceable:
             return self._hosted(run) if run in self.runs else None
         price = self.cost(made.kernel)
-        if price is None and run not in self.runs:
-            return None
         slots = (*made.reads, *made.writes)
+        if run not in self.runs and (price is None or self._copies(made.kernel, slots)):
+            return None
         pairs = self._pairs(made.kernel, slots)
         reads = tuple(c for c in made.reads if nodes[c].op not in READS)
-        return Facts(reads, pairs, price.seconds if price else 0.0, False)
+        inputs = tuple(c for c in made.reads if c in self.updated)
+        seconds = price.seconds if price else 0.0
+        return Facts(reads, inputs, pairs, seconds, False)
 
     def _hosted(self, run: Run) -> Facts:
         args = self.graph.nodes[run.roots[0]].args
         reads = tuple(dict.fromkeys(a for a in args if a in self.stored))
-        return Facts(reads, (), 0.0, True)
+        inputs = tuple(a for a in args if a in self.updated)
+        return Facts(reads, inputs, (), 0.0, True)
 
     def _pairs(self, kernel: Kernel, slots: Sequence[int]) -> Pairs:
         named = ((slots[o], slots[s]) for o, s in self.reuse(kernel))
         return tuple((o, s) for o, s in named if o in self.size and s in self.size)
+
+    def _copies(self, kernel: Kernel, slots: Sequence[int]) -> bool:
+        """Whether an output could not lie on the input that it is meant for."""
+        held = {(slots[o], slots[s]) for o, s in self.reuse(kernel)}
+        both = ((out, c) for c, out in self.updated.items() if {out, c} <= {*slots})
+        return any(pair not in held for pair in both)
 
     # ---- lists of runs ----
 
@@ -106,10 +118,13 @@ class Unfolded:
         return sum(self.known(r).seconds for r in runs)
 
     def is_ordered(self, runs: Sequence[Run]) -> bool:
-        """Whether every value that is read was computed before."""
+        """Whether every value that is read was computed before, and no input is read
+        after the output that shall lie on it was written."""
         have: set[int] = set()
         for run in runs:
-            if not have.issuperset(self.known(run).reads):
+            found = self.known(run)
+            late = any(self.updated[c] in have for c in found.inputs)
+            if late or not have.issuperset(found.reads):
                 return False
             have.update(run.roots)
         return True
@@ -159,6 +174,13 @@ class Unfolded:
     def folded(self, runs: Sequence[Run]) -> tuple[Graph, tuple[tuple[int, ...], ...]]:
         """These runs as a graph and groups, at the plan's own (symbolic) sizes."""
         return _Folder(self.plan.graph, self.stored).run(runs)
+
+
+def _updated(graph: Graph) -> dict[int, int]:
+    """By input that some output may lie on, that output."""
+    outputs = dict(graph.outputs)
+    inputs = {n.attrs[0]: i for i, n in enumerate(graph.nodes) if n.op == "input"}
+    return {inputs[a.input]: outputs[a.output] for a in graph.aliases}
 
 
 class _Folder:

@@ -19,6 +19,7 @@ from rewrite.egraph.graph import Builder, Graph, substitute, witness
 from rewrite.egraph.text import parse, show
 from rewrite.extract.assemble import concrete
 from rewrite.extract.lifetimes import pointwise
+from rewrite.extract.memory import MemoryPlan, plan_memory
 from rewrite.extract.plan import Plan
 from rewrite.extract.remat import MemoryLimitError, Setting, within
 from rewrite.extract.schedule import own_groups, schedule
@@ -43,6 +44,10 @@ HERE = Setting({}, {}, PRICE, pointwise)
 
 def fitted(plan: Plan, limit: int) -> Plan:
     return within(plan, limit, HERE)
+
+
+def memory_of(plan: Plan) -> MemoryPlan:
+    return plan_memory(schedule(plan.graph, plan.groups))
 
 
 def arena(plan: Plan) -> int:
@@ -119,6 +124,22 @@ def test_the_changed_graph_can_be_printed_and_read() -> None:
     found = least(own_plan(backward_chain(4), PRICE))
     again = parse(show(found.graph))
     assert show(again) == show(found.graph)
+
+
+def test_weights_are_still_updated_in_place() -> None:
+    """No kernel runs again on weights that have been overwritten."""
+    graph = backward_chain(6, update=True)
+    groups = own_groups(graph)
+    plan = Plan(graph, groups, 1.0, 1.0, len(groups))
+    found = least(plan)
+    assert arena(found) <= 5 * LAYER < arena(plan)
+    assert len(memory_of(plan).in_place) == len(memory_of(found).in_place) == 6
+    inputs = drawn(graph)
+    want = evaluate(graph, inputs, "f64")
+    got = run(found, inputs)
+    for k in range(6):
+        np.testing.assert_allclose(got[f"dw{k}"], want[f"dw{k}"], rtol=1e-3, atol=1e-4)
+        np.testing.assert_array_equal(inputs[f"w{k}"], got[f"dw{k}"])
 
 
 def test_symbolic_sizes_stay_symbolic() -> None:
