@@ -15,9 +15,10 @@ Loop kinds
   unroll  in order, written out
 
 A function has one or more top-level `grid` or `block` loops, or none; such a loop
-stands inside its own kind alone.  Top-level statements run in order, each finished before
-the next begins (an emitter for a device without a grid-wide barrier makes a launch of
-each; `Function.scratch` arrays live across them, a variable only if not mutable).
+stands inside its own kind alone, and a `block` loop with nothing beside it.  Top-level
+statements run in order, each finished before the next begins (an emitter for a device
+without a grid-wide barrier makes a launch of each; `Function.scratch` arrays live
+across them, a variable only if not mutable).
 
 `verify` holds functions to all this; `text` prints and parses them.
 """

@@ -75,6 +75,8 @@ class Kinds(Walk):
             whole = all(k == s.kind for k in inner) and len(self.path) == len(inner) + 1
             if not whole:
                 self.fault(f"a {s.kind} loop inside of something else")
+            elif s.kind == "block" and inner and len(self.loops[-1].body) > 1:
+                self.fault("a block loop beside something else in a block loop")
         if s.kind == "thread":
             if "block" not in inner:
                 self.fault("a thread loop outside of a block")

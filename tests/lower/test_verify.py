@@ -83,6 +83,8 @@ BROKEN = [
     # loops
     ("serial j < 4 {\ngrid i < 8 {\n}\n}", "a grid loop inside of something else"),
     ("block j < 4 {\ngrid i < 8 {\n}\n}", "a grid loop inside of something else"),
+    ("block j < 4 {\nlet k = j\nblock i < 8 {\n}\n}", "a block loop beside something"),
+    ("block j < 4 {\nblock i < 8 {\nbarrier\n}\n}", None),
     ("grid j < 4 {\nthread i < 8 {\n}\n}", "a thread loop outside of a block"),
     ("block j < 4 {\nthread i < 8 {\nthread k < 8 {\n}\n}\n}", "in a thread loop"),
     ("var a = 0\ngrid i < 8 {\n}", "'a' is not seen by other launches"),
