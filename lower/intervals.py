@@ -7,6 +7,7 @@ least and greatest value are attained.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ class Interval(NamedTuple):
 type Known = Mapping[str, Interval]  # of integer names in scope
 
 
+@cache
 def of_type(dtype: DType) -> Interval:
     """Everything that an integer or bool type holds."""
     if dtype.kind == "bool":
@@ -46,10 +48,10 @@ def of_loop(loop: For) -> Interval:
 
 def interval(x: Ex, known: Known) -> Interval:
     """Of an integer or bool; what wraps around has its type's whole range."""
+    if isinstance(x, Lit):
+        return Interval(int(x.value), int(x.value))
     whole = of_type(x.dtype)
     match x:
-        case Lit(value):
-            return Interval(int(value), int(value))
         case Var(name):
             return known.get(name, whole)
         case Op(op, args) if x.lanes == 1:

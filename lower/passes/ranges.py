@@ -10,6 +10,11 @@ from ..intervals import Interval, Linear, extremes, interval, of_loop, of_type
 from ..loops import Ex, For, Function, If, Let, Lit, Op, Stmt, Var
 from .rebuild import bottom_up, unique, with_values
 
+# What may turn out constant though its operands are not.
+DECIDED = frozenset(
+    ("lt", "le", "eq", "ne", "and", "or", "idiv", "imod", "min", "max", "select")
+)
+
 
 def ranges(function: Function) -> Function:
     function = unique(function)
@@ -132,7 +137,7 @@ class _Simplifier:
     def simpler(self, x: Ex) -> Ex:
         if not isinstance(x, Op) or x.lanes > 1:
             return x
-        if x.dtype.is_int or x.dtype is BOOL:
+        if x.op in DECIDED and (x.dtype.is_int or x.dtype is BOOL):
             found = interval(x, self.known)
             whole = any(a.dtype.is_float for a in x.args)
             if found.low == found.high and not whole:
@@ -145,7 +150,7 @@ class _Simplifier:
                 return self.extreme(x, op, a, b)
             case Op("idiv" | "imod" as op, (a, Lit(by))) if by > 0:
                 return self.divided(x, op, a, int(by))
-            case Op("add", _) if x.dtype.is_int:
+            case Op("add", _) if x.dtype.is_int and self.parts:
                 return self.whole(x)
             case _:
                 return x
