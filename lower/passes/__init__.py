@@ -19,6 +19,7 @@ from .ranges import ranges
 from .scalars import scalars
 from .split import split
 from .unroll import unroll
+from .vectorise import vectorise
 
 type Pass = Callable[[Function], Function]
 
@@ -33,4 +34,5 @@ PASSES: dict[str, Pass] = {
     "split": split,
     "merge": merge,
     "permute": permute,
+    "vectorise": vectorise,
 }

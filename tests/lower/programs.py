@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rewrite.lower.loops import Function
 from rewrite.lower.text import parse
 
-SIZE = 12
+SIZE = 16
 POINTS = 3
 PARAMS = (
     f"x: f32[{SIZE}], n: i32[{SIZE}], out y: f32[{SIZE * POINTS}], "
@@ -161,14 +161,15 @@ class Writer:
     def simd(self, s: Scope) -> None:
         """Each turn writes an element of its own, and reads no other one of these."""
         name, i, k = self.name("r"), self.name("i"), self.name("i")
-        inner = s.inner()
-        inner.ints += [i, k]
-        inner.floats.append(f"{name}[{i}]")
+        inner, nested = s.inner(), self.number(0, 1)
+        inner.ints += [i, k] if nested else [i]
+        inner.floats += [f"{name}[{i}]", f"{name}[{i}]", f"x[{i}]"]
+        head = [f"serial {k} < {self.number(1, 3)} {{"] * nested
         self.lines += [
             f"local {name}: f32[{SIZE}]",
             f"simd {i} < {SIZE} {{", f"{name}[{i}] = x[{i}]", "}",
-            f"simd {i} < {SIZE} {{", f"serial {k} < {self.number(1, 3)} {{",
-            f"{name}[{i}] = {self.float(inner)}", "}", "}",
+            f"simd {i} < {SIZE} {{", *head, f"{name}[{i}] = {self.float(inner)}",
+            *["}"] * nested, "}",
         ]  # fmt: skip
         s.arrays.append(name)
 

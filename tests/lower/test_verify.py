@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from rewrite.lower.families import FAMILIES
@@ -31,8 +33,8 @@ def test_what_is_chosen(caps: str) -> None:
 def test_every_family() -> None:
     assert {family for _, family in TAKEN} < {f.name for f in FAMILIES}
     for name, family in TAKEN:
-        for caps in CAPS.values():
-            f = lowered(BY_NAME[family], KERNELS[name], caps)
+        for caps, strict in product(CAPS.values(), (False, True)):
+            f = lowered(BY_NAME[family], KERNELS[name], caps, strict)
             assert faults(f) == (), (name, family)
 
 
