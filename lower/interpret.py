@@ -71,6 +71,12 @@ def run(function: Function, buffers: Sequence[Array]) -> None:
             machine.top(s)(env)
 
 
+def evaluate(x: Ex) -> Any:
+    """The value of an expression without names."""
+    with np.errstate(all="ignore"):
+        return _Machine(1, frozenset()).ex(x)({})
+
+
 def _garbage(dtype: np.dtype[Any], size: int) -> Array:
     return np.frombuffer(b"\xa5" * (dtype.itemsize * size), dtype).copy()
 
@@ -93,15 +99,22 @@ class _Machine:
     def top(self, s: Stmt) -> Run:
         if not (isinstance(s, For) and s.kind == "block"):
             return self.stmt(s)
-        self.grouped = True
-        body = self.meet(s.body)
-        self.grouped = False
+        body = self.blocks(s.body)
 
         def blocks(env: Env) -> None:
             for i in range(0, s.extent, s.step):
-                self.group(body, {**env, s.var.name: s.var.dtype.numpy.type(i)})
+                body({**env, s.var.name: s.var.dtype.numpy.type(i)})
 
         return blocks
+
+    def blocks(self, body: tuple[Stmt, ...]) -> Run:
+        """The body of a block loop: another one alone, or what a group runs."""
+        if len(body) == 1 and isinstance(body[0], For) and body[0].kind == "block":
+            return self.top(body[0])
+        self.grouped = True
+        inner = self.meet(body)
+        self.grouped = False
+        return lambda env: self.group(inner, env)
 
     def group(self, body: Meet, env: Env) -> None:
         """The body once by all threads, each advancing to the next meeting in turn."""
@@ -182,8 +195,8 @@ class _Machine:
                 return barrier
 
     def meeting_loop(self, s: For) -> Meet:
-        if s.kind == "thread":
-            raise Trap("threads meet inside a thread loop")
+        if s.kind in ("thread", "grid", "block"):
+            raise Trap(f"threads meet inside a {s.kind} loop")
         inner, name, to = self.meet(s.body), s.var.name, s.var.dtype.numpy.type
 
         def loop(env: Env) -> Generator[Meeting]:
@@ -315,7 +328,10 @@ class _Machine:
             yes, no = a(env), b(env)
             return yes if test(env) else no
 
-        return select
+        def lanes(env: Env) -> Any:
+            return cast(Any, np.where(test(env), a(env), b(env)))
+
+        return lanes if x.lanes > 1 else select
 
     def _cast(self, x: Op, a: Value) -> Value:
         return lambda env: _rounded(a(env), x.dtype)

@@ -14,10 +14,13 @@ Loop kinds
   simd    in order, and independent: the emitter may vectorise
   unroll  in order, written out
 
-A function has either one or more top-level `grid` loops, or one or more top-level
-`block` loops, or neither.  Top-level statements run in order, each finished before the
-next begins (an emitter for a device without a grid-wide barrier makes a launch of each;
-`Function.scratch` arrays live across them).
+A function has one or more top-level `grid` or `block` loops, or none; such a loop
+stands inside its own kind alone, and a `block` loop with nothing beside it.  Top-level
+statements run in order, each finished before the next begins (an emitter for a device
+without a grid-wide barrier makes a launch of each; `Function.scratch` arrays live
+across them, a variable only if not mutable).
+
+`verify` holds functions to all this; `text` prints and parses them.
 """
 
 from __future__ import annotations

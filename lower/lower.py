@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from ..extract.kernel import Cost, Kernel
 from .axes import normalise
 from .device import Caps
 from .families import families_for
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
+from .verify import verify
+
+CHECKED = bool(os.environ.get("REWRITE_VERIFY"))  # costs more than lowering does
 
 
 class LoweringError(ValueError):
@@ -18,7 +23,8 @@ def lower(kernel: Kernel, caps: Caps, name: str, strict: bool = False) -> Functi
     """`strict` rounds small floats after every operation, else at stores and casts."""
     kernel = normalise(kernel)
     family, _ = choose(kernel, model_of(caps), strict)
-    return family.lower(kernel, caps, name, strict)
+    made = family.lower(kernel, caps, name, strict)
+    return verify(made) if CHECKED else made
 
 
 def choose(

@@ -168,6 +168,7 @@ def optimize(
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
     cost: CostOption = "predicted",
     code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
+    loops: Annotated[bool, typer.Option(help="Print the kernels' loops.")] = False,
     opset: Annotated[int | None, typer.Option(help="Of the model written.")] = None,
     target: Annotated[
         str, typer.Option("--for", help="predicted cost, or onnxruntime: by the clock.")
@@ -181,9 +182,9 @@ def optimize(
     """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
         if output is not None and output.suffix.lower() == ".onnx":
-            if device is not None or code or cost != "predicted" or memory:
-                fail("--device, --cost, --memory and --code are for kernels; a model "
-                     "is written here")  # fmt: skip
+            if device is not None or code or loops or cost != "predicted" or memory:
+                fail("--device, --cost, --memory, --code and --loops are for kernels; "
+                     "a model is written here")  # fmt: skip
             optimize_model(file, output, precision_named(precision), rules, effort, dim,
                            opset, target, check, explain, as_json)  # fmt: skip
             return
@@ -192,7 +193,7 @@ def optimize(
         if explain is not None or opset is not None or target != "predicted":
             fail("--explain, --opset and --for are for models: name OUT.onnx as well")
         graph = read_graph(file)
-        bound = sizes(graph, dim) if dim or (code and graph.symbols) else {}
+        bound = sizes(graph, dim) if dim or ((code or loops) and graph.symbols) else {}
         c = compiled(file, device, precision, rules, effort, bound, cost, memory)
         if output is not None:
             output.write_text(show(c.plan.graph), encoding="utf-8")
@@ -207,9 +208,11 @@ def optimize(
         else:
             some = " ".join(f"--dim {s}=SIZE" for s in graph.symbols)
             out.print(f"kernels: sizes are symbolic; add {some} to see them")
+        if loops:
+            print(c.loops(bound))
         if code:
             print(c.code(bound))
-        if output is None and not code:
+        if output is None and not (code or loops):
             print(show(c.plan.graph))
 
 

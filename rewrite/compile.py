@@ -34,6 +34,7 @@ from rewrite.lower.families import families_for
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
+from rewrite.lower.text import show_all
 
 from .fitting import device_reuse, fitted
 from .identity import plan_key
@@ -204,6 +205,10 @@ class Compiled:
     def code(self, sizes: Mapping[str, int] | None = None) -> str:
         """The source text that the device compiles."""
         return self.device.source(self.functions(sizes))
+
+    def loops(self, sizes: Mapping[str, int] | None = None) -> str:
+        """The lowered kernels as text, before any device's language."""
+        return show_all(self.functions(sizes))
 
     def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
         """The kernels in order, with predicted cost."""

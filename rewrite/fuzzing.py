@@ -21,6 +21,7 @@ from rewrite.extract.plan import Plan, plan
 from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Device
 from rewrite.lower.program import Program, build, joined
+from rewrite.lower.verify import verify
 
 from .compile import Precision, cost_for
 from .fuzz import compare, random_graph, random_inputs
@@ -51,7 +52,10 @@ def planned(graph: Graph, device: Device, rules: RuleSet) -> Plan:
 def _program(chosen: Plan, device: Device, strict: bool, prefix: str) -> Program:
     caps = None if device.name == "numpy" else device.caps()
     steps = schedule(chosen.graph, chosen.groups, {})
-    return build(steps, caps, strict=strict, prefix=prefix)
+    made = build(steps, caps, strict=strict, prefix=prefix)
+    for f in made.functions:
+        verify(f)
+    return made
 
 
 def check_graph(

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from ...egraph.dtypes import F32, U32, DType
 from ..loops import Array, Assign, Barrier, For, GroupReduce, If, Let, Stmt, Store
+from ..walking import trips, walk
 from .convert import FORMATS
 from .expressions import Expressions, Scope, name_of
 from .lanes import stored
-from .stages import carries, trips, walk
+from .stages import carries
 
 UNROLL_LIMIT = 1024  # statements; a longer unrolled loop is left to the compiler
 TLS_BYTES = 16384  # a larger local array leaves the stack

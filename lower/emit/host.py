@@ -14,11 +14,12 @@ from dataclasses import replace
 
 from ..device import DeviceError
 from ..loops import For, Function, Param, Stmt
+from ..walking import trips
 from .cfamily import Printer
 from .dialects import C
 from .expressions import Scope, name_of
 from .lanes import stored
-from .stages import Stage, index_lets, stages, trips, work
+from .stages import Stage, index_lets, stages, work
 
 type Loops = tuple[For, ...]
 type Body = tuple[Stmt, ...]

@@ -13,11 +13,12 @@ from ...egraph.dtypes import DType
 from ...egraph.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource
 from ..loops import Array, Function, GroupReduce, Param
+from ..walking import walk
 from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
-from .stages import Stage, index_lets, stages, walk
+from .stages import Stage, index_lets, stages
 
 WARP = 32
 SHARED_ALIGN = 16  # bytes

@@ -21,7 +21,6 @@ from ..loops import (
     Ex,
     For,
     Function,
-    GroupReduce,
     If,
     Let,
     Load,
@@ -30,6 +29,7 @@ from ..loops import (
     Store,
     Var,
 )
+from ..walking import subterms, trips, values, variables, walk
 
 type StageKind = Literal["grid", "block", "single"]
 
@@ -57,10 +57,6 @@ def dtypes_of(function: Function) -> frozenset[DType]:
             found.add(stmt.dtype)
         found |= {e.dtype for v in values(stmt) for e in subterms(v)}
     return frozenset(found)
-
-
-def trips(loop: For) -> int:
-    return -(-loop.extent // loop.step)
 
 
 def check_name(name: str) -> None:
@@ -141,52 +137,6 @@ def _needed(lets: Sequence[Let], body: tuple[Stmt, ...]) -> tuple[Let, ...]:
             kept.append(let)
             names |= {v.name for v in variables(let.value)}
     return tuple(reversed(kept))
-
-
-# ---- walking
-
-
-def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
-    """Every statement, outer before inner."""
-    for stmt in body:
-        yield stmt
-        if isinstance(stmt, For | If):
-            yield from walk(stmt.body)
-
-
-def values(stmt: Stmt) -> tuple[Ex, ...]:
-    """The expressions a statement itself evaluates."""
-    match stmt:
-        case Let(value=value) | Assign(value=value):
-            return (value,)
-        case Store(index=index, value=value):
-            return (index, value)
-        case If(cond=cond):
-            return (cond,)
-        case GroupReduce(var=var):
-            return (var,)
-        case _:
-            return ()
-
-
-def parts(ex: Ex) -> tuple[Ex, ...]:
-    match ex:
-        case Load(index=index):
-            return (index,)
-        case Op(args=args):
-            return args
-        case _:
-            return ()
-
-
-def subterms(ex: Ex) -> Iterator[Ex]:
-    yield ex
-    for part in parts(ex):
-        yield from subterms(part)
-
-
-def variables(ex: Ex) -> Iterator[Var]:
-    return (e for e in subterms(ex) if isinstance(e, Var))
 
 
 def work(body: tuple[Stmt, ...]) -> int:

@@ -27,9 +27,10 @@ from ..loops import (
     Stmt,
     Store,
 )
+from ..walking import trips, walk
 from .convert import FORMATS
 from .kernels import SHARED_ALIGN
-from .stages import Stage, stages, trips, walk
+from .stages import Stage, stages
 from .wgsl_values import HEADER, Place, Values, cell, name_of, one_lane, packed
 
 GRID_GROUP = 64  # threads that share the points of a grid

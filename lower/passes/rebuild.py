@@ -1,0 +1,250 @@
+"""What passes share: expressions and statements made again, and what a body touches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ..loops import (
+    Array,
+    Assign,
+    Barrier,
+    Ex,
+    For,
+    Function,
+    GroupReduce,
+    If,
+    Let,
+    Lit,
+    Load,
+    Op,
+    Stmt,
+    Store,
+    Var,
+)
+from ..walking import subterms, values, walk
+
+type Change = Callable[[Ex], Ex]
+
+
+def lanes(x: Ex) -> int:
+    return 1 if isinstance(x, Lit) else x.lanes
+
+
+def bottom_up(x: Ex, change: Change) -> Ex:
+    """`x` with `change` made to every part, inner parts first; shares what is equal."""
+    match x:
+        case Load(index=index):
+            new = bottom_up(index, change)
+            x = x if new is index else replace(x, index=new)
+        case Op(args=args):
+            made = tuple(bottom_up(a, change) for a in args)
+            same = all(a is b for a, b in zip(made, args, strict=True))
+            x = x if same else replace(x, args=made)
+        case _:
+            pass
+    return change(x)
+
+
+def top_down(x: Ex, change: Change) -> Ex:
+    """`change` of the outermost parts that it changes."""
+    new = change(x)
+    if new is not x:
+        return new
+    match x:
+        case Load(index=index):
+            return replace(x, index=top_down(index, change))
+        case Op(args=args):
+            return replace(x, args=tuple(top_down(a, change) for a in args))
+        case _:
+            return x
+
+
+def with_values(s: Stmt, change: Change) -> Stmt:
+    """The statement with the expressions that it evaluates itself changed."""
+    match s:
+        case Let(value=value) | Assign(value=value):
+            new = change(value)
+            return s if new is value else replace(s, value=new)
+        case Store(index=index, value=value):
+            to, new = change(index), change(value)
+            return (
+                s if to is index and new is value else replace(s, index=to, value=new)
+            )
+        case If(cond=cond):
+            new = change(cond)
+            return s if new is cond else replace(s, cond=new)
+        case _:
+            return s
+
+
+def substituted(x: Ex, by: Mapping[str, Ex]) -> Ex:
+    if not by:
+        return x
+    return bottom_up(x, lambda p: by.get(p.name, p) if isinstance(p, Var) else p)
+
+
+def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
+    """Variables and arrays of a body under other names, also where they are bound."""
+
+    def name(old: str) -> str:
+        return names.get(old, old)
+
+    def var(v: Var) -> Var:
+        return replace(v, name=names[v.name]) if v.name in names else v
+
+    def change(x: Ex) -> Ex:
+        match x:
+            case Var():
+                return var(x)
+            case Load(array=array) if array in names:
+                return replace(x, array=names[array])
+            case _:
+                return x
+
+    def statement(s: Stmt) -> Stmt:
+        s = with_values(s, lambda x: bottom_up(x, change))
+        match s:
+            case For():
+                return replace(s, var=var(s.var), body=tuple(map(statement, s.body)))
+            case If():
+                return replace(s, body=tuple(map(statement, s.body)))
+            case Let() | Assign() | GroupReduce():
+                return replace(s, var=var(s.var))
+            case Array():
+                return replace(s, name=name(s.name))
+            case Store():
+                return replace(s, array=name(s.array))
+            case Barrier():
+                return s
+
+    return tuple(map(statement, body)) if names else tuple(body)
+
+
+def bound(body: Iterable[Stmt]) -> list[str]:
+    """Names that a body binds, at any depth, in order."""
+    names: list[str] = []
+    for s in walk(tuple(body)):
+        match s:
+            case For(var=var) | Let(var=var):
+                names.append(var.name)
+            case Array(name=name):
+                names.append(name)
+            case _:
+                pass
+    return names
+
+
+class Names:
+    """Gives names that a function does not have yet."""
+
+    def __init__(self, function: Function) -> None:
+        params = (*function.params, *function.scratch)
+        self.taken = {p.name for p in params} | set(bound(function.body))
+
+    def fresh(self, stem: str) -> str:
+        stem = stem.rstrip("0123456789") or stem
+        n = 1
+        while f"{stem}{n}" in self.taken:
+            n += 1
+        self.taken.add(f"{stem}{n}")
+        return f"{stem}{n}"
+
+
+def unique(function: Function) -> Function:
+    """Each name bound at one place of the function, so that statements may be moved."""
+    names = Names(function)
+    seen = {p.name for p in (*function.params, *function.scratch)}
+
+    def again(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        out: list[Stmt] = []
+        rest = list(body)
+        while rest:
+            s = rest.pop(0)
+            own = _binds(s)
+            if own in seen:
+                s, rest = _bound_anew(s, rest, own, names.fresh(own))
+            if own is not None:
+                seen.add(own)
+            out.append(replace(s, body=again(s.body)) if isinstance(s, For | If) else s)
+        return tuple(out)
+
+    found = bound(function.body)
+    if len({*found, *seen}) == len(found) + len(seen):
+        return function
+    return replace(function, body=again(function.body))
+
+
+def _binds(s: Stmt) -> str | None:
+    match s:
+        case For(var=var) | Let(var=var):
+            return var.name
+        case Array(name=name):
+            return name
+        case _:
+            return None
+
+
+def _bound_anew(
+    s: Stmt, rest: list[Stmt], old: str, new: str
+) -> tuple[Stmt, list[Stmt]]:
+    """The statement that binds `old` with another name, and what follows it in scope;
+    the value of a let still means the old one."""
+    names = {old: new}
+    if isinstance(s, Let):
+        return replace(s, var=replace(s.var, name=new)), list(renamed(rest, names))
+    (s,) = renamed([s], names)
+    return s, rest if isinstance(s, For) else list(renamed(rest, names))
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a body writes: variables, arrays; `meets`: threads meet in it."""
+
+    names: frozenset[str]
+    arrays: frozenset[str]
+    meets: bool
+
+
+def touched(body: Iterable[Stmt]) -> Touched:
+    names: set[str] = set()
+    arrays: set[str] = set()
+    meets = False
+    for s in walk(tuple(body)):
+        match s:
+            case Assign(var=var):
+                names.add(var.name)
+            case GroupReduce(var=var):
+                names.add(var.name)
+                meets = True
+            case Store(array=array):
+                arrays.add(array)
+            case Barrier():
+                meets = True
+            case _:
+                pass
+    return Touched(frozenset(names), frozenset(arrays), meets)
+
+
+def variables_of(x: Ex) -> frozenset[str]:
+    return frozenset(p.name for p in subterms(x) if isinstance(p, Var))
+
+
+def arrays_of(x: Ex) -> frozenset[str]:
+    return frozenset(p.array for p in subterms(x) if isinstance(p, Load))
+
+
+def constant_arrays(function: Function) -> frozenset[str]:
+    """Buffers that no statement writes."""
+    return frozenset(p.name for p in function.params if not p.writable)
+
+
+def uses(body: Iterable[Stmt]) -> tuple[set[str], set[str]]:
+    """Names of variables and arrays that a body reads."""
+    names: set[str] = set()
+    arrays: set[str] = set()
+    for s in walk(tuple(body)):
+        for v in values(s):
+            names |= variables_of(v)
+            arrays |= arrays_of(v)
+    return names, arrays

@@ -1,0 +1,185 @@
+"""Functions and statements of the text of loops."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ...egraph.dtypes import BOOL, I32, DType, compute
+from ..loops import (
+    Array,
+    Assign,
+    Barrier,
+    For,
+    Function,
+    GroupReduce,
+    If,
+    Let,
+    Lit,
+    LoopKind,
+    Param,
+    Space,
+    Stmt,
+    Store,
+    Var,
+)  # fmt: skip
+from .expressions import Expressions
+from .syntax import (
+    KINDS,
+)  # fmt: skip
+
+
+def parse(text: str, filename: str = "<text>") -> Function:
+    """The one function in `text`; a `ParseError` gives file, line and column."""
+    parser = _Parser(text, filename)
+    found = parser.one()
+    parser.finish()
+    return found
+
+
+def parse_all(text: str, filename: str = "<text>") -> tuple[Function, ...]:
+    """Every function in `text`, in order."""
+    parser = _Parser(text, filename)
+    found: list[Function] = []
+    while parser.more():
+        found.append(parser.one())
+    return tuple(found)
+
+
+class _Parser(Expressions):
+    """Functions and statements."""
+
+    def more(self) -> bool:
+        self.blank()
+        return self.peek.kind != "end"
+
+    def finish(self) -> None:
+        if self.more():
+            raise self.expected("the end of the text")
+
+    def one(self) -> Function:
+        self.blank()
+        self.expect("function")
+        name = self.word("the function's name").text
+        params: list[Param] = []
+        scratch: list[Param] = []
+        self.expect("(")
+        while not self.at(")"):
+            apart = self.skip("scratch")
+            (scratch if apart else params).append(self.param(apart))
+            if not self.skip(","):
+                break
+        self.expect(")")
+        threads = self.integer("the size of a group") if self.skip("threads") else 1
+        self.names = {}
+        self.arrays = {p.name: p.dtype for p in (*params, *scratch)}
+        body = self.block()
+        return Function(name, tuple(params), body, tuple(scratch), threads)
+
+    def param(self, scratch: bool) -> Param:
+        writable = not self.skip("in") if scratch else self.skip("out")
+        name = self.word("a buffer's name").text
+        self.expect(":")
+        return Param(name, *self.sized(), writable)
+
+    def sized(self) -> tuple[DType, int]:
+        dtype = self.dtype()
+        self.expect("[")
+        size = self.integer("a number of elements")
+        self.expect("]")
+        return dtype, size
+
+    def block(self) -> tuple[Stmt, ...]:
+        self.expect("{")
+        names, arrays = self.names.copy(), self.arrays.copy()
+        body: list[Stmt] = []
+        self.blank()
+        while not self.at("}"):
+            body.append(self.statement())
+            self.end_line()
+            self.blank()
+        self.expect("}")
+        self.names, self.arrays = names, arrays
+        return tuple(body)
+
+    def statement(self) -> Stmt:
+        token = self.peek
+        if token.kind == "keyword":
+            if token.text in KINDS:
+                return self.loop()
+            match token.text:
+                case "let" | "var":
+                    return self.let()
+                case "local" | "shared":
+                    return self.array()
+                case "if":
+                    self.take()
+                    cond = self.expression(BOOL)
+                    return If(cond, self.block())
+                case "barrier":
+                    self.take()
+                    return Barrier()
+                case "reduce":
+                    self.take()
+                    monoid = self.word("a monoid").text
+                    return GroupReduce(self.variable(), monoid)
+                case _:
+                    raise self.expected("a statement")
+        if token.kind == "word" and self.tokens[self.next + 1].text == "[":
+            return self.store()
+        if token.kind != "word" and token.text != "(":
+            raise self.expected("a statement")
+        var = self.variable()
+        self.expect("=")
+        return Assign(var, self.expression(var.dtype))
+
+    def variable(self) -> Var:
+        at = self.peek
+        found = self.typed(self.primary(), None)
+        if not isinstance(found, Var):
+            raise self.expected("a variable", at)
+        return found
+
+    def loop(self) -> For:
+        kind = cast(LoopKind, self.take().text)
+        var = self.binding("the loop's variable")
+        self.expect("<")
+        extent = self.integer("the loop's extent")
+        step = self.integer("the loop's step") if self.skip("by") else 1
+        names = self.names
+        self.names = {**names, var.name: (var.dtype, var.lanes)}
+        body = self.block()
+        self.names = names
+        return For(var, extent, kind, body, step)
+
+    def binding(self, what: str) -> Var:
+        name = self.word(what).text
+        return Var(name, *(self.type() if self.skip(":") else (I32, 1)))
+
+    def let(self) -> Let:
+        mutable = self.take().text == "var"
+        name = self.word("a variable's name").text
+        told = self.type() if self.skip(":") else None
+        self.expect("=")
+        value = self.expression(told[0] if told else None)
+        dtype, lanes = told or (
+            value.dtype,
+            1 if isinstance(value, Lit) else value.lanes,
+        )
+        self.names[name] = (dtype, lanes)
+        return Let(Var(name, dtype, lanes), value, mutable)
+
+    def array(self) -> Array:
+        space = cast(Space, self.take().text)
+        name = self.word("an array's name").text
+        self.expect(":")
+        dtype, size = self.sized()
+        self.arrays[name] = dtype
+        return Array(name, dtype, size, space)
+
+    def store(self) -> Store:
+        at = self.place(self.take())
+        self.expect("=")
+        to = self.arrays.get(at.at.text)
+        index = self.typed(at.index, None)
+        value = self.expression(compute(to) if to else None)
+        return Store(at.at.text, index, value, at.lanes)

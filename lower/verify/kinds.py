@@ -1,0 +1,154 @@
+"""What loops of each kind may hold and write; threads of a group stay together.
+
+A value *varies* if threads of a group may hold different ones.
+"""
+
+from __future__ import annotations
+
+from ..loops import (
+    Array,
+    Assign,
+    Barrier,
+    Ex,
+    For,
+    Function,
+    GroupReduce,
+    If,
+    Let,
+    Load,
+    Op,
+    Stmt,
+    Store,
+    Var,
+)
+from .walk import Walk
+
+
+class Kinds(Walk):
+    """`local`: variables and arrays by the number of loops around their declaration."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self.loops: list[For] = []
+        self.local: dict[str, int] = {}
+        self.spaces: dict[str, str] = {}
+        self.varying: set[str] = set()
+        self.apart = False  # under a condition that varies
+        kinds = {s.kind for s in function.body if isinstance(s, For)}
+        self.nests = bool(kinds & {"grid", "block"})
+
+    def within(self, kind: str) -> bool:
+        return any(loop.kind == kind for loop in self.loops)
+
+    def statement(self, s: Stmt) -> None:
+        match s:
+            case For():
+                self.placed(s)
+                self.loop(s)
+            case If(cond, body):
+                before = self.apart
+                self.apart = before or self.varies(cond)
+                self.body(body)
+                self.apart = before
+            case Let(var, value):
+                self.declared(var.name, s.mutable)
+                self.holds(var.name, value)
+            case Assign(var, value):
+                self.assigned(var)
+                self.holds(var.name, value)
+            case Array(name, space=space):
+                self.array(name, space)
+            case Store():
+                self.store(s)
+            case Barrier():
+                self.meets("a barrier")
+            case GroupReduce(var):
+                self.meets("a reduction of the group")
+                self.assigned(var)
+                self.varying.discard(var.name)
+
+    # ---- where loops may stand
+
+    def placed(self, s: For) -> None:
+        inner = [loop.kind for loop in self.loops]
+        if s.kind in ("grid", "block"):
+            whole = all(k == s.kind for k in inner) and len(self.path) == len(inner) + 1
+            if not whole:
+                self.fault(f"a {s.kind} loop inside of something else")
+            elif s.kind == "block" and inner and len(self.loops[-1].body) > 1:
+                self.fault("a block loop beside something else in a block loop")
+        if s.kind == "thread":
+            if "block" not in inner:
+                self.fault("a thread loop outside of a block")
+            if "thread" in inner:
+                self.fault("a thread loop in a thread loop")
+
+    def loop(self, s: For) -> None:
+        self.loops.append(s)
+        if s.kind == "thread":
+            self.varying.add(s.var.name)
+        while True:  # what a turn makes vary does so at the start of the next
+            before, found = set(self.varying), len(self.faults)
+            self.body(s.body)
+            self.varying |= before
+            if self.varying == before:
+                break
+            del self.faults[found:]
+        self.loops.pop()
+
+    # ---- declarations and writes
+
+    def declared(self, name: str, kept: bool) -> None:
+        self.local[name] = len(self.loops)
+        self.varying.discard(name)
+        if kept and not self.loops and self.nests:
+            self.fault(f"{name!r} is not seen by other launches: use a scratch buffer")
+
+    def array(self, name: str, space: str) -> None:
+        self.declared(name, True)
+        self.spaces[name] = space
+        if space == "shared" and not self.within("block"):
+            self.fault(f"shared array {name!r} outside of a block")
+        if space == "shared" and (self.within("thread") or self.apart):
+            self.fault(f"shared array {name!r} where threads part")
+
+    def assigned(self, var: Var) -> None:
+        for loop in self.loops[self.local.get(var.name, 0) :]:
+            if loop.kind in ("grid", "block", "simd"):
+                at = f"{loop.kind} loop over {loop.var.name!r}"
+                self.fault(f"{var.name!r} carries a value from turn to turn of a {at}")
+
+    def store(self, s: Store) -> None:
+        """Outside of thread loops all threads store the same."""
+        mine = self.spaces.get(s.array) == "local"
+        varies = self.varies(s.value) or self.varies(s.index) or self.apart
+        if mine and (varies or self.within("thread")):
+            self.varying.add(s.array)
+        together = self.within("block") and not self.within("thread")
+        if together and not mine and varies:
+            self.fault("threads store different values, outside of a thread loop")
+
+    # ---- threads of a group
+
+    def meets(self, what: str) -> None:
+        if not self.within("block"):
+            self.fault(f"{what} outside of a block")
+        if self.within("thread"):
+            self.fault(f"{what} in a thread loop")
+        if self.apart:
+            self.fault(f"{what} that not all threads reach")
+
+    def holds(self, name: str, value: Ex) -> None:
+        if self.apart or self.within("thread") or self.varies(value):
+            self.varying.add(name)
+
+    def varies(self, x: Ex) -> bool:
+        match x:
+            case Var(name):
+                return name in self.varying
+            case Load(array, index):
+                return array in self.varying or self.varies(index)
+            case Op(_, args):
+                return any(self.varies(a) for a in args)
+            case _:
+                return False

@@ -1,0 +1,54 @@
+"""Ways through the statements and expressions of the loop IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .loops import Assign, Ex, For, GroupReduce, If, Let, Load, Op, Stmt, Store, Var
+
+
+def trips(loop: For) -> int:
+    return -(-loop.extent // loop.step)
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, outer before inner."""
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, For | If):
+            yield from walk(stmt.body)
+
+
+def values(stmt: Stmt) -> tuple[Ex, ...]:
+    """The expressions a statement itself evaluates."""
+    match stmt:
+        case Let(value=value) | Assign(value=value):
+            return (value,)
+        case Store(index=index, value=value):
+            return (index, value)
+        case If(cond=cond):
+            return (cond,)
+        case GroupReduce(var=var):
+            return (var,)
+        case _:
+            return ()
+
+
+def parts(ex: Ex) -> tuple[Ex, ...]:
+    match ex:
+        case Load(index=index):
+            return (index,)
+        case Op(args=args):
+            return args
+        case _:
+            return ()
+
+
+def subterms(ex: Ex) -> Iterator[Ex]:
+    yield ex
+    for part in parts(ex):
+        yield from subterms(part)
+
+
+def variables(ex: Ex) -> Iterator[Var]:
+    return (e for e in subterms(ex) if isinstance(e, Var))

@@ -1,0 +1,53 @@
+"""What docs/loops.md shows is what the tool prints; `--bless` writes it anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from sys import modules
+
+import rewrite.egraph.text as graphs
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
+from rewrite.extract.plan import plan
+from rewrite.extract.schedule import schedule
+from rewrite.lower.families import FAMILIES
+from rewrite.lower.model import kernel_cost
+from rewrite.lower.passes import PASSES
+from rewrite.lower.program import build
+from rewrite.lower.text import parse_all, show_all
+from rewrite.lower.verify import faults
+from tests.replay.test_goldens import CAPS
+
+PAGE = Path(__file__).parents[2] / "docs" / "loops.md"
+LOOPS = re.compile(r"(?<=```loops\n).*?(?=```)", re.DOTALL)
+LIST = re.compile(r"(?<=<!-- passes -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def example(page: str) -> str:
+    found = re.search(r"```graph\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    graph = graphs.parse(found[1])
+    best = plan(graph, saturator(load_rules()), kernel_cost(CAPS, FAMILIES))
+    made = build(schedule(best.graph, best.groups, {}), CAPS)
+    return show_all(made.functions)
+
+
+def sentences() -> str:
+    """The first paragraph of each pass's file."""
+    lines: list[str] = []
+    for name, p in PASSES.items():
+        text = (modules[p.__module__].__doc__ or "").split("\n\n")[0]
+        lines.append(f"- `{name}`: {' '.join(text.split())}\n")
+    return "".join(lines)
+
+
+def test_the_page_is_what_the_tool_prints(bless: bool) -> None:
+    page = PAGE.read_text("utf-8")
+    loops, passes = example(page), sentences()
+    if bless:
+        page = LIST.sub(lambda _: passes, LOOPS.sub(lambda _: loops, page))
+        PAGE.write_text(page, "utf-8")
+    assert LOOPS.findall(page) == [loops]
+    assert LIST.findall(page) == [passes]
+    assert all(not faults(f) for f in parse_all(loops))
