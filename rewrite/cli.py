@@ -23,6 +23,7 @@ from .authoring.commands import register
 from .benching import bench
 from .calibrating import calibrate
 from .compile import Compiled, Precision
+from .costs import name_of
 from .extracting import extract
 from .fuzz.oracle import compare
 from .terminal import (
@@ -87,7 +88,7 @@ def optimize_model(
 
 def compiled(
     path: Path, device: str | None, precision: str, rules: list[Path] | None,
-    effort: int, hints: dict[str, int] | None = None, cost: str = "predicted",
+    effort: int, hints: dict[str, int] | None = None, cost: str = "roofline",
 ) -> Compiled:  # fmt: skip
     level, price = precision_named(precision), cost_named(cost)
     return compile_graph(
@@ -107,6 +108,7 @@ def summary(c: Compiled) -> dict[str, Any]:
         },
         "optimize_s": c.optimize_seconds,
         "device": c.device.name,
+        "cost": name_of(c.options.cost),
         "rules": c.plan.fired,
         "notes": list(c.plan.notes),
     }
@@ -117,9 +119,10 @@ def print_summary(c: Compiled) -> None:
     for key in ("nodes", "kernels"):
         out.print(f"{key:10} {s[key]['before']:>8} -> {s[key]['after']}")
     p = s["predicted_us"]
-    out.print(
-        f"{'predicted':10} {p['before']:>8.1f} -> {p['after']:.1f} us on {s['device']}"
-    )
+    where = f"on {s['device']}"
+    if s["cost"] != "roofline":
+        where += f" by {s['cost']}"
+    out.print(f"{'predicted':10} {p['before']:>8.1f} -> {p['after']:.1f} us {where}")
     how = "found" if c.was_kept else "optimized"
     out.print(f"{how:10} in {s['optimize_s']:.2f} s")
     for note in s["notes"]:
@@ -134,7 +137,7 @@ def optimize(
     ] = None,
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
-    cost: CostOption = "predicted",
+    cost: CostOption = "roofline",
     code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
     opset: Annotated[int | None, typer.Option(help="Of the model written.")] = None,
     target: Annotated[
@@ -149,7 +152,7 @@ def optimize(
     """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
         if output is not None and output.suffix.lower() == ".onnx":
-            if device is not None or code or cost != "predicted":
+            if device is not None or code or name_of(cost_named(cost)) != "roofline":
                 fail("--device, --cost and --code are for kernels; a model is written "
                      "here")  # fmt: skip
             optimize_model(file, output, precision_named(precision), rules, effort, dim,
@@ -183,7 +186,7 @@ def optimize(
 def run(
     file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
-    cost: CostOption = "predicted",
+    cost: CostOption = "roofline",
     seed: Annotated[int, typer.Option(help="Of the random inputs.", min=0)] = 0,
     inputs: Annotated[
         Path | None, typer.Option(help="An .npz with the inputs by name.")
@@ -256,13 +259,13 @@ def largest_error(got: Any, want: Any) -> float:
 @app.command()
 def explain(
     file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
-    rules: RuleFiles = None, effort: Effort = 2,
+    rules: RuleFiles = None, effort: Effort = 2, cost: CostOption = "roofline",
 ) -> None:  # fmt: skip
     """Why the optimized graph equals the input: the rules used, each step checked."""
     from .report.explain import explain_text
 
     with plain_errors():
-        c = compiled(file, device, precision, rules, effort)
+        c = compiled(file, device, precision, rules, effort, cost=cost)
         print(explain_text(c))
 
 

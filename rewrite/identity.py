@@ -22,7 +22,7 @@ PARTS = ("egraph", "extract", "lower", "rules")  # that a plan is made by
 
 def plan_key(
     graph: Graph, rules: Sequence[Path], precision: Precision, model: DeviceModel,
-    moves: int, hints: Mapping[str, int],
+    cost: str, moves: int, hints: Mapping[str, int],
 ) -> str:  # fmt: skip
     """Equal for equal graphs under equal rules, prices, effort and versions.
 
@@ -34,7 +34,7 @@ def plan_key(
         facts = facts_for(graph, load_rules(rules or None, precision))
     return digest(
         code_version(), show(graph, inline=0), *(f.read_text("utf-8") for f in rules),
-        repr(sorted(facts)), repr(model), f"{precision} {moves}",
+        repr(sorted(facts)), repr(model), f"{precision} {cost} {moves}",
         repr(sorted(hints.items())),
     )  # fmt: skip
 
