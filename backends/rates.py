@@ -6,13 +6,17 @@ import functools
 import json
 import platform
 from collections.abc import Mapping
+from itertools import pairwise
 from math import isfinite
+from typing import Any
 
+from ..lower.device import Curve
 from .store import Store, digest, store
 
 NAMES = ("launch", "bandwidth", "cache_bandwidth", "scalar", "product")
+CURVES = ("traffic",)
 
-type Rates = tuple[tuple[str, float], ...]
+type Rates = tuple[tuple[str, float | Curve], ...]
 
 
 def rates(device: str, detail: str) -> Rates:
@@ -20,7 +24,7 @@ def rates(device: str, detail: str) -> Rates:
     return _read(_store(), _key(device, detail))
 
 
-def keep(device: str, detail: str, found: Mapping[str, float]) -> bool:
+def keep(device: str, detail: str, found: Mapping[str, float | Curve]) -> bool:
     """Keeps them for every process, if it can; without any they are forgotten."""
     kept = _store().write(_key(device, detail), json.dumps(dict(found)).encode())
     _read.cache_clear()
@@ -38,11 +42,25 @@ def _key(device: str, detail: str) -> str:
 @functools.cache
 def _read(store: Store, key: str) -> Rates:
     found = json.loads(store.read(key) or "{}")
-    return tuple((k, float(found[k])) for k in NAMES if _usable(found.get(k)))
+    single = tuple((k, float(found[k])) for k in NAMES if _usable(found.get(k)))
+    curves = ((k, _curve(found.get(k))) for k in CURVES)
+    return (*single, *((k, c) for k, c in curves if c))
 
 
 def _usable(x: object) -> bool:
     return isinstance(x, float) and isfinite(x) and x > 0
 
 
-__all__ = ["NAMES", "Rates", "keep", "rates"]
+def _curve(points: Any) -> Curve:
+    """The points, if they are positive and rise; else none."""
+    try:
+        curve: Curve = tuple((x, y) for x, y in points)
+    except (TypeError, ValueError):
+        return ()
+    if not all(_usable(v) for point in curve for v in point):
+        return ()
+    rising = all(x < u and y < v for (x, y), (u, v) in pairwise(curve))
+    return curve if rising else ()
+
+
+__all__ = ["CURVES", "NAMES", "Rates", "keep", "rates"]

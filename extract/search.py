@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..egraph.macros import MACROS
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
 from .kernel import KernelCost
@@ -144,8 +145,8 @@ class Search:
 
     def _host(self, root: int, node: Term) -> Kern | None:
         reads = tuple(dict.fromkeys(a for a in node.args if not self.given[a]))
-        if not all(a in self.stored for a in reads):
-            return None
+        if node.op in MACROS or not all(a in self.stored for a in reads):
+            return None  # the host runs what a macro stands for, never the macro
         moved = sum(_bytes(self.type(c)) for c in (*node.args, root))
         seconds = HOST_SECONDS + moved / HOST_BANDWIDTH
         if node.op not in UNSTEADY:

@@ -19,6 +19,9 @@ class CompileError(DeviceError):
     """Source that did not compile; carries the compiler's log."""
 
 
+type Curve = tuple[tuple[float, float], ...]  # points, rising in both
+
+
 @dataclass(frozen=True, slots=True)
 class Caps:
     """What lowering needs to know of a device."""
@@ -31,7 +34,9 @@ class Caps:
     shared_bytes: int  # on-chip memory of a group
     vector_bytes: int  # widest CPU vector; 0: do not emit `lanes`
     max_buffer: int = 1 << 40  # bytes
-    rates: tuple[tuple[str, float], ...] = ()  # measured, by name (`DeviceModel`)
+    rates: tuple[
+        tuple[str, float | Curve], ...
+    ] = ()  # measured, by name (`DeviceModel`)
     overlap: bool = True  # a launch may be given one memory as two buffers
 
 

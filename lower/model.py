@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from ..egraph.dtypes import DType
 from ..extract.kernel import Cost, Kernel
 from .axes import normalise
-from .device import Caps
+from .device import Caps, Curve
 from .loops import Function, LoopKind
 
 
@@ -43,9 +43,21 @@ class DeviceModel:
     product: float  # f32 multiply-adds a second of the contract family
     vector_bytes: int = 0
     largest: int = 256  # threads that a group may have
+    # Where it was measured: points (bytes that a kernel moves, seconds), linear in
+    # between and from nothing, then at `bandwidth`; without, all at `bandwidth`.
+    traffic: Curve = ()
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
+
+    def moving(self, far: float) -> float:
+        """Seconds of the bytes that a kernel reads for the first time or stores."""
+        left = low = 0.0
+        for right, high in self.traffic:
+            if far <= right:
+                return low + (far - left) * (high - low) / (right - left)
+            left, low = right, high
+        return low + (far - left) / self.bandwidth
 
     def outermost(self, parts: Parts) -> LoopKind:
         """Serial, where sharing the work out costs more than it saves."""

@@ -24,13 +24,13 @@ from rewrite.lower.device import Device
 
 from .compile import (
     Compiled,
-    CostName,
     KernelInfo,
     Options,
     Precision,
     optimize_graph,
     warn,
 )
+from .costs import CostModel
 from .xp.trace import (
     Leaf,
     Traced,
@@ -133,20 +133,21 @@ def optimize(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
-    cost: CostName = "predicted",
+    cost: CostModel = "roofline",
     cache: bool = True,
     memory: int | None = None,
 ) -> Optimized:
     """`f` traced on `examples` (arrays, or types with symbolic sizes) and optimized.
 
     `rules` are rule files beside the bundled ones, `effort` 0 to 3 bounds the search,
-    `hints` are likely values of symbolic sizes.  With `cost="measured"` kernels that
-    `rewrite bench --predict --learn` has timed cost what they took.  With
-    `fallback=False` an error of the optimizer is raised instead of warned of.  With
-    `cache` what was optimized once is found again on disk, in the folder of the user or
-    of $REWRITE_CACHE (`off`: none).  `memory` is the most bytes that temporaries may
-    take at once: where the plan takes more, kernels run in another order and values are
-    computed again (docs/memory.md).
+    `hints` are likely values of symbolic sizes.  `cost` is what a kernel costs: as
+    predicted ("roofline"), by a count ("nodes", "bytes", "flops"), as `rewrite bench
+    --predict --learn` has timed it ("measured"), or what a function of the kernel says.
+    With `fallback=False` an error of the optimizer is raised instead of warned of.
+    With `cache` what was optimized once is found again on disk, in the folder of the
+    user or of $REWRITE_CACHE (`off`: none).  `memory` is the most bytes that
+    temporaries may take at once: where the plan takes more, kernels run in another
+    order and values are computed again (docs/memory.md).
     """
     traced = trace_tree(f, bind_names(f, examples))
     files, sizes = rule_paths(rules), plain_sizes(hints or {})
@@ -174,7 +175,7 @@ def compile_graph(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
-    cost: CostName = "predicted",
+    cost: CostModel = "roofline",
     cache: bool = True,
     memory: int | None = None,
 ) -> Compiled:

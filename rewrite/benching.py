@@ -53,7 +53,7 @@ def bench(
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
     rounds: Annotated[int, typer.Option(help="Turns of each contestant.", min=1)] = 15,
-    cost: CostOption = "predicted", memory: Memory = None,
+    cost: CostOption = "roofline", memory: Memory = None,
     learn: Annotated[
         bool, typer.Option("--learn", help="Keep the times, for --cost measured.")
     ] = False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from statistics import linear_regression, median
 
 import numpy as np
@@ -16,8 +17,9 @@ import numpy as np
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.extract.kernel import Cost, Launch
-from rewrite.lower.device import Device
+from rewrite.lower.device import Curve, Device
 from rewrite.lower.families import families_for
+from rewrite.lower.loops import For
 from rewrite.lower.model import DeviceModel, kernel_cost, model_of
 
 from .compile import Compiled, Options, own_plan
@@ -32,17 +34,18 @@ LEAST = 1e-7  # seconds of a launch that is lost in the noise of the rest
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """Elements of f32 that lie in the first caches, in the last one, and in neither;
-    and the sides of products."""
+    the sides of products; and elements that fill one cache after the other."""
 
     near: tuple[int, ...]
     cache: tuple[int, ...]
     memory: tuple[int, int]
     products: tuple[int, ...]
+    traffic: tuple[int, ...] = ()
 
 
 CPU = Sizes(
     (1 << 13, 1 << 14, 3 << 13, 1 << 15), (1 << 16, 1 << 17, 1 << 18),
-    (1 << 24, 1 << 25), (256, 384, 512),
+    (1 << 24, 1 << 25), (256, 384, 512), tuple(1 << k for k in range(11, 24, 2)),
 )  # fmt: skip
 # A GPU has to be filled: less than some 100,000 threads leave units idle.
 GPU = Sizes(
@@ -58,6 +61,19 @@ class Found:
     name: str
     assumed: float
     measured: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A device as it is: its coefficients, and what its caches make of traffic."""
+
+    single: tuple[Found, ...]
+    traffic: Curve  # of `DeviceModel`
+
+    @property
+    def rates(self) -> dict[str, float | Curve]:
+        """What is kept of it."""
+        return {**{f.name: f.measured for f in self.single}, "traffic": self.traffic}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +105,7 @@ def probes(cpu_like: bool) -> list[Probe]:
     return [
         *(Probe("cache", n, flat(n, 0)) for n in sizes.cache),
         *(Probe("memory", n, flat(n, 0)) for n in sizes.memory),
+        *(Probe("traffic", n, flat(n, 0)) for n in sizes.traffic),
         *(Probe("scalar", n, flat(n, DEEP)) for n in sizes.near),
         *(Probe("product", n, product(n)) for n in sizes.products),
     ]
@@ -97,19 +114,22 @@ def probes(cpu_like: bool) -> list[Probe]:
 def calibrate(
     device: Device, rounds: int = ROUNDS,
     tell: Progress = lambda what, done, of: None,
-) -> list[Found]:  # fmt: skip
+) -> Measured:  # fmt: skip
     """The coefficients of a device, beside those that its kind is assumed to have."""
     model = model_of(replace(device.caps(), rates=()))
     asked = probes(model.cpu_like)
     made = [_program(p.graph, device, model) for p in asked]
-    times = turns([timer for timer, _ in made], rounds, tell)
+    times = turns([timer for timer, *_ in made], rounds, tell)
     seconds = [float(np.quantile(t, QUIET)) for t in times]
-    costs = [cost for _, cost in made]
-    return fitted(model, asked, seconds, costs)
+    costs = [cost for _, cost, _ in made]
+    return fitted(model, asked, seconds, costs, [shared for *_, shared in made])
 
 
-def _program(graph: Graph, device: Device, model: DeviceModel) -> tuple[Timer, Cost]:
-    """A timer of the graph's one kernel, and what the model says of it."""
+def _program(
+    graph: Graph, device: Device, model: DeviceModel
+) -> tuple[Timer, Cost, bool]:
+    """A timer of the graph's one kernel, what the model says of it, and whether threads
+    share it out."""
     price = kernel_cost(model, families_for(strict=False))
     options = Options(fallback=False)
     c = Compiled(graph, own_plan(graph, price), device, options, 0.0)
@@ -118,13 +138,14 @@ def _program(graph: Graph, device: Device, model: DeviceModel) -> tuple[Timer, C
     cost, ready = price(launch.kernel), c.executable()
     assert cost is not None and ready is not None
     (timer,) = kernel_timers(Subject(ready, random_arrays(graph, {}, 0))).values()
-    return timer, cost
+    body = c.functions()[0].body
+    return timer, cost, any(isinstance(s, For) and s.kind == "grid" for s in body)
 
 
 def fitted(
     model: DeviceModel, asked: Sequence[Probe], seconds: Sequence[float],
-    costs: Sequence[Cost],
-) -> list[Found]:  # fmt: skip
+    costs: Sequence[Cost], shared: Sequence[bool],
+) -> Measured:  # fmt: skip
     """The coefficients that explain these times of probes."""
 
     def of(what: str) -> list[int]:
@@ -148,7 +169,21 @@ def fitted(
         "scalar": model.scalar / max(lines.slope, 1e-3),
         "product": model.product / max(median(ratios), 1e-3),
     }
-    return [Found(k, getattr(model, k), v) for k, v in values.items()]
+    net = [(moved * asked[i].size, seconds[i] - launch * shared[i])
+           for i in of("traffic")]  # fmt: skip
+    found = tuple(Found(k, getattr(model, k), v) for k, v in values.items())
+    return Measured(found, _traffic(net, values["bandwidth"]))
 
 
-__all__ = ["Found", "Probe", "calibrate", "fitted", "probes"]
+def _traffic(points: Sequence[tuple[int, float]], bandwidth: float) -> Curve:
+    """Bytes and their seconds, rising.  Noise only adds: nothing is slower than memory,
+    and a point is left out where more bytes took no longer."""
+    kept: list[tuple[float, float]] = []
+    for size, seconds in reversed(points):
+        seconds = min(seconds, size / bandwidth)
+        if 0 < seconds < (kept[-1][1] if kept else inf):
+            kept.append((float(size), seconds))
+    return tuple(reversed(kept))
+
+
+__all__ = ["Found", "Measured", "Probe", "calibrate", "fitted", "probes"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from .terminal import AsJson, DeviceName, fail, out, plain_errors, progress_bar
+
+if TYPE_CHECKING:
+    from .calibrate import Measured
 
 UNITS = {
     "launch": (1e6, "us"), "bandwidth": (1e-9, "GB/s"),
@@ -43,23 +46,32 @@ def calibrate(
         if target.name == "numpy":
             fail("--device numpy: the interpreter has no cost to be measured")
         detail = target.probe().detail
-        found = [] if forget else measured(target, rounds, tell)
-        if not keep(target.name, detail, {f.name: f.measured for f in found}):
+        keep(target.name, detail, {})  # what was kept must not decide how probes run
+        found = None if forget else measured(target, rounds, tell)
+        if not keep(target.name, detail, found.rates if found else {}):
             fail(f"{root()} cannot be written; REWRITE_CACHE names another folder")
-    if as_json:
-        print(json.dumps({f.name: [f.assumed, f.measured] for f in found}, indent=2))
-        return
-    if forget:
-        out.print(f"{target.name}: as assumed of its kind")
-        return
+    if found is None:
+        print("{}") if as_json else out.print(f"{target.name}: as assumed of its kind")
+    elif as_json:
+        said = {f.name: [f.assumed, f.measured] for f in found.single}
+        print(json.dumps({**said, "traffic": found.traffic}, indent=2))
+    else:
+        out.print(_table(found))
+        out.print(f"{target.name} ({detail}), {rounds} turns; kept")
+
+
+def _table(found: Measured) -> Table:
+    """A line for each coefficient, and for each point of the curve of traffic."""
     table = Table("", "assumed", "measured", "", box=None)
-    for f in found:
+    for f in found.single:
         scale, unit = UNITS[f.name]
-        table.add_row(
-            f.name, f"{f.assumed * scale:.3g}", f"{f.measured * scale:.3g}", unit
-        )
-    out.print(table)
-    out.print(f"{target.name} ({detail}), {rounds} turns; kept")
+        cells = (f"{x * scale:.3g}" for x in (f.assumed, f.measured))
+        table.add_row(f.name, *cells, unit)
+    scale, unit = UNITS["bandwidth"]
+    for size, seconds in found.traffic:
+        rate = size / seconds * scale
+        table.add_row(f"of {size / 1024:.0f} KiB", "", f"{rate:.3g}", unit)
+    return table
 
 
 __all__ = ["calibrate"]

@@ -26,6 +26,7 @@ from .benching import bench
 from .caching import cache
 from .calibrating import calibrate
 from .compile import Compiled, Precision
+from .costs import name_of
 from .extracting import extract
 from .fitting import device_reuse
 from .fuzz.oracle import compare
@@ -93,7 +94,7 @@ def optimize_model(
 
 def compiled(
     path: Path, device: str | None, precision: str, rules: list[Path] | None,
-    effort: int, hints: dict[str, int] | None = None, cost: str = "predicted",
+    effort: int, hints: dict[str, int] | None = None, cost: str = "roofline",
     memory: str | None = None,
 ) -> Compiled:  # fmt: skip
     level, price = precision_named(precision), cost_named(cost)
@@ -116,6 +117,7 @@ def summary(c: Compiled, bound: dict[str, int] | None = None) -> dict[str, Any]:
         "memory": memory_of(c, bound),
         "optimize_s": c.optimize_seconds,
         "device": c.device.name,
+        "cost": name_of(c.options.cost),
         "rules": c.plan.fired,
         "notes": list(c.plan.notes),
     }
@@ -143,9 +145,10 @@ def print_summary(c: Compiled, bound: dict[str, int] | None = None) -> None:
     for key in ("nodes", "kernels"):
         out.print(f"{key:10} {s[key]['before']:>8} -> {s[key]['after']}")
     p = s["predicted_us"]
-    out.print(
-        f"{'predicted':10} {p['before']:>8.1f} -> {p['after']:.1f} us on {s['device']}"
-    )
+    where = f"on {s['device']}"
+    if s["cost"] != "roofline":
+        where += f" by {s['cost']}"
+    out.print(f"{'predicted':10} {p['before']:>8.1f} -> {p['after']:.1f} us {where}")
     if m := s["memory"]:
         out.print(
             f"{'memory':10} {m['before']:>8} -> {m['after']} bytes, "
@@ -166,7 +169,7 @@ def optimize(
     ] = None,
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
-    cost: CostOption = "predicted",
+    cost: CostOption = "roofline",
     code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
     loops: Annotated[bool, typer.Option(help="Print the kernels' loops.")] = False,
     opset: Annotated[int | None, typer.Option(help="Of the model written.")] = None,
@@ -182,7 +185,8 @@ def optimize(
     """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
         if output is not None and output.suffix.lower() == ".onnx":
-            if device is not None or code or loops or cost != "predicted" or memory:
+            kernels = device is not None or code or loops or memory
+            if kernels or name_of(cost_named(cost)) != "roofline":
                 fail("--device, --cost, --memory, --code and --loops are for kernels; "
                      "a model is written here")  # fmt: skip
             optimize_model(file, output, precision_named(precision), rules, effort, dim,
@@ -220,7 +224,7 @@ def optimize(
 def run(
     file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
-    cost: CostOption = "predicted",
+    cost: CostOption = "roofline",
     seed: Annotated[int, typer.Option(help="Of the random inputs.", min=0)] = 0,
     inputs: Annotated[
         Path | None, typer.Option(help="An .npz with the inputs by name.")
@@ -293,13 +297,13 @@ def largest_error(got: Any, want: Any) -> float:
 @app.command()
 def explain(
     file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
-    rules: RuleFiles = None, effort: Effort = 2,
+    rules: RuleFiles = None, effort: Effort = 2, cost: CostOption = "roofline",
 ) -> None:  # fmt: skip
     """Why the optimized graph equals the input: the rules used, each step checked."""
     from .report.explain import explain_text
 
     with plain_errors():
-        c = compiled(file, device, precision, rules, effort)
+        c = compiled(file, device, precision, rules, effort, cost=cost)
         print(explain_text(c))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -24,25 +24,25 @@ from rewrite.egraph.graph import Graph, witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
+from rewrite.extract.describe import describe as in_words
 from rewrite.extract.kernel import KernelCost, Launch, Schedule
 from rewrite.extract.memory import MemoryPlan, plan_memory
 from rewrite.extract.plan import Plan, choose, own_space, plan
 from rewrite.extract.remat import MemoryLimitError
 from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Device
-from rewrite.lower.families import families_for
 from rewrite.lower.loops import Function
-from rewrite.lower.model import kernel_cost, model_of
+from rewrite.lower.model import model_of
 from rewrite.lower.program import build
 from rewrite.lower.text import show_all
 
+from .costs import NAMES, CostError, CostModel, cost_for, is_kept, is_named, name_of
 from .fitting import device_reuse, fitted
 from .identity import plan_key
-from .learned import MeasuredCost, database, recall
+from .learned import MeasuredCost
 from .shelf import Built, Kept, Shelf, plans, without_bodies
 
 type Precision = Literal["strict", "default", "fast"]
-type CostName = Literal["predicted", "measured"]
 
 log = logging.getLogger("rewrite")
 LEARN = "`rewrite bench MODEL --predict --learn`"
@@ -58,7 +58,7 @@ class Options:
     effort: int = 2
     fallback: bool = True
     hints: Mapping[str, int] = field(default_factory=dict[str, int])
-    cost: CostName = "predicted"  # measured: where the device was timed (learned.py)
+    cost: CostModel = "roofline"  # a name of costs.py, or a function of a kernel
     cache: bool = False  # whether plans and programs are kept on disk
     memory: int | None = None  # the most bytes that temporaries may take at once
 
@@ -241,24 +241,7 @@ def _buffer(steps: Schedule, b: int) -> str:
 
 
 def describe(step: Launch) -> str:
-    """The scalar ops of a kernel in order, reductions and products by name."""
-    k = step.kernel
-    words: list[str] = []
-    for e in k.exprs:
-        if e.op == "reduce":
-            inner = k.exprs[e.args[0]]
-            product = e.attr[0] == "sum" and inner.op == "mul"
-            words.append(
-                "matmul" if product and _outer(k.free, inner.args) else e.attr[0]
-            )
-        elif e.op not in ("load", "const", "inside", "cast"):
-            words.append(e.op)
-    return " ".join(words) or "copy"
-
-
-def _outer(free: Sequence[int], args: Sequence[int]) -> bool:
-    a, b = (free[i] for i in args)
-    return bool(a & ~b) and bool(b & ~a)
+    return in_words(step.kernel)
 
 
 def warn(message: str) -> None:
@@ -266,17 +249,6 @@ def warn(message: str) -> None:
     log.info(message)
     here = (str(Path(__file__).parent),)
     warnings.warn(f"rewrite: {message}", RuntimeWarning, skip_file_prefixes=here)
-
-
-def cost_for(
-    device: Device, precision: Precision = "default", cost: CostName = "predicted"
-) -> KernelCost:
-    """The device's cost model over the families that the precision allows."""
-    strict = precision == "strict"
-    model = kernel_cost(device.caps(), families_for(strict))
-    if cost == "predicted":
-        return model
-    return MeasuredCost(model, recall(database(device, strict)))
 
 
 def pick_device(device: str | Device | None) -> Device:
@@ -306,6 +278,8 @@ def optimize_graph(
     rules = load_rules(options.rules or None, options.precision)
     try:
         chosen = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
+    except CostError:
+        raise  # there is no schedule without prices
     except Exception as e:
         # A drop-in never fails by its optimizer: its own terms are fused without rules.
         if not options.fallback:
@@ -343,15 +317,15 @@ def _fitted(
 
 
 def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
-    """Where the work for a graph is kept, if it is: measured prices change."""
-    if not options.cache or options.cost != "predicted":
+    """Where the work for a graph is kept, if it is."""
+    if not options.cache or not is_kept(options.cost):
         return None
     store = plans()
     if store.folder is None or not all(f.is_file() for f in options.rules):
         return None  # what is wrong with a file is said by those who load it
     key = plan_key(
         graph, options.rules, options.precision, model_of(device.caps()),
-        MOVES[options.effort], options.hints, options.memory,
+        name_of(options.cost), MOVES[options.effort], options.hints, options.memory,
     )  # fmt: skip
     return Shelf(store, key, options.precision == "strict")
 
@@ -362,8 +336,11 @@ def check_options(options: Options) -> None:
         raise ValueError(
             f"precision={options.precision!r}: 'strict', 'default' or 'fast' expected"
         )
-    if options.cost not in ("predicted", "measured"):
-        raise ValueError(f"cost={options.cost!r}: 'predicted' or 'measured' expected")
+    if not (is_named(options.cost) or callable(options.cost)):
+        names = ", ".join(map(repr, NAMES))
+        raise ValueError(
+            f"cost={options.cost!r}: {names} or a function of a kernel expected"
+        )
     if options.memory is not None and options.memory < 0:
         raise ValueError(f"memory={options.memory}: a number of bytes was expected")
     if options.effort not in MOVES:

@@ -24,7 +24,7 @@ FILES = ("compile.py", "frozen.py", "shelf.py")
 
 def plan_key(
     graph: Graph, rules: Sequence[Path], precision: Precision, model: DeviceModel,
-    moves: int, hints: Mapping[str, int], memory: int | None = None,
+    cost: str, moves: int, hints: Mapping[str, int], memory: int | None = None,
 ) -> str:  # fmt: skip
     """Equal for equal graphs under equal rules, prices, effort, limits and versions.
 
@@ -37,7 +37,7 @@ def plan_key(
     return digest(
         code_version(), show(graph, inline=0),
         *(hashlib.sha256(f.read_bytes()).hexdigest() for f in rules),
-        repr(sorted(facts)), repr(model), f"{precision} {moves}",
+        repr(sorted(facts)), repr(model), f"{precision} {cost} {moves}",
         repr(sorted(hints.items())), repr(memory),
     )  # fmt: skip
 

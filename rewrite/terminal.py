@@ -26,7 +26,8 @@ from rewrite.extract.remat import MemoryLimitError
 from rewrite.extract.trace import Untraceable
 from rewrite.lower.device import DeviceError
 
-from .compile import CostName, Precision
+from .compile import Precision
+from .costs import EXPECTED, CostName, is_named
 from .xp.tracer import TraceError
 
 out = Console(highlight=False)
@@ -49,9 +50,7 @@ Dims = Annotated[
     list[str] | None, typer.Option("--dim", help="A symbolic size, as in b=4.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-CostOption = Annotated[
-    str, typer.Option("--cost", help="predicted, or measured where there is a time.")
-]
+CostOption = Annotated[str, typer.Option("--cost", help=f"{EXPECTED}.")]
 Memory = Annotated[
     str | None,
     typer.Option("--memory", help="Most bytes of temporaries at once, as in 64MiB."),
@@ -133,8 +132,8 @@ def precision_named(text: str) -> Precision:
 
 
 def cost_named(text: str) -> CostName:
-    if text not in ("predicted", "measured"):
-        fail(f"--cost {text}: predicted or measured was expected")
+    if not is_named(text):
+        fail(f"--cost {text}: {EXPECTED} was expected")
     return text  # type: ignore[return-value]
 
 

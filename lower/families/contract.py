@@ -189,7 +189,7 @@ def _traffic(
     for i in c.outputs:
         o = kernel.outputs[i]
         far += numel(kernel.extents, o.axes) * kernel.slots[o.slot][0].itemsize
-    return far / model.bandwidth + near / model.cache_bandwidth
+    return model.moving(far) + near / model.cache_bandwidth
 
 
 CONTRACT = Contract()

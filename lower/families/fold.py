@@ -349,7 +349,7 @@ def _traffic(kernel: Kernel, fold: Fold, down: int, model: DeviceModel) -> float
             near += size * (down - 1) * (size <= model.cache)
     for o in kernel.outputs:
         far += numel(kernel.extents, o.axes) * kernel.slots[o.slot][0].itemsize
-    return far / model.bandwidth + near / model.cache_bandwidth
+    return model.moving(far) + near / model.cache_bandwidth
 
 
 FOLD = Folding()

@@ -164,7 +164,7 @@ class _Price:
             read = min(elements, count) * dtype.itemsize
             total += read * self.waste.get(slot, 1.0)
         near = self.near / self.model.cache_bandwidth
-        return total / self.model.bandwidth + near
+        return self.model.moving(total) + near
 
 
 def _depth(free: int, loops: tuple[int, ...]) -> int:

@@ -14,7 +14,8 @@ try:
 except ImportError:
     raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
 
-from rewrite.compile import CostName, Precision
+from rewrite.compile import Precision
+from rewrite.costs import CostModel
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
 from rewrite.lower.device import Device
@@ -96,7 +97,7 @@ def compile(
     effort: int = 2,
     fallback: bool = True,
     hints: Mapping[str, int] | None = None,
-    cost: CostName = "predicted",
+    cost: CostModel = "roofline",
     cache: bool = True,
     memory: int | None = None,
 ) -> Program:

@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,7 @@ OTHERS: dict[str, tuple[str, Options]] = {
     "axis": (SOFTMAX.replace(*ACROSS), KEEP),
     "precision": (SOFTMAX, Options("strict", fallback=False, cache=True)),
     "effort": (SOFTMAX, Options(effort=1, fallback=False, cache=True)),
+    "cost": (SOFTMAX, Options(cost="bytes", fallback=False, cache=True)),
     "hints": (SOFTMAX, Options(hints={"b": 3}, fallback=False, cache=True)),
     "memory": (SOFTMAX, Options(memory=1 << 20, fallback=False, cache=True)),
 }  # fmt: skip
@@ -110,6 +112,22 @@ def test_what_differs_is_another_plan(what: str) -> None:
     text, options = OTHERS[what]
     assert not optimize_graph(parse(text), "c", options).was_kept
     assert optimize_graph(parse(text), "c", options).was_kept
+
+
+def test_a_name_of_a_cost_model_finds_what_its_other_name_kept() -> None:
+    optimize_graph(parse(SOFTMAX), "c", KEEP)
+    options = Options(cost="predicted", fallback=False, cache=True)
+    assert optimize_graph(parse(SOFTMAX), "c", options).was_kept
+
+
+@pytest.mark.parametrize("cost", ["measured", lambda kernel: 1e-6])
+def test_costs_that_may_change_keep_nothing(cost: Any, folder: Path) -> None:
+    options = Options(cost=cost, fallback=False, cache=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # that nothing was measured
+        for _ in range(2):
+            assert not optimize_graph(parse(SOFTMAX), "c", options).was_kept
+    assert not folder.exists()
 
 
 def test_a_changed_rule_file_is_another_plan(tmp_path: Path) -> None:
