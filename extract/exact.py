@@ -70,7 +70,7 @@ def available() -> bool:
 
 def require() -> None:
     """NoSolver where HiGHS is missing."""
-    _highspy()
+    highs()
 
 
 def prove(g: Graph, start: Sequence[int], limits: Limits) -> Proof:
@@ -148,8 +148,8 @@ class _Program:
     # ---- the model
 
     def _model(self) -> Highs:
-        highspy = _highspy()
-        g, rows = self.g, _Rows()
+        highspy = highs()
+        g, rows = self.g, Rows()
         for c, nodes in enumerate(g.of):
             if len(nodes) > 1:
                 rows.add([*nodes, self.column[c]], [1.0] * len(nodes) + [-1.0], 0.0)
@@ -166,7 +166,7 @@ class _Program:
         low[[self.column[r] for r in g.roots]] = 1.0
         lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, low, high
         lp.row_lower_ = np.asarray(rows.lower)
-        lp.row_upper_ = np.zeros(len(rows.lower))
+        lp.row_upper_ = np.asarray(rows.upper)
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.start_ = np.asarray(rows.start, np.int32)
         lp.a_matrix_.index_ = np.asarray(rows.index, np.int32)
@@ -186,8 +186,8 @@ class _Program:
         return h
 
     def _integral(self, h: Highs) -> None:
-        h.setOptionValue("simplex_iteration_limit", _highspy().kHighsIInf)
-        kind = _highspy().HighsVarType.kInteger
+        h.setOptionValue("simplex_iteration_limit", highs().kHighsIInf)
+        kind = highs().HighsVarType.kInteger
         index = np.arange(len(self.g.owner), dtype=np.int32)
         h.changeColsIntegrality(len(index), index, np.full(len(index), kind))
 
@@ -196,7 +196,7 @@ class _Program:
         x = [0.0] * self.count
         for c in needed(self.g, self.best):
             x[self.best[c]] = x[self.column[c]] = 1.0
-        solution = _highspy().HighsSolution()
+        solution = highs().HighsSolution()
         solution.col_value = x
         solution.value_valid = True
         h.setSolution(solution)
@@ -210,7 +210,7 @@ class _Program:
         """Runs HiGHS; whether it came to an end within the limits."""
         h.setOptionValue("time_limit", max(0.0, self.limits.left()))
         h.run()
-        return h.getModelStatus() == _highspy().HighsModelStatus.kOptimal
+        return h.getModelStatus() == highs().HighsModelStatus.kOptimal
 
     def _watch(self, event: Any) -> None:
         self.looks -= 1
@@ -252,23 +252,29 @@ class _Program:
         h.addRow(0.0, math.inf, len(index), index, np.asarray([*terms.values()]))
 
 
-class _Rows:
-    """Rows `lower <= sum <= 0` of a matrix, end to end."""
+class Rows:
+    """Rows `lower <= sum <= upper` of a matrix, end to end."""
 
     def __init__(self) -> None:
         self.start = [0]
         self.index: list[int] = []
         self.value: list[float] = []
         self.lower: list[float] = []
+        self.upper: list[float] = []
 
-    def add(self, index: list[int], value: list[float], lower: float) -> None:
+    def add(
+        self, index: Sequence[int], value: Sequence[float], lower: float,
+        upper: float = 0.0,
+    ) -> None:  # fmt: skip
         self.index += index
         self.value += value
         self.lower.append(lower)
+        self.upper.append(upper)
         self.start.append(len(self.index))
 
 
-def _highspy() -> Any:
+def highs() -> Any:
+    """The package `highspy`; NoSolver where it is missing."""
     try:
         import highspy
     except ImportError:

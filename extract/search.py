@@ -137,8 +137,7 @@ class Search:
         reads = tuple(dict.fromkeys(a for a in node.args if not self.given[a]))
         if not all(a in self.stored for a in reads):
             return None
-        moved = sum(_bytes(self.type(c)) for c in (*node.args, root))
-        seconds = HOST_SECONDS + moved / HOST_BANDWIDTH
+        seconds = host_seconds([self.type(c) for c in (*node.args, root)])
         return Kern(seconds, reads, (root,), self.stamp, None)
 
     def rebuild(self) -> None:
@@ -371,6 +370,11 @@ class Search:
     def kernels_in_order(self) -> list[int]:
         """Roots of the kernels, producers first."""
         return postorder(self.roots, lambda c: self.kern[c].reads)
+
+
+def host_seconds(types: Sequence[TensorType]) -> float:
+    """The price of an op on the host, by what it reads and writes."""
+    return HOST_SECONDS + sum(map(_bytes, types)) / HOST_BANDWIDTH
 
 
 def _bytes(t: TensorType) -> int:
