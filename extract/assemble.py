@@ -267,7 +267,7 @@ def concrete(t: TensorType) -> tuple[int, ...]:
 
 def build_kernel(terms: Terms, roots: Sequence[int], stored: Container[int]) -> Traced:
     """The kernel that stores `roots`, reading `stored` classes, inputs and data."""
-    inside = _Except(stored, frozenset(roots))
+    inside = Except(stored, frozenset(roots))
 
     def size(c: int) -> int:
         return -prod(concrete(terms.type(c)))
@@ -284,7 +284,7 @@ def build_kernel(terms: Terms, roots: Sequence[int], stored: Container[int]) -> 
         return build(share=False)
 
 
-class _Except:
+class Except:
     """`stored` without the kernel's own outputs, which are computed inside."""
 
     def __init__(self, stored: Container[int], but: frozenset[int]) -> None:
