@@ -34,6 +34,7 @@ from .merge import Merger
 from .outline import Piece, outline, structure
 from .postorder import postorder
 from .search import Search
+from .shift import shift
 from .space import Choice, Space
 from .trace import LEAVES
 
@@ -185,12 +186,14 @@ def own_space(graph: Graph, values: Mapping[str, int]) -> Space:
 
 
 def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
-    """Search, then merge; or merge at once, where the search was in the way of it."""
+    """Search, then merge; or merge before it was done, where it was in the way of it."""
     search = Search(space, cost)
-    early = _merged(search)
-    search.run(moves * max(len(search.pos), 1))
-    late = _merged(search)
-    return early if early.seconds < late.seconds else late
+    found = [_merged(search)]
+    budget = search.run(moves * max(len(search.pos), 1))
+    found.append(_merged(search))
+    if shift(search, budget):
+        found.append(_merged(search))
+    return min(reversed(found), key=lambda choice: choice.seconds)
 
 
 def _merged(search: Search) -> Choice:

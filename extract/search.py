@@ -48,6 +48,7 @@ class Search:
     def __init__(self, space: Space, cost: KernelCost) -> None:
         self.space, self.cost = space, cost
         self.stamp = 0
+        self.tried: dict[int, int] = {}  # class -> stamp
         self.pick: dict[int, int] = {**cheapest(space), **space.own}
         self.leaf = [any(n.op in LEAVES for n in ns) for ns in space.classes]
         self.given = [any(n.op in READS for n in ns) for ns in space.classes]
@@ -256,10 +257,13 @@ class Search:
         if i is not None and self.cyclic(c, i):
             return False
         flip = {c} if toggle else set[int]()
-        if self._try(c, i, flip):
-            return True
-        fresh = set[int]() if i is None else self._fresh(self.space.classes[c][i])
-        return bool(fresh) and self._try(c, i, flip | fresh)
+        kept = self.change(c, i, flip)
+        if not kept and i is not None:
+            fresh = self._fresh(self.space.classes[c][i])
+            kept = bool(fresh) and self.change(c, i, flip | fresh)
+        if kept:
+            self._touch(c)
+        return kept
 
     def _fresh(self, node: Term) -> set[int]:
         """The folds under `node` that nothing computes yet and that are not stored."""
@@ -274,11 +278,14 @@ class Search:
                 found.add(a)
         return found
 
-    def _try(self, c: int, i: int | None, flip: set[int]) -> bool:
+    def change(self, c: int, i: int | None, flip: set[int]) -> bool:
         """Takes e-node `i` for `c` and toggles the storage of `flip`, if that pays."""
         before, pick = self.total, self.pick[c]
-        inlines = c in flip and c in self.stored
-        affected = sorted(self.readers[c] if inlines else self.within[c])
+        inlined = flip & self.stored
+        affected = sorted(
+            {r for x in inlined for r in self.readers[x]}
+            | {r for x in {c, *flip} - inlined for r in self.within[x]}
+        )
         if i is not None:
             self.pick[c] = i
         self.stored ^= flip
@@ -286,7 +293,6 @@ class Search:
         if kept:
             if i is not None:
                 self.place(c)
-            self._touch(c)
             return True
         self.pick[c] = pick
         self.stored ^= flip
@@ -342,30 +348,31 @@ class Search:
                 return True
         return len(self.within[c]) > 1
 
-    def sweep(self, tried: dict[int, int], budget: int) -> tuple[int, int]:
+    def sweep(self, budget: int) -> tuple[int, int]:
         """Moves at every class in use, operands first; (moves kept, moves tried)."""
         kept = spent = 0
         for c in sorted(self.pos, key=self.pos.__getitem__):
             if self.leaf[c] or c not in self.pos:
                 continue
-            if self.touched.get(c, 0) <= tried.get(c, -1):
+            if self.touched.get(c, 0) <= self.tried.get(c, -1):
                 continue
             for i, toggle in list(self.moves(c)):
                 if spent >= budget:
                     return kept, spent
                 spent += 1
                 kept += self.attempt(c, i, toggle)
-            tried[c] = self.stamp
+            self.tried[c] = self.stamp
         return kept, spent
 
-    def run(self, budget: int) -> None:
-        """Sweeps until nothing helps or `budget` moves have been tried."""
-        tried: dict[int, int] = {}
+    def run(self, budget: int) -> int:
+        """Sweeps until nothing helps or `budget` moves have been tried; what is left of
+        it.  Another run goes on where the last one ended."""
         while budget > 0:
-            kept, spent = self.sweep(tried, budget)
+            kept, spent = self.sweep(budget)
             budget -= spent
             if not kept:
-                return
+                break
+        return budget
 
     def kernels_in_order(self) -> list[int]:
         """Roots of the kernels, producers first."""
