@@ -1,22 +1,26 @@
 """How far the moves of the schedule search are from the optimum, on small regions.
 
-    python bench/columns.py [MODEL ...] [--window 12] [--fuzz 40] [--traces 4000]
+    python bench/columns.py [MODEL ...] [--window 10] [--fuzz 40] [--traces 2000]
 
 Regions are windows of the replay models (runs of `--window` nodes, half overlapping,
 each kind once) and graphs of the fuzz generator, saturated by the bundled rules at the
 sizes that `plan` decides at.  For each, all kernels with up to three outputs are
 enumerated within `--traces` for each number of outputs, and the cheapest set of them is
 chosen by HiGHS (`extract/columns.py`, `extract/selection.py`).  "complete": no other
-schedule of this kind is cheaper; else the exact cost is only an upper bound.
+schedule of such kernels is cheaper; else `ops` says for one, two and three outputs up
+to how many ops a kernel all were there, and the exact cost is only an upper bound.
+Where the moves fall short, what they would have had to do follows.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from time import process_time
@@ -31,15 +35,15 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.egraph.saturate import saturate
-from rewrite.extract.columns import Limits, Shape, enumerated, of_choice
-from rewrite.extract.merge import Merger
+from rewrite.extract.columns import Column, Limits, Shape, of_choice
 from rewrite.extract.outline import piece_of, structure
 from rewrite.extract.plan import (
     _extract,  # pyright: ignore[reportPrivateUsage]  # the one way in which pieces are cut
     choose,
 )
 from rewrite.extract.search import Search
-from rewrite.extract.selection import Selection, select
+from rewrite.extract.selection import Optimum, optimum, select
+from rewrite.extract.shift import shift
 from rewrite.extract.space import Choice, Space
 from rewrite.extract.trace import LEAVES, Untraceable
 from rewrite.fuzz.graphs import random_graph
@@ -49,7 +53,8 @@ from tests.replay.test_goldens import CAPS, NAMES
 from tests.replay.weights import fill, load, metadata
 
 MOVES = 40  # as at the default effort
-SAME = 1e-5  # relative: what is less is no gap
+SAME = 1e-4  # relative: what is less is no gap
+LARGE = 4000  # columns, from which on the program with one form a value takes minutes
 
 
 @dataclass(frozen=True)
@@ -88,33 +93,137 @@ def fuzzed(count: int) -> Iterator[Region]:
             yield Region(f"fuzz {mode} {seed}", graph, rules)
 
 
+@dataclass(frozen=True)
+class Row:
+    region: str
+    classes: int
+    enodes: int
+    columns: int
+    ops: tuple[int | None, ...]
+    proved: bool
+    moves: float  # seconds of the schedule
+    exact: float
+    why: str
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        return self.moves / self.exact - 1 if self.exact else 0.0
+
+    def __str__(self) -> str:
+        parts = ("all" if n is None else f"<={n}" for n in self.ops)
+        claim = "complete" if self.proved else f"ops {' '.join(parts)}"
+        return (
+            f"{self.region:26}{self.classes:5}{self.enodes:6}{self.columns:7}"
+            f"  {claim:18}{self.moves * 1e6:10.3f}{self.exact * 1e6:10.3f}"
+            f"{self.gap:9.3%}{self.seconds:7.1f}  {self.why}"
+        )
+
+
+def measured(r: Region, traces: int) -> Row:
+    found = saturate(r.graph, r.rules, nan_free=r.nan_free)
+    space = Space(found.classes, found.types, found.outputs, dict(found.choice))
+    price = kernel_cost(CAPS, FAMILIES)
+    choice = choose(space, price, MOVES)
+    start = process_time()
+    best = optimum(space, price, choice, Limits(traces))
+    seconds = process_time() - start
+    why = ""
+    if best.seconds < choice.seconds * (1 - SAME):
+        why = Reason(space, price, choice, best).text()
+    return Row(
+        r.name, len(found.classes), found.enodes, len(best.offered), best.ops,
+        best.proved, choice.seconds, best.seconds, why, seconds,
+    )  # fmt: skip
+
+
+class Reason:
+    """What the moves would have had to do."""
+
+    def __init__(
+        self, space: Space, price: KernelCost, choice: Choice, best: Optimum
+    ) -> None:
+        self.space, self.price, self.choice, self.best = space, price, choice, best
+
+    def text(self) -> str:
+        if len(self.best.offered) > LARGE:
+            return "too many columns to say why"
+        roots = Shape(self.space).roots
+        same = select(roots, self.best.offered, per_value=True)
+        if same is None or same.seconds >= self.choice.seconds * (1 - SAME):
+            return "a form for each kernel"
+        more, less, switched = self._apart(same.columns)
+        if not (more or less or switched):
+            return "other merges"
+        steps = f"{more} to store, {less} to inline, {switched} to switch"
+        search = Search(self.space, self.price)
+        search.run(MOVES * len(search.pos))
+        shift(search, MOVES * len(search.pos))
+        if self._before_merging(same.columns) < search.total * (1 - SAME):
+            return f"moves at once: {steps}"
+        return f"pays once merged: {steps}"
+
+    def _apart(self, columns: Sequence[Column]) -> tuple[int, int, int]:
+        """Values to store, to inline, and e-nodes to switch, from the moves' choice."""
+        old = {c for group in self.choice.groups for c in group}
+        new = {c for k in columns for c in k.roots}
+        used = set(self._inside(of_choice(self.space, self.price, self.choice)))
+        inside = self._inside(columns)
+        switched = sum(self.choice.pick[c] != i for c, i in inside.items() if c in used)
+        return len(new - old), len(old - new), switched
+
+    def _inside(self, columns: Sequence[Column]) -> dict[int, int]:
+        return {c: i for k in columns for c, i in k.inside.items()}
+
+    def _before_merging(self, columns: Sequence[Column]) -> float:
+        """What the search would have to reach."""
+        search = Search(self.space, self.price)
+        search.pick.update(self._inside(columns))
+        search.stored = {c for k in columns for c in k.roots}
+        try:
+            search.rebuild()
+        except Untraceable:  # an output that no kernel makes alone
+            return math.inf
+        return search.total
+
+
+def summary(rows: Sequence[Row]) -> None:
+    proved = [r for r in rows if r.proved]
+    print(f"\n{len(rows)} regions, {len(proved)} of them complete")
+    for name, some in (("complete", proved), ("all", rows)):
+        missed = sorted((r.gap for r in some if r.why), reverse=True)
+        if some:
+            print(
+                f"{name}: no better schedule than the moves' in "
+                f"{len(some) - len(missed)} of {len(some)}; gaps of the others: median "
+                f"{median(missed or [0.0]):.2%}, worst {max(missed, default=0.0):.2%}; "
+                f"sum of costs {sum(r.moves for r in some) * 1e6:.1f} us, exact "
+                f"{sum(r.exact for r in some) * 1e6:.1f} us"
+            )
+    whys = Counter(r.why.split(":")[0] for r in rows if r.why)
+    for why, n in whys.most_common():
+        print(f"  {n:4}  {why}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", nargs="*", help="default: all, and fuzz")
-    parser.add_argument("--window", type=int, default=12)
-    parser.add_argument("--fuzz", type=int, default=0)
-    parser.add_argument("--traces", type=int, default=4000)
+    parser.add_argument("model", nargs="*", help="default: all")
+    parser.add_argument("--window", type=int, default=10)
+    parser.add_argument("--fuzz", type=int, default=40, help="seeds of the generator")
+    parser.add_argument("--traces", type=int, default=2000)
     args = parser.parse_args()
-    for model in args.model or NAMES:
-        for r in windows(model, args.window):
-            one(r, args.traces)
-    for r in fuzzed(args.fuzz):
-        one(r, args.traces)
+    print(
+        f"{'region':26}{'cls':>5}{'e-n.':>6}{'cols':>7}  {'claim':18}{'moves us':>10}"
+        f"{'exact us':>10}{'gap':>9}{'s':>7}"
+    )
+    models = args.model or NAMES
+    regions = chain(*(windows(m, args.window) for m in models), fuzzed(args.fuzz))
+    rows: list[Row] = []
+    for r in regions:
+        rows.append(measured(r, args.traces))
+        print(rows[-1], flush=True)
+    summary(rows)
     return 0
-
-
-def one(r, traces):
-    f = saturate(r.graph, r.rules, nan_free=r.nan_free)
-    sp = Space(f.classes, f.types, f.outputs, dict(f.choice))
-    price = kernel_cost(CAPS, FAMILIES)
-    ch = choose(sp, price, MOVES)
-    t = process_time()
-    en = enumerated(sp, price, Limits(traces), of_choice(sp, price, ch))
-    t1 = process_time()
-    a = select(Shape(sp).roots, en.columns)
-    t2 = process_time()
-    gap = 1 - a.seconds / ch.seconds if ch.seconds else 0
-    print(f"{r.name:26} cls {len(f.classes):4} en {f.enodes:4} cols {len(en.columns):6} {str(en.ops):22} moves {ch.seconds*1e6:9.3f} exact {a.seconds*1e6:9.3f} {gap:7.3%} t {t1-t:.1f} {t2-t1:.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -74,9 +74,7 @@ class Shape:
         self.leaf = [_leaf(ns) for ns in space.classes]
         self.given = [any(n.op in READS for n in ns) for ns in space.classes]
         self.roots = tuple(c for c in dict.fromkeys(space.outputs) if not self.given[c])
-        hosted = {
-            a for ns in space.classes for n in ns if n.op in HOST for a in n.args
-        }
+        hosted = {a for ns in space.classes for n in ns if n.op in HOST for a in n.args}
         wanted = hosted | set(self.roots)
         self.storable = [
             not self.given[c]
@@ -280,9 +278,7 @@ class _Enumeration:
 
     def _connected(self, roots: Sequence[int], form: Mapping[int, int]) -> bool:
         """Whether the outputs hang together by what they compute and read."""
-        cones = [
-            {c for c in self._cone([r], form) if self._counts(c)} for r in roots
-        ]
+        cones = [{c for c in self._cone([r], form) if self._counts(c)} for r in roots]
         whole = cones.pop()
         while cones:
             k = next((k for k, s in enumerate(cones) if s & whole), None)

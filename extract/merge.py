@@ -99,7 +99,7 @@ class Merger:
         return None if best is None else best[1:]
 
     def _merged(self, a: Group, b: Group) -> Group | None:
-        """One kernel for what others read of the two; for all of it, if none does that."""
+        """One kernel for what others read of the two, or for all of their outputs."""
         if a.host or b.host:
             return None
         roots = (*a.roots, *b.roots)

@@ -186,7 +186,7 @@ def own_space(graph: Graph, values: Mapping[str, int]) -> Space:
 
 
 def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
-    """Search, then merge; or merge before it was done, where it was in the way of it."""
+    """Search, then merge; or merge earlier, where the search was in the way of it."""
     search = Search(space, cost)
     found = [_merged(search)]
     budget = search.run(moves * max(len(search.pos), 1))

@@ -35,7 +35,7 @@ NODES = 20000  # of branch and bound, before it is given up
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Columns, producers first.  No other set of those offered costs less than `bound`."""
+    """Columns, producers first; no set of those offered costs less than `bound`."""
 
     columns: tuple[Column, ...]
     seconds: float

@@ -9,11 +9,9 @@ from zlib import crc32
 
 import pytest
 
-from rewrite import xp
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.ops import TensorType
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturate
 from rewrite.extract.assemble import build_kernel
@@ -60,7 +58,7 @@ def saturated(graph: Graph) -> Space:
     return Space(found.classes, found.types, found.outputs, dict(found.choice))
 
 
-# ---- brute force -----------------------------------------------------------------------
+# ---- brute force
 
 
 def partitions(items: Sequence[int]) -> Iterator[list[list[int]]]:
