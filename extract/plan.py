@@ -186,14 +186,12 @@ def own_space(graph: Graph, values: Mapping[str, int]) -> Space:
 
 
 def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
-    """Search, then merge; or merge earlier, where the search was in the way of it."""
+    """Search, then merge; or merge at once, where the search was in the way of it."""
     search = Search(space, cost)
-    found = [_merged(search)]
-    budget = search.run(moves * max(len(search.pos), 1))
-    found.append(_merged(search))
-    if shift(search, budget):
-        found.append(_merged(search))
-    return min(reversed(found), key=lambda choice: choice.seconds)
+    early = _merged(search)
+    shift(search, search.run(moves * max(len(search.pos), 1)))
+    late = _merged(search)
+    return early if early.seconds < late.seconds else late
 
 
 def _merged(search: Search) -> Choice:

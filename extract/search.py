@@ -10,6 +10,7 @@ that compute or read the class are traced again.  Then kernels are merged (`merg
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -289,7 +290,10 @@ class Search:
         if i is not None:
             self.pick[c] = i
         self.stored ^= flip
-        old, kept = self._price(affected, before)
+        saved = math.inf  # what may go beside the kernels that are traced again
+        if i is None:
+            saved = sum(self.kern[x].seconds for x in inlined if x in self.kern)
+        old, kept = self._price(affected, before, saved)
         if kept:
             if i is not None:
                 self.place(c)
@@ -303,16 +307,20 @@ class Search:
         return False
 
     def _price(
-        self, affected: Sequence[int], before: float
+        self, affected: Sequence[int], before: float, saved: float
     ) -> tuple[dict[int, Kern] | None, bool]:
         """(kernels replaced, if any; whether the total fell)"""
         self.parked = {}
         new: dict[int, Kern] = {}
+        room = saved + sum(self.kern[r].seconds for r in affected)
         for r in affected:
             k = self.kernel(r)
             if k is None:
                 return None, False
             new[r] = k
+            room -= k.seconds
+            if room <= EPSILON:
+                return None, False
         old, ok = self._swap(new)
         return old, ok and self.total < before - EPSILON
 

@@ -12,11 +12,10 @@ from .search import Search
 from .trace import VIEWS
 
 
-def shift(search: Search, budget: int) -> bool:
+def shift(search: Search, budget: int) -> None:
     """Shifts and the moves that they open up, until nothing helps or `budget` of them
-    have been tried; whether any was kept."""
+    have been tried."""
     tried: dict[int, int] = {}
-    moved = False
     while budget > 0:
         kept = 0
         for c in search.kernels_in_order():
@@ -32,10 +31,8 @@ def shift(search: Search, budget: int) -> bool:
                     kept += 1
                     break
         if not kept:
-            break
-        moved = True
+            return
         budget = search.run(budget)
-    return moved
 
 
 def _movable(search: Search, c: int) -> bool:
