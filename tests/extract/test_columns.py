@@ -243,25 +243,61 @@ def exact_graphs(seeds: range) -> Iterator[tuple[Graph, Space]]:
 
 
 def test_never_worse_than_the_moves() -> None:
-    proved = better = 0
-    for _, space in exact_graphs(range(24)):
+    proved = 0
+    for _, space in exact_graphs(range(12)):
         choice = choose(space, cost, 40)
         best = optimum(space, cost, choice, Limits(400))
         assert best.seconds <= choice.seconds * (1 + 1e-9)
         proved += best.proved
-        better += best.seconds < choice.seconds * (1 - 1e-9)
-    assert proved > 5
-    print(proved, better)
+    assert proved >= 3
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_schedule_computes_the_same(seed: int) -> None:
     """At drawn prices, so that values are computed twice, stored and shared oddly."""
     price, twice = Lottery(seed), 0
-    for graph, space in exact_graphs(range(24)):
+    for graph, space in exact_graphs(range(12)):
         found = enumerated(space, price, Limits(300, 2))
         best = select(Shape(space).roots, found.columns)
         if best is not None:
             check(*rebuilt(graph, space, best.columns))
             twice += repeated(best.columns)
     assert twice
+
+
+def test_what_is_cut_claims_nothing() -> None:
+    graph, space = rewritten()
+    choice = choose(space, cost, 40)
+    best = optimum(space, cost, choice, Limits(5))
+    assert not best.proved
+    assert best.seconds <= choice.seconds
+    check(*rebuilt(graph, space, best.columns))
+    few = enumerated(space, cost, Limits(ops=1, outputs=1))
+    assert few.ops == (1,)
+
+
+def column(roots: tuple[int, ...], reads: tuple[int, ...], seconds: float) -> Column:
+    return Column(roots, frozenset(reads), seconds, dict.fromkeys(roots, 0))
+
+
+def test_kernels_that_wait_for_each_other_are_cut() -> None:
+    """1 and 2 in one kernel, 3 and 4 in another, would be cheapest."""
+    circle = [column((1, 2), (3,), 1.0), column((3, 4), (1,), 1.0)]
+    apart = [
+        column((1,), (), 2.0), column((2,), (3,), 2.0), column((3,), (1,), 2.0),
+        column((4,), (1,), 2.0),
+    ]  # fmt: skip
+    best = select((2, 4), circle + apart)
+    assert best is not None
+    assert best.optimal
+    assert [k.roots for k in best.columns] == [(1,), (3, 4), (2,)]
+
+
+def test_nothing_is_stored_in_vain() -> None:
+    best = select((1,), [column((1, 2), (), 1.0), column((1,), (), 2.0)])
+    assert best is not None
+    assert best.seconds == 2.0
+
+
+def test_what_cannot_be_made_is_no_schedule() -> None:
+    assert select((1,), [column((1,), (2,), 1.0)]) is None
