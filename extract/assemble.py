@@ -48,16 +48,14 @@ class Assembler:
 
     def _split(self) -> None:
         """Numbers the axes: each loop, or the digits of it that some index uses."""
-        used = [a for o in self.t.occ for v in _values(o) for a in atoms(v)]
-        bound = [a for o in self.t.occ for a in o.bound]
+        bound = {a for o in self.t.occ for a in o.bound if isinstance(a, Digit)}
         cuts: list[set[int]] = [{1, n} for n in self.t.extents]
-        for a in (*used, *bound):
-            if isinstance(a, Digit):
-                cuts[a.axis] |= {a.low, a.high}
+        for a in self._used() | bound:
+            cuts[a.axis] |= {a.low, a.high}
         for loop, n in enumerate(self.t.extents):
             points = sorted(cuts[loop], reverse=True)
             if n > 1 and any(a % b for a, b in pairwise(points)):
-                if any(isinstance(a, Digit) and a.axis == loop for a in bound):
+                if any(a.axis == loop for a in bound):
                     raise Conflict
                 points = [n, 1]
             if n <= 1:
@@ -66,6 +64,17 @@ class Assembler:
             for high, low in pairwise(points):
                 self.digits[loop].append((len(self.extents), low, high))
                 self.extents.append(high // low)
+
+    def _used(self) -> set[Digit]:
+        """The digits that some index asks for; most indices are sums of loops."""
+        found: set[Digit] = set()
+        for o in self.t.occ:
+            for v in _values(o):
+                for loop, _ in v.terms:
+                    if type(loop) is not int:
+                        found.update(a for a in atoms(v) if isinstance(a, Digit))
+                        break
+        return found
 
     def _atom(self, a: object) -> Affine:
         """A loop, digit or gathered value over the final axes."""
@@ -267,7 +276,7 @@ def concrete(t: TensorType) -> tuple[int, ...]:
 
 def build_kernel(terms: Terms, roots: Sequence[int], stored: Container[int]) -> Traced:
     """The kernel that stores `roots`, reading `stored` classes, inputs and data."""
-    inside = _Except(stored, frozenset(roots))
+    inside = Except(stored, frozenset(roots))
 
     def size(c: int) -> int:
         return -prod(concrete(terms.type(c)))
@@ -284,7 +293,7 @@ def build_kernel(terms: Terms, roots: Sequence[int], stored: Container[int]) -> 
         return build(share=False)
 
 
-class _Except:
+class Except:
     """`stored` without the kernel's own outputs, which are computed inside."""
 
     def __init__(self, stored: Container[int], but: frozenset[int]) -> None:

@@ -73,7 +73,7 @@ def available() -> bool:
 
 def require() -> None:
     """NoSolver where HiGHS is missing."""
-    _highspy()
+    highs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +184,8 @@ class Program:
     # ---- the model
 
     def _model(self) -> Highs:
-        highspy = _highspy()
-        g, rows = self.g, _Rows()
+        highspy = highs()
+        g, rows = self.g, Rows()
         for c, nodes in enumerate(g.of):
             if len(nodes) > 1:
                 rows.add([*nodes, self.column[c]], [1.0] * len(nodes) + [-1.0], 0.0)
@@ -202,7 +202,7 @@ class Program:
         low[[self.column[r] for r in g.roots]] = 1.0
         lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, low, high
         lp.row_lower_ = np.asarray(rows.lower)
-        lp.row_upper_ = np.zeros(len(rows.lower))
+        lp.row_upper_ = np.asarray(rows.upper)
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.start_ = np.asarray(rows.start, np.int32)
         lp.a_matrix_.index_ = np.asarray(rows.index, np.int32)
@@ -222,8 +222,8 @@ class Program:
         return h
 
     def _integral(self, h: Highs) -> None:
-        h.setOptionValue("simplex_iteration_limit", _highspy().kHighsIInf)
-        kind = _highspy().HighsVarType.kInteger
+        h.setOptionValue("simplex_iteration_limit", highs().kHighsIInf)
+        kind = highs().HighsVarType.kInteger
         index = np.arange(len(self.g.owner), dtype=np.int32)
         h.changeColsIntegrality(len(index), index, np.full(len(index), kind))
 
@@ -232,7 +232,7 @@ class Program:
         x = [0.0] * self.count
         for c in needed(self.g, self.best):
             x[self.best[c]] = x[self.column[c]] = 1.0
-        solution = _highspy().HighsSolution()
+        solution = highs().HighsSolution()
         solution.col_value = x
         solution.value_valid = True
         h.setSolution(solution)
@@ -246,7 +246,7 @@ class Program:
         """Runs HiGHS; whether it came to an end within the limits."""
         h.setOptionValue("time_limit", max(0.0, self.limits.left()))
         h.run()
-        return h.getModelStatus() == _highspy().HighsModelStatus.kOptimal
+        return h.getModelStatus() == highs().HighsModelStatus.kOptimal
 
     def _watch(self, event: Any) -> None:
         self.looks -= 1
@@ -260,7 +260,7 @@ class Program:
         """Solves the linear relaxation, with cuts; whether it came to an end."""
         before, stalled = -math.inf, 0
         while stalled < STALLED:
-            most = _highspy().kHighsIInf
+            most = highs().kHighsIInf
             left = most if limit is None else min(most, max(0, limit - self.work))
             h.setOptionValue("simplex_iteration_limit", left)
             solved = self._solved(h)
@@ -317,7 +317,7 @@ def _lagrangian(h: Highs) -> float:
     a = lp.a_matrix_
     index, value = np.asarray(a.index_), np.asarray(a.value_)
     outer = np.repeat(np.arange(len(a.start_) - 1), np.diff(a.start_))
-    by_row = a.format_ == _highspy().MatrixFormat.kRowwise
+    by_row = a.format_ == highs().MatrixFormat.kRowwise
     row, column = (outer, index) if by_row else (index, outer)
     paid = np.bincount(column, value * dual[row], minlength=lp.num_col_)
     cost = np.asarray(lp.col_cost_) - paid
@@ -325,23 +325,29 @@ def _lagrangian(h: Highs) -> float:
     return float(np.sum(cost * ends))
 
 
-class _Rows:
-    """Rows `lower <= sum <= 0` of a matrix, end to end."""
+class Rows:
+    """Rows `lower <= sum <= upper` of a matrix, end to end."""
 
     def __init__(self) -> None:
         self.start = [0]
         self.index: list[int] = []
         self.value: list[float] = []
         self.lower: list[float] = []
+        self.upper: list[float] = []
 
-    def add(self, index: list[int], value: list[float], lower: float) -> None:
+    def add(
+        self, index: Sequence[int], value: Sequence[float], lower: float,
+        upper: float = 0.0,
+    ) -> None:  # fmt: skip
         self.index += index
         self.value += value
         self.lower.append(lower)
+        self.upper.append(upper)
         self.start.append(len(self.index))
 
 
-def _highspy() -> Any:
+def highs() -> Any:
+    """The package `highspy`; NoSolver where it is missing."""
     try:
         import highspy
     except ImportError:

@@ -2,7 +2,8 @@
 
 Candidates are a producer with a kernel that reads it (the value is computed once,
 stored and used at once) and siblings that read the same buffer.  A merge must not close
-a cycle through a third kernel.
+a cycle through a third kernel.  What no other kernel reads any more is then computed
+without being stored.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .assemble import build_kernel
+from .assemble import Except, build_kernel
 from .postorder import postorder
 from .search import EPSILON, Search
 from .trace import Untraceable
@@ -36,6 +37,8 @@ class Merger:
         self.s = search
         self.groups: dict[int, Group] = {}  # by first root
         self.home: dict[int, int] = {}  # root class -> group
+        self.stored = set(search.stored)
+        self.readers: dict[int, set[int]] = {}  # root class -> groups
         for c in search.kernels_in_order():
             k = search.kern[c]
             sources = k.traced.reads if k.traced else k.reads
@@ -48,6 +51,8 @@ class Merger:
             )
             self.groups[c] = group
             self.home[c] = c
+            for a in group.reads:
+                self.readers.setdefault(a, set()).add(c)
 
     def run(self) -> tuple[tuple[int, ...], ...]:
         """Merges until nothing helps; the groups, producers first."""
@@ -85,7 +90,7 @@ class Merger:
     def _best(self, g: int) -> tuple[int, Group] | None:
         best: tuple[float, int, Group] | None = None
         for h in self._candidates(g):
-            merged = self._price(self.groups[h], self.groups[g])
+            merged = self._merged(self.groups[h], self.groups[g])
             if merged is None or self._cyclic(merged):
                 continue
             gain = self.groups[g].seconds + self.groups[h].seconds - merged.seconds
@@ -93,12 +98,24 @@ class Merger:
                 best = gain, h, merged
         return None if best is None else best[1:]
 
-    def _price(self, a: Group, b: Group) -> Group | None:
+    def _merged(self, a: Group, b: Group) -> Group | None:
+        """One kernel for what others read of the two, or for all of their outputs."""
         if a.host or b.host:
             return None
         roots = (*a.roots, *b.roots)
+        inside = {self.home[c] for c in roots}
+        wanted = tuple(c for c in roots if self._wanted(c, inside))
+        merged = self._price(wanted, roots)
+        return merged if merged or wanted == roots else self._price(roots, roots)
+
+    def _wanted(self, c: int, inside: set[int]) -> bool:
+        """Whether something other than these groups reads the class."""
+        return c in self.s.roots or not self.readers.get(c, set()) <= inside
+
+    def _price(self, roots: tuple[int, ...], computed: tuple[int, ...]) -> Group | None:
+        stored = Except(self.stored, frozenset(computed))
         try:
-            traced = build_kernel(self.s, roots, self.s.stored)
+            traced = build_kernel(self.s, roots, stored)
         except Untraceable:
             return None
         price = self.s.cost(traced.kernel)
@@ -123,10 +140,17 @@ class Merger:
         return False
 
     def _merge(self, g: int, h: int, merged: Group) -> None:
-        del self.groups[g], self.groups[h]
+        for k in (g, h):
+            group = self.groups.pop(k)
+            for c in group.reads:
+                self.readers[c].discard(k)
+            self.stored.difference_update(group.roots)
         self.groups[g] = merged
+        self.stored.update(merged.roots)
         for c in merged.roots:
             self.home[c] = g
+        for c in merged.reads:
+            self.readers.setdefault(c, set()).add(g)
 
     def ordered(self) -> list[int]:
         """Groups, producers first."""

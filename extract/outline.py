@@ -39,7 +39,7 @@ def outline(graph: Graph) -> list[Piece]:
     order = [i for i, n in enumerate(graph.nodes) if i in live and n.op not in LEAVES]
     cuts = [0, *_cuts(graph, order, 0), len(order)]
     spans = [order[a:b] for a, b in pairwise(cuts) if a < b]
-    return [_piece(graph, span, live) for span in spans]
+    return [piece_of(graph, span, live) for span in spans]
 
 
 def _cuts(graph: Graph, order: Sequence[int], start: int) -> list[int]:
@@ -146,7 +146,7 @@ def _weight(t: TensorType) -> float:
     return total + 1
 
 
-def _piece(graph: Graph, span: Sequence[int], live: frozenset[int]) -> Piece:
+def piece_of(graph: Graph, span: Sequence[int], live: frozenset[int]) -> Piece:
     inside = set(span)
     inputs: dict[int, None] = {}
     for i in span:

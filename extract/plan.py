@@ -34,6 +34,7 @@ from .merge import Merger
 from .outline import Piece, outline, structure
 from .postorder import postorder
 from .search import Search
+from .shift import shift
 from .space import Choice, Space, fixed
 from .trace import LEAVES
 
@@ -222,7 +223,7 @@ def _climbed(space: Space, cost: KernelCost, moves: int) -> Choice:
     """Search, then merge; or merge at once, where the search was in the way of it."""
     search = Search(space, cost)
     early = _merged(search)
-    search.run(moves * max(len(search.pos), 1))
+    shift(search, search.run(moves * max(len(search.pos), 1)))
     late = _merged(search)
     return early if early.seconds < late.seconds else late
 

@@ -10,6 +10,7 @@ that compute or read the class are traced again.  Then kernels are merged (`merg
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ class Search:
     def __init__(self, space: Space, cost: KernelCost) -> None:
         self.space, self.cost = space, cost
         self.stamp = 0
+        self.tried: dict[int, int] = {}  # class -> stamp
         self.pick: dict[int, int] = {**cheapest(space), **space.own}
         self.leaf = [any(n.op in LEAVES for n in ns) for ns in space.classes]
         self.given = [any(n.op in READS for n in ns) for ns in space.classes]
@@ -147,8 +149,7 @@ class Search:
         reads = tuple(dict.fromkeys(a for a in node.args if not self.given[a]))
         if node.op in MACROS or not all(a in self.stored for a in reads):
             return None  # the host runs what a macro stands for, never the macro
-        moved = sum(_bytes(self.type(c)) for c in (*node.args, root))
-        seconds = HOST_SECONDS + moved / HOST_BANDWIDTH
+        seconds = host_seconds([self.type(c) for c in (*node.args, root)])
         if node.op not in UNSTEADY:
             seconds *= self.share([root], node.args)
         return Kern(seconds, reads, (root,), self.stamp, None)
@@ -269,10 +270,13 @@ class Search:
         if i is not None and self.cyclic(c, i):
             return False
         flip = {c} if toggle else set[int]()
-        if self._try(c, i, flip):
-            return True
-        fresh = set[int]() if i is None else self._fresh(self.space.classes[c][i])
-        return bool(fresh) and self._try(c, i, flip | fresh)
+        kept = self.change(c, i, flip)
+        if not kept and i is not None:
+            fresh = self._fresh(self.space.classes[c][i])
+            kept = bool(fresh) and self.change(c, i, flip | fresh)
+        if kept:
+            self._touch(c)
+        return kept
 
     def _fresh(self, node: Term) -> set[int]:
         """The folds under `node` that nothing computes yet and that are not stored."""
@@ -287,19 +291,24 @@ class Search:
                 found.add(a)
         return found
 
-    def _try(self, c: int, i: int | None, flip: set[int]) -> bool:
+    def change(self, c: int, i: int | None, flip: set[int]) -> bool:
         """Takes e-node `i` for `c` and toggles the storage of `flip`, if that pays."""
         before, pick = self.total, self.pick[c]
-        inlines = c in flip and c in self.stored
-        affected = sorted(self.readers[c] if inlines else self.within[c])
+        inlined = flip & self.stored
+        affected = sorted(
+            {r for x in inlined for r in self.readers[x]}
+            | {r for x in {c, *flip} - inlined for r in self.within[x]}
+        )
         if i is not None:
             self.pick[c] = i
         self.stored ^= flip
-        old, kept = self._price(affected, before)
+        saved = math.inf  # what may go beside the kernels that are traced again
+        if i is None:
+            saved = sum(self.kern[x].seconds for x in inlined if x in self.kern)
+        old, kept = self._price(affected, before, saved)
         if kept:
             if i is not None:
                 self.place(c)
-            self._touch(c)
             return True
         self.pick[c] = pick
         self.stored ^= flip
@@ -310,16 +319,20 @@ class Search:
         return False
 
     def _price(
-        self, affected: Sequence[int], before: float
+        self, affected: Sequence[int], before: float, saved: float
     ) -> tuple[dict[int, Kern] | None, bool]:
         """(kernels replaced, if any; whether the total fell)"""
         self.parked = {}
         new: dict[int, Kern] = {}
+        room = saved + sum(self.kern[r].seconds for r in affected)
         for r in affected:
             k = self.kernel(r)
             if k is None:
                 return None, False
             new[r] = k
+            room -= k.seconds
+            if room <= EPSILON:
+                return None, False
         old, ok = self._swap(new)
         return old, ok and self.total < before - EPSILON
 
@@ -359,34 +372,40 @@ class Search:
                 return True
         return len(self.within[c]) > 1
 
-    def sweep(self, tried: dict[int, int], budget: int) -> tuple[int, int]:
+    def sweep(self, budget: int) -> tuple[int, int]:
         """Moves at every class in use, operands first; (moves kept, moves tried)."""
         kept = spent = 0
         for c in sorted(self.pos, key=self.pos.__getitem__):
             if self.leaf[c] or c not in self.pos:
                 continue
-            if self.touched.get(c, 0) <= tried.get(c, -1):
+            if self.touched.get(c, 0) <= self.tried.get(c, -1):
                 continue
             for i, toggle in list(self.moves(c)):
                 if spent >= budget:
                     return kept, spent
                 spent += 1
                 kept += self.attempt(c, i, toggle)
-            tried[c] = self.stamp
+            self.tried[c] = self.stamp
         return kept, spent
 
-    def run(self, budget: int) -> None:
-        """Sweeps until nothing helps or `budget` moves have been tried."""
-        tried: dict[int, int] = {}
+    def run(self, budget: int) -> int:
+        """Sweeps until nothing helps or `budget` moves have been tried; what is left of
+        it.  Another run goes on where the last one ended."""
         while budget > 0:
-            kept, spent = self.sweep(tried, budget)
+            kept, spent = self.sweep(budget)
             budget -= spent
             if not kept:
-                return
+                break
+        return budget
 
     def kernels_in_order(self) -> list[int]:
         """Roots of the kernels, producers first."""
         return postorder(self.roots, lambda c: self.kern[c].reads)
+
+
+def host_seconds(types: Sequence[TensorType]) -> float:
+    """The price of an op on the host, by what it reads and writes."""
+    return HOST_SECONDS + sum(map(_bytes, types)) / HOST_BANDWIDTH
 
 
 def _bytes(t: TensorType) -> int:

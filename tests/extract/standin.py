@@ -24,7 +24,8 @@ def is_product(k: Kernel, i: int) -> bool:
     return x != y and bool(x & ~y) and bool(y & ~x)
 
 
-def cost(k: Kernel) -> Cost | None:
+def cost(kernel: Kernel) -> Cost | None:
+    k = kernel
     reds = k.reductions
     products = [i for i in reds if is_product(k, i)]
     if products:

@@ -16,7 +16,9 @@ from rewrite.extract.kernel import Host, Launch
 from rewrite.extract.plan import choose, own_space
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.extract.search import Search
+from rewrite.extract.shift import shift
 from rewrite.extract.space import Space
+from rewrite.fuzz.graphs import random_graph
 from rewrite.fuzz.models import transformer
 
 from .reference import Reference
@@ -112,6 +114,47 @@ def test_statistics_and_result_share_a_kernel() -> None:
     graph = b.build([total, y])
     groups = groups_of(graph)
     assert [len(g) for g in groups] == [2]
+    check(graph, groups)
+
+
+def test_a_cut_shifts_over_an_op() -> None:
+    """The bias is added where the product is made; storing the sum beside the product,
+    or inlining the product where it is padded, would not pay."""
+    b = Builder()
+    x, y = b.input("x", F32, (64, 256)), b.input("y", F32, (256, 64))
+    bias = b.expand(b.reshape(b.input("b", F32, (64,)), (1, 64)), (64, 64))
+    product = b.reshape(b.matmul(x, y), (64, 64))
+    moved = b.un("exp", b.bin("add", product, bias))
+    graph = b.build([b.add("pad", [moved], ((64, 64), (64, 64), 0.0))])
+    search = Search(own_space(graph, {}), cost)
+    budget = search.run(1000)
+    before = search.total
+    shift(search, budget)
+    assert search.total < before
+    kept = search.total
+    search.rebuild()
+    assert kept == pytest.approx(search.total)
+
+
+@pytest.mark.parametrize("seed", [20, 25, 44])
+def test_a_merge_stores_only_what_others_read(seed: int) -> None:
+    graph = expand_macros(random_graph(seed, "smooth", 14))
+    groups = groups_of(graph)
+    s = schedule(graph, groups)
+    read = {
+        b
+        for step in s.steps
+        if isinstance(step, Launch)
+        for b in step.args[: step.kernel.reads]
+    }
+    written = [
+        b
+        for step in s.steps
+        if isinstance(step, Launch)
+        for b in step.args[step.kernel.reads :]
+    ]
+    outputs = {b for _, b in s.outputs}
+    assert all(b in read or b in outputs for b in written)
     check(graph, groups)
 
 

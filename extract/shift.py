@@ -1,0 +1,73 @@
+"""Shifting cuts: storing the operand or the user of a stored value in its place.
+
+That is two moves of the search at once, to inline and to store, of which neither pays
+alone: a product whose bias is then added where it is made and not where it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+
+from .search import Search
+from .trace import VIEWS
+
+
+def shift(search: Search, budget: int) -> None:
+    """Shifts and the moves that they open up, until nothing helps or `budget` of them
+    have been tried."""
+    tried: dict[int, int] = {}
+    while budget > 0:
+        kept = 0
+        for c in search.kernels_in_order():
+            if budget <= 0 or not _movable(search, c):
+                continue
+            if search.touched.get(c, 0) <= tried.get(c, -1):
+                continue
+            tried[c] = search.stamp
+            for d in _around(search, c):
+                budget -= 1
+                if search.change(c, None, {c, d}):
+                    search.touched[c] = search.touched[d] = search.stamp
+                    kept += 1
+                    break
+        if not kept:
+            return
+        budget = search.run(budget)
+
+
+def _movable(search: Search, c: int) -> bool:
+    """Whether a kernel makes `c` for others, and they are kernels, too."""
+    if c in search.roots or c not in search.kern:
+        return False
+    made = {c, *search.readers[c]}
+    return all(search.kern[r].traced is not None for r in made)
+
+
+def _around(search: Search, c: int) -> list[int]:
+    """The ops next to `c`, views aside, in the kernels that read and make it."""
+    above = {m for r in search.readers[c] for m in search.kern[r].members}
+    below = set(search.kern[c].members)
+    near = dict.fromkeys((*_users(search, c, above), *_operands(search, c, below)))
+    return [d for d in near if d not in search.stored]
+
+
+def _users(search: Search, c: int, inside: set[int]) -> Iterator[int]:
+    edge = [c]
+    while edge:
+        x = edge.pop()
+        for m in sorted(inside):
+            if x in search.node(m).args:
+                if search.node(m).op in VIEWS:
+                    edge.append(m)
+                else:
+                    yield m
+
+
+def _operands(search: Search, c: int, inside: Container[int]) -> Iterator[int]:
+    edge = list(search.node(c).args)
+    while edge:
+        x = edge.pop()
+        if x in inside and search.node(x).op in VIEWS:
+            edge += search.node(x).args
+        elif x in inside:
+            yield x
