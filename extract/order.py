@@ -19,7 +19,7 @@ from typing import NamedTuple
 from .kernel import Host, Schedule, reads_of, writes_of
 from .lifetimes import Item, Reuse, items_of, profile, sizes_of
 from .plan import Plan
-from .schedule import schedule
+from .schedule import in_order
 
 EFFORT = 40_000  # steps that the search may look at
 
@@ -174,7 +174,7 @@ def ordered(
     plan: Plan, sizes: Mapping[str, int], reuse: Reuse, effort: int = EFFORT
 ) -> Plan:
     """The plan with its kernels in the best order found at these sizes."""
-    work = work_of(schedule(plan.graph, plan.groups, sizes), reuse)
+    work = work_of(in_order(plan.graph, plan.groups, sizes), reuse)
     order = best_order(work, effort)
     return replace(plan, groups=tuple(plan.groups[s] for s in order))
 

@@ -31,6 +31,15 @@ def schedule(
     sizes: Mapping[str, int] | None = None,
 ) -> Schedule:
     """Buffers and steps for `graph` with its symbols bound to `sizes`."""
+    return _steady_first(in_order(graph, groups, sizes))
+
+
+def in_order(
+    graph: Graph,
+    groups: Sequence[Sequence[int]],
+    sizes: Mapping[str, int] | None = None,
+) -> Schedule:
+    """The same with a step for each group, in their order."""
     fixed = substitute(graph, sizes) if sizes else graph
     terms = GraphTerms(fixed)
     stored = {c for g in groups for c in g}
@@ -63,28 +72,33 @@ def schedule(
     where = dict(named)
     sources = {b.label: k for k, b in enumerate(buffers) if b.kind == "input"}
     aliases = tuple((where[a.output], sources[a.input], a.kind) for a in fixed.aliases)
-    return _steady_first(Schedule(tuple(buffers), tuple(steps), named, aliases))
+    return _marked(Schedule(tuple(buffers), tuple(steps), named, aliases))
 
 
-def _steady_first(s: Schedule) -> Schedule:
-    """Steps that read nothing but data, and what such steps write, come first."""
+def _marked(s: Schedule) -> Schedule:
+    """What steps write that read data alone, or what such steps wrote, is kept."""
     kept = {b for b, x in enumerate(s.buffers) if x.kind == "data"}
-    once: list[Step] = []
-    rest: list[Step] = []
     for step in s.steps:
         steady = isinstance(step, Launch) or step.op not in UNSTEADY
         writes = writes_of(step)
         inner = all(s.buffers[b].kind == "temp" for b in writes)
         if steady and inner and kept.issuperset(reads_of(step)):
             kept.update(writes)
-            once.append(step)
-        else:
-            rest.append(step)
     buffers = tuple(
         x._replace(kind="kept") if b in kept and x.kind == "temp" else x
         for b, x in enumerate(s.buffers)
     )
-    return replace(s, buffers=buffers, steps=(*once, *rest), once=len(once))
+    return replace(s, buffers=buffers)
+
+
+def _steady_first(s: Schedule) -> Schedule:
+    """The steps that write what is kept come first."""
+    once: list[Step] = []
+    rest: list[Step] = []
+    for step in s.steps:
+        keeps = s.buffers[writes_of(step)[0]].kind == "kept"
+        (once if keeps else rest).append(step)
+    return replace(s, steps=(*once, *rest), once=len(once))
 
 
 def _traced(

@@ -13,7 +13,7 @@ from ..egraph.graph import Builder, Graph, substitute
 from .assemble import build_kernel
 from .kernel import Kernel, KernelCost
 from .lifetimes import Item, Pairs, Reuse, nbytes, rounded
-from .plan import Plan
+from .plan import Plan, steady_nodes
 from .schedule import GraphTerms
 from .trace import HOST, LEAVES, READS, Untraceable
 
@@ -56,7 +56,7 @@ class Unfolded:
         self.runs = tuple(Run(g) for g in plan.groups)
         self.stored = frozenset(c for g in plan.groups for c in g)
         self.outputs = frozenset(i for _, i in plan.graph.outputs)
-        temps = self.stored - self.outputs
+        temps = self.stored - self.outputs - _kept(plan)
         self.size = {c: rounded(nbytes(likely.nodes[c].type)) for c in temps}
         self.updated = _updated(plan.graph)
         self.home = {c: Run((c,)) for g in plan.groups for c in g}
@@ -174,6 +174,12 @@ class Unfolded:
     def folded(self, runs: Sequence[Run]) -> tuple[Graph, tuple[tuple[int, ...], ...]]:
         """These runs as a graph and groups, at the plan's own (symbolic) sizes."""
         return _Folder(self.plan.graph, self.stored).run(runs)
+
+
+def _kept(plan: Plan) -> frozenset[int]:
+    """What is computed once, when a program is made: it has memory of its own."""
+    inner = steady_nodes(plan.graph).difference(i for _, i in plan.graph.outputs)
+    return frozenset(c for g in plan.groups if inner.issuperset(g) for c in g)
 
 
 def _updated(graph: Graph) -> dict[int, int]:

@@ -192,7 +192,7 @@ def test_host_ops_run_once() -> None:
 def test_random_graphs(own: bool) -> None:
     """At the least memory found, from the graphs' own schedules and from fused ones."""
     changed = 0
-    for seed in range(120):
+    for seed in range(160):
         graph = expand_macros(random_graph(seed, "exact"))
         if graph.symbols:
             continue

@@ -26,7 +26,7 @@ from tests.replay.weights import fill, load, random_inputs
 
 ROOT = Path(__file__).parent.parent.parent
 GUIDE = (ROOT / "docs" / "memory.md").read_text("utf-8")
-LIMIT = 64 << 10  # of the training step's temporaries, which took more
+LIMIT = 40 << 10  # of the training step's temporaries, which took more
 
 
 def step(memory: int | None) -> rewrite.onnx.Program:
