@@ -13,7 +13,7 @@ from typing import Any
 from ..lower.device import Curve
 from .store import Store, digest, store
 
-NAMES = ("launch", "bandwidth", "cache_bandwidth", "scalar", "product")
+NAMES = ("launch", "alone", "bandwidth", "cache_bandwidth", "scalar", "product")
 CURVES = ("traffic",)
 
 type Rates = tuple[tuple[str, float | Curve], ...]

@@ -43,6 +43,7 @@ class DeviceModel:
     product: float  # f32 multiply-adds a second of the contract family
     vector_bytes: int = 0
     largest: int = 256  # threads that a group may have
+    alone: float = 0.0  # seconds of a launch that one thread runs; 0: as any launch
     # Where it was measured: points (bytes that a kernel moves, seconds), linear in
     # between and from nothing, then at `bandwidth`; without, all at `bandwidth`.
     traffic: Curve = ()
@@ -143,6 +144,10 @@ class Family(Protocol):
 def total(family: str, launches: int, parts: Parts, model: DeviceModel) -> Cost:
     """On a CPU one unit does scalar work and products, one after the other."""
     launch = launches * model.launch
+    if model.alone and model.outermost(parts) == "serial":  # on one of the units
+        launch = launches * model.alone
+        once = parts.scalar * model.units, parts.product * model.units
+        parts = Parts(parts.bytes, *once)
     work = parts.scalar + parts.product if model.cpu_like else max(parts[1:])
     seconds = launch + max(parts.bytes, work) + 0.1 * sum(parts)
     return Cost(seconds, launch, *parts, family)

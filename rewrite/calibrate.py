@@ -8,7 +8,7 @@ which the model's own count of the work is done, whatever it counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from statistics import linear_regression, median
 
@@ -41,11 +41,13 @@ class Sizes:
     memory: tuple[int, int]
     products: tuple[int, ...]
     traffic: tuple[int, ...] = ()
+    tiny: tuple[int, ...] = ()  # too little to share out
 
 
 CPU = Sizes(
     (1 << 13, 1 << 14, 3 << 13, 1 << 15), (1 << 16, 1 << 17, 1 << 18),
     (1 << 24, 1 << 25), (256, 384, 512), tuple(1 << k for k in range(11, 24, 2)),
+    (16, 32, 64),
 )  # fmt: skip
 # A GPU has to be filled: less than some 100,000 threads leave units idle.
 GPU = Sizes(
@@ -103,6 +105,7 @@ def product(n: int) -> Graph:
 def probes(cpu_like: bool) -> list[Probe]:
     sizes = CPU if cpu_like else GPU
     return [
+        *(Probe("alone", n, flat(n, 0)) for n in sizes.tiny),
         *(Probe("cache", n, flat(n, 0)) for n in sizes.cache),
         *(Probe("memory", n, flat(n, 0)) for n in sizes.memory),
         *(Probe("traffic", n, flat(n, 0)) for n in sizes.traffic),
@@ -156,7 +159,10 @@ def fitted(
         [costs[i].scalar for i in deep], [seconds[i] for i in deep]
     )
     launch = max(lines.intercept, LEAST)
-    ratios = [(seconds[i] - launch) / costs[i].product for i in of("product")]
+    ratios = [
+        (seconds[i] - launch - costs[i].scalar * lines.slope) / costs[i].product
+        for i in of("product")
+    ]  # panels are packed before they are multiplied
     small, large = of("memory")
     more = asked[large].size - asked[small].size
     moved = 2 * F32.itemsize  # bytes of an element, read and written
@@ -169,9 +175,12 @@ def fitted(
         "scalar": model.scalar / max(lines.slope, 1e-3),
         "product": model.product / max(median(ratios), 1e-3),
     }
+    if alone := of("alone"):
+        values["alone"] = median(seconds[i] for i in alone)
     net = [(moved * asked[i].size, seconds[i] - launch * shared[i])
            for i in of("traffic")]  # fmt: skip
-    found = tuple(Found(k, getattr(model, k), v) for k, v in values.items())
+    assumed = {**asdict(model), "alone": model.alone or model.launch}
+    found = tuple(Found(k, assumed[k], v) for k, v in values.items())
     return Measured(found, _traffic(net, values["bandwidth"]))
 
 

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .calibrate import Measured
 
 UNITS = {
-    "launch": (1e6, "us"), "bandwidth": (1e-9, "GB/s"),
+    "launch": (1e6, "us"), "alone": (1e6, "us, where one thread runs it"),
+    "bandwidth": (1e-9, "GB/s"),
     "cache_bandwidth": (1e-9, "GB/s"), "scalar": (1e-9, "Gflop/s"),
     "product": (1e-9, "G multiply-adds/s"),
 }  # fmt: skip

@@ -19,7 +19,8 @@ from .price import occupancy
 from .products import Contraction, by_column, classify, contiguous, flops_of
 from .writer import function, parameters
 
-PACK = 2.0  # flops worth of packing an element, 8 more where it is transposed
+PACK = 4.0  # flops worth of packing an element
+TURN = 6.0  # and more of them where it is transposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
     ):  # fmt: skip
         for side in (s for s in sides if s not in there):
             flops = flops_of(kernel, bits(side), 0) + PACK
-            flops += 0 if contiguous(kernel, side, inner) else 4 * PACK
+            flops += 0 if contiguous(kernel, side, inner) else TURN
             scalar += flops * count * repeat
     scalar += batch * _end(kernel, c, (m, n), (down, across), model.cpu_like)
     rate = model.scalar_rate(c.dtype)

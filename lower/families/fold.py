@@ -26,7 +26,8 @@ from .plan import each, facts, reach
 from .price import GATHER, occupancy
 from .products import Contraction, Product, contiguous
 
-PACK = 2.0  # flops worth of packing an element, 8 more where it is transposed
+PACK = 4.0  # flops worth of packing an element
+TURN = 6.0  # and more of them where it is transposed
 
 
 class Fold(NamedTuple):
@@ -291,7 +292,7 @@ def _packing(kernel: Kernel, c: Contraction, count: int) -> float:
     side = c.products[0].b
     f = facts(kernel)
     flops = sum(f.heavy[e] for e in each(reach(f, bits(side), 0)))
-    return count * (flops + PACK * (1 if contiguous(kernel, side, c.n) else 5))
+    return count * (flops + PACK + TURN * (not contiguous(kernel, side, c.n)))
 
 
 def _middle(kernel: Kernel, fold: Fold) -> float:
