@@ -53,10 +53,17 @@ def _clamp(x: Term, low: float, high: float) -> Term:
     return select(x > high, lit(high, F32), select(x < low, lit(low, F32), x))
 
 
-def _scale(k: Body, p: Term, n: Term) -> Term:
-    """p * 2**n for n in -252 .. 254: two factors reach subnormals and overflow."""
+def _scale(k: Body, p: Term, n: Term, none: Term | None = None) -> Term:
+    """p * 2**n for n in -252 .. 254: two factors reach subnormals and overflow.
+
+    Where it is known to be 0 (`none`), the second factor is: a product that underflows
+    takes CPUs a hundred times as long, and masked scores do so all the time.
+    """
     half = k.let("half", n >> 1)
-    return p * _power_of_two(half) * _power_of_two(n - half)
+    rest = _power_of_two(n - half)
+    if none is not None:
+        rest = select(none, lit(0.0, F32), rest)
+    return p * _power_of_two(half) * rest
 
 
 def _reduce(k: Body, x: Term) -> tuple[Term, Term]:
@@ -75,7 +82,7 @@ def _exp(k: Body, a: Term) -> Term:
     x = k.let("x", _clamp(a, -105.0, 89.0))
     n, r = _reduce(k, x)
     p = k.let("p", fma(r * r, polynomial(r, EXP), r) + 1.0)
-    return _scale(k, p, _integer(k, n))
+    return _scale(k, p, _integer(k, n), a < -104.0)
 
 
 def _exp2(k: Body, a: Term) -> Term:
@@ -83,7 +90,7 @@ def _exp2(k: Body, a: Term) -> Term:
     n = k.let("n", call("round", x))
     r = k.let("r", x - n)
     p = k.let("p", fma(r, polynomial(r, EXP2), 1.0))
-    return _scale(k, p, _integer(k, n))
+    return _scale(k, p, _integer(k, n), a < -150.0)
 
 
 def _expm1(k: Body, a: Term) -> Term:
