@@ -14,7 +14,15 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import RuleSet, load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.extract.assemble import build_kernel
-from rewrite.extract.kernel import Cost, Host, Kernel, KernelCost, Launch, Schedule
+from rewrite.extract.kernel import (
+    Cost,
+    Host,
+    Kernel,
+    KernelCost,
+    Launch,
+    Schedule,
+    Step,
+)
 from rewrite.extract.plan import Plan, plan
 from rewrite.extract.schedule import GraphTerms, schedule
 from rewrite.extract.trace import Untraceable
@@ -57,12 +65,17 @@ class Outcome:
     cost: KernelCost
 
     @property
+    def run(self) -> tuple[Step, ...]:
+        """The steps of a run: what depends on constants alone is made before."""
+        return self.schedule.steps[self.schedule.once :]
+
+    @property
     def launches(self) -> list[Launch]:
-        return [s for s in self.schedule.steps if isinstance(s, Launch)]
+        return [s for s in self.run if isinstance(s, Launch)]
 
     @property
     def hosted(self) -> list[str]:
-        return [s.op for s in self.schedule.steps if isinstance(s, Host)]
+        return [s.op for s in self.run if isinstance(s, Host)]
 
     def price(self, kernel: Kernel) -> Cost:
         found = self.cost(kernel)
