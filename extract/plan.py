@@ -212,7 +212,7 @@ def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
     best = _climbed(space, cost, moves)
     while moves:
         again = _climbed(replace(space, own=_used(space, best)), cost, moves)
-        if again.seconds > best.seconds * LEAST:
+        if again.seconds >= best.seconds * LEAST:
             break
         own = {"own_seconds": best.own_seconds, "own_kernels": best.own_kernels}
         best = replace(again, **own)

@@ -177,3 +177,9 @@ def test_macros_and_softmax_variants_are_one_kernel() -> None:
         groups = groups_of(graph)
         assert len(groups) == 1
         check(graph, groups)
+
+
+def test_a_schedule_that_costs_nothing_is_climbed_once() -> None:
+    b = Builder()
+    free = b.build([b.input("x", F32, (3,))])
+    assert choose(own_space(free, {}), cost, 40).seconds == 0

@@ -21,7 +21,8 @@ from rewrite.extract.schedule import own_groups, schedule
 from rewrite.lower.families import families_for
 from rewrite.lower.model import GENERIC_CPU, DeviceModel, kernel_cost, model_of
 
-LAUNCH, NEAR, CACHE, MEMORY = 7e-6, 90e9, 40e9, 9e9  # seconds; bytes a second
+LAUNCH, ALONE = 7e-6, 2e-7  # seconds
+NEAR, CACHE, MEMORY = 90e9, 40e9, 9e9  # bytes a second
 SERIAL, LAST = 1 << 13, 1 << 19  # elements that one thread takes; that caches hold
 
 
@@ -62,10 +63,12 @@ def clock(p: Probe) -> float:
             return LAUNCH + 8 * p.size / CACHE
         case "memory":
             return LAUNCH + 8 * p.size / MEMORY
+        case "alone":
+            return ALONE
         case "scalar":
             return LAUNCH + 3 * cost_of(p).scalar
-        case _:
-            return LAUNCH + 2 * cost_of(p).product
+        case _:  # panels are packed at the rate of scalar work
+            return LAUNCH + 3 * cost_of(p).scalar + 2 * cost_of(p).product
 
 
 def test_the_coefficients_that_times_follow_are_found() -> None:
@@ -77,6 +80,7 @@ def test_the_coefficients_that_times_follow_are_found() -> None:
     assert got == pytest.approx({
         "launch": LAUNCH, "cache_bandwidth": CACHE, "bandwidth": MEMORY,
         "scalar": GENERIC_CPU.scalar / 3, "product": GENERIC_CPU.product / 2,
+        "alone": ALONE,
     }, rel=1e-6)  # fmt: skip
     assert tuple(sorted(got)) == tuple(sorted(rates.NAMES))
 
@@ -135,6 +139,17 @@ def test_each_probe_is_dominated_by_what_it_asks_for() -> None:
         part = {"cache": cost.bytes, "memory": cost.bytes, "traffic": cost.bytes,
                 "scalar": cost.scalar, "product": cost.product}.get(p.of)  # fmt: skip
         assert part is None or part == max(cost.bytes, cost.scalar, cost.product)
+
+
+def test_what_one_thread_runs_costs_its_own_launch_and_all_of_the_work() -> None:
+    small, large = (priced(Probe("scalar", n, flat_graph(n, 24)), GENERIC_CPU)
+                    for n in (64, 1 << 20))  # fmt: skip
+    alone = replace(GENERIC_CPU, alone=ALONE)
+    here, there = (priced(Probe("scalar", n, flat_graph(n, 24)), alone)
+                   for n in (64, 1 << 20))  # fmt: skip
+    assert here.launch == ALONE
+    assert here.scalar == pytest.approx(GENERIC_CPU.units * small.scalar)
+    assert there == large
 
 
 @pytest.mark.plans
