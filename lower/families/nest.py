@@ -192,12 +192,15 @@ class Nest(Accumulating):
     def _columns(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
         """An accumulator for each column of the tile; columns innermost."""
         accs = {r: self.lane_array(r, self.columns) for r in s.roots}
+        mine = {e: x for e, x in arrays.items() if self._varies(e)}
+        shared = {e: x for e, x in arrays.items() if e not in mine}  # by all columns
 
         def leaf() -> None:
             with self._column_loop() as i:
                 for r, acc in accs.items():
                     self.accumulate(r, acc, i, self.term(r))
-                self._fill(arrays)
+                self._fill(mine)
+            self._fill(shared)
 
         self._descend(s, leaf)
         where = Affine(((self.local, 1),))
