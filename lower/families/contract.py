@@ -15,12 +15,9 @@ from .blocks import Blocks, Shape, shape_for
 from .matmul import Matmul
 from .panels import Blocking, blocking, unpacked, whole_of
 from .plan import each, facts, reach
-from .price import occupancy
+from .price import PACK, TURN, occupancy
 from .products import Contraction, by_column, classify, contiguous, flops_of
 from .writer import function, parameters
-
-PACK = 4.0  # flops worth of packing an element
-TURN = 6.0  # and more of them where it is transposed
 
 
 @dataclass(frozen=True, slots=True)

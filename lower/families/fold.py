@@ -23,11 +23,8 @@ from ..loops import Function
 from ..model import DeviceModel, Parts, model_of, total
 from .panels import Blocking, even, register_tile
 from .plan import each, facts, reach
-from .price import GATHER, occupancy
+from .price import GATHER, PACK, TURN, occupancy
 from .products import Contraction, Product, contiguous
-
-PACK = 4.0  # flops worth of packing an element
-TURN = 6.0  # and more of them where it is transposed
 
 
 class Fold(NamedTuple):

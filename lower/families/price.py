@@ -12,6 +12,8 @@ from .plan import Plan, Step, each, facts
 
 LINE = 64  # bytes that one scattered access moves
 ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
+PACK = 4.0  # flops worth of packing an element of a side of products
+TURN = 6.0  # and more of them where it is transposed
 GATHER = 6  # flops worth of an access that is not contiguous
 
 
