@@ -43,8 +43,7 @@ class Executable:
             if x.kind == "data":
                 array = np.ascontiguousarray(graph.data[x.label])
                 device.copy_in(self.buffers[b], array)
-        self.runs = _runs(program.once)
-        self.launch()
+        self._run(_runs(program.once), self.buffers)
         self._drop()
         self.runs = _runs(program.steps)
 
@@ -88,8 +87,10 @@ class Executable:
 
     def launch(self, bound: list[Any] | None = None) -> None:
         """The steps alone, on what the buffers hold."""
-        buffers = self.buffers if bound is None else bound
-        for steps in self.runs:
+        self._run(self.runs, self.buffers if bound is None else bound)
+
+    def _run(self, runs: list[list[Invoke | Host]], buffers: list[Any]) -> None:
+        for steps in runs:
             calls = [
                 (s.name, [buffers[b] for b in s.args])
                 for s in steps

@@ -35,7 +35,7 @@ from .outline import Piece, outline, structure
 from .postorder import postorder
 from .search import Search
 from .shift import shift
-from .space import Choice, Space, fixed
+from .space import Choice, Space, steady
 from .trace import LEAVES
 
 LEAST = 0.999  # a cost that falls by less has not fallen
@@ -55,7 +55,7 @@ class Part:
     uses: int
     notes: tuple[str, ...]
     nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
-    fixed: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
+    steady: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,16 @@ def plan(
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class."""
     graph = expand_macros(graph)
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
-    steady = steady_nodes(graph)
+    same = steady_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
-        key = (structure(graph, piece), facts, tuple(i in steady for i in piece.inputs))
+        key = (structure(graph, piece), facts, tuple(i in same for i in piece.inputs))
         if key not in memo:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
-            given = frozenset(where[i] for i in steady.intersection(piece.inputs))
+            given = frozenset(where[i] for i in same.intersection(piece.inputs))
             memo[key] = _part(cut, local, given, saturate, cost, moves, hints)
         made.append((piece, memo[key]))
     return _stitch(graph, made)
@@ -109,7 +109,7 @@ def plan(
 
 def steady_nodes(graph: Graph) -> frozenset[int]:
     """The nodes that have the same value in every run."""
-    return fixed([[n] for n in graph.nodes], ())
+    return steady([[n] for n in graph.nodes], ())
 
 
 def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
@@ -134,7 +134,7 @@ def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
 def _part(
     graph: Graph,
     nan_free: frozenset[int],
-    steady: frozenset[int],
+    same: frozenset[int],
     saturate: Saturator,
     cost: KernelCost,
     moves: int,
@@ -143,7 +143,7 @@ def _part(
     values = witness(graph, hints)
     at_sizes = substitute(graph, values) if values else graph
     found = saturate(at_sizes, bool(values), nan_free)
-    space = space_of(found, steady)
+    space = space_of(found, same)
     choice = choose(space, cost, moves)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
@@ -152,12 +152,12 @@ def _part(
             _check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
-        space = own_space(graph, values, steady)
+        space = own_space(graph, values, same)
         choice = choose(space, cost, moves)
         after, groups = graph, choice.groups
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
-        found.fired, 1, notes, nan_free, steady,
+        found.fired, 1, notes, nan_free, same,
     )  # fmt: skip
 
 
@@ -165,8 +165,8 @@ def space_of(found: Saturated, known: Iterable[int]) -> Space:
     """All that saturation found; `known` are the input's nodes that are the same in
     every run."""
     given = (c for i in known if (c := found.own[i]) is not None)
-    own, steady = dict(found.choice), fixed(found.classes, given)
-    return Space(found.classes, found.types, found.outputs, own, steady)
+    own, same = dict(found.choice), steady(found.classes, given)
+    return Space(found.classes, found.types, found.outputs, own, same)
 
 
 def _check_sizes(before: Graph, after: Graph) -> None:
@@ -202,7 +202,7 @@ def own_space(
         [n.type for n in at_sizes.nodes],
         tuple(i for _, i in graph.outputs),
         dict.fromkeys(graph.live, 0),
-        fixed(classes, known),
+        steady(classes, known),
     )
 
 
@@ -335,7 +335,7 @@ def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
     distinct = {id(p): p for _, p in made}
     parts = tuple(
         Part(p.before, p.after, p.groups, p.seconds, p.own_seconds, p.own_kernels,
-             p.fired, uses[k], p.notes, p.nan_free, p.fixed)
+             p.fired, uses[k], p.notes, p.nan_free, p.steady)
         for k, p in distinct.items()
     )  # fmt: skip
     return Plan(

@@ -124,9 +124,9 @@ class Search:
     def share(self, roots: Iterable[int], reads: Iterable[int]) -> float:
         """What a run pays of a kernel: little, if its values are the same in every
         run, since then it runs once, when the program is made."""
-        fixed = self.space.fixed
-        steady = fixed.issuperset(roots) and fixed.issuperset(reads)
-        return RARELY if steady and not set(self.roots).intersection(roots) else 1.0
+        steady = self.space.steady
+        once = steady.issuperset(roots) and steady.issuperset(reads)
+        return RARELY if once and not set(self.roots).intersection(roots) else 1.0
 
     def kernel(self, root: int) -> Kern | None:
         """The kernel that stores `root`, or None where no family runs it."""
@@ -352,7 +352,7 @@ class Search:
 
     def moves(self, c: int) -> Iterator[tuple[int | None, bool]]:
         toggle = c in self.stored or self._may_store(c)
-        view = self.node(c).op in VIEWS and c not in self.space.fixed
+        view = self.node(c).op in VIEWS and c not in self.space.steady
         if toggle and (not view or c in self.stored):
             yield None, True
         for i in range(len(self.space.classes[c])):
@@ -364,7 +364,7 @@ class Search:
     def _may_store(self, c: int) -> bool:
         """Where a kernel computes `c` once an element, storing it can only cost, unless
         it is the same in every run."""
-        if c in self.space.fixed:
+        if c in self.space.steady:
             return True
         for r in self.within[c]:
             traced = self.kern[r].traced

@@ -19,7 +19,7 @@ class Space:
     types: Sequence[TensorType]
     outputs: tuple[int, ...]
     own: Mapping[int, int]  # the input's own e-node for each of its classes
-    fixed: frozenset[int] = frozenset()  # classes with the same value in every run
+    steady: frozenset[int] = frozenset()  # classes with the same value in every run
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,11 @@ class Choice:
     own_kernels: int
 
 
-def fixed(classes: Sequence[Sequence[Term]], known: Iterable[int]) -> frozenset[int]:
+def steady(classes: Sequence[Sequence[Term]], known: Iterable[int]) -> frozenset[int]:
     """The classes that can be computed from `known` ones and constants alone."""
-    out = set(known)
     users: list[list[tuple[int, int]]] = [[] for _ in classes]
     missing: dict[tuple[int, int], int] = {}
-    todo = list(out)
+    todo = list(known)
     for c, nodes in enumerate(classes):
         for i, node in enumerate(nodes):
             args = set(node.args)

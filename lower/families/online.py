@@ -130,7 +130,6 @@ class Online(Corrections):
             # The left side is there already: a row of `count` places after the other.
             self.tall[c.products[0].a] = False
             self.tile_by(c, b, self._whole(c, count), packs=False)
-            self.once = False
             self._pack_right(self.number(0), first)
             self._multiply(top, self.number(0), first)
 

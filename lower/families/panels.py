@@ -140,14 +140,14 @@ class Panels(Sides):
         self, c: Contraction, blocks: Blocking, whole: Whole, packs: bool = True
     ) -> None:
         """From here on it is about tiles of `c`; without `packs`, its left sides stand
-        in their arrays already."""
+        in their arrays already, and its sums go on from the block before."""
         self.focus(c)
         self.blocks, self.whole = blocks, whole
         for side in c.sides[0]:
             self.tall.setdefault(side, not contiguous(self.kernel, side, c.k))
         self.there = unpacked(self.kernel, c, blocks, whole, packs)
         # In registers from 0 on: no block of k comes before.
-        self.once = blocks.lanes > 1 and blocks.depth == self.k
+        self.once = packs and blocks.lanes > 1 and blocks.depth == self.k
 
     # ---- packing ----
 

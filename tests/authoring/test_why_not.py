@@ -187,7 +187,10 @@ def test_a_macro_and_an_input_may_be_asked_of(mine: Path) -> None:
       y: f32[4, 8] = softmax x mask=[0, 1]
       return y
     }"""
-    assert ask("softmax", "y", mine, parse(text)).fired
+    found = ask("softmax", "y", mine, parse(text))
+    assert found.fired and found.costs is not None
+    # A kernel runs what the name stands for, never the name.
+    assert found.costs.forced == math.inf
     assert ask("softmax", "x", mine, parse(text)).reason == "shape"
 
 

@@ -87,8 +87,8 @@ def test_a_run_pays_little_of_what_runs_once() -> None:
     graph = turned()
     search = Search(own_space(graph, {}), price)
     search.run(10_000)
-    fixed = search.space.fixed
-    once = [k for c, k in search.kern.items() if c in fixed]
+    steady = search.space.steady
+    once = [k for c, k in search.kern.items() if c in steady]
     assert once and all(k.traced is not None for k in once)
     for k in once:
         assert k.traced is not None

@@ -89,7 +89,7 @@ def _costs(c: Prices) -> str:
     if c.used:
         return f"{chosen}, with what the rule made in it"
     if not math.isfinite(c.forced):
-        return f"{chosen}; what the rule made cannot stand here: it holds itself"
+        return f"{chosen}; no plan has what the rule made: a macro, or it holds itself"
     if math.isclose(c.forced, c.chosen, rel_tol=SAME):
         return f"{chosen}, and the same with what the rule made: it changes nothing"
     return f"{chosen} as chosen, {c.forced * 1e6:.2f} us with what the rule made"

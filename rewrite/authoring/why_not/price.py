@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewrite.egraph.encode import ENode
+from rewrite.egraph.macros import MACROS
 from rewrite.extract.kernel import KernelCost
 from rewrite.extract.plan import choose
 from rewrite.extract.postorder import postorder
-from rewrite.extract.space import Choice, Space, cheapest, fixed
+from rewrite.extract.space import Choice, Space, cheapest, steady
 
 from .watched import Firing, Watched
 
@@ -61,8 +62,8 @@ def _space(classes: Sequence[Sequence[ENode]], found: Watched) -> Space:
         c for _, i in found.graph.outputs if (c := found.own(i)) is not None
     )
     given = (c for i in found.steady if (c := found.own(i)) is not None)
-    own, steady = dict(found.egraph.choice), fixed(found.egraph.classes, given)
-    return Space(classes, found.egraph.types, outputs, own, steady)
+    own, same = dict(found.egraph.choice), steady(found.egraph.classes, given)
+    return Space(classes, found.egraph.types, outputs, own, same)
 
 
 def _held(
@@ -72,11 +73,13 @@ def _held(
     """A plan with `root` held to `made`, searched from the chosen form; where that is
     cyclic then, from the graph's own, else from the smallest terms."""
     classes = list(found.egraph.classes)
-    classes[root] = tuple(classes[root][i] for i in made)
+    made_here = (classes[root][i] for i in made)
+    # No kernel runs a macro: it is a name for what it stands for.
+    classes[root] = tuple(n for n in made_here if n.op not in MACROS)
     space = _space(classes, found)
     smallest = cheapest(space)
     if root not in smallest:
-        return None  # what the rule made holds the class itself
+        return None  # a name alone, or what the rule made holds the class itself
     own = {**smallest, **found.egraph.choice, root: 0}
     starts = ({**own, **best.pick, root: 0}, own, smallest)
     start = next(s for s in starts if s is smallest or _acyclic(space, s))
