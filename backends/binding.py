@@ -9,7 +9,7 @@ device; one that it may lie on is never touched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,94 +21,125 @@ from ..lower.device import Device
 from ..lower.program import Program
 
 
-class Binding:
-    """Buffers of one call; `results` after the launch."""
+class Port(NamedTuple):
+    """An input or output: its buffer, and the array that belongs there."""
 
-    def __init__(self, program: Program, device: Device, own: Iterable[Any]) -> None:
+    b: int
+    label: str
+    type: TensorType
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    free: bool  # of an output: kernels alone write it, and nothing else lies there
+    written: tuple[int, ...]  # of an input: the outputs that lie on it
+
+
+class Ports:
+    """What all calls of a program have in common."""
+
+    def __init__(self, program: Program) -> None:
         self.schedule, self.memory = program.schedule, program.memory
-        self.device = device
-        self.buffers = list(own)
+        buffers = self.schedule.buffers
+        self.inputs = tuple(
+            self._port(b, x.label) for b, x in enumerate(buffers) if x.kind == "input"
+        )
+        self.outputs = tuple(self._port(b, label) for label, b in self.schedule.outputs)
+        aliases = self.schedule.aliases
+        self.must = tuple((o, i) for o, i, kind in aliases if kind == "must")
+
+    def _port(self, b: int, label: str) -> Port:
+        x, placed = self.schedule.buffers[b], self.memory.in_place
+        free = x.kind == "output" and all(o != b for o, _ in placed)
+        written = tuple(o for o, i in placed if i == b)
+        t = x.type
+        return Port(b, label, t, t.dtype.numpy, concrete(t), free, written)
+
+
+class Binding:
+    """`moved` buffers of one call; `results` after the launch."""
+
+    def __init__(self, ports: Ports, device: Device, own: list[Any]) -> None:
+        self.ports, self.device, self.own = ports, device, own
+        self.moved: dict[int, Any] = {}
         self.given: dict[int, Array] = {}  # the caller's inputs, as passed
         self.wrapped: dict[int, Array] = {}  # buffer -> the caller's memory in use
-        self.made: list[tuple[str, Array, int]] = []
-        self.must = [(o, i) for o, i, kind in self.schedule.aliases if kind == "must"]
+        self.made: list[tuple[Port, Array]] = []
 
     def take(self, inputs: Mapping[str, Array]) -> None:
         """Binds the inputs, checked."""
-        for b, x in enumerate(self.schedule.buffers):
-            if x.kind == "input":
-                self.given[b] = typed(x.label, x.type, inputs, "input")
-        for _, b in self.must:
+        for p in self.ports.inputs:
+            self.given[p.b] = typed(p, inputs, "input")
+        for _, b in self.ports.must:
             if not self.given[b].flags.writeable:
                 raise InputError(
-                    f"input {self.schedule.buffers[b].label!r} is updated in place "
-                    "and read-only: pass a copy"
+                    f"input {self.ports.schedule.buffers[b].label!r} is updated in "
+                    "place and read-only: pass a copy"
                 )
-        for b, array in self.given.items():
-            self._input(b, np.ascontiguousarray(array))
+        for p in self.ports.inputs:
+            self._input(p, np.ascontiguousarray(self.given[p.b]))
 
-    def _input(self, b: int, array: Array) -> None:
-        written = [o for o, i in self.memory.in_place if i == b]
-        others = (a for k, a in self.given.items() if k != b)
-        safe = not written or (
-            any(i == b for _, i in self.must) and not _overlaps(array, others)
-        )
-        buffer = self.device.wrap(array) if safe else None
+    def _input(self, p: Port, array: Array) -> None:
+        buffer = self.device.wrap(array) if self._is_safe(p, array) else None
         if buffer is None:
-            self.device.copy_in(self.buffers[b], array)
-        else:
-            self.wrapped[b] = array
-            for k in (b, *written):
-                self.buffers[k] = buffer
+            self.device.copy_in(self.own[p.b], array)
+            return
+        self.wrapped[p.b] = array
+        self.moved[p.b] = buffer
+        for k in p.written:
+            self.moved[k] = buffer
+
+    def _is_safe(self, p: Port, array: Array) -> bool:
+        """Whether what is written over the input may be written there."""
+        if not p.written:
+            return True
+        others = (a for k, a in self.given.items() if k != p.b)
+        return any(i == p.b for _, i in self.ports.must) and not _overlaps(
+            array, others
+        )
 
     def offer(self, out: Mapping[str, Array] | None) -> None:
         """Binds the outputs: the caller's arrays, or new ones."""
-        for label, b in self.schedule.outputs:
-            t = self.schedule.buffers[b].type
+        for p in self.ports.outputs:
             if out is None:
-                array = np.empty(concrete(t), t.dtype.numpy)
+                array = np.empty(p.shape, p.dtype)
             else:
-                array = typed(label, t, out, "output")
+                array = typed(p, out, "output")
                 if not array.flags.writeable:
-                    raise InputError(f"output {label!r} is read-only: pass another")
-            self.made.append((label, array, b))
-            if self._may_write(b, array, out is None):
+                    raise InputError(f"output {p.label!r} is read-only: pass another")
+            if self._may_write(p, array, out is None):
                 buffer = self.device.wrap(array)
                 if buffer is not None:
-                    self.buffers[b] = buffer
-                    self.wrapped[b] = array
+                    self.moved[p.b] = buffer
+                    self.wrapped[p.b] = array
+            self.made.append((p, array))
 
-    def _may_write(self, b: int, array: Array, fresh: bool) -> bool:
-        """Whether kernels may write buffer `b` into the array itself."""
-        placed = any(o == b for o, _ in self.memory.in_place)
-        if placed or b in self.wrapped or self.schedule.buffers[b].kind != "output":
+    def _may_write(self, p: Port, array: Array, fresh: bool) -> bool:
+        """Whether kernels may write the output into the array itself."""
+        if not p.free or p.b in self.wrapped:
             return False
         if fresh:
             return True
-        busy = [*self.given.values(), *(a for _, a, _ in self.made[:-1])]
+        busy = (*self.given.values(), *(a for _, a in self.made))
         return array.flags.c_contiguous and not _overlaps(array, busy)
 
     def results(self) -> dict[str, Array]:
         """The outputs by label, once the kernels have run."""
         kept = {
             i: self._value(o)
-            for o, i in self.must
+            for o, i in self.ports.must
             if self.wrapped.get(i) is not self.given[i]
-            or (o, i) not in self.memory.in_place
+            or (o, i) not in self.ports.memory.in_place
         }
-        values = {b: self._value(b) for _, a, b in self.made if not self._in(b, a)}
-        for _, array, b in self.made:
-            if b in values and not self._in(b, array):
-                array[...] = values[b]
+        apart = [(p.b, a) for p, a in self.made if self.wrapped.get(p.b) is not a]
+        values = {b: self._value(b) for b, _ in apart}
+        for b, array in apart:
+            array[...] = values[b]
         for i, value in kept.items():
             self.given[i][...] = value
-        return {label: array for label, array, _ in self.made}
-
-    def _in(self, b: int, array: Array) -> bool:
-        return self.wrapped.get(b) is array
+        return {p.label: array for p, array in self.made}
 
     def _value(self, b: int) -> Array:
-        return fetch(self.device, self.buffers[b], self.schedule.buffers[b].type)
+        buffer = self.moved.get(b, self.own[b])
+        return fetch(self.device, buffer, self.ports.schedule.buffers[b].type)
 
 
 def _overlaps(array: Array, others: Iterable[Array]) -> bool:
@@ -122,12 +153,12 @@ def fetch(device: Device, buffer: Any, t: TensorType) -> Array:
     return array
 
 
-def typed(label: str, t: TensorType, arrays: Mapping[str, Array], what: str) -> Array:
-    """The array called `label`, of type `t`."""
-    if label not in arrays:
-        raise InputError(f"{what} {label!r} ({t}) is missing")
-    a = np.asarray(arrays[label])
-    if a.dtype != t.dtype.numpy or a.shape != t.shape:
+def typed(p: Port, arrays: Mapping[str, Array], what: str) -> Array:
+    """The array of a port."""
+    if p.label not in arrays:
+        raise InputError(f"{what} {p.label!r} ({p.type}) is missing")
+    a = np.asarray(arrays[p.label])
+    if a.dtype != p.dtype or a.shape != p.shape:
         found = f"{a.dtype}{list(a.shape)}"
-        raise InputError(f"{what} {label!r}: {t} expected, found {found}")
+        raise InputError(f"{what} {p.label!r}: {p.type} expected, found {found}")
     return a

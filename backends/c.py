@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,10 @@ from .toolchain import Toolchain, find_toolchain
 
 ALIGN = 64  # bytes, of every buffer: a cache line, the widest vector
 
-type Call = tuple[str, Sequence["HostBuffer"]]
+type Step = tuple[str, Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class HostBuffer:
+class HostBuffer(NamedTuple):
     """Bytes at an address; `owner` keeps them alive."""
 
     address: int
@@ -43,25 +42,42 @@ class _Call(ctypes.Structure):
     _fields_ = (("run", ctypes.c_void_p), ("buffers", ctypes.c_void_p))
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A list of launches in one foreign call, which can be aimed at other buffers."""
+class Launches:
+    """A list of launches in one foreign call."""
 
-    module: CModule
-    entries: Any  # an array of _Call, which point into `table`
-    table: Any  # the addresses of every launch's buffers, one after the other
-    scratch: tuple[tuple[HostBuffer, ...], ...]  # of each launch
-    held: list[Any]  # what the table points to
+    def __init__(
+        self, module: CModule, steps: Sequence[Step], buffers: Sequence[HostBuffer]
+    ) -> None:
+        self.spots: dict[int, list[int]] = {}  # by buffer: where it is in the table
+        addresses: list[int] = []
+        starts: list[int] = []
+        for name, args in steps:
+            function = module.functions[name]
+            _check_count(function, args)
+            starts.append(len(addresses))
+            for k, b in enumerate(args, len(addresses)):
+                self.spots.setdefault(b, []).append(k)
+            own = module.scratch_of(function)
+            addresses += [b.address for b in (*(buffers[b] for b in args), *own)]
+        self.table = (ctypes.c_void_p * len(addresses))(*addresses)
+        self.entries = (_Call * len(steps))()
+        base, size = ctypes.addressof(self.table), ctypes.sizeof(ctypes.c_void_p)
+        for entry, (name, _), start in zip(self.entries, steps, starts, strict=True):
+            run = getattr(module.library, host.entry_name(name))
+            entry.run = ctypes.cast(run, ctypes.c_void_p)
+            entry.buffers = base + start * size
+        self._run: Any = module.library.rw_run
+        self._count = ctypes.c_int64(len(steps))
+        self._held = module  # its scratch and its code
 
-    def aim(self, calls: Sequence[Call]) -> None:
-        self.held[:] = calls
-        launches = zip(calls, self.scratch, strict=True)
-        self.table[:] = [
-            b.address for (_, buffers), own in launches for b in (*buffers, *own)
-        ]
+    def place(self, moved: Mapping[int, HostBuffer]) -> None:
+        table, spots = self.table, self.spots
+        for b, buffer in moved.items():
+            for k in spots.get(b, ()):
+                table[k] = buffer.address
 
     def __call__(self) -> None:
-        self.module.library.rw_run(self.entries, ctypes.c_int64(len(self.entries)))
+        self._run(self.entries, self._count)
 
 
 @dataclass(slots=True)
@@ -73,9 +89,6 @@ class CModule:
     scratch: dict[str, tuple[HostBuffer, ...]] = field(
         default_factory=dict[str, tuple[HostBuffer, ...]]
     )
-    programs: dict[tuple[str, ...], Program] = field(
-        default_factory=dict[tuple[str, ...], Program]
-    )
 
     def launch(
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any = None
@@ -83,44 +96,18 @@ class CModule:
         table = self._table(name, buffers, scratch)
         getattr(self.library, host.entry_name(name))(table)
 
-    def bind(self, calls: Sequence[Call]) -> Program:
-        """The launches in order, as one foreign call that can be repeated."""
-        functions = [self.functions[name] for name, _ in calls]
-        scratch = tuple(self._scratch(f) for f in functions)
-        counts = [len(f.params) + len(f.scratch) for f in functions]
-        table = (ctypes.c_void_p * sum(counts))()
-        entries = (_Call * len(calls))()
-        at = ctypes.addressof(table)
-        for entry, f, count in zip(entries, functions, counts, strict=True):
-            run = getattr(self.library, host.entry_name(f.name))
-            entry.run = ctypes.cast(run, ctypes.c_void_p)
-            entry.buffers = at
-            at += count * ctypes.sizeof(ctypes.c_void_p)
-        for f, (_, buffers) in zip(functions, calls, strict=True):
-            _check_count(f, buffers)
-        program = Program(self, entries, table, scratch, [])
-        program.aim(calls)
-        return program
-
-    def launch_all(self, calls: Sequence[Call]) -> None:
-        """As `bind`; the same functions are bound once, for one caller at a time."""
-        names = tuple(name for name, _ in calls)
-        if names in self.programs:
-            self.programs[names].aim(calls)
-        else:
-            self.programs[names] = self.bind(calls)
-        self.programs[names]()
-        self.programs[names].held.clear()
+    def prepare(self, steps: Sequence[Step], buffers: Sequence[HostBuffer]) -> Launches:
+        return Launches(self, steps, buffers)
 
     def _table(
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any
     ) -> ctypes.Array[ctypes.c_void_p]:
         function = self.functions[name]
         _check_count(function, buffers)
-        every = [*buffers, *(scratch or self._scratch(function))]
+        every = [*buffers, *(scratch or self.scratch_of(function))]
         return (ctypes.c_void_p * len(every))(*(b.address for b in every))
 
-    def _scratch(self, function: Function) -> tuple[HostBuffer, ...]:
+    def scratch_of(self, function: Function) -> tuple[HostBuffer, ...]:
         if function.name not in self.scratch:
             self.scratch[function.name] = tuple(
                 allocate(p.size * p.dtype.itemsize) for p in function.scratch
@@ -128,12 +115,19 @@ class CModule:
         return self.scratch[function.name]
 
 
-def _check_count(function: Function, buffers: Sequence[HostBuffer]) -> None:
-    if len(buffers) != len(function.params):
+def _check_count(function: Function, args: Sequence[object]) -> None:
+    if len(args) != len(function.params):
         raise DeviceError(
             f"function {function.name!r} takes {len(function.params)} buffers, "
-            f"found {len(buffers)}"
+            f"found {len(args)}"
         )
+
+
+def _address(array: Array) -> int:
+    """Of a contiguous array: what NumPy itself offers takes microseconds."""
+    if array.flags.writeable and array.nbytes and array.dtype.isbuiltin == 1:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    return array.ctypes.data
 
 
 def allocate(nbytes: int) -> HostBuffer:
@@ -173,7 +167,7 @@ class CDevice:
         """The array's own memory; None where it is not in order or not aligned."""
         if not (array.flags.c_contiguous and array.flags.aligned):
             return None
-        return HostBuffer(array.ctypes.data, array.nbytes, array)
+        return HostBuffer(_address(array), array.nbytes, array)
 
     def free(self, buffer: HostBuffer) -> None:
         """Nothing: memory goes back with its last reference."""

@@ -23,6 +23,7 @@ from .rates import rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 
+type Step = tuple[str, Sequence[int]]
 type Call = tuple[str, Sequence["CudaBuffer"]]
 
 
@@ -35,9 +36,30 @@ class CudaBuffer:
     owner: Any
 
 
+class Replayed:
+    """Launches captured as one CUDA graph, the first time they are made."""
+
+    def __init__(
+        self, module: CudaModule, steps: Sequence[Step], buffers: Sequence[CudaBuffer]
+    ) -> None:
+        self.module, self.steps, self.buffers = module, steps, list(buffers)
+        self.graph: _Graph | None = None
+
+    def place(self, moved: Mapping[int, CudaBuffer]) -> None:
+        for b, buffer in moved.items():
+            if self.buffers[b] != buffer:
+                self.buffers[b], self.graph = buffer, None
+
+    def __call__(self) -> None:
+        if self.graph is None:
+            calls = [(n, [self.buffers[b] for b in args]) for n, args in self.steps]
+            self.graph = self.module.capture(calls)
+        self.graph()
+
+
 @dataclass(frozen=True, slots=True)
-class Graph:
-    """Captured launches, replayed as one; `held` keeps what they point to."""
+class _Graph:
+    """`held` keeps what the launches need."""
 
     driver: Any
     executable: Any
@@ -65,7 +87,10 @@ class CudaModule:
     ) -> None:
         self._launch(name, buffers, scratch, None)
 
-    def bind(self, calls: Sequence[Call]) -> Graph:
+    def prepare(self, steps: Sequence[Step], buffers: Sequence[CudaBuffer]) -> Replayed:
+        return Replayed(self, steps, buffers)
+
+    def capture(self, calls: Sequence[Call]) -> _Graph:
         """The launches in order, as one CUDA graph that can be replayed."""
         cu: Any = import_module("cuda.bindings.driver")
         for name, _ in calls:
@@ -81,11 +106,7 @@ class CudaModule:
             ended = cu.cuStreamEndCapture(handle)
         (graph,) = _driver_check(ended)
         (executable,) = _driver_check(cu.cuGraphInstantiate(graph, 0))
-        return Graph(cu, executable, handle, (self, stream, graph, tuple(calls)))
-
-    def launch_all(self, calls: Sequence[Call]) -> None:
-        for name, buffers in calls:
-            self.launch(name, buffers)
+        return _Graph(cu, executable, handle, (self, stream, graph, tuple(calls)))
 
     def _launch(
         self, name: str, buffers: Sequence[CudaBuffer], scratch: Any, stream: Any

@@ -7,7 +7,7 @@ family run on the host where they stand, on arrays copied out and in again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -19,9 +19,9 @@ from ..egraph.ops import TensorType
 from ..egraph.scalars import Array
 from ..extract.kernel import Host
 from ..extract.memory import nbytes
-from ..lower.device import Device, Module
+from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
-from .binding import Binding, fetch
+from .binding import Binding, Ports, fetch
 from .interpreter import NumpyDevice
 
 
@@ -43,9 +43,23 @@ class Executable:
             if x.kind == "data":
                 array = np.ascontiguousarray(graph.data[x.label])
                 device.copy_in(self.buffers[b], array)
-        self._run(_runs(program.once), self.buffers)
+        self._moved: Mapping[int, None] = {}  # buffers, by the last call
+        self.runs = self._prepared(program.once)
+        self.launch()
         self._drop()
-        self.runs = _runs(program.steps)
+        self.runs = self._prepared(program.steps)
+        self.ports = Ports(program)
+
+    def _prepared(self, steps: Sequence[Invoke | Host]) -> list[Prepared | Host]:
+        """Runs of launches, and the steps of the host between them."""
+        out: list[Prepared | Host] = []
+        for host, run in groupby(steps, lambda s: isinstance(s, Host)):
+            if host:
+                out += [s for s in run if isinstance(s, Host)]
+            else:
+                calls = [(s.name, s.args) for s in run if isinstance(s, Invoke)]
+                out.append(self.module.prepare(calls, self.buffers))
+        return out
 
     def _allocate(self) -> list[Any]:
         memory, device = self.program.memory, self.device
@@ -79,32 +93,37 @@ class Executable:
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
     ) -> dict[str, Array]:
         """Runs once.  With `out`, results are written into the caller's arrays."""
-        call = Binding(self.program, self.device, self.buffers)
+        call = Binding(self.ports, self.device, self.buffers)
         call.take(inputs)
         call.offer(out)
-        self.launch(call.buffers)
+        self._place(call.moved)
+        self._run(call.moved)
         return call.results()
 
-    def launch(self, bound: list[Any] | None = None) -> None:
+    def launch(self) -> None:
         """The steps alone, on what the buffers hold."""
-        self._run(self.runs, self.buffers if bound is None else bound)
+        self._place({})
+        self._run({})
 
-    def _run(self, runs: list[list[Invoke | Host]], buffers: list[Any]) -> None:
-        for steps in runs:
-            calls = [
-                (s.name, [buffers[b] for b in s.args])
-                for s in steps
-                if isinstance(s, Invoke)
-            ]
-            if calls:
-                self.module.launch_all(calls)
-            for s in steps:
-                if isinstance(s, Host):
-                    self._host(s, buffers)
+    def _place(self, moved: Mapping[int, Any]) -> None:
+        """Aims the launches at the caller's memory, and away from the last caller's."""
+        back = {b: self.buffers[b] for b in self._moved.keys() - moved.keys()}
+        for run in self.runs:
+            if not isinstance(run, Host):
+                run.place({**back, **moved})
+        self._moved = dict.fromkeys(moved)
+
+    def _run(self, moved: Mapping[int, Any]) -> None:
+        for run in self.runs:
+            if isinstance(run, Host):
+                self._host(run, moved)
+            else:
+                run()
         self.device.sync()
 
-    def _host(self, step: Host, buffers: list[Any]) -> None:
+    def _host(self, step: Host, moved: Mapping[int, Any]) -> None:
         self.device.sync()
+        buffers = {b: moved.get(b, self.buffers[b]) for b in (*step.args, step.out)}
         types = [x.type for x in self.program.schedule.buffers]
         args = [fetch(self.device, buffers[b], types[b]) for b in step.args]
         value = run_host(step, args, types[step.out], self.graph.calls)
@@ -118,11 +137,6 @@ class Executable:
             if b not in shared and buffer is not None:
                 self.device.free(buffer)
         self.device.free(self.arena)
-
-
-def _runs(steps: Iterable[Invoke | Host]) -> list[list[Invoke | Host]]:
-    """Runs of launches, and of steps of the host."""
-    return [list(s) for _, s in groupby(steps, lambda s: isinstance(s, Host))]
 
 
 def load(program: Program, device: Device) -> Module:

@@ -19,6 +19,7 @@ from ..extract.kernel import Kernel
 from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.loops import Function
 from .numpy import run_kernel
+from .turns import InTurn, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,8 @@ class KernelModule:
         typed = [b[: n * t.itemsize].view(t.numpy) for b, (t, n) in pairs]
         run_kernel(kernel, typed, self.strict)
 
-    def launch_all(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        for name, buffers in calls:
-            self.launch(name, buffers)
+    def prepare(self, steps: Sequence[Step], buffers: Sequence[Any]) -> InTurn:
+        return InTurn(self, steps, list(buffers))
 
 
 class NumpyDevice:

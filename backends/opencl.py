@@ -21,6 +21,7 @@ from ..lower.emit.stages import Stage, work
 from ..lower.loops import Function
 from .limits import check_count, check_functions, check_launches
 from .rates import rates
+from .turns import InTurn, Step
 
 GRID_GROUP = 64  # threads that share the points of a grid
 HEAVY = 4096  # scalar operations of a point that fill a CPU thread by themselves
@@ -45,9 +46,8 @@ class OpenCLModule:
             if launch.groups:
                 self.device.enqueue(kernel, launch, every)
 
-    def launch_all(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        for name, buffers in calls:
-            self.launch(name, buffers)
+    def prepare(self, steps: Sequence[Step], buffers: Sequence[Any]) -> InTurn:
+        return InTurn(self, steps, list(buffers))
 
     def _scratch(self, function: Function) -> list[Any]:
         if function.name not in self.scratch:

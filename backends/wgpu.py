@@ -19,6 +19,7 @@ from ..lower.emit import wgsl
 from ..lower.loops import Function
 from .limits import check_count, check_functions, check_launches
 from .rates import rates
+from .turns import InTurn, Step
 
 DTYPES = frozenset((F32, I32, U32, BOOL, F16, BF16, F8E4M3, F8E5M2))
 WORD = 4  # bytes; copies and bindings are whole words
@@ -58,9 +59,8 @@ class WgpuModule:
             if launch.groups:
                 self.device.dispatch(pipeline, launch, every)
 
-    def launch_all(self, calls: Sequence[tuple[str, Sequence[WgpuBuffer]]]) -> None:
-        for name, buffers in calls:
-            self.launch(name, buffers)
+    def prepare(self, steps: Sequence[Step], buffers: Sequence[Any]) -> InTurn:
+        return InTurn(self, steps, list(buffers))
 
     def _scratch(self, function: Function) -> tuple[WgpuBuffer, ...]:
         if function.name not in self.scratch:

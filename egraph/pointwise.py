@@ -21,6 +21,7 @@ import numpy as np
 from .dtypes import DType
 from .evaluate import expand_macros
 from .graph import Graph, Node
+from .indexing import SCATTER
 from .macros import MACROS
 from .ops import Array
 from .scalars import BY_NAME, MONOIDS
@@ -187,6 +188,21 @@ class Points:
         inner = where.copy()
         inner[:, axis] = np.clip(self.at(index, where).astype(np.int64), 0, n - 1)
         return self.at(a, inner) if n else np.zeros(len(where), _wide(node.dtype))
+
+    def _scatter(self, i: int, node: Node, where: Positions) -> Array:
+        """Each write along the axis in order, so that of several the last one stays."""
+        (a, index, value), (mode, axis) = node.args, node.attrs
+        writes = self.shape(index)[axis]
+        if len(where) * writes > LIMIT:
+            raise PointError(f"a scatter of {writes} values is too large to check")
+        out, there, combine = self.at(a, where), where.copy(), SCATTER[mode]
+        for k in range(writes):
+            there[:, axis] = k
+            new = self.at(value, there)
+            with np.errstate(all="ignore"):
+                new = new if combine is None else combine(out, new)
+            out = np.where(self.at(index, there) == where[:, axis], new, out)
+        return out
 
     # -- folds --
 

@@ -66,15 +66,28 @@ class KernelSource:
     launches: Mapping[str, tuple[Grid, ...]]  # by function; none: called as it is
 
 
+class Prepared(Protocol):
+    """Launches in order, to be repeated."""
+
+    def place(self, moved: Mapping[int, Any]) -> None:
+        """From now on the buffers of these numbers are others; who places them keeps
+        them alive as long as they are used."""
+        ...
+
+    def __call__(self) -> None: ...
+
+
 class Module(Protocol):
     """Compiled functions, by name."""
 
-    def launch(self, name: str, buffers: Sequence[Any], scratch: Any) -> None:
+    def launch(self, name: str, buffers: Sequence[Any], scratch: Any = None) -> None:
         """Starts the function on device buffers, in parameter order."""
         ...
 
-    def launch_all(self, calls: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        """Starts each (function, buffers) in order."""
+    def prepare(
+        self, steps: Sequence[tuple[str, Sequence[int]]], buffers: Sequence[Any]
+    ) -> Prepared:
+        """Each (function, its arguments' numbers among `buffers`) in order."""
         ...
 
 

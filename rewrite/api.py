@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from operator import index
 from pathlib import Path
 from typing import Any, cast
@@ -37,11 +38,10 @@ from .xp.trace import (
     bind_names,
     children,
     is_tensor,
-    leaves,
     map_tree,
     trace_tree,
 )
-from .xp.tracer import TraceError
+from .xp.tracer import TraceError, plain
 
 
 class Optimized:
@@ -49,34 +49,44 @@ class Optimized:
 
     def __init__(self, traced: Traced, compiled: Compiled) -> None:
         self.traced, self.compiled = traced, compiled
-        self._labels: dict[str, str] = {}  # of the graph's inputs, by path
-
-        def note(path: str, leaf: Any) -> None:
-            if isinstance(leaf, Leaf):
-                self._labels[path] = leaf.label
-
-        for name, tree in traced.arguments.items():
-            map_tree(note, tree, name)
+        trees = traced.arguments
+        self._static = {k: static_key(tree, k) for k, tree in trees.items()}
+        self._places = [
+            p for i, tree in enumerate(trees.values()) for p in _places(tree, (i,))
+        ]
 
     def inputs(self, *args: Any) -> dict[str, Array]:
         """The arrays in the arguments by the graph's input names."""
-        names = list(self.traced.arguments)
-        if len(args) != len(names):
-            expected = f"{len(names)} arguments ({', '.join(names)})"
+        if len(args) != len(self._static):
+            names = ", ".join(self._static)
+            expected = f"{len(self._static)} arguments ({names})"
             raise InputError(f"{expected} expected, found {len(args)}")
-        for name, arg in zip(names, args, strict=True):
-            was = static_key(self.traced.arguments[name], name)
-            now = static_key(arg, name)
-            if was != now:
+        for (name, was), arg in zip(self._static.items(), args, strict=True):
+            if static_key(arg, name) != was:
                 raise InputError(
                     f"argument {name!r} is not what it was when it was optimized: pass "
                     "what changes as an array, or use rewrite.jit"
                 )
-        named = dict(zip(names, args, strict=True))
-        return {self._labels[k]: np.asarray(v) for k, v in leaves(named).items()}
+        return self._arrays(args)
+
+    def _arrays(self, args: Sequence[Any]) -> dict[str, Array]:
+        found: dict[str, Array] = {}
+        for label, path in self._places:
+            value: Any = args
+            for step in path:
+                value = value[step]
+            found[label] = plain(value)
+        return found
 
     def __call__(self, *args: Any) -> Any:
-        results = self.compiled(self.inputs(*args))
+        return self._results(self.inputs(*args))
+
+    def run(self, args: Sequence[Any]) -> Any:
+        """As a call, of arguments whose structure is known to be that of the first."""
+        return self._results(self._arrays(args))
+
+    def _results(self, inputs: Mapping[str, Array]) -> Any:
+        results = self.compiled(inputs)
 
         def pick(_: str, leaf: Any) -> Any:
             return results[leaf.label] if isinstance(leaf, Leaf) else leaf
@@ -113,6 +123,18 @@ class Optimized:
         from .report.explain import explain_text
 
         return explain_text(self.compiled)
+
+
+def _places(tree: Any, path: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
+    """The labels of a structure's leaves, and the keys that lead there."""
+    if isinstance(tree, Leaf):
+        return [(tree.label, path)]
+    parts = children(tree)
+    if parts is None:
+        return []
+    keys = cast(Mapping[Any, Any], tree) if isinstance(tree, Mapping) else count()
+    pairs = zip(keys, parts, strict=False)
+    return [p for key, (_, part) in pairs for p in _places(part, (*path, key))]
 
 
 def show_kernels(kernels: Sequence[KernelInfo]) -> str:
@@ -240,7 +262,7 @@ def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., An
             ready[key] = _try(target, positional, options)
         chosen = ready[key]
         if isinstance(chosen, Optimized):
-            return chosen(*positional)
+            return chosen.run(positional)
         try:
             return f(*args, **kwargs)
         except (
@@ -281,9 +303,11 @@ def _key(
     tree: Any, path: str, tensor: Callable[[Any], Any], ordered: bool = True
 ) -> Any:
     """A hashable key of a structure: its types, its keys, and what its leaves are."""
+    if type(tree) is np.ndarray:
+        return tensor(tree)
     parts = children(tree)
     if parts is not None:
-        inner = ((n, _key(x, f"{path}.{n}", tensor, ordered)) for n, x in parts)
+        inner = [(n, _key(x, f"{path}.{n}", tensor, ordered)) for n, x in parts]
         if not isinstance(tree, Mapping):
             return cast(type[Any], type(tree)), tuple(inner)
         keys = map(repr, cast(Mapping[Any, Any], tree))
@@ -308,7 +332,7 @@ def static_key(tree: Any, path: str) -> Any:
 
 def signature(tree: Any) -> Any:
     """Shapes and dtypes of tensors, values of all else."""
-    return _key(tree, "arguments", lambda x: ("tensor", str(x.dtype), tuple(x.shape)))
+    return _key(tree, "arguments", lambda x: ("tensor", x.dtype, tuple(x.shape)))
 
 
 __all__ = [

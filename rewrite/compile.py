@@ -97,6 +97,8 @@ class Compiled:
         self.options = options
         self.optimize_seconds = seconds
         self._symbolic = bool(source.symbols)
+        self._inputs = tuple(n.attrs[0] for n in source.inputs)
+        self._sizes: dict[tuple[object, ...], dict[str, int]] = {}  # by shapes
         self._ready: dict[tuple[tuple[str, int], ...], Executable | None] = {}
         self._lock = threading.RLock()  # one call at a time: buffers are shared
 
@@ -111,11 +113,18 @@ class Compiled:
     ) -> dict[str, Array]:
         """The outputs by name; with `out`, written into the caller's arrays."""
         with self._lock:
-            sizes = bind_inputs(self.source, inputs) if self._symbolic else {}
-            ready = self.executable(sizes)
+            ready = self.executable(self._bound(inputs) if self._symbolic else {})
             if ready is not None:
                 return ready(inputs, out)
             return self._evaluate(inputs, out)
+
+    def _bound(self, inputs: Mapping[str, Array]) -> dict[str, int]:
+        """The sizes that inputs of these shapes have."""
+        given = (inputs.get(label) for label in self._inputs)
+        shapes = tuple(None if a is None else a.shape for a in given)
+        if shapes not in self._sizes:
+            self._sizes[shapes] = bind_inputs(self.source, inputs)
+        return self._sizes[shapes]
 
     def _evaluate(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None

@@ -13,13 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 from rewrite.backends.executable import Executable
 from rewrite.egraph.scalars import Array
 from rewrite.extract.kernel import Cost, Host, Kernel, KernelCost, Launch
 from rewrite.extract.memory import MemoryPlan
-from rewrite.lower.device import Module
 from rewrite.lower.program import Invoke
 
 from .compile import describe
@@ -156,14 +154,11 @@ def _fill(ready: Executable, inputs: Mapping[str, Array]) -> None:
 
 
 def _kernel(apart: Executable, step: Invoke) -> Timer:
-    call = step.name, [apart.buffers[b] for b in step.args]
-    return _timer(apart.device.time, lambda n: _bound(apart.module, [call] * n))
-
-
-def _bound(module: Module, calls: Sequence[tuple[str, Sequence[Any]]]) -> Any:
-    """The launches as one call: Python takes as long over one as a small kernel."""
-    bind = getattr(module, "bind", None)
-    return bind(calls) if bind else lambda: module.launch_all(calls)
+    call, module = (step.name, step.args), apart.module
+    # As one call: Python takes as long over one as a small kernel.
+    return _timer(
+        apart.device.time, lambda n: module.prepare([call] * n, apart.buffers)
+    )
 
 
 def _often(run: Callable[[], None], n: int) -> None:
@@ -181,6 +176,7 @@ def _timer(
     short = min(clock(once) for _ in range(3))
     n = min(max(math.ceil(ENOUGH / max(short, 1e-9)), 1), MOST)
     many = once if n == 1 else repeated(n)
+    many()
 
     def timed() -> float:
         once()

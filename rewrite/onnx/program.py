@@ -48,7 +48,12 @@ class Program:
         infos = [i for i in model.graph.input if i.name not in stored]
         self.inputs = tuple(i.name for i in infos)
         self.outputs = tuple(o.name for o in model.graph.output)
-        self._infos = {i.name: i.type for i in infos}
+        self._names = frozenset(self.inputs)
+        self._tensors = {
+            i.name: DTYPES.get(i.type.tensor_type.elem_type)
+            for i in infos
+            if i.type.HasField("tensor_type")
+        }
         self._needs: frozenset[str] = frozenset()
         self._ready: dict[Key, Compiled | ModelError] = {}
         try:  # what needs no inputs is compiled now: errors come before the first call
@@ -132,6 +137,8 @@ class Program:
         return dict(zip(self.outputs, results, strict=True))
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
+        if set(inputs) == self._names:
+            return
         for names, what in ((set(self.inputs) - set(inputs), "missing"),
                             (set(inputs) - set(self.inputs), "unknown")):  # fmt: skip
             if names:
@@ -142,14 +149,13 @@ class Program:
 
     def _typed(self, name: str, value: Any) -> Any:
         """An array of the declared type; sequences and optionals stay as they are."""
-        info = self._infos[name]
-        if not info.HasField("tensor_type"):
+        if name not in self._tensors:
             return value
         try:
             array = np.asarray(value)
         except ValueError as e:
             raise InputError(f"input {name!r}: no array ({e})") from None
-        want = DTYPES.get(info.tensor_type.elem_type)
+        want = self._tensors[name]
         if want is not None and array.dtype != want.numpy:
             raise InputError(f"input {name!r}: {want} expected, found {array.dtype}")
         return array

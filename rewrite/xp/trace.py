@@ -49,7 +49,9 @@ class Traced:
 
 def children(tree: Any) -> Iterator[tuple[str, Any]] | None:
     """The parts of a tuple, list or dict with their names, or None for a leaf."""
-    if isinstance(tree, Mapping):
+    if type(tree) is np.ndarray:  # most leaves are
+        return None
+    if isinstance(tree, dict | Mapping):
         items = cast(Mapping[Any, Any], tree).items()
         return ((str(k), v) for k, v in items)
     if isinstance(tree, tuple | list):
@@ -62,6 +64,8 @@ def children(tree: Any) -> Iterator[tuple[str, Any]] | None:
 
 def map_tree(f: Callable[[str, Any], Any], tree: Any, path: str) -> Any:
     """The structure with `f(path, leaf)` at each leaf."""
+    if type(tree) is Leaf:
+        return f(path, tree)
     parts = children(tree)
     if parts is None:
         return f(path, tree)
@@ -87,6 +91,8 @@ def leaves(tree: Any) -> dict[str, Any]:
 
 
 def is_tensor(x: Any) -> bool:
+    if type(x) is np.ndarray:
+        return True
     refuse_mask(x)
     return _is_array(x) or isinstance(x, TensorType | Tracer)
 

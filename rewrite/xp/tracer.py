@@ -311,8 +311,9 @@ def plain(value: Any) -> Array:
     """A NumPy value as an array of no subclass, in the machine's byte order."""
     refuse_mask(value)
     array: Array = np.asarray(value)
-    native = array.dtype.newbyteorder("=")
-    return array if array.dtype.isnative else array.astype(native)
+    if array.dtype.isnative:
+        return array
+    return array.astype(array.dtype.newbyteorder("="))
 
 
 def lift(value: Any, dtype: DType | None = None) -> Tracer:

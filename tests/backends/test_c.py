@@ -41,7 +41,7 @@ def test_a_program_runs_its_launches_in_order(cached):
     module = dev.compile([double("double"), double("again")])
     a, b = np.arange(8, dtype=np.float32), np.empty(8, np.float32)
     wrapped = dev.wrap(a), dev.wrap(b)
-    program = module.bind([("double", wrapped), ("again", wrapped[::-1])])
+    program = module.prepare([("double", (0, 1)), ("again", (1, 0))], wrapped)
     program()
     np.testing.assert_array_equal(a, np.arange(8) * 4)
     program()

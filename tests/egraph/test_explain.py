@@ -8,10 +8,11 @@ import pytest
 
 from rewrite.egraph.check import Checker, CheckError, check_lemmas
 from rewrite.egraph.choose import random_choice, to_graph
-from rewrite.egraph.dtypes import F32
+from rewrite.egraph.dtypes import F32, I32
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.explain import ExplainError, explain
 from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.indexing import SCATTER
 from rewrite.egraph.journal import record
 from rewrite.egraph.pointwise import PointError, Points, sample
 from rewrite.egraph.proof import Closure, Congruent, Given, Lemma
@@ -165,6 +166,30 @@ def test_pointwise_reading_agrees_with_the_evaluator(seed: int) -> None:
         np.testing.assert_allclose(
             have.reshape(want[label].shape), want[label], rtol=1e-9, atol=1e-9
         )
+
+
+@pytest.mark.parametrize("mode", sorted(SCATTER))
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_scatter_is_read_write_by_write(mode: str, axis: int) -> None:
+    b = Builder()
+    shape = (5, 4) if axis == 0 else (4, 5)
+    x, i = b.input("x", F32, (4, 4)), b.input("i", I32, shape)
+    b.add("scatter", (x, i, b.input("v", F32, shape)), (mode, axis))
+    graph = b.build([3])
+    points = Points.of(graph)
+    inputs = {
+        n.attrs[0]: points.at(k, sample_all(n.shape)).reshape(n.shape)
+        for k, n in enumerate(graph.nodes[:3])
+    }
+    assert (inputs["i"] < 0).any() and (inputs["i"] >= 4).any()
+    for k, table in list(points.tables.items()):
+        points.tables[k] = table.astype(np.float32).astype(np.float64)
+    given = {
+        k: a.astype(np.int32 if k == "i" else np.float32) for k, a in inputs.items()
+    }
+    (want,) = evaluate(graph, given, "f64").values()
+    have = points.at(3, sample_all((4, 4))).reshape(4, 4)
+    np.testing.assert_allclose(have, want, rtol=1e-12)
 
 
 def sample_all(shape: tuple[int, ...]) -> np.ndarray:
