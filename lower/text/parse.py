@@ -76,10 +76,11 @@ class _Parser(Expressions):
         return Function(name, tuple(params), body, tuple(scratch), threads)
 
     def param(self, scratch: bool) -> Param:
+        shared = self.skip("shared")
         writable = not self.skip("in") if scratch else self.skip("out")
         name = self.word("a buffer's name").text
         self.expect(":")
-        return Param(name, *self.sized(), writable)
+        return Param(name, *self.sized(), writable, shared)
 
     def sized(self) -> tuple[DType, int]:
         dtype = self.dtype()

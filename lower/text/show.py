@@ -72,8 +72,10 @@ class _Printer:
         return "\n".join((head, *self.block(f.body, 1, {}, arrays), "}", ""))
 
     def param(self, p: Param, scratch: bool = False) -> str:
-        way = {(False, True): "out ", (True, False): "in "}.get((scratch, p.writable))
-        return f"{way or ''}{word(p.name)}: {p.dtype}[{p.size}]"
+        way = "shared " if p.shared else ""
+        if p.writable != scratch:  # what is said of either kind of buffer
+            way += "in " if scratch else "out "
+        return f"{way}{word(p.name)}: {p.dtype}[{p.size}]"
 
     def block(
         self, body: tuple[Stmt, ...], depth: int, names: Names, arrays: Arrays
