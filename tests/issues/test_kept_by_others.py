@@ -7,6 +7,7 @@ behind, bytes changed classes of this process, sizes from NumPy could not be wri
 
 from __future__ import annotations
 
+import ast
 import collections
 import ctypes
 import json
@@ -251,6 +252,19 @@ def test_a_version_is_the_text_of_its_files(
         os.utime(path, (1, 1))
         found.append(identity.code_version.__wrapped__())
     assert found[0] != found[1]
+
+
+def test_what_the_pipeline_imports_is_part_of_the_version() -> None:
+    """`fitting.py` orders kernels, `costs.py` picks the families: both were missing."""
+    tree = ast.parse(Path(pipeline.__file__).read_text("utf-8"))
+    near = {
+        f"{x.module}.py"
+        for x in tree.body
+        if isinstance(x, ast.ImportFrom) and x.level == 1
+    }
+    assert "fitting.py" in near
+    times = "learned.py"  # plans by measured times are not kept
+    assert near - {times} <= identity._files().keys()
 
 
 NUMPY: dict[str, Callable[[Any], Any]] = {
