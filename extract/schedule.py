@@ -9,7 +9,7 @@ from ..egraph.graph import Graph, Node, substitute
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
 from .kernel import Buffer, Host, Launch, Schedule, Step, reads_of, writes_of
-from .trace import HOST, READS, UNSTEADY, Untraceable
+from .trace import HOST, LEAVES, MAX_OCCURRENCES, READS, UNSTEADY, VIEWS, Untraceable
 
 
 class GraphTerms:
@@ -118,19 +118,21 @@ def _traced(
 
 
 def own_groups(graph: Graph) -> tuple[tuple[int, ...], ...]:
-    """The graph's own schedule: every op a kernel, views free."""
-    from .trace import LEAVES, VIEWS
+    """The graph's own schedule: every op a kernel, views free.
 
-    live = graph.live
-    outputs = {i for _, i in graph.outputs}
-    needed: set[int] = set(outputs)
-    for i in live:
-        if graph.nodes[i].op in HOST:
-            needed |= set(graph.nodes[i].args)
-    return tuple(
-        (i,)
-        for i, n in enumerate(graph.nodes)
-        if i in live
-        and n.op not in READS
-        and (i in needed or n.op not in VIEWS | LEAVES)
-    )
+    What the host runs has its operands stored, and so has what fits no kernel.
+    """
+    live, nodes = graph.live, graph.nodes
+    stored = {i for _, i in graph.outputs}
+    size = [1] * len(
+        nodes
+    )  # terms that a kernel of the node has, counted by their uses
+    for i in sorted(live):
+        n = nodes[i]
+        size[i] += sum(1 if a in stored else size[a] for a in n.args)
+        if n.op in HOST or size[i] > MAX_OCCURRENCES:
+            stored.update(n.args)
+            size[i] = 1 + len(n.args)
+        if n.op not in VIEWS | LEAVES:
+            stored.add(i)
+    return tuple((i,) for i in sorted(stored) if nodes[i].op not in READS)
