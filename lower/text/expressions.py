@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from ...egraph import dtypes
 from ...egraph.dtypes import DType, compute
 from ...egraph.scalars import BY_NAME
+from ...egraph.tokens import Token
 from ..loops import (
     Ex,
     Lit,
@@ -15,7 +16,7 @@ from ..loops import (
     Op,
     Var,
 )  # fmt: skip
-from .cursor import Cursor, Token
+from .cursor import Cursor
 from .syntax import (
     COMPARE,
     CONSTANTS,

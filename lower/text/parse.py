@@ -125,7 +125,7 @@ class _Parser(Expressions):
                     return GroupReduce(self.variable(), monoid)
                 case _:
                     raise self.expected("a statement")
-        if token.kind == "word" and self.tokens[self.next + 1].text == "[":
+        if token.kind == "word" and self.after.text == "[":
             return self.store()
         if token.kind != "word" and token.text != "(":
             raise self.expected("a statement")
