@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import copysign
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..egraph.dtypes import DType
 
@@ -50,6 +50,7 @@ class Lit:
 
     value: float | int | bool
     dtype: DType
+    lanes: ClassVar[int] = 1
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Lit) and self._key() == other._key()

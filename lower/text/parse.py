@@ -14,7 +14,6 @@ from ..loops import (
     GroupReduce,
     If,
     Let,
-    Lit,
     LoopKind,
     Param,
     Space,
@@ -23,9 +22,7 @@ from ..loops import (
     Var,
 )  # fmt: skip
 from .expressions import Expressions
-from .syntax import (
-    KINDS,
-)  # fmt: skip
+from .syntax import KINDS
 
 
 def parse(text: str, filename: str = "<text>") -> Function:
@@ -162,10 +159,7 @@ class _Parser(Expressions):
         told = self.type() if self.skip(":") else None
         self.expect("=")
         value = self.expression(told[0] if told else None)
-        dtype, lanes = told or (
-            value.dtype,
-            1 if isinstance(value, Lit) else value.lanes,
-        )
+        dtype, lanes = told or (value.dtype, value.lanes)
         self.names[name] = (dtype, lanes)
         return Let(Var(name, dtype, lanes), value, mutable)
 
