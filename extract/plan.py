@@ -109,7 +109,7 @@ def plan(
 
 def steady_nodes(graph: Graph) -> frozenset[int]:
     """The nodes that have the same value in every run."""
-    return steady([[n] for n in graph.nodes], ())
+    return steady([[n] for n in graph.nodes])
 
 
 def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:

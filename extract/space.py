@@ -33,7 +33,9 @@ class Choice:
     own_kernels: int
 
 
-def steady(classes: Sequence[Sequence[Term]], known: Iterable[int]) -> frozenset[int]:
+def steady(
+    classes: Sequence[Sequence[Term]], known: Iterable[int] = ()
+) -> frozenset[int]:
     """The classes that can be computed from `known` ones and constants alone."""
     users: list[list[tuple[int, int]]] = [[] for _ in classes]
     missing: dict[tuple[int, int], int] = {}
