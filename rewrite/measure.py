@@ -17,12 +17,12 @@ from typing import Any
 
 from rewrite.backends.executable import Executable
 from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import Cost, Host, Kernel, KernelCost, Launch
+from rewrite.extract.describe import describe
+from rewrite.extract.kernel import Cost, Host, Kernel, KernelCost
 from rewrite.extract.memory import MemoryPlan
 from rewrite.lower.device import Module
 from rewrite.lower.program import Invoke
 
-from .compile import describe
 from .learned import digest
 
 ROUNDS = 15
@@ -199,7 +199,7 @@ def _program(
     for name, seconds in alone.items():
         kernel = first[name].kernel
         cost = _priced(kernel, price)
-        label = describe(Launch(kernel, first[name].args))
+        label = describe(kernel)
         kernels.append(KernelTime(label, cost, seconds, digest(kernel), uses[name]))
     hosted = sum(isinstance(s, Host) for s in steps)
     return ProgramTime(tuple(kernels), measured, hosted)

@@ -13,7 +13,7 @@ from rewrite.backends.executable import Executable
 from rewrite.backends.interpreter import NumpyDevice
 from rewrite.compile import own_plan
 from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import ALL, F32
+from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.graph import Builder, Graph, substitute, witness
 from rewrite.egraph.text import parse, show
@@ -24,17 +24,13 @@ from rewrite.extract.plan import Plan
 from rewrite.extract.remat import MemoryLimitError, Setting, within
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.fuzz import compare, random_graph, random_inputs
-from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
+from tests.replay.test_goldens import CAPS
 
 from .chain import backward_chain
 
-CAPS = Caps(
-    "cpu", cpu_like=True, dtypes=frozenset(ALL), threads=8, max_threads=1,
-    shared_bytes=1 << 18, vector_bytes=32,
-)  # fmt: skip
 PRICE = kernel_cost(CAPS, FAMILIES)
 LAYER = 512 * 32 * 4  # bytes of what a layer saves
 
