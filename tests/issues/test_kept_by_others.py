@@ -185,6 +185,22 @@ def test_a_cache_may_lie_where_programs_may_not(
         toolchain.library("int rw_kept(void) { return 8; }\n", contract=False)
 
 
+def test_a_cache_may_be_cleared_before_a_library_is_loaded(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = ctypes.CDLL
+
+    def late(path: str) -> ctypes.CDLL:
+        for entry in (cache / "c").iterdir():
+            entry.unlink()
+        return load(path)
+
+    toolchain = find_toolchain()
+    monkeypatch.setattr(ctypes, "CDLL", late)
+    found = toolchain.library("int rw_kept(void) { return 9; }\n", contract=False)
+    assert found.rw_kept() == 9
+
+
 # ---- plans ---------------------------------------------------------------------------
 
 JIT = """\
