@@ -18,7 +18,7 @@ from ..egraph.graph import Graph
 from ..egraph.ops import TensorType
 from ..egraph.scalars import Array
 from ..extract.kernel import Host
-from ..extract.memory import nbytes
+from ..extract.lifetimes import nbytes
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch

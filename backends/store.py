@@ -162,4 +162,4 @@ def _unwritable(folder: Path, why: str) -> None:
     )  # fmt: skip
 
 
-__all__ = ["DIGEST", "MADE", "Store", "digest", "replacing", "root", "store"]
+__all__ = ["MADE", "Store", "digest", "replacing", "root", "store"]

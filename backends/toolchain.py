@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from ..lower.device import CompileError, DeviceError
-from .store import DIGEST, Store, digest, root, store
+from .store import Store, digest, root, store
 
 FLAGS = ("-std=gnu11", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
          "-ffp-contract=off", "-fno-strict-aliasing", "-fopenmp-simd", "-pthread",
@@ -43,8 +43,10 @@ class Toolchain:
         path = self.build(source, contract)
         try:
             return ctypes.CDLL(str(path))
-        except OSError:  # a cache where programs may not lie (noexec)
-            copy = _private().write(path.name, path.read_bytes()[:-DIGEST])
+        except OSError:  # a cache where programs may not lie (noexec), or cleared since
+            found = Store(path.parent).read(path.name)
+        made = found or _compile(self.command, self._flags(contract), source)
+        copy = _private().write(path.name, made)
         try:
             return ctypes.CDLL(str(copy))
         except OSError as e:
@@ -53,9 +55,12 @@ class Toolchain:
                 "names a folder that may hold programs"
             ) from None
 
+    def _flags(self, contract: bool) -> tuple[str, ...]:
+        return (*self.flags, "-DRW_CONTRACT") if contract else self.flags
+
     def build(self, source: str, contract: bool) -> Path:
         """The shared object of `source`, from the cache where it is there."""
-        flags = (*self.flags, "-DRW_CONTRACT") if contract else self.flags
+        flags = self._flags(contract)
         parts = (source, self.version, *self.command, *flags, self.features)
         name = f"{digest(*parts)[:40]}.so"
         kept = store("c") if root() else _private()

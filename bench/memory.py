@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import rewrite.onnx
-from rewrite.egraph.dtypes import ALL
 from rewrite.egraph.graph import witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
@@ -22,16 +21,11 @@ from rewrite.extract.plan import Plan, plan
 from rewrite.extract.remat import MemoryLimitError, Setting
 from rewrite.extract.schedule import schedule
 from rewrite.fitting import fitted, own_schedule
-from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.reuse import reuse_of
+from tests.replay.test_goldens import CAPS
 from tests.replay.weights import MODELS, fill, load, metadata
-
-CAPS = Caps(
-    "cpu", cpu_like=True, dtypes=frozenset(ALL), threads=8, max_threads=1,
-    shared_bytes=1 << 18, vector_bytes=32,
-)  # fmt: skip
 
 
 def show(memory: MemoryPlan) -> str:

@@ -44,6 +44,11 @@ class Node:
         return self.type.dtype
 
     @property
+    def opcode(self) -> str:
+        """What the node is called in text: elementwise ops by what they compute."""
+        return self.attrs[0] if self.op in ("un", "bin") else self.op
+
+    @property
     def is_leaf(self) -> bool:
         return self.op in ("input", "const", "data", "iota")
 

@@ -51,60 +51,60 @@ class _Parser(Cursor):
     # -- statements --
 
     def graph(self) -> Graph:
-        self._blank()
-        self._expect("graph")
+        self.blank()
+        self.expect("graph")
         name = self._name("the graph's name")
         self._header()
         outputs: dict[str, int] | None = None
         aliases: list[Alias] = []
-        while not self._is("}"):
-            if self._skip("return"):
+        while not self.at("}"):
+            if self.skip("return"):
                 outputs = self._return(outputs)
-            elif self._skip("alias"):
+            elif self.skip("alias"):
                 aliases.append(self._alias(outputs or {}))
             elif self.peek.kind != "newline":
                 self._node(outputs)
-            self._end_line()
-            self._blank()
+            self.end_line()
+            self.blank()
         if outputs is None:
-            raise self._error(self.peek, "expected 'return' before '}'")
-        self._expect("}")
-        self._blank()
+            raise self.error(self.peek, "expected 'return' before '}'")
+        self.expect("}")
+        self.blank()
         if self.peek.kind != "end":
-            raise self._error(self.peek, f"expected the end, found {self.peek.shown}")
+            raise self.expected("the end", self.peek)
         made = self.builder.build(outputs)
         return Graph(
             made.nodes, made.outputs, name, tuple(aliases), made.data, dict(self.calls)
         )
 
     def _header(self) -> None:
-        self._expect("(")
-        while not self._is(")"):
-            at = self._take()
+        self.expect("(")
+        while not self.at(")"):
+            at = self.take()
             if at.kind != "word":
-                raise self._error(at, f"expected an input's name, found {at.shown}")
-            self._expect(":")
+                raise self.expected("an input's name", at)
+            self.expect(":")
             attrs = (at.text, *self._type())
             self.refs[at.text] = self._add(at, "input", [], attrs, at.text)
-            if not self._skip(","):
+            if not self.skip(","):
                 break
-        self._expect(")")
-        self._expect("{")
+        self.expect(")")
+        self.expect("{")
 
     def _return(self, earlier: dict[str, int] | None) -> dict[str, int]:
         if earlier is not None:
-            raise self._error(self.peek, "expected one 'return', found a second")
+            raise self.error(self.peek, "expected one 'return', found a second")
         outputs: dict[str, int] = {}
-        while self.peek.kind != "newline" and not self._is("}"):
+        while self.peek.kind != "newline" and not self.at("}"):
             token = self.peek
-            named = self._before_equals
+            named = self.after.text == "="
             label = self._name("an output's name") if named else token.text
             if named:
-                self._expect("=")
+                self.expect("=")
             if label in outputs:
-                raise self._error(token, f"there are two outputs called {label!r}")
+                raise self.error(token, f"there are two outputs called {label!r}")
             outputs[label] = self._ref()
-            if not self._skip(","):
+            if not self.skip(","):
                 break
         return outputs
 
@@ -112,42 +112,42 @@ class _Parser(Cursor):
         at = self.peek
         output = self._name("an output's name")
         if output not in outputs:
-            raise self._error(at, f"expected an output of this graph, found {output!r}")
-        self._expect("<-")
+            raise self.error(at, f"expected an output of this graph, found {output!r}")
+        self.expect("<-")
         source_at = self.peek
         source = self._name("an input's name")
         kind_at = self.peek
         kind = self._name("'must' or 'may'")
         if kind not in ("must", "may"):
-            raise self._error(kind_at, f"expected 'must' or 'may', found {kind!r}")
+            raise self.error(kind_at, f"expected 'must' or 'may', found {kind!r}")
         if source not in self.inputs:
-            raise self._error(source_at, f"expected an input's name, found {source!r}")
+            raise self.error(source_at, f"expected an input's name, found {source!r}")
         have = self.builder.type(outputs[output])
         want = self.builder.type(self.inputs[source])
         if have != want:
-            raise self._error(at, f"{have} cannot lie on {want}")
+            raise self.error(at, f"{have} cannot lie on {want}")
         return Alias(output, source, kind)
 
     # -- nodes --
 
     def _node(self, outputs: dict[str, int] | None) -> None:
-        at = self._take()
+        at = self.take()
         if at.kind not in ("word", "label"):
-            raise self._error(at, f"expected a node, found {at.shown}")
+            raise self.expected("a node", at)
         if outputs is not None:
-            raise self._error(at, f"expected 'alias' or '}}', found {at.shown}")
+            raise self.error(at, f"expected 'alias' or '}}', found {at.shown}")
         if at.text in self.refs:
-            raise self._error(at, f"{at.text!r} is defined twice")
+            raise self.error(at, f"{at.text!r} is defined twice")
         name = at.text if at.kind == "word" else ""
         if at.kind == "label" and self.peek.kind == "string":
-            name = self._unquote(self._take())
-        type_ = TensorType(*self._type()) if self._skip(":") else None
-        self._expect("=")
+            name = self._unquote(self.take())
+        type_ = TensorType(*self._type()) if self.skip(":") else None
+        self.expect("=")
         op_at = self.peek
         i = self._op(op_at, name, type_)
         if type_ is not None and self.builder.type(i) != type_:
             have = self.builder.type(i)
-            raise self._error(op_at, f"the result is {have}, not {type_} as written")
+            raise self.error(op_at, f"the result is {have}, not {type_} as written")
         self.refs[at.text] = i
 
     def _op(self, at: Token, name: str, type_: TensorType | None) -> int:
@@ -159,7 +159,7 @@ class _Parser(Cursor):
         elif not known_op(word) or word in ("un", "bin"):
             near = get_close_matches(word, (*TABLE, *MACROS, *BY_NAME))
             hint = f"; near it: {', '.join(near)}" if near else ""
-            raise self._error(at, f"expected an op or opcode, found {word!r}{hint}")
+            raise self.error(at, f"expected an op or opcode, found {word!r}{hint}")
         kinds = dict(attr_kinds(op))
         if type_ is not None:
             fixed |= {"dtype": type_.dtype, "shape": type_.shape}
@@ -178,32 +178,30 @@ class _Parser(Cursor):
     def _operands(self) -> list[int]:
         args: list[int] = []
         while self.peek.kind in ("word", "label"):
-            if self._before_equals:
+            if self.after.text == "=":
                 break
             args.append(self._ref())
         return args
 
     def _ref(self) -> int:
-        token = self._take()
+        token = self.take()
         if token.kind not in ("word", "label"):
-            raise self._error(token, f"expected an operand, found {token.shown}")
+            raise self.expected("an operand", token)
         if token.text not in self.refs:
-            raise self._error(token, f"{token.text!r} is not defined above")
+            raise self.error(token, f"{token.text!r} is not defined above")
         return self.refs[token.text]
 
     def _named_attr(
         self, kinds: dict[str, str], fixed: dict[str, Any], dtype: DType | None
     ) -> None:
-        token = self._take()
+        token = self.take()
         if token.text not in kinds or token.text in FROM_TYPE:
             free = (k for k in kinds if k not in FROM_TYPE and k not in fixed)
             known = ", ".join(free) or "none"
-            raise self._error(
-                token, f"unknown attribute {token.text!r}; known: {known}"
-            )
+            raise self.error(token, f"unknown attribute {token.text!r}; known: {known}")
         if token.text in fixed:
-            raise self._error(token, f"attribute {token.text!r} is given twice")
-        self._expect("=")
+            raise self.error(token, f"attribute {token.text!r} is given twice")
+        self.expect("=")
         fixed[token.text] = self._attr(kinds[token.text], dtype)
 
     def _require(
@@ -211,28 +209,28 @@ class _Parser(Cursor):
     ) -> None:
         missing = [k for k in kinds if k not in fixed]
         if any(k in FROM_TYPE for k in missing):
-            raise self._error(at, f"expected a type, as in 'x: f32[2] = {op} ..'")
+            raise self.error(at, f"expected a type, as in 'x: f32[2] = {op} ..'")
         if missing:
-            raise self._error(at, f"{op} lacks the attributes {', '.join(missing)}")
+            raise self.error(at, f"{op} lacks the attributes {', '.join(missing)}")
 
     def _add(
         self, at: Token, op: str, args: list[int], attrs: tuple[Any, ...], name: str
     ) -> int:
         if op == "input":
             if attrs[0] in self.inputs:
-                raise self._error(at, f"there are two inputs called {attrs[0]!r}")
+                raise self.error(at, f"there are two inputs called {attrs[0]!r}")
             self.inputs[attrs[0]] = len(self.builder.nodes)
         try:
             return self.builder.add(op, args, attrs, name, share=False)
         except GraphError as e:
-            raise self._error(at, str(e)) from None
+            raise self.error(at, str(e)) from None
 
     def _array(self, at: Token, label: str, type_: TensorType | None) -> None:
         if type_ is None:
-            raise self._error(at, "expected a type, as in 'x: f32[2] = data ..'")
-        if not self._is("["):
+            raise self.error(at, "expected a type, as in 'x: f32[2] = data ..'")
+        if not self.at("["):
             if label not in self.given:
-                raise self._error(at, f"the array {label!r} ({type_}) is not in the "
+                raise self.error(at, f"the array {label!r} ({type_}) is not in the "
                                   "text: hand it to parse(.., data={..})")  # fmt: skip
             array = self.given[label]
         else:
@@ -240,9 +238,9 @@ class _Parser(Cursor):
             array = np.array(values, type_.dtype.numpy)
         shape = type_.shape
         if math.prod(array.shape) != dims.numel(shape) or dims.symbols(shape):
-            raise self._error(at, f"{type_} expected, found {array.size} elements")
+            raise self.error(at, f"{type_} expected, found {array.size} elements")
         if array.dtype != type_.dtype.numpy:
-            raise self._error(at, f"{type_} expected, found {array.dtype}")
+            raise self.error(at, f"{type_} expected, found {array.dtype}")
         self.builder.data[label] = array.reshape(dims.bind_shape(shape, {}))
 
     # -- values --
@@ -252,20 +250,20 @@ class _Parser(Cursor):
         return dtype, tuple(self._list(self._dim))
 
     def _dtype(self) -> DType:
-        token = self._take()
+        token = self.take()
         try:
             return dtypes.of(token.text)
         except ValueError as e:
-            raise self._error(token, f"expected a dtype: {e}") from None
+            raise self.error(token, f"expected a dtype: {e}") from None
 
     def _list[T](self, item: Callable[[], T]) -> list[T]:
-        self._expect("[")
+        self.expect("[")
         items: list[T] = []
-        while not self._is("]"):
+        while not self.at("]"):
             items.append(item())
-            if not self._skip(","):
+            if not self.skip(","):
                 break
-        self._expect("]")
+        self.expect("]")
         return items
 
     def _attr(self, kind: str, dtype: DType | None) -> Any:
@@ -286,49 +284,49 @@ class _Parser(Cursor):
                 return tuple(self._list(self._dim))
             case _:
                 if dtype is None:
-                    raise self._error(
+                    raise self.error(
                         self.peek, "expected a type or operand before this"
                     )
                 return self._value(dtype)
 
     def _int(self) -> int:
-        at, sign = self.peek, -1 if self._skip("-") else 1
-        token = self._take()
+        at, sign = self.peek, -1 if self.skip("-") else 1
+        token = self.take()
         if token.kind != "number" or not token.text.isdigit() or len(token.text) > 40:
-            raise self._error(at, f"expected an integer, found {token.shown}")
+            raise self.error(at, f"expected an integer, found {token.shown}")
         return sign * int(token.text)
 
     def _value(self, dtype: DType) -> Const:
         if dtype.kind == "bool":
-            token = self._take()
+            token = self.take()
             if token.text not in ("true", "false"):
-                raise self._error(token, f"expected true or false, found {token.shown}")
+                raise self.expected("true or false", token)
             return token.text == "true"
         at = self.peek
         value = self._int() if dtype.is_int else self._float()
         try:
             return exact(value, dtype)
         except GraphError as e:
-            raise self._error(at, str(e)) from None
+            raise self.error(at, str(e)) from None
 
     def _float(self) -> float:
-        sign = -1.0 if self._skip("-") else 1.0
-        token = self._take()
+        sign = -1.0 if self.skip("-") else 1.0
+        token = self.take()
         if token.kind != "number" and token.text not in ("inf", "nan"):
-            raise self._error(token, f"expected a number, found {token.shown}")
+            raise self.expected("a number", token)
         return sign * float(token.text)
 
     def _dim(self) -> Dim:
         at, parts = self.peek, list[str]()
-        if self._is("-"):
-            parts.append(self._take().text)
+        if self.at("-"):
+            parts.append(self.take().text)
         while True:
-            parts.append(self._take().text)
-            if not self._is("+", "-", "*"):
+            parts.append(self.take().text)
+            if not self.at("+", "-", "*"):
                 break
-            parts.append(self._take().text)
+            parts.append(self.take().text)
         try:
             return dims.parse("".join(parts))
         except ValueError:
             found = "".join(parts)[:40] or self.peek.shown
-            raise self._error(at, f"expected a dimension, found {found!r}") from None
+            raise self.error(at, f"expected a dimension, found {found!r}") from None

@@ -94,7 +94,7 @@ def _header(graph: Graph, head: int) -> str:
 
 def _line(graph: Graph, node: Node, i: int, refs: list[str], inline: int) -> str:
     name = "" if node.name in ("", refs[i]) else f" {json.dumps(node.name)}"
-    words = [node.attrs[0] if node.op in ("un", "bin") else node.op]
+    words = [node.opcode]
     kinds = attr_kinds(node.op)
     attrs = [
         (key, _show_attr(value, kind, node, graph))

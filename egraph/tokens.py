@@ -1,11 +1,12 @@
-"""Tokens of the text form, and a cursor over them whose errors name the place."""
+"""Tokens of the text of graphs, and what reading any text of tokens takes: a position
+whose errors name the place."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
 
 from .graph import GraphError
 
@@ -13,7 +14,7 @@ WORD = r"[^\W\d][\w.]*"
 
 
 class Token(NamedTuple):
-    """`kind` is word, label, string, number, mark, newline or end."""
+    """`kind` is space, newline, end or a group of the language's pattern."""
 
     kind: str
     text: str
@@ -25,6 +26,83 @@ class Token(NamedTuple):
         return names.get(self.kind, f"'{self.text}'")
 
 
+class Reader:
+    """A position in the tokens of a text; each method reads on from there."""
+
+    PATTERN: ClassVar[re.Pattern[str]]
+    SPELLED: ClassVar[tuple[str, ...]]  # the kinds that the language itself may spell
+    ERROR: ClassVar[type[ValueError]]
+
+    def __init__(self, text: str, filename: str) -> None:
+        self.text, self.filename = text, filename
+        self.tokens = list(self._lex())
+        self.next = 0
+
+    def _lex(self) -> Iterator[Token]:
+        """Line ends inside brackets are dropped."""
+        at, depth = 0, 0
+        while at < len(self.text):
+            m = self.PATTERN.match(self.text, at)
+            if m is None:
+                found = Token("", self.text[at], at)
+                raise self.error(found, f"unexpected character {found.text!r}")
+            kind = m.lastgroup or ""
+            depth += (m[0] in ("(", "[")) - (m[0] in (")", "]"))
+            if kind != "space" and not (kind == "newline" and depth > 0):
+                yield self.token(kind, m)
+            at = m.end()
+        yield Token("end", "", at)
+
+    def token(self, kind: str, m: re.Match[str]) -> Token:
+        return Token(kind, m[0], m.start())
+
+    def error(self, token: Token, message: str) -> ValueError:
+        line = self.text.count("\n", 0, token.at) + 1
+        column = token.at - self.text.rfind("\n", 0, token.at)
+        return self.ERROR(f"{self.filename}:{line}:{column}: {message}")
+
+    def expected(self, what: str, token: Token | None = None) -> ValueError:
+        token = token or self.peek
+        return self.error(token, f"expected {what}, found {token.shown}")
+
+    @property
+    def peek(self) -> Token:
+        return self.tokens[self.next]
+
+    @property
+    def after(self) -> Token:
+        """The token after this one."""
+        return self.tokens[min(self.next + 1, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        token = self.peek
+        self.next = min(self.next + 1, len(self.tokens) - 1)
+        return token
+
+    def at(self, *texts: str) -> bool:
+        return self.peek.kind in self.SPELLED and self.peek.text in texts
+
+    def skip(self, text: str) -> bool:
+        found = self.at(text)
+        self.next += found
+        return found
+
+    def expect(self, text: str) -> Token:
+        if not self.at(text):
+            raise self.expected(f"'{text}'")
+        return self.take()
+
+    def blank(self) -> None:
+        while self.peek.kind == "newline":
+            self.take()
+
+    def end_line(self) -> None:
+        if self.peek.kind == "newline":
+            self.take()
+        elif not self.at("}"):
+            raise self.expected("the end of the line")
+
+
 _TOKEN = re.compile(
     rf"""(?P<space>[^\S\n]+|;[^\n]*)|(?P<newline>\n)|(?P<word>{WORD})
     |(?P<label>%[\w.]+)|(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)
@@ -33,88 +111,24 @@ _TOKEN = re.compile(
 )
 
 
-def tokens(text: str, where: Callable[[int], str]) -> Iterator[Token]:
-    """Line ends inside brackets are dropped."""
-    at, depth = 0, 0
-    while at < len(text):
-        m = _TOKEN.match(text, at)
-        if m is None:
-            raise GraphError(f"{where(at)}: unexpected character {text[at]!r}")
-        kind = m.lastgroup or ""
-        if m[0] in ("(", "["):
-            depth += 1
-        elif m[0] in (")", "]"):
-            depth -= 1
-        if kind != "space" and not (kind == "newline" and depth > 0):
-            yield Token(kind, m[0], at)
-        at = m.end()
-    yield Token("end", "", at)
+class Cursor(Reader):
+    """A position in the text of a graph."""
 
-
-class Cursor:
-    """A position in the tokens of a text; each method reads on from there."""
-
-    def __init__(self, text: str, filename: str) -> None:
-        self.text, self.filename = text, filename
-        self.tokens = list(tokens(text, self._where))
-        self.next = 0
-
-    def _where(self, at: int) -> str:
-        line = self.text.count("\n", 0, at) + 1
-        return f"{self.filename}:{line}:{at - self.text.rfind('\n', 0, at)}"
-
-    def _error(self, token: Token, message: str) -> GraphError:
-        return GraphError(f"{self._where(token.at)}: {message}")
-
-    @property
-    def peek(self) -> Token:
-        return self.tokens[self.next]
-
-    @property
-    def _before_equals(self) -> bool:
-        """Whether the token after this one is `=`."""
-        return self.tokens[min(self.next + 1, len(self.tokens) - 1)].text == "="
-
-    def _take(self) -> Token:
-        token = self.peek
-        self.next = min(self.next + 1, len(self.tokens) - 1)
-        return token
-
-    def _is(self, *texts: str) -> bool:
-        return self.peek.kind in ("word", "mark") and self.peek.text in texts
-
-    def _skip(self, text: str) -> bool:
-        found = self._is(text)
-        self.next += found
-        return found
-
-    def _expect(self, text: str) -> Token:
-        if not self._is(text):
-            raise self._error(self.peek, f"expected '{text}', found {self.peek.shown}")
-        return self._take()
+    PATTERN = _TOKEN
+    SPELLED = ("word", "mark")
+    ERROR = GraphError
 
     def _name(self, what: str) -> str:
         """A word, or any text in quotes."""
-        token = self._take()
+        token = self.take()
         if token.kind == "word":
             return token.text
         if token.kind != "string":
-            raise self._error(token, f"expected {what}, found {token.shown}")
+            raise self.expected(what, token)
         return self._unquote(token)
 
     def _unquote(self, token: Token) -> str:
         try:
             return str(json.loads(token.text))
         except ValueError as e:
-            raise self._error(token, f"expected a JSON string: {e}") from None
-
-    def _end_line(self) -> None:
-        if self.peek.kind == "newline":
-            self._take()
-        elif not self._is("}"):
-            message = f"expected the end of the line, found {self.peek.shown}"
-            raise self._error(self.peek, message)
-
-    def _blank(self) -> None:
-        while self.peek.kind == "newline":
-            self._take()
+            raise self.error(token, f"expected a JSON string: {e}") from None

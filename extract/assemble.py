@@ -15,7 +15,7 @@ from typing import Any, cast
 from ..egraph.dtypes import BOOL, I32, I64, DType
 from ..egraph.ops import TensorType
 from .affine import Digit, Ranges, atoms, map_atoms
-from .kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val
+from .kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val, exactly
 from .trace import Conflict, Guard, Occurrence, Terms, Tracer, Untraceable
 
 
@@ -169,7 +169,7 @@ class Assembler:
             case "load":
                 return self._load(o)
             case "const":
-                return self.expr("const", (), (o.payload,), o.dtype)
+                return self.expr("const", (), exactly(o.payload), o.dtype)
             case "index":
                 v = self.affine(o.payload)
                 return self.expr("index", (), (v,), o.dtype, self.bits(v))

@@ -19,8 +19,7 @@ from itertools import combinations
 from ..egraph.ops import TensorType
 from .assemble import build_kernel
 from .kernel import KernelCost
-from .search import host_seconds
-from .space import Choice, Space, cheapest
+from .space import Choice, Space, cheapest, host_seconds
 from .trace import HOST, LEAVES, READS, VIEWS, Term, Untraceable
 
 READ = -1  # in place of an e-node: the class is read

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import copysign
 from typing import Any, NamedTuple, Protocol
 
 from ..egraph.dtypes import DType, compute
@@ -63,7 +64,7 @@ class Expr(NamedTuple):
     load     -         (slot, offset: Affine, guard: tuple[Cond, ...])
                        the element of buffer `slot`; 0 where the guard fails, and no
                        access is made there
-    const    -         (value,)
+    const    -         `exactly(value)`
     index    -         (Affine,)           a loop position as a number
     inside   -         (tuple[Cond, ...],) bool: all conditions hold
     select   c, a, b   ()
@@ -115,6 +116,11 @@ def bits(axes: tuple[int, ...]) -> int:
     for a in axes:
         out |= 1 << a
     return out
+
+
+def exactly(value: float) -> tuple[Any, ...]:
+    """What a constant is known by; -0.0, which equals 0.0, by its sign as well."""
+    return (value, "-") if value == 0 and copysign(1, value) < 0 else (value,)
 
 
 def expr_affines(e: Expr) -> Iterator[Affine]:

@@ -11,21 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .arena import Block, place
-from .kernel import Launch, Schedule
+from .kernel import Launch, Schedule, reads_of, writes_of
 from .lifetimes import (
-    ALIGN,
     Item,
     Reuse,
     items_of,
     last_uses,
-    nbytes,
     pointwise,
     profile,
-    reads_of,
-    rounded,
     shared,
     sizes_of,
-    writes_of,
 )
 
 
@@ -115,4 +110,4 @@ def _safe(schedule: Schedule, out: int, source: int, reuse: Reuse) -> bool:
     return (step.args.index(out), step.args.index(source)) in reuse(step.kernel)
 
 
-__all__ = ["ALIGN", "MemoryPlan", "nbytes", "plan_memory", "rounded"]
+__all__ = ["MemoryPlan", "plan_memory"]

@@ -20,7 +20,6 @@ from ..egraph.ops import TensorType
 GRAM = 6  # nodes that must repeat to suggest a period
 MIN_PERIOD = 8
 SIBLINGS = 300  # nodes, from which on branches side by side are cut apart, too
-OUTSIDE = frozenset(("input", "data"))
 LEAVES = frozenset(("input", "data", "const", "iota"))
 
 

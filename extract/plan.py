@@ -109,7 +109,7 @@ def plan(
 
 def steady_nodes(graph: Graph) -> frozenset[int]:
     """The nodes that have the same value in every run."""
-    return steady([[n] for n in graph.nodes], ())
+    return steady([[n] for n in graph.nodes])
 
 
 def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
@@ -333,11 +333,7 @@ def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
         b.alias(a.output, a.input, a.kind)
     whole = b.build({label: where[i] for label, i in graph.outputs})
     distinct = {id(p): p for _, p in made}
-    parts = tuple(
-        Part(p.before, p.after, p.groups, p.seconds, p.own_seconds, p.own_kernels,
-             p.fired, uses[k], p.notes, p.nan_free, p.steady)
-        for k, p in distinct.items()
-    )  # fmt: skip
+    parts = tuple(replace(p, uses=uses[k]) for k, p in distinct.items())
     return Plan(
         whole, tuple(groups),
         sum(p.seconds for _, p in made), sum(p.own_seconds for _, p in made),

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..egraph.graph import Node
 from .kernel import KernelCost
 from .lifetimes import Item, Reuse, last_uses, profile
 from .memory import plan_memory
@@ -251,17 +252,18 @@ def _why(best: Plan, limit: int, least: int, at: Setting) -> str:
     held = [b for b in born if born[b] <= s <= dies[b]]
     held.sort(key=lambda b: (-size[b], b))
     nodes = kernels.graph.nodes
-    names = ", ".join(
-        f"{nodes[value[b]].name or nodes[value[b]].op} {nodes[value[b]].type}"
-        for b in held[:5]
-    )
+    names = ", ".join(_called(nodes[value[b]]) for b in held[:5])
     more = f" and {len(held) - 5} more" if len(held) > 5 else ""
     step = nodes[kernels.runs[s].roots[0]]
     return (
         f"temporaries take {least} bytes at least, {limit} are allowed; most are alive "
-        f"where {step.name or step.op} {step.type} is computed: {names}{more}; allow "
+        f"where {_called(step)} is computed: {names}{more}; allow "
         f"{least} bytes (memory=), or use smaller sizes"
     )
+
+
+def _called(node: Node) -> str:
+    return f"{node.name or node.opcode} {node.type}"
 
 
 __all__ = ["MemoryLimitError", "Setting", "within"]

@@ -9,7 +9,7 @@ from ..egraph.graph import Graph, Node, substitute
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
 from .kernel import Buffer, Host, Launch, Schedule, Step, reads_of, writes_of
-from .trace import HOST, READS, UNSTEADY, Untraceable
+from .trace import HOST, LEAVES, MAX_OCCURRENCES, READS, UNSTEADY, VIEWS, Untraceable
 
 
 class GraphTerms:
@@ -41,23 +41,8 @@ def in_order(
 ) -> Schedule:
     """The same with a step for each group, in their order."""
     fixed = substitute(graph, sizes) if sizes else graph
-    terms = GraphTerms(fixed)
+    terms, buffer = GraphTerms(fixed), _Buffers(fixed)
     stored = {c for g in groups for c in g}
-    buffers: list[Buffer] = []
-    of: dict[int, int] = {}
-    outputs = {i for _, i in fixed.outputs}
-
-    def buffer(c: int) -> int:
-        if c not in of:
-            node = fixed.nodes[c]
-            kind = node.op if node.op in READS else "output" if c in outputs else "temp"
-            label = node.attrs[0] if node.op in READS else node.name
-            of[c] = len(buffers)
-            buffers.append(Buffer(node.type, kind, label))
-        return of[c]
-
-    for node in (i for i, n in enumerate(fixed.nodes) if n.op == "input"):
-        buffer(node)
     steps: list[Step] = []
     for group in groups:
         traced = _traced(terms, group, stored)
@@ -70,9 +55,32 @@ def in_order(
             steps.append(Launch(traced.kernel, tuple(buffer(c) for c in slots)))
     named = tuple((label, buffer(i)) for label, i in fixed.outputs)
     where = dict(named)
-    sources = {b.label: k for k, b in enumerate(buffers) if b.kind == "input"}
+    sources = {b.label: k for k, b in enumerate(buffer.all) if b.kind == "input"}
     aliases = tuple((where[a.output], sources[a.input], a.kind) for a in fixed.aliases)
-    return _marked(Schedule(tuple(buffers), tuple(steps), named, aliases))
+    return _marked(Schedule(tuple(buffer.all), tuple(steps), named, aliases))
+
+
+class _Buffers:
+    """The buffer of each node, numbered as they are asked for; inputs come first."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes, self.all = graph.nodes, list[Buffer]()
+        self.outputs = {i for _, i in graph.outputs}
+        self.of: dict[int, int] = {}
+        for i, n in enumerate(graph.nodes):
+            if n.op == "input":
+                self(i)
+
+    def __call__(self, c: int) -> int:
+        if c not in self.of:
+            node = self.nodes[c]
+            given = node.op in READS
+            kind = node.op if given else "output" if c in self.outputs else "temp"
+            self.of[c] = len(self.all)
+            self.all.append(
+                Buffer(node.type, kind, node.attrs[0] if given else node.name)
+            )
+        return self.of[c]
 
 
 def _marked(s: Schedule) -> Schedule:
@@ -118,19 +126,21 @@ def _traced(
 
 
 def own_groups(graph: Graph) -> tuple[tuple[int, ...], ...]:
-    """The graph's own schedule: every op a kernel, views free."""
-    from .trace import LEAVES, VIEWS
+    """The graph's own schedule: every op a kernel, views free.
 
-    live = graph.live
-    outputs = {i for _, i in graph.outputs}
-    needed: set[int] = set(outputs)
-    for i in live:
-        if graph.nodes[i].op in HOST:
-            needed |= set(graph.nodes[i].args)
-    return tuple(
-        (i,)
-        for i, n in enumerate(graph.nodes)
-        if i in live
-        and n.op not in READS
-        and (i in needed or n.op not in VIEWS | LEAVES)
-    )
+    What the host runs has its operands stored, and so has what fits no kernel.
+    """
+    live, nodes = graph.live, graph.nodes
+    stored = {i for _, i in graph.outputs}
+    size = [1] * len(
+        nodes
+    )  # terms that a kernel of the node has, counted by their uses
+    for i in sorted(live):
+        n = nodes[i]
+        size[i] += sum(1 if a in stored else size[a] for a in n.args)
+        if n.op in HOST or size[i] > MAX_OCCURRENCES:
+            stored.update(n.args)
+            size[i] = 1 + len(n.args)
+        if n.op not in VIEWS | LEAVES:
+            stored.add(i)
+    return tuple((i,) for i in sorted(stored) if nodes[i].op not in READS)

@@ -19,16 +19,13 @@ from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
 from .kernel import KernelCost
 from .postorder import postorder
-from .space import Space, cheapest
-from .trace import HOST, LEAVES, READS, UNSTEADY, VIEWS, Term, Untraceable
+from .space import Space, cheapest, host_seconds
+from .trace import ELEMENTWISE, HOST, LEAVES, READS, UNSTEADY, VIEWS, Term, Untraceable
 
 EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
 NEAR = 24  # classes around a kept move that are tried again
-ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
 FOLDS = frozenset(("reduce", "contract"))
-HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
-HOST_BANDWIDTH = 2e9
 RARELY = 1e-3  # of a kernel's time that a run pays, where one serves a thousand runs
 
 
@@ -401,16 +398,3 @@ class Search:
     def kernels_in_order(self) -> list[int]:
         """Roots of the kernels, producers first."""
         return postorder(self.roots, lambda c: self.kern[c].reads)
-
-
-def host_seconds(types: Sequence[TensorType]) -> float:
-    """The price of an op on the host, by what it reads and writes."""
-    return HOST_SECONDS + sum(map(_bytes, types)) / HOST_BANDWIDTH
-
-
-def _bytes(t: TensorType) -> int:
-    total = t.dtype.itemsize
-    for n in t.shape:
-        assert isinstance(n, int)
-        total *= n
-    return total

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ..egraph.ops import TensorType
+from .lifetimes import nbytes
 from .trace import UNSTEADY, Term
+
+HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
+HOST_BANDWIDTH = 2e9
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,9 @@ class Choice:
     own_kernels: int
 
 
-def steady(classes: Sequence[Sequence[Term]], known: Iterable[int]) -> frozenset[int]:
+def steady(
+    classes: Sequence[Sequence[Term]], known: Iterable[int] = ()
+) -> frozenset[int]:
     """The classes that can be computed from `known` ones and constants alone."""
     users: list[list[tuple[int, int]]] = [[] for _ in classes]
     missing: dict[tuple[int, int], int] = {}
@@ -97,3 +103,8 @@ def cheapest(space: Space) -> dict[int, int]:
 
 def _products(node: Term) -> float:
     return float(prod(node.attrs[0])) if node.op == "contract" else 0.0
+
+
+def host_seconds(types: Iterable[TensorType]) -> float:
+    """The price of an op on the host, by what it reads and writes."""
+    return HOST_SECONDS + sum(map(nbytes, types)) / HOST_BANDWIDTH

@@ -15,6 +15,7 @@ from ..egraph.dtypes import DType
 from ..egraph.ops import TensorType
 from .affine import ZERO, Digit, Ranges, always, atoms
 from .kernel import Affine, Cond, Val
+from .movement import Index, operand_index
 
 LEAVES = frozenset(("input", "data", "const", "iota"))
 READS = frozenset(("input", "data"))
@@ -25,7 +26,6 @@ ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
 NEAR = 24  # classes below a reduction that are looked for
 MAX_OCCURRENCES = 300  # bounds the work of one trace, hence of a search
 
-type Index = tuple[Affine, ...]
 type Guard = tuple[Cond, ...]
 
 
@@ -182,79 +182,12 @@ class Tracer:
             self._gather(o, node)
         elif op in VIEWS:
             o.kind = "same"
-            index = self.through(op, node, o.index, c)
-            o.args = [self.meet(node.args[0], index, o.guard)]
+            (a,) = node.args
+            shapes = self._shape(a), self._shape(c)
+            index = operand_index(op, node.attrs, o.index, *shapes, self.ranges)
+            o.args = [self.meet(a, index, o.guard)]
         else:
             o.kind, o.payload = "foreign", op  # refused if its value is needed
-
-    def through(self, op: str, node: Term, index: Index, c: int) -> Index:
-        """The index into the operand of a movement op."""
-        source = self._shape(node.args[0])
-        match op:
-            case "permute":
-                inner = list(index)
-                for v, p in zip(index, node.attrs[0], strict=True):
-                    inner[p] = v
-                return tuple(inner)
-            case "expand":
-                mask = node.attrs[1]
-                return tuple(ZERO if m else v for v, m in zip(index, mask, strict=True))
-            case "slice":
-                start, _, step = node.attrs
-                parts = zip(index, start, step, strict=True)
-                return tuple(
-                    v if a == 0 and s == 1 else self.ranges.combine([(v, s)], a)
-                    for v, a, s in parts
-                )
-            case "window":
-                axis: int = node.attrs[0]
-                stride, dilation = node.attrs[3:]
-                kept, last = list(index[:-1]), index[-1]
-                kept[axis] = self.ranges.combine(
-                    [(kept[axis], stride), (last, dilation)]
-                )
-                return tuple(kept)
-            case _:
-                return self.reshape(index, self._shape(c), source)
-
-    def reshape(
-        self, index: Index, out: tuple[int, ...], source: tuple[int, ...]
-    ) -> Index:
-        if 0 in out:
-            return (ZERO,) * len(source)
-        inner = [ZERO] * len(source)
-        i, j = 0, 0
-        while i < len(out) or j < len(source):
-            i0, j0 = i, j
-            p, i = (out[i], i + 1) if i < len(out) else (1, i)
-            q, j = (source[j], j + 1) if j < len(source) else (1, j)
-            while p != q:
-                if p < q:
-                    p, i = p * out[i], i + 1
-                else:
-                    q, j = q * source[j], j + 1
-            self._regroup(index, out, (i0, i), inner, source, (j0, j))
-        return tuple(inner)
-
-    def _regroup(
-        self, index: Index, out: tuple[int, ...], left: tuple[int, int],
-        inner: list[Affine], source: tuple[int, ...], right: tuple[int, int],
-    ) -> None:  # fmt: skip
-        """The axes `left` of the result and `right` of the operand hold one block."""
-        a = [x for x in range(*left) if out[x] > 1]
-        b = [x for x in range(*right) if source[x] > 1]
-        if len(a) == len(b) == 1:
-            inner[b[0]] = index[a[0]]
-            return
-        place, parts = 1, list[tuple[Affine, int]]()
-        for x in reversed(a):
-            parts.append((index[x], place))
-            place *= out[x]
-        linear = self.ranges.combine(parts)
-        place = 1
-        for x in reversed(b):
-            inner[x] = self.ranges.window(linear, place, source[x])
-            place *= source[x]
 
     def _guarded(self, guard: Guard, conds: Iterable[Cond]) -> tuple[Guard, Guard]:
         """(conditions that may fail, the guard with them added)"""

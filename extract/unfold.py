@@ -13,8 +13,9 @@ from ..egraph.graph import Builder, Graph, substitute
 from .assemble import build_kernel
 from .kernel import Kernel, KernelCost
 from .lifetimes import Item, Pairs, Reuse, nbytes, rounded
-from .plan import Plan, steady_nodes
+from .plan import Plan
 from .schedule import GraphTerms
+from .space import steady
 from .trace import HOST, LEAVES, READS, Untraceable
 
 
@@ -177,8 +178,11 @@ class Unfolded:
 
 
 def _kept(plan: Plan) -> frozenset[int]:
-    """What is computed once, when a program is made: it has memory of its own."""
-    inner = steady_nodes(plan.graph).difference(i for _, i in plan.graph.outputs)
+    """What is computed once, when a program is made: it has memory of its own.  What
+    reads an output, which the caller holds, is computed in each run."""
+    outputs = {i for _, i in plan.graph.outputs}
+    nodes = enumerate(plan.graph.nodes)
+    inner = steady([[n] if i not in outputs or n.op in READS else [] for i, n in nodes])
     return frozenset(c for g in plan.groups if inner.issuperset(g) for c in g)
 
 

@@ -26,7 +26,8 @@ across them, a variable only if not mutable).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from math import copysign
+from typing import ClassVar, Literal
 
 from ..egraph.dtypes import DType
 
@@ -45,8 +46,20 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class Lit:
+    """A number; 0.0 and -0.0 are two, though they compare equal."""
+
     value: float | int | bool
     dtype: DType
+    lanes: ClassVar[int] = 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lit) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.value, self.value == 0 and copysign(1, self.value), self.dtype
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from rewrite.egraph.graph import Graph, witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.scalars import Array
-from rewrite.extract.describe import describe as in_words
+from rewrite.extract.describe import describe
 from rewrite.extract.kernel import KernelCost, Launch, Schedule
 from rewrite.extract.memory import MemoryPlan, plan_memory
 from rewrite.extract.plan import Plan, choose, own_space, plan
@@ -230,7 +230,7 @@ class Compiled:
                 names = tuple(_buffer(steps, b) for b in step.args)
                 reads, writes = names[: step.kernel.reads], names[step.kernel.reads :]
                 cost = price(step.kernel)
-                label = describe(step)
+                label = describe(step.kernel)
                 moved = float(sum(d.itemsize * n for d, n in step.kernel.slots))
                 family = cost.family if cost else "none"
                 seconds = cost.seconds if cost else float("nan")
@@ -247,10 +247,6 @@ class Compiled:
 def _buffer(steps: Schedule, b: int) -> str:
     x = steps.buffers[b]
     return f"{x.label or f'%{b}'}: {x.type}"
-
-
-def describe(step: Launch) -> str:
-    return in_words(step.kernel)
 
 
 def warn(message: str) -> None:

@@ -19,7 +19,9 @@ from rewrite.lower.model import DeviceModel
 
 # What a plan and its programs are made by, and how they are written down.
 PARTS = ("egraph", "extract", "lower", "backends", "rules")
-FILES = ("compile.py", "frozen.py", "shelf.py")
+FILES = (
+    "compile.py", "costs.py", "fitting.py", "frozen.py", "identity.py", "shelf.py"
+)  # fmt: skip
 
 
 def plan_key(

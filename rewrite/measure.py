@@ -16,11 +16,11 @@ from statistics import median
 
 from rewrite.backends.executable import Executable
 from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import Cost, Host, Kernel, KernelCost, Launch
+from rewrite.extract.describe import describe
+from rewrite.extract.kernel import Cost, Host, Kernel, KernelCost
 from rewrite.extract.memory import MemoryPlan
 from rewrite.lower.program import Invoke
 
-from .compile import describe
 from .learned import digest
 
 ROUNDS = 15
@@ -195,7 +195,7 @@ def _program(
     for name, seconds in alone.items():
         kernel = first[name].kernel
         cost = _priced(kernel, price)
-        label = describe(Launch(kernel, first[name].args))
+        label = describe(kernel)
         kernels.append(KernelTime(label, cost, seconds, digest(kernel), uses[name]))
     hosted = sum(isinstance(s, Host) for s in steps)
     return ProgramTime(tuple(kernels), measured, hosted)

@@ -18,7 +18,6 @@ from .rebuild import (
     Names,
     arrays_of,
     constant_arrays,
-    lanes,
     substituted,
     top_down,
     touched,
@@ -87,7 +86,7 @@ class _Finder:
         def define(x: Ex) -> Var:
             _spend(left, x)
             value = _inside(x, named)
-            var = Var(self.names.fresh("c"), x.dtype, lanes(x))
+            var = Var(self.names.fresh("c"), x.dtype, x.lanes)
             before.append(Let(var, value))
             known[x] = known[value] = var
             return var

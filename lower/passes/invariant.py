@@ -18,7 +18,6 @@ from .rebuild import (
     Touched,
     bound,
     constant_arrays,
-    lanes,
     top_down,
     touched,
     unique,
@@ -71,7 +70,7 @@ class _Mover:
             if not isinstance(x, Op | Load) or not self.same(x, inner, writes, idle):
                 return x
             if x not in found:
-                found[x] = Var(self.names.fresh("h"), x.dtype, lanes(x))
+                found[x] = Var(self.names.fresh("h"), x.dtype, x.lanes)
                 before.append(Let(found[x], x))
             return found[x]
 

@@ -15,20 +15,15 @@ from ..loops import (
     GroupReduce,
     If,
     Let,
-    Lit,
     Load,
     Op,
     Stmt,
     Store,
     Var,
 )
-from ..walking import subterms, values, walk
+from ..walking import subterms, walk
 
 type Change = Callable[[Ex], Ex]
-
-
-def lanes(x: Ex) -> int:
-    return 1 if isinstance(x, Lit) else x.lanes
 
 
 def bottom_up(x: Ex, change: Change) -> Ex:
@@ -237,14 +232,3 @@ def arrays_of(x: Ex) -> frozenset[str]:
 def constant_arrays(function: Function) -> frozenset[str]:
     """Buffers that no statement writes."""
     return frozenset(p.name for p in function.params if not p.writable)
-
-
-def uses(body: Iterable[Stmt]) -> tuple[set[str], set[str]]:
-    """Names of variables and arrays that a body reads."""
-    names: set[str] = set()
-    arrays: set[str] = set()
-    for s in walk(tuple(body)):
-        for v in values(s):
-            names |= variables_of(v)
-            arrays |= arrays_of(v)
-    return names, arrays

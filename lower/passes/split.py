@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...egraph.dtypes import BOOL
+from ..intervals import of_type
 from ..loops import For, Function, If, Let, Lit, Op, Stmt, Var
 from ..walking import trips, walk
 from .rebuild import Names, unique
@@ -35,7 +36,10 @@ def split(function: Function) -> Function:
 
 
 def _kept(loop: For) -> bool:
-    """Of a nest that is shared out, only the innermost loop is split."""
+    """Of a nest that is shared out, only the innermost loop is split; and none whose
+    last part, were it full, would count further than the type of its variable does."""
+    if loop.extent + loop.step * PART > of_type(loop.var.dtype).high:
+        return True
     nest = any(isinstance(s, For) and s.kind == loop.kind for s in walk(loop.body))
     return loop.kind == "thread" or (nest and loop.kind in ("grid", "block"))
 

@@ -15,7 +15,7 @@ from ...egraph.dtypes import compute
 from ..intervals import Linear, linear
 from ..loops import Array, Ex, For, Function, If, Let, Load, Op, Stmt, Store, Var
 from ..walking import variables
-from .rebuild import lanes, unique
+from .rebuild import unique
 
 LANES = 8
 
@@ -131,7 +131,7 @@ class _Vector:
                 self.aligned(index)
                 return Load(array, index, dtype, LANES)
             case Op(op, args) if op not in ("cast", "bitcast", "select"):
-                if lanes(x) > 1 or any(a.dtype is not x.dtype for a in args):
+                if x.lanes > 1 or any(a.dtype is not x.dtype for a in args):
                     raise _Refused
                 return replace(x, args=tuple(map(self.value, args)), lanes=LANES)
             case _:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from ...egraph import dtypes
 from ...egraph.dtypes import DType, compute
-from ...egraph.scalars import BY_NAME
+from ...egraph.tokens import Token
 from ..loops import (
     Ex,
     Lit,
@@ -15,8 +15,9 @@ from ..loops import (
     Op,
     Var,
 )  # fmt: skip
-from .cursor import Cursor, Token
+from .cursor import Cursor
 from .syntax import (
+    ARITY,
     COMPARE,
     CONSTANTS,
     INFIX,
@@ -29,7 +30,6 @@ from .syntax import (
     wanted,
 )  # fmt: skip
 
-_OPS = frozenset((*BY_NAME, "fma", "idiv", "imod", "select"))
 _BY_SIGN: dict[str, tuple[str, int]] = {}
 for _op, (_sign, _level) in INFIX.items():
     _BY_SIGN.setdefault(_sign, (_op, _level))
@@ -167,7 +167,7 @@ class Expressions(Cursor):
         self.expect(")")
         if op in dtypes.BY_NAME:
             op, to = "cast", dtypes.of(op)
-        if len(args) != _arity(op) or (op == "splat") != (lanes is not None):
+        if len(args) != ARITY.get(op) or (op == "splat") != (lanes is not None):
             raise self.error(name, _signature(op))
         if op == "bitcast" and to is None:
             raise self.error(name, "expected bitcast(value, dtype)")
@@ -248,18 +248,12 @@ class Expressions(Cursor):
         return Op(op, args, dtype, lanes if n.lanes is None else n.lanes)
 
 
-def _arity(op: str) -> int:
-    if op in BY_NAME:
-        return BY_NAME[op].arity
-    return {"idiv": 2, "imod": 2, "fma": 3, "select": 3}.get(op, 1)
-
-
 def _signature(op: str) -> str:
     if op == "splat":
         return "expected splat(value, lanes)"
-    if op not in _OPS and op not in ("cast", "bitcast"):
-        near = get_close_matches(op, (*_OPS, *dtypes.BY_NAME), 1)
+    if op not in ARITY:
+        near = get_close_matches(op, (*ARITY, *dtypes.BY_NAME), 1)
         return f"expected an opcode, found {op!r}" + (
             f"; did you mean {near[0]!r}?" if near else ""
         )
-    return f"expected {_arity(op)} operands of {op!r}"
+    return f"expected {ARITY[op]} operands of {op!r}"

@@ -14,7 +14,6 @@ from ..loops import (
     GroupReduce,
     If,
     Let,
-    Lit,
     LoopKind,
     Param,
     Space,
@@ -23,9 +22,7 @@ from ..loops import (
     Var,
 )  # fmt: skip
 from .expressions import Expressions
-from .syntax import (
-    KINDS,
-)  # fmt: skip
+from .syntax import KINDS
 
 
 def parse(text: str, filename: str = "<text>") -> Function:
@@ -76,10 +73,11 @@ class _Parser(Expressions):
         return Function(name, tuple(params), body, tuple(scratch), threads)
 
     def param(self, scratch: bool) -> Param:
+        shared = self.skip("shared")
         writable = not self.skip("in") if scratch else self.skip("out")
         name = self.word("a buffer's name").text
         self.expect(":")
-        return Param(name, *self.sized(), writable)
+        return Param(name, *self.sized(), writable, shared)
 
     def sized(self) -> tuple[DType, int]:
         dtype = self.dtype()
@@ -124,7 +122,7 @@ class _Parser(Expressions):
                     return GroupReduce(self.variable(), monoid)
                 case _:
                     raise self.expected("a statement")
-        if token.kind == "word" and self.tokens[self.next + 1].text == "[":
+        if token.kind == "word" and self.after.text == "[":
             return self.store()
         if token.kind != "word" and token.text != "(":
             raise self.expected("a statement")
@@ -161,10 +159,7 @@ class _Parser(Expressions):
         told = self.type() if self.skip(":") else None
         self.expect("=")
         value = self.expression(told[0] if told else None)
-        dtype, lanes = told or (
-            value.dtype,
-            1 if isinstance(value, Lit) else value.lanes,
-        )
+        dtype, lanes = told or (value.dtype, value.lanes)
         self.names[name] = (dtype, lanes)
         return Let(Var(name, dtype, lanes), value, mutable)
 

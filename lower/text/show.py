@@ -72,8 +72,10 @@ class _Printer:
         return "\n".join((head, *self.block(f.body, 1, {}, arrays), "}", ""))
 
     def param(self, p: Param, scratch: bool = False) -> str:
-        way = {(False, True): "out ", (True, False): "in "}.get((scratch, p.writable))
-        return f"{way or ''}{word(p.name)}: {p.dtype}[{p.size}]"
+        way = "shared " if p.shared else ""
+        if p.writable != scratch:  # what is said of either kind of buffer
+            way += "in " if scratch else "out "
+        return f"{way}{word(p.name)}: {p.dtype}[{p.size}]"
 
     def block(
         self, body: tuple[Stmt, ...], depth: int, names: Names, arrays: Arrays
@@ -124,7 +126,7 @@ class _Printer:
 
     def let(self, s: Let, ex: _Expressions) -> str:
         var, value = s.var, s.value
-        own_type = ex.own(value) is var.dtype and ex.lanes(value) == var.lanes
+        own_type = ex.own(value) is var.dtype and value.lanes == var.lanes
         told = "" if own_type and not s.mutable else f": {typed(var.dtype, var.lanes)}"
         head = "var" if s.mutable else "let"
         return f"{head} {word(var.name)}{told} = {ex.show(value, var.dtype)}"
@@ -135,9 +137,6 @@ class _Expressions:
 
     def __init__(self, names: Names, arrays: Arrays, bare: bool) -> None:
         self.names, self.arrays, self.bare = names, arrays, bare
-
-    def lanes(self, x: Ex) -> int:
-        return 1 if isinstance(x, Lit) else x.lanes
 
     def told(self, x: Ex) -> bool:
         """Whether the text must say the type of `x`."""
@@ -170,8 +169,7 @@ class _Expressions:
         """Text of `x` where numbers take `around`; in brackets if it binds looser than
         `tight`."""
         if self.told(x):
-            lanes = self.lanes(x)
-            return f"({self.plain(x, x.dtype)[0]}: {typed(x.dtype, lanes)})"
+            return f"({self.plain(x, x.dtype)[0]}: {typed(x.dtype, x.lanes)})"
         text, binds = self.plain(x, around)
         return f"({text})" if binds < tight else text
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...egraph.dtypes import BOOL, F32, I32, DType
 from ...egraph.scalars import BY_NAME
-from ..loops import Ex, Lit
+from ..loops import Ex
 
 KINDS = ("grid", "block", "thread", "serial", "simd", "unroll")
 CONSTANTS = ("true", "false", "inf", "nan")
@@ -27,13 +27,19 @@ INFIX = {
     "mul": ("*", 6), "div": ("/", 6), "idiv": ("/", 6), "imod": ("%", 6),
 }  # fmt: skip
 
+# Operands of all that an `Op` may be.
+ARITY = {
+    **{name: op.arity for name, op in BY_NAME.items()}, "select": 3, "fma": 3,
+    "idiv": 2, "imod": 2, "cast": 1, "bitcast": 1, "splat": 1,
+}  # fmt: skip
+
 type Names = dict[str, tuple[DType, int]]  # of a variable: dtype, lanes
 type Arrays = dict[str, DType]
 
 
 def result(op: str, args: Sequence[Ex]) -> tuple[DType | None, int]:
     """Dtype and lanes of an operation, as its operands give them."""
-    lanes = max((a.lanes for a in args if not isinstance(a, Lit)), default=1)
+    lanes = max((a.lanes for a in args), default=1)
     if op in BY_NAME and BY_NAME[op].gives_bool:
         return BOOL, lanes
     at = 1 if op == "select" and len(args) > 1 else 0

@@ -25,6 +25,7 @@ from ..loops import (
     Store,
     Var,
 )
+from ..text.syntax import ARITY
 from .walk import Walk
 
 INDEX = (I32, I64)
@@ -137,15 +138,15 @@ class Types(Walk):
     def want(self, x: Ex, dtype: DType, lanes: int, what: str) -> None:
         """`x` is well typed, and of this type."""
         self.value(x)
-        if x.dtype is not dtype or _lanes(x) != lanes:
-            found = f"{x.dtype} of {_lanes(x)} lanes"
+        if x.dtype is not dtype or x.lanes != lanes:
+            found = f"{x.dtype} of {x.lanes} lanes"
             self.fault(f"{what} is {dtype} of {lanes} lanes, its value {found}")
 
     def place(self, array: str, index: Ex, lanes: int) -> DType | None:
         """The dtype of the array, if there is one."""
         self.value(index)
-        if index.dtype not in INDEX or _lanes(index) != 1:
-            self.fault(f"an index of {index.dtype}, {_lanes(index)} lanes")
+        if index.dtype not in INDEX or index.lanes != 1:
+            self.fault(f"an index of {index.dtype}, {index.lanes} lanes")
         if lanes < 1:
             self.fault(f"{lanes} lanes")
         if array not in self.arrays:
@@ -185,16 +186,14 @@ def _at_most(value: int, dtype: DType) -> tuple[int, int]:
     return (low, high) if inside else (high, low)
 
 
-def _lanes(x: Ex) -> int:
-    return 1 if isinstance(x, Lit) else x.lanes
-
-
 def wrong(x: Op) -> str | None:
     """Why the operands of an operation and its type do not go together."""
     dtypes = [a.dtype for a in x.args]
-    lanes = [_lanes(a) for a in x.args]
-    if len(x.args) != _arity(x.op):
-        return f"{len(x.args)} operands" if _arity(x.op) else "no such opcode"
+    lanes = [a.lanes for a in x.args]
+    if x.op not in ARITY:
+        return "no such opcode"
+    if len(x.args) != ARITY[x.op]:
+        return f"{len(x.args)} operands"
     if x.op == "splat":
         fits = lanes == [1] and dtypes == [x.dtype]
         return None if fits else "a scalar of the same type expected"
@@ -223,10 +222,3 @@ def _converted(x: Op) -> str | None:
     if x.op == "bitcast" and source.bits != x.dtype.bits:
         return f"{source} has not the width of {x.dtype}"
     return None
-
-
-def _arity(op: str) -> int:
-    if op in BY_NAME:
-        return BY_NAME[op].arity
-    known = {"select": 3, "fma": 3, "idiv": 2, "imod": 2, "cast": 1, "bitcast": 1}
-    return {**known, "splat": 1}.get(op, 0)

@@ -8,8 +8,8 @@ from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.extract.kernel import Kernel, Schedule, reads_of, writes_of
-from rewrite.extract.lifetimes import Item, profile, shared
-from rewrite.extract.memory import MemoryPlan, nbytes, plan_memory, rounded
+from rewrite.extract.lifetimes import Item, nbytes, profile, rounded, shared
+from rewrite.extract.memory import MemoryPlan, plan_memory
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.fuzz import random_graph
 from rewrite.fuzz.models import transformer

@@ -13,7 +13,7 @@ from rewrite.backends.executable import Executable
 from rewrite.backends.interpreter import NumpyDevice
 from rewrite.compile import own_plan
 from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import ALL, F32
+from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.graph import Builder, Graph, substitute, witness
 from rewrite.egraph.text import parse, show
@@ -24,17 +24,13 @@ from rewrite.extract.plan import Plan
 from rewrite.extract.remat import MemoryLimitError, Setting, within
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.fuzz import compare, random_graph, random_inputs
-from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
+from tests.replay.test_goldens import CAPS
 
 from .chain import backward_chain
 
-CAPS = Caps(
-    "cpu", cpu_like=True, dtypes=frozenset(ALL), threads=8, max_threads=1,
-    shared_bytes=1 << 18, vector_bytes=32,
-)  # fmt: skip
 PRICE = kernel_cost(CAPS, FAMILIES)
 LAYER = 512 * 32 * 4  # bytes of what a layer saves
 
@@ -188,6 +184,20 @@ def test_host_ops_run_once() -> None:
     right(found, graph)
 
 
+def test_what_is_made_of_a_constant_output_is_not_kept() -> None:
+    """`schedule` keeps apart what data alone decide, not what an output is read for."""
+    b = Builder()
+    x, w = b.input("x", F32, (8,)), b.array(np.ones(8, np.float32))
+    shown = b.un("exp", w)
+    apart, temp = b.un("sin", w), b.un("cos", shown)
+    total = b.bin("add", b.bin("mul", x, apart), temp)
+    graph = b.build({"y": total, "shown": shown})
+    plan = Plan(graph, own_groups(graph), 1.0, 1.0, 0)
+    kinds = Counter(x.kind for x in schedule(plan.graph, plan.groups).buffers)
+    assert kinds["kept"] == 1
+    assert len(HERE.kernels(plan).size) == kinds["temp"] == 2
+
+
 @pytest.mark.parametrize("own", [True, False])
 def test_random_graphs(own: bool) -> None:
     """At the least memory found, from the graphs' own schedules and from fused ones."""
@@ -205,6 +215,6 @@ def test_random_graphs(own: bool) -> None:
         assert arena(found) <= arena(plan)
         changed += found.groups != plan.groups or found.graph is not plan.graph
         inputs = random_inputs(graph, seed, "exact")
-        got = run(replace(found), {k: v.copy() for k, v in inputs.items()})
+        got = run(found, {k: v.copy() for k, v in inputs.items()})
         assert compare(graph, inputs, got, "exact") is None, seed
     assert changed >= 20

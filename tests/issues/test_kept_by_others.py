@@ -7,6 +7,7 @@ behind, bytes changed classes of this process, sizes from NumPy could not be wri
 
 from __future__ import annotations
 
+import ast
 import collections
 import ctypes
 import json
@@ -184,6 +185,22 @@ def test_a_cache_may_lie_where_programs_may_not(
         toolchain.library("int rw_kept(void) { return 8; }\n", contract=False)
 
 
+def test_a_cache_may_be_cleared_before_a_library_is_loaded(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = ctypes.CDLL
+
+    def late(path: str) -> ctypes.CDLL:
+        for entry in (cache / "c").iterdir():
+            entry.unlink()
+        return load(path)
+
+    toolchain = find_toolchain()
+    monkeypatch.setattr(ctypes, "CDLL", late)
+    found = toolchain.library("int rw_kept(void) { return 9; }\n", contract=False)
+    assert found.rw_kept() == 9
+
+
 # ---- plans ---------------------------------------------------------------------------
 
 JIT = """\
@@ -251,6 +268,19 @@ def test_a_version_is_the_text_of_its_files(
         os.utime(path, (1, 1))
         found.append(identity.code_version.__wrapped__())
     assert found[0] != found[1]
+
+
+def test_what_the_pipeline_imports_is_part_of_the_version() -> None:
+    """`fitting.py` orders kernels, `costs.py` picks the families: both were missing."""
+    tree = ast.parse(Path(pipeline.__file__).read_text("utf-8"))
+    near = {
+        f"{x.module}.py"
+        for x in tree.body
+        if isinstance(x, ast.ImportFrom) and x.level == 1
+    }
+    assert "fitting.py" in near
+    times = "learned.py"  # plans by measured times are not kept
+    assert near - {times} <= identity._files().keys()
 
 
 NUMPY: dict[str, Callable[[Any], Any]] = {

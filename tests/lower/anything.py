@@ -87,7 +87,8 @@ STATEMENTS: st.SearchStrategy[Stmt] = st.recursive(
     _nested,
     max_leaves=8,
 )  # fmt: skip
-PARAMS = st.lists(st.builds(Param, NAMES, DTYPES, SIZES, st.booleans()), max_size=3)
+FLAGS = st.booleans()
+PARAMS = st.lists(st.builds(Param, NAMES, DTYPES, SIZES, FLAGS, FLAGS), max_size=3)
 FUNCTIONS = st.builds(
     Function, NAMES, PARAMS.map(tuple), st.lists(STATEMENTS, max_size=5).map(tuple),
     PARAMS.map(tuple), st.integers(1, 64),

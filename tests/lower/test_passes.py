@@ -17,7 +17,7 @@ from rewrite.lower.emit.stages import work
 from rewrite.lower.interpret import run
 from rewrite.lower.loops import Function
 from rewrite.lower.passes import PASSES
-from rewrite.lower.text import parse_all, show
+from rewrite.lower.text import parse, parse_all, show
 from rewrite.lower.verify import faults
 from tests.backends.functions import CASES as BY_HAND
 
@@ -68,6 +68,20 @@ def passed(f: Function, order: list[str]) -> Function:
     for name in order:
         f = PASSES[name](f)
     return f
+
+
+@pytest.mark.parametrize("name", ["split", "merge"])
+def test_loops_at_the_end_of_their_type_stay(name: str) -> None:
+    """Numbers beyond it wrap around, to turns that were not there."""
+    f = parse("""function f(out y: f32[8]) {
+  serial i < 2147483647 by 3 {
+    serial j < 4 {
+      y[j] = f32(i)
+    }
+  }
+}
+""")
+    assert PASSES[name](f) == f
 
 
 @settings(

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import rewrite.onnx
-from rewrite.compile import describe
 from rewrite.egraph.dtypes import ALL
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
+from rewrite.extract.describe import describe
 from rewrite.extract.kernel import Launch
 from rewrite.extract.plan import plan
 from rewrite.extract.schedule import schedule
@@ -55,7 +55,9 @@ def report(name: str) -> str:
             lines.append("  the above once, when the program is made")
         if isinstance(step, Launch):
             cost = price(step.kernel)
-            lines.append(f"  {cost.family if cost else 'none':9} {describe(step)}")
+            lines.append(
+                f"  {cost.family if cost else 'none':9} {describe(step.kernel)}"
+            )
         else:
             lines.append(f"  host      {step.op}")
     lines += ["rules", *(f"  {r}" for r in sorted(used))]

@@ -9,11 +9,11 @@ from functools import cache
 
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable, load
-from rewrite.compile import describe
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import RuleSet, load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.extract.assemble import build_kernel
+from rewrite.extract.describe import describe
 from rewrite.extract.kernel import (
     Cost,
     Host,
@@ -94,7 +94,9 @@ class Outcome:
         names = [f"{buffers[b].label or f'%{b}'}:{buffers[b].type}" for b in x.args]
         reads, writes = names[: x.kernel.reads], names[x.kernel.reads :]
         family = self.price(x.kernel).family
-        return f"{family}({', '.join(reads)}) {describe(x)} -> {', '.join(writes)}"
+        return (
+            f"{family}({', '.join(reads)}) {describe(x.kernel)} -> {', '.join(writes)}"
+        )
 
 
 type Goal = Callable[[Outcome], str | None]
