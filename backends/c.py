@@ -68,7 +68,7 @@ class Launches:
             entry.buffers = base + start * size
         self._run: Any = module.library.rw_run
         self._count = ctypes.c_int64(len(steps))
-        self._held = module  # its scratch and its code
+        self._held = module, list(buffers)  # what the table points to
 
     def place(self, moved: Mapping[int, HostBuffer]) -> None:
         table, spots = self.table, self.spots

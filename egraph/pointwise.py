@@ -192,7 +192,7 @@ class Points:
     def _scatter(self, i: int, node: Node, where: Positions) -> Array:
         """Each write along the axis in order, so that of several the last one stays."""
         (a, index, value), (mode, axis) = node.args, node.attrs
-        writes = self.shape(index)[axis]
+        writes = self.shape(index)[int(axis)]
         if len(where) * writes > LIMIT:
             raise PointError(f"a scatter of {writes} values is too large to check")
         out, there, combine = self.at(a, where), where.copy(), SCATTER[mode]

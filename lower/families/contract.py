@@ -16,7 +16,7 @@ from .matmul import Matmul
 from .panels import Blocking, blocking, unpacked, whole_of
 from .plan import each, facts, reach
 from .price import PACK, TURN, occupancy
-from .products import Contraction, by_column, classify, contiguous, flops_of
+from .products import Contraction, by_column, classify, contiguous, flops_of, plain
 from .writer import function, parameters
 
 
@@ -78,9 +78,23 @@ def _contractions(kernel: Kernel) -> tuple[Contraction, ...]:
 
 
 def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
-    size = c.dtype.itemsize
-    products = len(c.products)
-    return blocking(c.sizes(kernel), products, size, model.vector_bytes, model.units)
+    lefts = (s for s in c.sides[0] if not plain(kernel, c, s, c.m))
+    rights = (s for s in c.sides[1] if not plain(kernel, c, s, c.n))
+    flop = model.product / model.scalar / len(c.products)
+    packing = (
+        sum(_packing(kernel, s, c.k) for s in lefts) * flop,
+        sum(_packing(kernel, s, c.n) for s in rights) * flop,
+    )
+    return blocking(
+        c.sizes(kernel), len(c.products), c.dtype.itemsize, model.vector_bytes,
+        model.units, packing,
+    )  # fmt: skip
+
+
+def _packing(kernel: Kernel, side: tuple[int, ...], inner: tuple[int, ...]) -> float:
+    """Flops worth of packing an element of a side whose panel runs along `inner`."""
+    turned = not contiguous(kernel, side, inner)
+    return flops_of(kernel, bits(side), 0) + PACK + TURN * turned
 
 
 def _unpacked(
@@ -131,9 +145,7 @@ def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
         (left, batch * m * k, across, c.k), (right, batch * n * k, down, c.n)
     ):  # fmt: skip
         for side in (s for s in sides if s not in there):
-            flops = flops_of(kernel, bits(side), 0) + PACK
-            flops += 0 if contiguous(kernel, side, inner) else TURN
-            scalar += flops * count * repeat
+            scalar += _packing(kernel, side, inner) * count * repeat
     scalar += batch * _end(kernel, c, (m, n), (down, across), model.cpu_like)
     rate = model.scalar_rate(c.dtype)
     return Parts(

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
 from ..axes import ceil_div
 from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
+from .price import occupancy
 from .products import Contraction, Plain, contiguous, plain
 from .sides import Sides
 from .values import add, mul
@@ -23,6 +25,7 @@ from .values import add, mul
 DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache
 ROWS = 264  # of an output tile: the left panel stays in the second cache
 COLUMNS = 512
+WORTH = 0.97  # of the work, that other tiles than about square ones must save
 
 
 class Blocking(NamedTuple):
@@ -77,9 +80,11 @@ def register_tile(vector_bytes: int, itemsize: int) -> tuple[int, int, int]:
 @lru_cache(maxsize=4096)
 def blocking(
     sizes: tuple[int, int, int, int], products: int, itemsize: int, vector_bytes: int,
-    units: int,
+    units: int, packing: tuple[float, float] = (0.0, 0.0),
 ) -> Blocking:  # fmt: skip
-    """Even tiles, as large as the caches take and enough for every unit."""
+    """Even tiles, as large as the caches take and enough for every unit; `packing`:
+    multiply-adds that packing an element of the left and the right side is worth, once
+    for each tile of the other side."""
     batch, m, n, k = sizes
     lanes, vectors, height = register_tile(vector_bytes, itemsize)
     vectors = min(vectors, max(ceil_div(n, lanes), 1))
@@ -87,14 +92,36 @@ def blocking(
     width = lanes * vectors
     depth = even(k, DEPTH * 4 // itemsize, 1)
     rows, columns = even(m, ROWS, height), even(n, COLUMNS // products, width)
-    while batch * ceil_div(m, rows) * ceil_div(n, columns) < 2 * units:
+
+    def count(tile: tuple[int, int]) -> int:
+        return batch * ceil_div(m, tile[0]) * ceil_div(n, tile[1])
+
+    def work(tile: tuple[int, int]) -> float:
+        down, across = ceil_div(m, tile[0]), ceil_div(n, tile[1])
+        left, right = m * across * packing[0], n * down * packing[1]
+        padded = down * tile[0] * across * tile[1]
+        return (padded + left + right) / occupancy(count(tile), units)
+
+    split = [(rows, columns)]
+    while count((rows, columns)) < 2 * units:
         if rows * 2 >= columns and rows > 2 * height:
             rows = even(rows, rows // 2, height)
         elif columns > 2 * width:
             columns = even(columns, columns // 2, width)
         else:
             break
-    return Blocking(lanes, vectors, height, rows, columns, depth)
+        split.append((rows, columns))
+    best, (most_rows, most_columns) = split[-1], split[0]
+    if any(packing) and len(split) > 1:
+        parts = range(1, 4 * units + 1)
+        downs = {even(most_rows, ceil_div(most_rows, p), height) for p in parts}
+        acrosses = {even(most_columns, ceil_div(most_columns, p), width) for p in parts}
+        tiles = sorted(product(downs, acrosses), reverse=True)
+        least = min(map(work, tiles))
+        if least < work(best) * WORTH:
+            cheap = [t for t in tiles if work(t) * WORTH <= least]
+            best = next((t for t in cheap if count(t) >= 2 * units), cheap[-1])
+    return Blocking(lanes, vectors, height, *best, depth)
 
 
 def _height(m: int, most: int) -> int:

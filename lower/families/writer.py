@@ -7,7 +7,7 @@ along a loop is computed before it, and is named there, so that it is computed o
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -39,6 +39,8 @@ from .ranges import bounds, index_type
 from .values import add, bitcast, combine, convert, divide, expand, mul, rounded
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
+type Terms = tuple[tuple[Any, int], ...]
+
 HIDDEN = Var("", BOOL)  # marks a name that means another value outside
 
 
@@ -49,6 +51,7 @@ class Scope:
     body: list[Stmt] = field(default_factory=list[Stmt])
     values: dict[Hashable, Ex] = field(default_factory=dict[Hashable, Ex])
     axes: dict[int, Ex] = field(default_factory=dict[int, Ex])
+    runs: dict[tuple[int, ...], Ex] = field(default_factory=dict[tuple[int, ...], Ex])
     kept: dict[int, tuple[str, Affine]] = field(
         default_factory=dict[int, tuple[str, Affine]]
     )  # expressions that lie in an array, and where
@@ -147,6 +150,9 @@ class Writer:
 
     def unravel(self, axes: tuple[int, ...], flat: Ex) -> None:
         """Opens all `axes` at the place that the number `flat` has among them."""
+        if len(axes) > 1:
+            flat = self.let(flat, "p")
+            self.scopes[-1].runs[axes] = flat
         for n, a in enumerate(reversed(axes)):
             size = self.kernel.extents[a]
             last = n == len(axes) - 1
@@ -315,7 +321,8 @@ class Writer:
         found = self._find(("affine", v))
         if found:
             return found
-        pairs = [(*self._atom(a), c) for a, c in v.terms]
+        runs, terms = self._runs(v)
+        pairs = [*runs, *((*self._atom(a), c) for a, c in terms)]
         pairs.sort(key=lambda p: p[1])
         total: Ex = self.number(0)
         depth = 0
@@ -326,6 +333,30 @@ class Writer:
             total = add(total, mul(value, c))
         total = add(total, self.number(v.const))
         return self._remember(("affine", v), total, depth), depth
+
+    def _runs(self, v: Affine) -> tuple[list[tuple[Ex, int, int]], Terms]:
+        """Axes that were opened at one number, where `v` grows evenly with it: that
+        number, the scope it is of and by how much; and the other terms."""
+        steps = {a: c for a, c in v.terms if isinstance(a, int)}
+        found: list[tuple[Ex, int, int]] = []
+        for depth, scope in enumerate(self.scopes):
+            for axes, flat in scope.runs.items():
+                if self._even(axes, steps, depth):
+                    found.append((flat, depth, steps[axes[-1]]))
+                    steps = {a: c for a, c in steps.items() if a not in axes}
+        rest = (t for t in v.terms if not isinstance(t[0], int) or t[0] in steps)
+        return found, tuple(rest)
+
+    def _even(
+        self, axes: tuple[int, ...], steps: Mapping[int, int], depth: int
+    ) -> bool:
+        """Whether the steps along `axes`, opened at `depth`, are those of a number."""
+        size = steps.get(axes[-1], 0)
+        for a in reversed(axes):
+            if not size or steps.get(a) != size or self._atom(a)[1] != depth:
+                return False
+            size *= self.kernel.extents[a]
+        return True
 
     def _find(self, key: Hashable) -> tuple[Ex, int] | None:
         for depth in range(len(self.scopes) - 1, -1, -1):

@@ -137,7 +137,7 @@ class Program:
         return dict(zip(self.outputs, results, strict=True))
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
-        if set(inputs) == self._names:
+        if self._names == frozenset(inputs):
             return
         for names, what in ((set(self.inputs) - set(inputs), "missing"),
                             (set(inputs) - set(self.inputs), "unknown")):  # fmt: skip

@@ -1,8 +1,10 @@
 """The C device: programs, cache, compilers that are missing or fail."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -205,3 +207,19 @@ def test_callers_share_the_pool(cached, threads):
 def test_thread_count_must_be_a_number(monkeypatch):
     monkeypatch.setenv("REWRITE_THREADS", "many")
     assert "REWRITE_THREADS='many'" in CDevice().probe().detail
+
+
+def test_prepared_launches_keep_their_buffers(cached):
+    """The addresses that they hold are of memory that nobody else may get."""
+    dev = CDevice()
+    module = dev.compile([double("double")])
+    buffers = [dev.alloc(32), dev.alloc(32)]
+    owners = [weakref.ref(b.owner) for b in buffers]
+    launches = module.prepare([("double", (0, 1))], buffers)
+    del buffers
+    gc.collect()
+    assert all(owner() is not None for owner in owners)
+    launches()
+    del launches
+    gc.collect()
+    assert all(owner() is None for owner in owners)
