@@ -15,7 +15,7 @@ from fractions import Fraction
 from time import monotonic
 from typing import Literal
 
-from . import dag, exact
+from . import dag, exact, frontier
 from .components import connected
 from .exact import Limits, Program, Relaxation
 from .greedy import by_sets, by_sets_in_time, by_trees, dag_cost, lower_bound, needed
@@ -202,6 +202,9 @@ class _Search:
         """The best choice of a part, a bound, and whether that proves it."""
         at = {n: m for m, n in enumerate(part.index)}
         pick = [at[n] for n in now]
+        narrow = frontier.decided(part)
+        if narrow is not None:
+            return narrow, dag_cost(part, narrow), True
         order, tree = by_trees(part)
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
@@ -215,18 +218,19 @@ class _Search:
         program = Program(part, pick, self._limits(method, moves, share))
         relaxation = self._relaxed(program, method, moves)
         low = max(low, program.bound)
-        if self.left() > 0:
-            pick = near(part, pick, relaxation, moves, self._round(NEAR))
-        if method == "auto" and not small:
-            pick = self._neighbourhoods(part, pick, moves, low, FIRST, relaxation)
-        if method == "exact" or small or self.effort.seconds is not None:
-            program.keep(pick)
+        if small or method == "exact":
             proof = program.proved()
             pick, low = proof.pick, max(low, proof.bound)
-            if proof.optimal:
-                return pick, low, True
-        if method == "auto" and small:
-            pick = self._neighbourhoods(part, pick, moves, low, 1, relaxation)
+            if proof.optimal or method == "exact":
+                return pick, low, proof.optimal
+        if self.left() > 0:
+            pick = near(part, pick, relaxation, moves, self._round(NEAR))
+        share = 1.0 if small or self.effort.seconds is None else FIRST
+        pick = self._neighbourhoods(part, pick, moves, low, share, relaxation)
+        if not small and self.effort.seconds is not None:
+            program.keep(pick)
+            proof = program.proved()
+            return proof.pick, max(low, proof.bound), proof.optimal
         return pick, low, low >= dag_cost(part, pick)
 
     def _relaxed(self, program: Program, method: Method, moves: int) -> Relaxation:
