@@ -33,8 +33,10 @@ SCALE = 1e4  # what the cost of the start becomes: HiGHS's tolerances are absolu
 STALLED = 60  # rounds of cuts in a row that raise the linear relaxation by
 FILL = 45_000  # entries from which an iteration takes more than they do
 STEPS = 1e7  # in search of loops, a second
+TINY = 10_000  # entries of the matrix below which an iteration takes no less
 STEP = 100  # entries times iterations for a step in search of loops
-CUTTING = 2  # of the work or time that is left, the part that may be for cuts
+CUTTING = 2  # times the work of a proof that the relaxation and its cuts may take
+SHARE = 0.5  # of the time that is left, what these may take
 LOOK = 5  # entries of the matrix for which a look counts one iteration
 LOOKS = 15  # least
 ROUNDING = 1e-6  # of its cost, what a node costs that a relaxation takes whole
@@ -147,11 +149,14 @@ class Program:
     def proved(self) -> Proof:
         """The best choice, from the best so far, and a lower bound."""
         h, limit = self.h, self.limits.work
-        most = None if limit is None else limit // CUTTING
-        if not self.done and not self._relax(h, limit, most):
-            return self._proof(False)
+        most = None if limit is None else CUTTING * limit
+        ended = self.done or self._relax(h, limit, most)
+        if self.point is not None:
+            self.keep(rounded(self.g, self.point[0].tolist()))
         if self.bound >= self.cost:
             return self._proof(True)
+        if not ended:
+            return self._proof(False)
         self._integral(h)
         while self.limits.left() > 0 and self.looks >= 0:
             self._offer(h)
@@ -272,33 +277,32 @@ class Program:
     def _relax(self, h: Highs, limit: int | None, cutting: int | None) -> bool:
         """Solves the linear relaxation, with cuts; whether it came to an end.
 
-        With some solution, cut as far as the limits let it be, that is an end too.
+        `limit` is of the work until there is a solution, `cutting` of all.
         """
         before, stalled, first = -math.inf, 0, max(1, h.getNumNz())
-        until = self.limits.left() / CUTTING
+        until = self.limits.left() * (1 - SHARE)
         while stalled < STALLED:
             most = highs().kHighsIInf
             if limit is not None:
-                most = min(
-                    most, max(0, limit - self.work) * first // max(1, h.getNumNz())
-                )
+                rest = max(0, limit - self.work) * first
+                most = min(most, rest // max(1, h.getNumNz()))
             h.setOptionValue("simplex_iteration_limit", most)
             solved = self._solved(h)
             iterations = max(0, h.getInfo().simplex_iteration_count)
             self.work += iterations * h.getNumNz() // first
             if not solved:
                 self._raise(_lagrangian(h))
-                return self.point is not None
-            self.point = self._point(h)
+                return False
+            self.point, limit = self._point(h), cutting
             now = h.getInfo().objective_function_value
             self._raise(now)
             stalled = 0 if now > before + SLOPE * abs(now) else stalled + 1
             before = max(before, now)
             if self.bound >= self.cost or self.limits.left() < until:
                 return True
-            found = self._loops(self.point[0].tolist(), first, cutting)
+            found = self._loops(self.point[0].tolist(), max(first, TINY), cutting)
             if not found:
-                return True
+                return cutting is None or self.work < cutting
             for c, loop in found:
                 self._cut(h, c, loop)
         return True

@@ -31,12 +31,12 @@ METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
 REDUCING = 5e-5  # seconds a node: with less time left, reductions are not begun
 PROOF = 1  # work of a proof of a part, for a move
-LEAST = 200  # moves for a part
+LEAST = 100  # moves for a part
 SEARCHING = 1e-5  # the same for local search
 MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
 RELAXING = 62_000  # entries of the matrix times iterations, for a move
 CORE = 3  # moves of local search on the core, for one on the whole graph
-WORK = 1.2  # of proofs in neighbourhoods, for a move
+WORK = 4.5  # of proofs in neighbourhoods, for a move
 ROUND = 2_000  # work of one neighbourhood at most
 NEAR = 2  # rounds for a piece near the relaxation
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
@@ -226,7 +226,7 @@ class _Search:
         if self.left() > 0:
             pick = near(part, pick, relaxation, moves, self._round(NEAR))
         share = 1.0 if small or self.effort.seconds is None else FIRST
-        pick = self._neighbourhoods(part, pick, moves, low, share, relaxation)
+        pick = self._neighbourhoods(part, pick, moves, low, share)
         if not small and self.effort.seconds is not None:
             program.keep(pick)
             proof = program.proved()
@@ -253,14 +253,13 @@ class _Search:
         moves: int,
         bound: float,
         share: float,
-        relaxation: Relaxation,
     ) -> list[int]:
         """Rounds for a share of the time that is left, or by moves, until no gap."""
         timed = self.effort.seconds is not None
         end = monotonic() + share * self.left() if timed else math.inf
         work = math.inf if timed else WORK * moves
         limits = Limits(ROUND, lambda: end - monotonic())
-        for found, spent in improved(part, pick, 0, limits, relaxation):
+        for found, spent in improved(part, pick, 0, limits):
             work -= spent
             pick, cost = found, dag_cost(part, found)
             if work <= 0 or cost <= bound or monotonic() >= end:
