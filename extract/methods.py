@@ -36,7 +36,8 @@ SEARCHING = 1e-5  # the same for local search
 MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
 RELAXING = 62_000  # entries of the matrix times iterations, for a move
 CORE = 3  # moves of local search on the core, for one on the whole graph
-WORK = 4.5  # of proofs in neighbourhoods, for a move
+WORK = 8  # of proofs in neighbourhoods, for a move
+IDLE = 3  # the same since one of them was of use
 ROUND = 2_000  # work of one neighbourhood at most
 NEAR = 2  # rounds for a piece near the relaxation
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
@@ -258,11 +259,15 @@ class _Search:
         timed = self.effort.seconds is not None
         end = monotonic() + share * self.left() if timed else math.inf
         work = math.inf if timed else WORK * moves
+        idle = work
         limits = Limits(ROUND, lambda: end - monotonic())
+        before = math.inf
         for found, spent in improved(part, pick, 0, limits):
-            work -= spent
             pick, cost = found, dag_cost(part, found)
-            if work <= 0 or cost <= bound or monotonic() >= end:
+            work -= spent
+            idle = idle - spent if cost >= before or timed else IDLE * moves
+            before = cost
+            if min(work, idle) <= 0 or cost <= bound or monotonic() >= end:
                 break
             self.tell("neighbourhoods", None)
         return pick
