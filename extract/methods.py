@@ -31,7 +31,7 @@ METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
 REDUCING = 5e-5  # seconds a node: with less time left, reductions are not begun
 PROOF = 1  # work of a proof of a part, for a move
-LEAST = 100  # moves for a part
+LEAST = 100  # moves for a part; with no more, its proof comes first
 SEARCHING = 1e-5  # the same for local search
 MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
 RELAXING = 62_000  # entries of the matrix times iterations, for a move
@@ -209,7 +209,7 @@ class _Search:
         order, tree = by_trees(part)
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
-        if self.left() > 0:
+        if self.left() > 0 and moves > LEAST:
             other = dag.search(part, order, tree, CORE * moves, self.over)
             pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
         small = len(part.owner) <= PROVABLE
