@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .greedy import by_trees, dag_cost, needed
 from .loops import Loops
@@ -31,11 +32,18 @@ TOLERANCE = 1e-6  # of HiGHS, on rows, integrality and (relative) the bound
 SCALE = 1e4  # what the cost of the start becomes: HiGHS's tolerances are absolute
 STALLED = 60  # rounds of cuts in a row that raise the linear relaxation by
 FILL = 45_000  # entries from which an iteration takes more than they do
+STEPS = 1e7  # in search of loops, a second
+TINY = 10_000  # entries of the matrix below which an iteration takes no less
 STEP = 100  # entries times iterations for a step in search of loops
+CUTTING = 2  # times the work of a proof that the relaxation and its cuts may take
+SHARE = 0.5  # of the time that is left, what these may take
 LOOK = 5  # entries of the matrix for which a look counts one iteration
 LOOKS = 15  # least
 ROUNDING = 1e-6  # of its cost, what a node costs that a relaxation takes whole
 SLOPE = 1e-4  # of it or less, before branching
+
+
+type Point = tuple[NDArray[np.float64], NDArray[np.float64]]  # as in `Relaxation`
 
 
 class NoSolver(ImportError):
@@ -113,6 +121,7 @@ class Program:
         self.count = count
         self.loops = Loops(g)
         self.done = False  # with the relaxation
+        self.point: Point | None = None  # its last solution
         self.h = self._model()
 
     def relaxed(self, limit: int | None) -> Relaxation:
@@ -124,20 +133,29 @@ class Program:
         entries = max(1, self.h.getNumNz())
         work = None if limit is None else limit // max(entries, self._filled(entries))
         self.h.setOptionValue("presolve", "off")
-        self.done = self._relax(self.h, work)
+        self.done = self._relax(self.h, work, work)
         self.h.setOptionValue("presolve", "choose")
-        solution, size = self.h.getSolution(), len(self.g.owner)
-        value = np.clip(solution.col_value[:size], 0.0, 1.0)
-        excess = np.asarray(solution.col_dual[:size]) / self.scale
+        value, excess = self.point or self._point(self.h)
         return Relaxation(value.tolist(), excess.tolist(), self.work)
+
+    def _point(self, h: Highs) -> Point:
+        solution, size = h.getSolution(), len(self.g.owner)
+        value = np.clip(solution.col_value[:size], 0.0, 1.0)
+        return value, np.asarray(solution.col_dual[:size]) / self.scale
 
     def _filled(self, entries: int) -> int:
         return math.isqrt(entries**3 // FILL)
 
     def proved(self) -> Proof:
         """The best choice, from the best so far, and a lower bound."""
-        h = self.h
-        if not self.done and not self._relax(h, self.limits.work):
+        h, limit = self.h, self.limits.work
+        most = None if limit is None else CUTTING * limit
+        ended = self.done or self._relax(h, limit, most)
+        if self.point is not None:
+            self.keep(rounded(self.g, self.point[0].tolist()))
+        if self.bound >= self.cost:
+            return self._proof(True)
+        if not ended:
             return self._proof(False)
         self._integral(h)
         while self.limits.left() > 0 and self.looks >= 0:
@@ -254,28 +272,37 @@ class Program:
         if self.looks < 0:
             event.interrupt()
 
-    # ---- cycles
+    # ---- cuts
 
-    def _relax(self, h: Highs, limit: int | None) -> bool:
-        """Solves the linear relaxation, with cuts; whether it came to an end."""
-        before, stalled = -math.inf, 0
+    def _relax(self, h: Highs, limit: int | None, cutting: int | None) -> bool:
+        """Solves the linear relaxation, with cuts; whether it came to an end.
+
+        `limit` is of the work until there is a solution, `cutting` of all.
+        """
+        before, stalled, first = -math.inf, 0, max(1, h.getNumNz())
+        until = self.limits.left() * (1 - SHARE)
         while stalled < STALLED:
             most = highs().kHighsIInf
-            left = most if limit is None else min(most, max(0, limit - self.work))
-            h.setOptionValue("simplex_iteration_limit", left)
+            if limit is not None:
+                rest = max(0, limit - self.work) * first
+                most = min(most, rest // max(1, h.getNumNz()))
+            h.setOptionValue("simplex_iteration_limit", most)
             solved = self._solved(h)
-            self.work += max(0, h.getInfo().simplex_iteration_count)
+            iterations = max(0, h.getInfo().simplex_iteration_count)
+            self.work += iterations * h.getNumNz() // first
             if not solved:
                 self._raise(_lagrangian(h))
                 return False
+            self.point, limit = self._point(h), cutting
             now = h.getInfo().objective_function_value
             self._raise(now)
             stalled = 0 if now > before + SLOPE * abs(now) else stalled + 1
             before = max(before, now)
-            x = self._values(h)
-            found = [] if x is None else self._loops(x, h.getNumNz(), limit)
-            if not found:
+            if self.bound >= self.cost or self.limits.left() < until:
                 return True
+            found = self._loops(self.point[0].tolist(), max(first, TINY), cutting)
+            if not found:
+                return cutting is None or self.work < cutting
             for c, loop in found:
                 self._cut(h, c, loop)
         return True
@@ -284,12 +311,13 @@ class Program:
         self, x: list[float], entries: int, limit: int | None
     ) -> list[tuple[int, set[int]]]:
         """Loops of the relaxation; what it takes to find them is work."""
+        most = self.limits.left() * STEPS
         if limit is None:
-            return self.loops.fractional(x)
+            return self.loops.fractional(x, most)
         before = self.loops.steps
-        most = max(0, limit - self.work) * entries / STEP
+        most = min(most, max(0, limit - self.work) * entries / STEP)
         found = self.loops.fractional(x, most)
-        self.work += (self.loops.steps - before) * STEP // max(1, entries)
+        self.work += int((self.loops.steps - before) * STEP // entries)
         return found if self.work < limit else []
 
     def _cut(self, h: Highs, c: int, loop: set[int]) -> None:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from .exact import Limits, Relaxation, prove
+from .exact import Limits, prove
 from .greedy import by_trees, dag_cost, needed
 from .reduce import projected, reduced, settled
 from .terms import Graph
@@ -18,7 +18,7 @@ FIRST, LEAST, MOST = 300, 20, 6_000  # free classes
 EASY = 5  # a share of the work allowed that is little
 NEIGHBOURS = 24  # of one class that are looked at: a root may have thousands
 ROUNDS = 2  # of reductions; what is left is small
-DEARER, CHEAP = 4.0, 1e-9  # of the mean, of the whole: of reduced costs
+SHRINK = 2  # nodes of a neighbourhood that count as work for its reductions
 PASS = 30  # nodes of the graph that count as work where all are gone through
 
 
@@ -27,16 +27,13 @@ def improved(
     pick: Sequence[int],
     seed: int,
     limits: Limits,
-    relaxation: Relaxation | None = None,
 ) -> Iterator[tuple[list[int], int]]:
     """The best choice after each round and the work of that round, without end.
 
-    The neighbourhood grows where it was decided, and shrinks where it was not.  Of free
-    classes only the nodes that are cheap in the relaxation, if one is given, are free.
+    The neighbourhood grows where it was decided, and shrinks where it was not.
     """
     rng = Random(seed)
     best = completed(g, pick)
-    keep = _cheap(g, best, relaxation)
     cost, size = dag_cost(g, best), FIRST
     visits = [0 if len(nodes) > 1 else -1 for nodes in g.of]
     while True:
@@ -48,24 +45,14 @@ def improved(
         free = _ball(g, start, size, rng)
         for c in free:
             visits[c] += visits[c] >= 0
-        found, decided, work = _decide(g, best, free, limits, keep)
+        found, decided, work, nodes = _decide(g, best, free, limits)
         if dag_cost(g, found) < cost:
             best = completed(g, found)
             cost = dag_cost(g, best)
         if decided and limits.work is not None:
             work = min(work, limits.work)  # looks at easy ones take little time
-        yield best, work + len(g.owner) // PASS
+        yield best, work + nodes // SHRINK + len(g.owner) // PASS
         size = _next(size, decided, work, limits)
-
-
-def _cheap(g: Graph, pick: Sequence[int], relaxation: Relaxation | None) -> list[bool]:
-    """Nodes whose reduced cost is at most some times the mean of the chosen."""
-    if relaxation is None:
-        return [True] * len(g.owner)
-    used = needed(g, pick)
-    paid = sum([max(0.0, relaxation.excess[pick[c]]) for c in sorted(used)])
-    most = DEARER * paid / len(used) + CHEAP * dag_cost(g, pick)
-    return [excess <= most for excess in relaxation.excess]
 
 
 def _next(size: int, decided: bool, work: int, limits: Limits) -> int:
@@ -108,10 +95,9 @@ def _decide(
     pick: Sequence[int],
     free: set[int],
     limits: Limits,
-    keep: Sequence[bool],
-) -> tuple[list[int], bool, int]:
-    """The best choice that differs in `free` alone, if it is certain, and work."""
-    small = _narrowed(g, pick, free, keep)
+) -> tuple[list[int], bool, int, int]:
+    """The best choice that differs in `free` alone, if it is certain, work, nodes."""
+    small = _narrowed(g, pick, free)
     core = reduced(small, small.cost, ROUNDS)
     chosen: list[int] = []
     decided, work = True, 0
@@ -124,12 +110,10 @@ def _decide(
     for c, n in enumerate(settled(small, core, chosen)):
         if n >= 0:
             out[small.name[c]] = small.index[n]
-    return out, decided, work
+    return out, decided, work, len(small.owner)
 
 
-def _narrowed(
-    g: Graph, pick: Sequence[int], free: set[int], keep: Sequence[bool]
-) -> Graph:
+def _narrowed(g: Graph, pick: Sequence[int], free: set[int]) -> Graph:
     """What may change if classes in `free` may change their node, and what that needs.
 
     What the roots need without passing a free class is paid anyway; it is left out,
@@ -144,7 +128,7 @@ def _narrowed(
         c = todo.pop()
         if c not in nodes and (c in above or c not in paid):
             own = g.of[c] if c in free else ()
-            nodes[c] = [n for n in own if keep[n] and n != pick[c]] + [pick[c]]
+            nodes[c] = [n for n in own if n != pick[c]] + [pick[c]]
             todo += [d for n in nodes[c] for d in g.kids[n] if d not in nodes]
     name = sorted(nodes)
     number = {c: k for k, c in enumerate(name)}

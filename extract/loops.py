@@ -1,10 +1,15 @@
 """Which sets of classes are taken by more than what supports them from outside.
 
-In a set S, a node supports where its class is in S and its children are not.  A class
-of S can be taken no more than all nodes that support S.  A set that breaks this for a
-class is a cut in a network: from the class along its nodes, each to one of its
-children (the one that is built least), to the nodes with no child on a cycle.  Nodes
-with several children on a cycle make the cut an upper bound, so that sets are missed.
+In a set S, a node supports where its class is in S and its children are not: every term
+of a class of S has one.  So a class of S can be taken no more than all nodes that
+support S.  Linear relaxations break this on cycles, whose classes make each other, and
+where halves of two nodes share one half of what both need whole (on trees these are the
+directed cuts of Steiner arborescences; Wong 1984, Koch & Martin 1998).
+
+A set that breaks this for a class is a cut in a network: from the class along its
+nodes, each to one of its children (the one that is built least), to the nodes with no
+child in question.  Nodes with several such children make the cut an upper bound, so
+that sets are missed.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ CREEP = 1e-5  # added to capacities: of cuts of equal size the one with fewest n
 TRIES = 4
 NESTED = 8  # most cuts for one class at once
 
-type Network = dict[int, dict[int, float]]  # class -> class (or OUT) -> what is left
+type Arcs = dict[int, float]  # class (or OUT) -> what is left
 
 OUT = -1
 
@@ -38,7 +43,7 @@ class Loops:
             sizes[k] = sizes.get(k, 0) + 1
         self.part = [part[c] if sizes[part[c]] > 1 else -1 for c in range(len(g.of))]
         self.steps = 0  # about 0.1 us each
-        self.classes = [c for c, k in enumerate(self.part) if k >= 0]
+        self.classes = sorted(range(len(g.of)), key=lambda c: (part[c], c))  # bottom-up
 
     def _below(self, c: int) -> list[int]:
         return sorted({d for n in self.g.of[c] for d in self.g.kids[n]})
@@ -73,35 +78,52 @@ class Loops:
     ) -> list[tuple[int, set[int]]]:
         """Sets whose support is less than the class beside them is taken.
 
-        Not all are found where that takes `most` steps, which are counted.
+        First those on cycles, then, where there are none, of classes that are taken by
+        halves.  Not all are found where that takes `most` steps, which are counted.
         """
         end = self.steps + most
-        taken = {c: sum([x[n] for n in self.g.of[c]]) for c in self.classes}
         built = self._built(x)
-        short = [c for c in self.classes if taken[c] > built[c] + VIOLATED]
-        short.sort(key=lambda c: (built[c] - taken[c], c))
+        short: list[tuple[float, int]] = []
+        split: list[tuple[float, int]] = []
+        for c, nodes in enumerate(self.g.of):
+            taken = sum([x[n] for n in nodes])
+            if taken > built[c] + VIOLATED:
+                short.append((built[c] - taken, c))
+            elif sum([x[n] > VIOLATED for n in nodes]) > 1:
+                split.append((-taken, c))
+        self.steps += 5 * len(self.g.owner)
+        found = self._sets([c for _, c in sorted(short)], x, built, True, end)
+        return found or self._sets([c for _, c in sorted(split)], x, built, False, end)
+
+    def _sets(
+        self, sources: list[int], x: Sequence[float], built: Sequence[float],
+        cyclic: bool, end: float,
+    ) -> list[tuple[int, set[int]]]:  # fmt: skip
+        """Sets around the sources, but for those that an earlier set holds."""
         found: list[tuple[int, set[int]]] = []
         covered = set[int]()
-        for c in short:
+        for c in sources:
             if self.steps > end:
                 break
             if c not in covered:
-                for loop in self._around(c, x, taken[c], built):
+                for loop in self._around(c, x, built, cyclic):
                     found.append((c, loop))
                     covered |= loop
         return found
 
     def _around(
-        self, c: int, x: Sequence[float], taken: float, built: dict[int, float]
+        self, c: int, x: Sequence[float], built: Sequence[float], cyclic: bool
     ) -> list[set[int]]:
-        """Sets around `c` with too little support.
+        """Sets around `c` with too little support, on its cycles or anywhere.
 
-        Where a node has several children on the cycle, the network with those in the
+        Where a node has several children in question, the network with those in the
         last set is exact for that set, so that the next one is no worse.
         """
         inside = set[int]()
+        taken = sum([x[n] for n in self.g.of[c]])
         for _ in range(TRIES):
-            net = self._network(x, built, self.part[c], inside)
+            part = self.part[c] if cyclic else None
+            net = Network(self, x, built, part, inside)
             loops = list(self._cuts(net, c, taken))
             short = [s for s in loops if self._supported(s, x) < taken - VIOLATED]
             if short or not loops or loops[0] == inside:
@@ -112,10 +134,10 @@ class Loops:
     def _supported(self, loop: set[int], x: Sequence[float]) -> float:
         return math.fsum(x[n] for n in self.support(loop))
 
-    def _built(self, x: Sequence[float]) -> dict[int, float]:
+    def _built(self, x: Sequence[float]) -> list[float]:
         """How much of each class can be built bottom-up, at least."""
         g = self.g
-        built = dict.fromkeys(self.classes, 0.0)
+        built = [0.0] * len(g.of)
         todo, waiting = deque(self.classes), set(self.classes)
         steps = 20 * len(built)
         while todo and steps:
@@ -126,34 +148,15 @@ class Loops:
             total = 0.0
             for n in g.of[c]:
                 if x[n] > 0:
-                    inside = [built[d] for d in g.kids[n] if d in built]
-                    total += min([x[n], *inside])
+                    total += min([x[n], *[built[d] for d in g.kids[n]]])
             if total > built[c] + VIOLATED / 100:
                 built[c] = total
                 for u in g.users[c]:
                     o = g.owner[u]
-                    if o in built and o not in waiting and x[u] > 0:
+                    if o not in waiting and x[u] > 0:
                         waiting.add(o)
                         todo.append(o)
         return built
-
-    def _network(
-        self, x: Sequence[float], built: dict[int, float], part: int, near: set[int]
-    ) -> Network:
-        g = self.g
-        net: Network = {}
-        self.steps += 2 * len(self.classes)
-        for c in self.classes:
-            if self.part[c] != part:
-                continue
-            arcs = net.setdefault(c, {})
-            self.steps += 20 * len(g.of[c])
-            for n in g.of[c]:
-                inside = [d for d in g.kids[n] if self.part[d] == part]
-                by = [(d not in near, built[d], d) for d in inside]
-                d = min(by)[2] if by else OUT
-                arcs[d] = arcs.get(d, CREEP) + x[n]
-        return net
 
     def _cuts(self, net: Network, source: int, wanted: float) -> Iterator[set[int]]:
         """Smallest sets around `source` that let less than `wanted` out, each wider."""
@@ -196,6 +199,46 @@ class Loops:
         while path[-1] != source:
             path.append(via[path[-1]])
         return path
+
+
+class Network(dict[int, Arcs]):
+    """The arcs of each class, made when it is first looked at.
+
+    Of children only those in the strong component `part` are in question, if it is
+    given; those in `near` come first.
+    """
+
+    def __init__(
+        self,
+        loops: Loops,
+        x: Sequence[float],
+        built: Sequence[float],
+        part: int | None,
+        near: set[int],
+    ) -> None:
+        super().__init__()
+        self.loops, self.x, self.built = loops, x, built
+        self.part, self.near = part, near
+
+    def __missing__(self, c: int) -> Arcs:
+        loops, x, part = self.loops, self.x, self.part
+        g, where = loops.g, loops.part
+        arcs: Arcs = {}
+        loops.steps += 20 * len(g.of[c])
+        for n in g.of[c]:
+            inside = g.kids[n]
+            if part is not None:
+                inside = [d for d in inside if where[d] == part]
+            d = self._least(inside) if inside else OUT
+            arcs[d] = arcs.get(d, CREEP) + x[n]
+        self[c] = arcs
+        return arcs
+
+    def _least(self, kids: Sequence[int]) -> int:
+        if len(kids) == 1:
+            return kids[0]
+        near, built = self.near, self.built
+        return min([(d not in near, built[d], d) for d in kids])[2]
 
 
 def _groups(among: set[int], below: Callable[[int], list[int]]) -> list[set[int]]:

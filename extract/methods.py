@@ -15,7 +15,7 @@ from fractions import Fraction
 from time import monotonic
 from typing import Literal
 
-from . import dag, exact
+from . import dag, exact, frontier
 from .components import connected
 from .exact import Limits, Program, Relaxation
 from .greedy import by_sets, by_sets_in_time, by_trees, dag_cost, lower_bound, needed
@@ -31,12 +31,13 @@ METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
 REDUCING = 5e-5  # seconds a node: with less time left, reductions are not begun
 PROOF = 1  # work of a proof of a part, for a move
-LEAST = 200  # moves for a part
+LEAST = 100  # moves for a part; with no more, its proof comes first
 SEARCHING = 1e-5  # the same for local search
 MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
 RELAXING = 62_000  # entries of the matrix times iterations, for a move
 CORE = 3  # moves of local search on the core, for one on the whole graph
-WORK = 1.2  # of proofs in neighbourhoods, for a move
+WORK = 8  # of proofs in neighbourhoods, for a move
+IDLE = 3  # the same since one of them was of use
 ROUND = 2_000  # work of one neighbourhood at most
 NEAR = 2  # rounds for a piece near the relaxation
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
@@ -202,10 +203,13 @@ class _Search:
         """The best choice of a part, a bound, and whether that proves it."""
         at = {n: m for m, n in enumerate(part.index)}
         pick = [at[n] for n in now]
+        narrow = frontier.decided(part)
+        if narrow is not None:
+            return narrow, dag_cost(part, narrow), True
         order, tree = by_trees(part)
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
-        if self.left() > 0:
+        if self.left() > 0 and moves > LEAST:
             other = dag.search(part, order, tree, CORE * moves, self.over)
             pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
         small = len(part.owner) <= PROVABLE
@@ -215,18 +219,19 @@ class _Search:
         program = Program(part, pick, self._limits(method, moves, share))
         relaxation = self._relaxed(program, method, moves)
         low = max(low, program.bound)
-        if self.left() > 0:
-            pick = near(part, pick, relaxation, moves, self._round(NEAR))
-        if method == "auto" and not small:
-            pick = self._neighbourhoods(part, pick, moves, low, FIRST, relaxation)
-        if method == "exact" or small or self.effort.seconds is not None:
-            program.keep(pick)
+        if small or method == "exact":
             proof = program.proved()
             pick, low = proof.pick, max(low, proof.bound)
-            if proof.optimal:
-                return pick, low, True
-        if method == "auto" and small:
-            pick = self._neighbourhoods(part, pick, moves, low, 1, relaxation)
+            if proof.optimal or method == "exact":
+                return pick, low, proof.optimal
+        if self.left() > 0:
+            pick = near(part, pick, relaxation, moves, self._round(NEAR))
+        share = 1.0 if small or self.effort.seconds is None else FIRST
+        pick = self._neighbourhoods(part, pick, moves, low, share)
+        if not small and self.effort.seconds is not None:
+            program.keep(pick)
+            proof = program.proved()
+            return proof.pick, max(low, proof.bound), proof.optimal
         return pick, low, low >= dag_cost(part, pick)
 
     def _relaxed(self, program: Program, method: Method, moves: int) -> Relaxation:
@@ -249,17 +254,20 @@ class _Search:
         moves: int,
         bound: float,
         share: float,
-        relaxation: Relaxation,
     ) -> list[int]:
         """Rounds for a share of the time that is left, or by moves, until no gap."""
         timed = self.effort.seconds is not None
         end = monotonic() + share * self.left() if timed else math.inf
         work = math.inf if timed else WORK * moves
+        idle = work
         limits = Limits(ROUND, lambda: end - monotonic())
-        for found, spent in improved(part, pick, 0, limits, relaxation):
-            work -= spent
+        before = math.inf
+        for found, spent in improved(part, pick, 0, limits):
             pick, cost = found, dag_cost(part, found)
-            if work <= 0 or cost <= bound or monotonic() >= end:
+            work -= spent
+            idle = idle - spent if cost >= before or timed else IDLE * moves
+            before = cost
+            if min(work, idle) <= 0 or cost <= bound or monotonic() >= end:
                 break
             self.tell("neighbourhoods", None)
         return pick

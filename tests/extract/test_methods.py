@@ -7,11 +7,12 @@ from random import Random
 
 import pytest
 
-from rewrite.extract import exact, methods
+from rewrite.extract import exact, frontier, methods
 from rewrite.extract.dag import Infeasible, Node, Problem
 from rewrite.extract.greedy import by_trees, dag_cost
 from rewrite.extract.guided import near
 from rewrite.extract.improve import improved
+from rewrite.extract.loops import Loops
 from rewrite.extract.methods import METHODS, Answer, Effort, Method, extracted, unit
 from rewrite.extract.reduce import reduced, settled
 from rewrite.extract.terms import live_part
@@ -161,6 +162,42 @@ def test_neighbourhoods_never_worsen() -> None:
             break
     assert costs == sorted(costs, reverse=True)
     assert costs[-1] < costs[0]
+
+
+def test_narrow_graphs_against_brute_force() -> None:
+    """Decided state by state: the optimum wherever there is no cycle."""
+    acyclic = 0
+    for p, best in feasible(SMALL, first=40_000):
+        g = live_part(p)
+        pick = frontier.decided(g)
+        acyclic += pick is not None
+        if pick is not None:
+            assert dag_cost(g, pick) == pytest.approx(best, abs=1e-9)
+    assert acyclic > SMALL // 4
+
+
+def test_a_narrow_graph_is_decided_at_any_length() -> None:
+    p = instance("diamond", 6_000)
+    answer = run(p, "auto")
+    assert answer.optimal and answer.cost < run(p, "local").cost
+    assert frontier.decided(live_part(instance("grid", 6_000))) is None
+
+
+@pytest.mark.parametrize("family", ["chain", "grid", "random", "sums"])
+def test_cuts_bound_what_is_shared_by_halves(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a cycle too they raise the relaxation, most of the way to the optimum."""
+    g = live_part(instance(family, 600, seed=2))
+    program = exact.Program(g, by_trees(g)[1], exact.Limits())
+    assert not any(part >= 0 for part in program.loops.part)
+    program.relaxed(None)
+    cut, proof = program.bound, program.proved()
+    assert proof.optimal and cut <= proof.bound
+    monkeypatch.setattr(Loops, "fractional", lambda self, x, most: [])  # pyright: ignore
+    plain = exact.Program(g, by_trees(g)[1], exact.Limits())
+    plain.relaxed(None)
+    assert proof.bound - cut <= 0.25 * (proof.bound - plain.bound)
 
 
 def test_limits_end_without_a_claim() -> None:
