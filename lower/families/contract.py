@@ -16,7 +16,15 @@ from .matmul import Matmul
 from .panels import Blocking, blocking, unpacked, whole_of
 from .plan import each, facts, reach
 from .price import PACK, TURN, occupancy
-from .products import Contraction, by_column, classify, contiguous, flops_of, plain
+from .products import (
+    Contraction,
+    by_column,
+    classify,
+    contiguous,
+    flops_of,
+    plain,
+    runs_along,
+)
 from .writer import function, parameters
 
 
@@ -82,8 +90,8 @@ def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
     rights = (s for s in c.sides[1] if not plain(kernel, c, s, c.n))
     flop = model.product / model.scalar / len(c.products)
     packing = (
-        sum(_packing(kernel, s, c.k) for s in lefts) * flop,
-        sum(_packing(kernel, s, c.n) for s in rights) * flop,
+        sum(_packing(kernel, s, runs_along(kernel, s, c.k)) for s in lefts) * flop,
+        sum(_packing(kernel, s, contiguous(kernel, s, c.n)) for s in rights) * flop,
     )
     return blocking(
         c.sizes(kernel), len(c.products), c.dtype.itemsize, model.vector_bytes,
@@ -91,10 +99,9 @@ def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
     )  # fmt: skip
 
 
-def _packing(kernel: Kernel, side: tuple[int, ...], inner: tuple[int, ...]) -> float:
-    """Flops worth of packing an element of a side whose panel runs along `inner`."""
-    turned = not contiguous(kernel, side, inner)
-    return flops_of(kernel, bits(side), 0) + PACK + TURN * turned
+def _packing(kernel: Kernel, side: tuple[int, ...], straight: bool) -> float:
+    """Flops worth of packing an element; `straight`: it is read as it is stored."""
+    return flops_of(kernel, bits(side), 0) + PACK + TURN * (not straight)
 
 
 def _unpacked(
@@ -141,11 +148,14 @@ def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
     left, right = c.sides
     there = _unpacked(kernel, c, model) if model.cpu_like else ()
     scalar = 0.0
-    for sides, count, repeat, inner in (
-        (left, batch * m * k, across, c.k), (right, batch * n * k, down, c.n)
-    ):  # fmt: skip
+    for sides, count, repeat, axes, straight in (
+        (left, batch * m * k, across, c.k, runs_along),
+        (right, batch * n * k, down, c.n, contiguous),
+    ):
         for side in (s for s in sides if s not in there):
-            scalar += _packing(kernel, side, inner) * count * repeat
+            scalar += (
+                _packing(kernel, side, straight(kernel, side, axes)) * count * repeat
+            )
     scalar += batch * _end(kernel, c, (m, n), (down, across), model.cpu_like)
     rate = model.scalar_rate(c.dtype)
     return Parts(

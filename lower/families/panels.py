@@ -18,7 +18,7 @@ from ...extract.kernel import Kernel
 from ..axes import ceil_div
 from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
 from .price import occupancy
-from .products import Contraction, Plain, contiguous, plain
+from .products import Contraction, Plain, contiguous, plain, runs_along
 from .sides import Sides
 from .values import add, mul
 
@@ -171,7 +171,7 @@ class Panels(Sides):
         self.focus(c)
         self.blocks, self.whole = blocks, whole
         for side in c.sides[0]:
-            self.tall.setdefault(side, not contiguous(self.kernel, side, c.k))
+            self.tall.setdefault(side, not runs_along(self.kernel, side, c.k))
         self.there = unpacked(self.kernel, c, blocks, whole, packs)
         # In registers from 0 on: no block of k comes before.
         self.once = packs and blocks.lanes > 1 and blocks.depth == self.k
@@ -201,10 +201,10 @@ class Panels(Sides):
             at = self.let(add(left, mul(strip, b.width)), "n")
             base = self.let(mul(strip, b.width * b.depth), "o")
             for side in (s for s in c.sides[1] if s not in self.there):
-                flip = not contiguous(self.kernel, side, c.n)
+                turned = turns(self.kernel, c, side)
                 self._strip(
                     Strip(self.right[side], side, base, at, c.n, self.n, b.width,
-                          self.whole.n, (b.width, 1), flip), first,
+                          self.whole.n, (b.width, 1), turned), first,
                 )  # fmt: skip
 
     def _pack_left(self, top: Ex, first: Ex) -> None:
@@ -349,6 +349,11 @@ class Panels(Sides):
                 x = Load(right.array, add(right.at(k, 0), j), dtype)
                 total = Op("fma", (a, x, Load(sums, to, dtype)), dtype)
                 self.emit(Store(sums, to, total))
+
+
+def turns(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
+    """Whether a right side is read along k, where it lies, and stored across."""
+    return not contiguous(kernel, side, c.n) and runs_along(kernel, side, c.k)
 
 
 FEW = 8  # register tiles that share a panel: more of them pay for packing it

@@ -174,7 +174,7 @@ def _turned(kernel: Kernel, c: Contraction) -> int:
     """Elements that are read or stored across their contiguous axis."""
     batch, m, n, k = c.sizes(kernel)
     left, right = c.sides
-    total = sum(m * k for side in left if not contiguous(kernel, side, c.k))
+    total = sum(m * k for side in left if not runs_along(kernel, side, c.k))
     total += sum(n * k for side in right if not contiguous(kernel, side, c.n))
     along = [coefficient(o.offset, c.n[-1]) if c.n else 0 for o in kernel.outputs]
     return batch * (total + sum(m * n for step in along if step != 1))
@@ -186,6 +186,22 @@ def contiguous(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) 
     mask = reach(f, bits(factors), 0)
     loads = [kernel.exprs[e] for e in each(mask) if kernel.exprs[e].op == "load"]
     return bool(axes) and any(coefficient(x.attr[1], axes[-1]) == 1 for x in loads)
+
+
+@lru_cache(maxsize=4096)
+def runs_along(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether the loads of a side, without tests, move by the same along all of `axes`
+    as one number, and some by one element."""
+    f = facts(kernel)
+    steps: set[int | None] = set()
+    for e in each(reach(f, bits(factors), 0)):
+        x = kernel.exprs[e]
+        if x.op == "load":
+            tested = any(coefficient(c.value, a) for c in x.attr[2] for a in axes)
+            atoms = all(isinstance(a, int) for a, _ in x.attr[1].terms)
+            even = atoms and not tested
+            steps.add(_stride(kernel, x.attr[1], axes) if even else None)
+    return 1 in steps and None not in steps
 
 
 class Plain(NamedTuple):

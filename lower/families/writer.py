@@ -151,7 +151,6 @@ class Writer:
     def unravel(self, axes: tuple[int, ...], flat: Ex) -> None:
         """Opens all `axes` at the place that the number `flat` has among them."""
         if len(axes) > 1:
-            flat = self.let(flat, "p")
             self.scopes[-1].runs[axes] = flat
         for n, a in enumerate(reversed(axes)):
             size = self.kernel.extents[a]
