@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .assemble import Except, build_kernel
+from .assemble import Except
 from .postorder import postorder
 from .search import EPSILON, Search
-from .trace import Untraceable
 
 MAX_SIBLINGS = 8
 
@@ -114,15 +113,12 @@ class Merger:
 
     def _price(self, roots: tuple[int, ...], computed: tuple[int, ...]) -> Group | None:
         stored = Except(self.stored, frozenset(computed))
-        try:
-            traced = build_kernel(self.s, roots, stored)
-        except Untraceable:
+        found = self.s.known.kernel(self.s, roots, stored)
+        if found is None or found.cost is None:
             return None
-        price = self.s.cost(traced.kernel)
-        if price is None:
-            return None
+        traced = found.traced
         reads = frozenset(c for c in traced.reads if not self.s.given[c])
-        seconds = price.seconds * self.s.share(roots, traced.reads)
+        seconds = found.cost.seconds * self.s.share(roots, traced.reads)
         return Group(roots, reads, seconds, frozenset(traced.reads), False)
 
     def _cyclic(self, merged: Group) -> bool:

@@ -30,6 +30,7 @@ from ..egraph.saturate import Saturated, Saturator
 from ..egraph.scalars import Array
 from .assemble import concrete
 from .kernel import KernelCost
+from .known import Known
 from .merge import Merger
 from .outline import Piece, outline, structure
 from .postorder import postorder
@@ -39,6 +40,7 @@ from .space import Choice, Space, steady
 from .trace import LEAVES
 
 LEAST = 0.999  # a cost that falls by less has not fallen
+CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +145,8 @@ def _part(
     values = witness(graph, hints)
     at_sizes = substitute(graph, values) if values else graph
     found = saturate(at_sizes, bool(values), nan_free)
-    space = space_of(found, same)
-    choice = choose(space, cost, moves)
+    choice = choose(space_of(found, same), cost, moves)
+    kept = choose(own_space(graph, values, same), cost, moves)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
         after, groups = _rebuild(graph, values, found, choice)
@@ -152,9 +154,9 @@ def _part(
             _check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
-        space = own_space(graph, values, same)
-        choice = choose(space, cost, moves)
-        after, groups = graph, choice.groups
+        choice, after, groups = kept, graph, kept.groups
+    if kept.seconds < choice.seconds * CLEARLY:  # the search in the small space went on
+        choice, after, groups = kept, graph, kept.groups
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
         found.fired, 1, notes, nan_free, same,
@@ -209,9 +211,10 @@ def own_space(
 def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
     """The best that climbing finds, from the input's own terms, then again from those
     it chose: with each of them stored anew it leaves where it had come to rest."""
-    best = _climbed(space, cost, moves)
+    known = Known(cost)
+    best = _climbed(space, known, moves)
     while moves:
-        again = _climbed(replace(space, own=_used(space, best)), cost, moves)
+        again = _climbed(replace(space, own=_used(space, best)), known, moves)
         if again.seconds >= best.seconds * LEAST:
             break
         own = {"own_seconds": best.own_seconds, "own_kernels": best.own_kernels}
@@ -219,9 +222,9 @@ def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
     return best
 
 
-def _climbed(space: Space, cost: KernelCost, moves: int) -> Choice:
+def _climbed(space: Space, known: Known, moves: int) -> Choice:
     """Search, then merge; or merge at once, where the search was in the way of it."""
-    search = Search(space, cost)
+    search = Search(space, known.cost, known)
     early = _merged(search)
     shift(search, search.run(moves * max(len(search.pos), 1)))
     late = _merged(search)

@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from ..egraph.macros import MACROS
 from ..egraph.ops import TensorType
-from .assemble import Traced, build_kernel
+from .assemble import Traced
 from .kernel import KernelCost
+from .known import Known
 from .postorder import postorder
 from .space import Space, cheapest, host_seconds
 from .trace import ELEMENTWISE, HOST, LEAVES, READS, UNSTEADY, VIEWS, Term, Untraceable
@@ -45,8 +46,11 @@ class Search:
     `own` is the price of the input's own schedule, `own_kernels` its kernels.
     """
 
-    def __init__(self, space: Space, cost: KernelCost) -> None:
-        self.space, self.cost = space, cost
+    def __init__(
+        self, space: Space, cost: KernelCost, known: Known | None = None
+    ) -> None:
+        """`known`: kernels of the same classes under the same cost."""
+        self.space, self.known = space, known or Known(cost)
         self.stamp = 0
         self.tried: dict[int, int] = {}  # class -> stamp
         self.pick: dict[int, int] = {**cheapest(space), **space.own}
@@ -131,15 +135,12 @@ class Search:
         node = self.node(root)
         if node.op in HOST or root in self.hosted:
             return self._host(root, node)
-        try:
-            traced = build_kernel(self, [root], self.stored)
-        except Untraceable:
+        found = self.known.kernel(self, (root,), self.stored)
+        if found is None or found.cost is None:
             return None
-        price = self.cost(traced.kernel)
-        if price is None:
-            return None
+        traced = found.traced
         reads = tuple(c for c in traced.reads if not self.given[c])
-        seconds = price.seconds * self.share([root], traced.reads)
+        seconds = found.cost.seconds * self.share([root], traced.reads)
         return Kern(seconds, reads, traced.members, self.stamp, traced)
 
     def _host(self, root: int, node: Term) -> Kern | None:

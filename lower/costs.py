@@ -125,7 +125,7 @@ class Asked:
         if said is None:
             return None
         seconds = said.seconds if isinstance(said, Cost) else said
-        if not isinstance(seconds, Real):
+        if isinstance(seconds, bool) or not isinstance(seconds, Real):
             raise self._error(kernel, f"says {said!r}")
         if not (isfinite(seconds) and seconds >= 0):
             raise self._error(kernel, f"says {seconds} seconds")

@@ -34,7 +34,7 @@ def calibrate(
     Extraction and lowering go by it from then on, on this machine. Leave the machine
     alone meanwhile; it takes some seconds.
     """
-    from rewrite.backends.rates import keep
+    from rewrite.backends.rates import keep, rates
     from rewrite.backends.store import root
 
     from .calibrate import calibrate as measured
@@ -47,9 +47,16 @@ def calibrate(
         if target.name == "numpy":
             fail("--device numpy: the interpreter has no cost to be measured")
         detail = target.probe().detail
-        keep(target.name, detail, {})  # what was kept must not decide how probes run
-        found = None if forget else measured(target, rounds, tell)
-        if not keep(target.name, detail, found.rates if found else {}):
+        kept = dict(rates(target.name, detail))
+        try:
+            keep(
+                target.name, detail, {}
+            )  # what was kept must not decide how probes run
+            found = None if forget else measured(target, rounds, tell)
+            kept = found.rates if found else {}
+        finally:  # an interrupt leaves what was known
+            written = keep(target.name, detail, kept)
+        if not written:
             fail(f"{root()} cannot be written; REWRITE_CACHE names another folder")
     if found is None:
         print("{}") if as_json else out.print(f"{target.name}: as assumed of its kind")

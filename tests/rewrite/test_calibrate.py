@@ -193,6 +193,23 @@ def test_the_command_measures_keeps_and_forgets(
 
 
 @pytest.mark.plans
+def test_an_interrupt_leaves_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWRITE_CACHE", str(tmp_path))
+    c = device("c")
+    rates.keep("c", c.probe().detail, {"launch": 1e-3})
+
+    def interrupted(*_: object) -> None:
+        assert c.caps().rates == ()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rewrite.calibrate.calibrate", interrupted)
+    assert CliRunner().invoke(app, ["calibrate", "--device", "c"]).exit_code != 0
+    assert c.caps().rates == (("launch", 1e-3),)
+
+
+@pytest.mark.plans
 def test_where_nothing_can_be_kept_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REWRITE_CACHE", "off")
     done = CliRunner().invoke(app, ["calibrate", "--device", "c"])

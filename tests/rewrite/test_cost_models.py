@@ -246,6 +246,7 @@ WRONG: dict[str, tuple[Callable[[Kernel], Any], str]] = {
     "infinite": (lambda k: np.float32("inf"), "says inf seconds"),
     "negative cost": (lambda k: Cost(-1.0, 0, 0, 0, 0, "x"), "says -1.0 seconds"),
     "text": (lambda k: "dear", "says 'dear'"),
+    "a comparison": (lambda k: k.reads >= 0, "says True"),
     "array": (lambda k: np.zeros(2), "says array"),
     "error": (lambda k: k.nothing, "raised AttributeError"),  # type: ignore[attr-defined]
 }

@@ -1,0 +1,44 @@
+"""Kernels that were traced before are those that a trace gives now."""
+
+from __future__ import annotations
+
+import pytest
+
+from rewrite.egraph.evaluate import expand_macros
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
+from rewrite.extract.assemble import build_kernel
+from rewrite.extract.known import Known
+from rewrite.extract.plan import choose, own_space, plan, space_of
+from rewrite.extract.search import Search
+from rewrite.fuzz.graphs import random_graph
+
+from ..replay.weights import fill, load
+from .standin import cost
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_known_is_what_a_trace_gives(seed: int) -> None:
+    graph = expand_macros(random_graph(seed))
+    space = space_of(saturator(load_rules())(graph, False, frozenset()), ())
+    known = Known(cost)
+    for _ in range(2):  # the second climb finds most kernels known
+        search = Search(space, cost, known)
+        search.run(4_000)
+        kernels = {r: k.traced for r, k in search.kern.items() if k.traced}
+        assert kernels
+        for root, traced in kernels.items():
+            assert traced == build_kernel(search, [root], search.stored)
+
+
+def test_a_graph_that_is_cheaper_as_it_is_stays_as_it_is() -> None:
+    """By the rules a weight that is turned twice is the weight; turned once, when the
+    program is made, it is read faster."""
+    import rewrite.onnx
+    from rewrite.compile import cost_for
+
+    graph = expand_macros(rewrite.onnx.load(fill(load("lstm_cell")), {"batch": 3}))
+    price = cost_for("c")
+    made = plan(graph, saturator(load_rules()), price)
+    kept = choose(own_space(graph, {}), price, 40)
+    assert made.seconds <= kept.seconds / 0.99
