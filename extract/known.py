@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple, cast
 
-from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
 from .kernel import Cost, KernelCost
 from .trace import Term, Terms, Untraceable
@@ -40,14 +39,12 @@ class _Asking:
 
     def __init__(self, terms: Terms, stored: Container[int]) -> None:
         self.terms, self.stored = terms, stored
+        self.type = terms.type  # which never changes
         self.answers = _Answers({}, {})
 
     def node(self, c: int) -> Term:
         found = self.answers.nodes[c] = self.terms.node(c)
         return found
-
-    def type(self, c: int) -> TensorType:
-        return self.terms.type(c)
 
     def __contains__(self, c: object) -> bool:
         at = cast(int, c)

@@ -146,7 +146,6 @@ def _part(
     at_sizes = substitute(graph, values) if values else graph
     found = saturate(at_sizes, bool(values), nan_free)
     choice = choose(space_of(found, same), cost, moves)
-    kept = choose(own_space(graph, values, same), cost, moves)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
         after, groups = _rebuild(graph, values, found, choice)
@@ -154,9 +153,14 @@ def _part(
             _check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
-        choice, after, groups = kept, graph, kept.groups
-    if kept.seconds < choice.seconds * CLEARLY:  # the search in the small space went on
-        choice, after, groups = kept, graph, kept.groups
+        choice = choose(own_space(graph, values, same), cost, moves)
+        after, groups = graph, choice.groups
+    if same or any(n.op == "data" for n in graph.nodes):
+        # A weight that is turned twice is the weight, by the rules; turned once, when
+        # the program is made, it may be read faster.
+        kept = choose(own_space(graph, values, same), cost, moves)
+        if kept.seconds < choice.seconds * CLEARLY:
+            choice, after, groups = kept, graph, kept.groups
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
         found.fired, 1, notes, nan_free, same,
