@@ -89,7 +89,6 @@ class Relaxation:
     """The last solution of the linear relaxation, cut or not, at its end or before."""
 
     value: list[float]  # node -> how much of it is taken
-    excess: list[float]  # node -> its reduced cost, in units of cost
     work: int
 
 
@@ -135,8 +134,8 @@ class Program:
         self.h.setOptionValue("presolve", "off")
         self.done = self._relax(self.h, work, work)
         self.h.setOptionValue("presolve", "choose")
-        value, excess = self.point or self._point(self.h)
-        return Relaxation(value.tolist(), excess.tolist(), self.work)
+        value, _ = self.point or self._point(self.h)
+        return Relaxation(value.tolist(), self.work)
 
     def _point(self, h: Highs) -> Point:
         solution, size = h.getSolution(), len(self.g.owner)

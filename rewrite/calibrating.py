@@ -23,7 +23,7 @@ UNITS = {
 
 def calibrate(
     device: DeviceName = None,
-    rounds: Annotated[int, typer.Option(help="Turns of each probe.", min=3)] = 15,
+    rounds: Annotated[int, typer.Option(help="Turns of each probe.", min=3)] = 45,
     forget: Annotated[
         bool, typer.Option("--forget", help="Go back to what is assumed of its kind.")
     ] = False,
