@@ -145,7 +145,15 @@ def _part(
     values = witness(graph, hints)
     at_sizes = substitute(graph, values) if values else graph
     found = saturate(at_sizes, bool(values), nan_free)
-    choice = choose(space_of(found, same), cost, moves)
+    # A weight that is turned twice is the weight, by the rules; turned once, when the
+    # program is made, it may be read faster.  So where there are weights, the graph as
+    # it is competes, and its cuts are a start for the search among all forms.
+    kept: Choice | None = None
+    if same or any(n.op == "data" for n in graph.nodes):
+        kept = choose(own_space(graph, values, same), cost, moves)
+    cut = (found.own[i] for g in kept.groups for i in g) if kept else ()
+    stored = frozenset(c for c in cut if c is not None)
+    choice = choose(space_of(found, same), cost, moves, stored)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
         after, groups = _rebuild(graph, values, found, choice)
@@ -153,14 +161,10 @@ def _part(
             _check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
-        choice = choose(own_space(graph, values, same), cost, moves)
+        choice = kept or choose(own_space(graph, values, same), cost, moves)
         after, groups = graph, choice.groups
-    if same or any(n.op == "data" for n in graph.nodes):
-        # A weight that is turned twice is the weight, by the rules; turned once, when
-        # the program is made, it may be read faster.
-        kept = choose(own_space(graph, values, same), cost, moves)
-        if kept.seconds < choice.seconds * CLEARLY:
-            choice, after, groups = kept, graph, kept.groups
+    if kept and kept.seconds < choice.seconds * CLEARLY:
+        choice, after, groups = kept, graph, kept.groups
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
         found.fired, 1, notes, nan_free, same,
@@ -212,11 +216,23 @@ def own_space(
     )
 
 
-def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
-    """The best that climbing finds, from the input's own terms, then again from those
-    it chose: with each of them stored anew it leaves where it had come to rest."""
+def choose(
+    space: Space, cost: KernelCost, moves: int, stored: frozenset[int] = frozenset()
+) -> Choice:
+    """The best that climbing finds, from the input's own terms, each of them stored or
+    just these classes."""
     known = Known(cost)
-    best = _climbed(space, known, moves)
+    best = _settled(space, known, moves, _climbed(space, known, moves))
+    if stored and moves:
+        other = _climbed(space, known, moves, stored)
+        if other.seconds < best.seconds:
+            best = _settled(space, known, moves, other)
+    return best
+
+
+def _settled(space: Space, known: Known, moves: int, best: Choice) -> Choice:
+    """Climbs again from the terms of the best choice: with each of them stored anew it
+    leaves where it had come to rest."""
     while moves:
         again = _climbed(replace(space, own=_used(space, best)), known, moves)
         if again.seconds >= best.seconds * LEAST:
@@ -226,9 +242,13 @@ def choose(space: Space, cost: KernelCost, moves: int) -> Choice:
     return best
 
 
-def _climbed(space: Space, known: Known, moves: int) -> Choice:
+def _climbed(
+    space: Space, known: Known, moves: int, stored: frozenset[int] = frozenset()
+) -> Choice:
     """Search, then merge; or merge at once, where the search was in the way of it."""
     search = Search(space, known.cost, known)
+    if stored:
+        search.cut(stored)
     early = _merged(search)
     shift(search, search.run(moves * max(len(search.pos), 1)))
     late = _merged(search)

@@ -112,6 +112,18 @@ class Search:
             self.stored = literal
             self.rebuild()
 
+    def cut(self, stored: frozenset[int]) -> None:
+        """Starts with just these classes stored, where each then has a kernel."""
+        before, total = self.stored, self.total
+        self.stored = {c for c in stored if c in self.pos} | set(self.roots)
+        try:
+            self.rebuild()
+        except Untraceable:
+            self.total = math.inf
+        if self.total > total:
+            self.stored = before
+            self.rebuild()
+
     # ---- the terms that are chosen now (extract.trace.Terms) -------------------------
 
     def node(self, c: int) -> Term:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rewrite.egraph.evaluate import expand_macros
@@ -29,6 +30,20 @@ def test_what_is_known_is_what_a_trace_gives(seed: int) -> None:
         assert kernels
         for root, traced in kernels.items():
             assert traced == build_kernel(search, [root], search.stored)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_to_begin_with_leave_a_schedule(seed: int) -> None:
+    """Whatever is stored to begin with, the answer is no dearer than without."""
+    graph = expand_macros(random_graph(seed))
+    space = space_of(saturator(load_rules())(graph, False, frozenset()), ())
+    plain = choose(space, cost, 40)
+    rng = np.random.default_rng(seed)
+    for share in (0.1, 0.5, 1.0):
+        some = frozenset(c for c in range(len(space.classes)) if rng.random() < share)
+        cut = choose(space, cost, 40, some)
+        assert cut.seconds <= plain.seconds
+        assert cut.own_seconds == plain.own_seconds
 
 
 def test_a_graph_that_is_cheaper_as_it_is_stays_as_it_is() -> None:
