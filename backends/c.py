@@ -16,6 +16,7 @@ from ..egraph.scalars import Array
 from ..lower.device import Caps, DeviceError, KernelSource, Probe
 from ..lower.emit import host
 from ..lower.loops import Function
+from .limits import check_count
 from .pool import join_pool, thread_count
 from .rates import rates
 from .toolchain import Toolchain, find_toolchain
@@ -53,7 +54,7 @@ class Launches:
         starts: list[int] = []
         for name, args in steps:
             function = module.functions[name]
-            _check_count(function, args)
+            check_count(function, args)
             starts.append(len(addresses))
             for k, b in enumerate(args, len(addresses)):
                 self.spots.setdefault(b, []).append(k)
@@ -103,7 +104,7 @@ class CModule:
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any
     ) -> ctypes.Array[ctypes.c_void_p]:
         function = self.functions[name]
-        _check_count(function, buffers)
+        check_count(function, buffers)
         every = [*buffers, *(scratch or self.scratch_of(function))]
         return (ctypes.c_void_p * len(every))(*(b.address for b in every))
 
@@ -113,14 +114,6 @@ class CModule:
                 allocate(p.size * p.dtype.itemsize) for p in function.scratch
             )
         return self.scratch[function.name]
-
-
-def _check_count(function: Function, args: Sequence[object]) -> None:
-    if len(args) != len(function.params):
-        raise DeviceError(
-            f"function {function.name!r} takes {len(function.params)} buffers, "
-            f"found {len(args)}"
-        )
 
 
 def _address(array: Array) -> int:

@@ -21,8 +21,8 @@ from .harness import elementwise, launch, open_device, run
 
 @pytest.fixture
 def cached(tmp_path, monkeypatch):
-    """An empty cache of its own."""
-    open_device("c")
+    """An empty cache of its own, where the pool of threads was not built."""
+    open_device("c").compile([double("first")])
     monkeypatch.setenv("REWRITE_CACHE", str(tmp_path))
     return tmp_path / "c"
 
