@@ -7,7 +7,7 @@ are sums of axes; one whose digits do not keeps whole and is indexed by `Div` an
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import Any, cast
@@ -15,7 +15,7 @@ from typing import Any, cast
 from ..egraph.dtypes import BOOL, I32, I64, DType
 from ..egraph.ops import TensorType
 from .affine import Digit, Ranges, atoms, map_atoms
-from .kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val, exactly
+from .kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val, bits, exactly
 from .trace import Conflict, Guard, Occurrence, Terms, Tracer, Untraceable
 
 
@@ -267,6 +267,16 @@ def _values(o: Occurrence) -> Iterator[Affine]:
     yield from o.index
     for c in o.guard:
         yield c.value
+
+
+def with_steady(traced: Traced, steady: Container[int]) -> Traced:
+    """The kernel as it is where these classes hold the same in every run; a kernel all
+    of whose values do runs once, and nothing is prepared for it."""
+    known = [s for s, c in enumerate(traced.reads) if c in steady]
+    if not known or all(c in steady for c in (*traced.reads, *traced.writes)):
+        return traced
+    kernel = replace(traced.kernel, steady=bits(tuple(known)))
+    return replace(traced, kernel=kernel)
 
 
 def concrete(t: TensorType) -> tuple[int, ...]:

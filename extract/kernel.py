@@ -99,6 +99,7 @@ class Kernel:
     outputs: tuple[Output, ...]
     slots: tuple[tuple[DType, int], ...]  # element type and count of each buffer
     reads: int  # slots below this number are only read
+    steady: int = 0  # bit set of the slots read that hold the same in every run
 
     def axes_of(self, bits: int) -> tuple[int, ...]:
         return tuple(a for a in range(len(self.extents)) if bits >> a & 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple, cast
 
-from .assemble import Traced, build_kernel
+from .assemble import Traced, build_kernel, with_steady
 from .kernel import Cost, KernelCost
 from .trace import Term, Terms, Untraceable
 
@@ -55,8 +55,9 @@ class _Asking:
 class Known:
     """Kernels by their roots, of classes whose e-nodes and storage change by and by."""
 
-    def __init__(self, cost: KernelCost) -> None:
-        self.cost = cost
+    def __init__(self, cost: KernelCost, steady: Container[int] = ()) -> None:
+        """`steady`: classes with the same value in every run."""
+        self.cost, self.steady = cost, steady
         self.past: dict[tuple[int, ...], list[tuple[_Answers, Priced | None]]] = {}
 
     def kernel(
@@ -70,7 +71,7 @@ class Known:
                 return past[-1][1]
         asking = _Asking(terms, stored)
         try:
-            traced = build_kernel(asking, roots, asking)
+            traced = with_steady(build_kernel(asking, roots, asking), self.steady)
             found = Priced(traced, self.cost(traced.kernel))
         except Untraceable:
             found = None

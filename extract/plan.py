@@ -221,7 +221,7 @@ def choose(
 ) -> Choice:
     """The best that climbing finds, from the input's own terms, each of them stored or
     just these classes."""
-    known = Known(cost)
+    known = Known(cost, space.steady)
     best = _settled(space, known, moves, _climbed(space, known, moves))
     if stored and moves:
         other = _climbed(space, known, moves, stored)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..egraph.graph import Graph, Node, substitute
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
-from .kernel import Buffer, Host, Launch, Schedule, Step, reads_of, writes_of
+from .kernel import Buffer, Host, Launch, Schedule, Step, bits, reads_of, writes_of
 from .trace import HOST, LEAVES, MAX_OCCURRENCES, READS, UNSTEADY, VIEWS, Untraceable
 
 
@@ -84,7 +84,8 @@ class _Buffers:
 
 
 def _marked(s: Schedule) -> Schedule:
-    """What steps write that read data alone, or what such steps wrote, is kept."""
+    """What steps write that read data alone, or what such steps wrote, is kept; and
+    the kernels that read it know."""
     kept = {b for b, x in enumerate(s.buffers) if x.kind == "data"}
     for step in s.steps:
         steady = isinstance(step, Launch) or step.op not in UNSTEADY
@@ -96,7 +97,16 @@ def _marked(s: Schedule) -> Schedule:
         x._replace(kind="kept") if b in kept and x.kind == "temp" else x
         for b, x in enumerate(s.buffers)
     )
-    return replace(s, buffers=buffers)
+    steps = tuple(_knowing(step, kept) for step in s.steps)
+    return replace(s, buffers=buffers, steps=steps)
+
+
+def _knowing(step: Step, kept: Container[int]) -> Step:
+    """A launch of each run, with a kernel that knows which operands are kept."""
+    if not isinstance(step, Launch) or all(b in kept for b in writes_of(step)):
+        return step
+    steady = bits(tuple(s for s, b in enumerate(reads_of(step)) if b in kept))
+    return step._replace(kernel=replace(step.kernel, steady=steady))
 
 
 def _steady_first(s: Schedule) -> Schedule:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..egraph.graph import Builder, Graph, substitute
-from .assemble import build_kernel
+from .assemble import build_kernel, with_steady
 from .kernel import Kernel, KernelCost
 from .lifetimes import Item, Pairs, Reuse, nbytes, rounded
 from .plan import Plan
@@ -57,7 +57,10 @@ class Unfolded:
         self.runs = tuple(Run(g) for g in plan.groups)
         self.stored = frozenset(c for g in plan.groups for c in g)
         self.outputs = frozenset(i for _, i in plan.graph.outputs)
-        temps = self.stored - self.outputs - _kept(plan)
+        kept = _kept(plan)
+        data = (i for i, n in enumerate(plan.graph.nodes) if n.op == "data")
+        self.steady = kept.union(data)
+        temps = self.stored - self.outputs - kept
         self.size = {c: rounded(nbytes(likely.nodes[c].type)) for c in temps}
         self.updated = _updated(plan.graph)
         self.home = {c: Run((c,)) for g in plan.groups for c in g}
@@ -79,7 +82,8 @@ class Unfolded:
         if nodes[run.roots[0]].op in HOST:
             return self._hosted(run)
         try:
-            made = build_kernel(self.terms, run.roots, self.stored - run.inlined)
+            stored = self.stored - run.inlined
+            made = with_steady(build_kernel(self.terms, run.roots, stored), self.steady)
         except Untraceable:
             return self._hosted(run) if run in self.runs else None
         price = self.cost(made.kernel)

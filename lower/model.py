@@ -114,6 +114,14 @@ def _by_kind(caps: Caps) -> DeviceModel:
     )  # fmt: skip
 
 
+class Layout(NamedTuple):
+    """How the function of a kernel wants an operand that never changes to lie: as the
+    output of `made`, which reads it as it is."""
+
+    slot: int
+    made: Kernel
+
+
 class Family(Protocol):
     """A way to run a class of kernels: legality, price and code."""
 
@@ -139,6 +147,17 @@ class Family(Protocol):
         the element that the output writes at that point) read from: no load is made
         after the store of its element, nor by another unit of work."""
         ...
+
+    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
+        """Of the steady operands, those that the function expects to lie otherwise."""
+        ...
+
+
+class AsTheyAre:
+    """Of a family that reads every operand where it lies, as it is."""
+
+    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
+        return ()
 
 
 def total(family: str, launches: int, parts: Parts, model: DeviceModel) -> Cost:

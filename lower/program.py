@@ -10,6 +10,7 @@ from ..extract.memory import MemoryPlan, plan_memory
 from .device import Caps
 from .loops import Function
 from .lower import lower
+from .prepare import prepared
 from .reuse import reuse_of
 
 
@@ -38,6 +39,8 @@ def build(
     schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k"
 ) -> Program:
     """Lowers every distinct kernel; without `caps` (the interpreter) lowers none."""
+    if caps is not None:
+        schedule = prepared(schedule, caps, strict)
     memory = plan_memory(schedule, reuse_of(caps, strict))
     names: dict[tuple[Kernel, frozenset[int]], str] = {}
     functions: list[Function] = []

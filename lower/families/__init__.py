@@ -6,8 +6,18 @@ from .fold import FOLD
 from .full import FULL
 from .rows import COLUMN, MAP, ROW
 from .transpose import TRANSPOSE
+from .window import WINDOW
 
-FAMILIES: tuple[Family, ...] = (CONTRACT, FOLD, MAP, ROW, COLUMN, FULL, TRANSPOSE)
+FAMILIES: tuple[Family, ...] = (
+    CONTRACT,
+    WINDOW,
+    FOLD,
+    MAP,
+    ROW,
+    COLUMN,
+    FULL,
+    TRANSPOSE,
+)
 
 
 def families_for(strict: bool) -> tuple[Family, ...]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel, bits
 from ..axes import ceil_div, numel
 from ..device import Caps
-from ..loops import Function
-from ..model import DeviceModel, Parts, model_of, total
+from ..loops import Function, Param
+from ..model import DeviceModel, Layout, Parts, model_of, total
 from .blocks import Blocks, Shape, shape_for
 from .matmul import Matmul
-from .panels import Blocking, blocking, unpacked, whole_of
+from .panels import Blocking, blocking, packed, unpacked, whole_of
 from .plan import each, facts, reach
 from .price import PACK, TURN, occupancy
 from .products import (
@@ -25,6 +25,7 @@ from .products import (
     plain,
     runs_along,
 )
+from .strips import Strips, fixed, layout
 from .writer import function, parameters
 
 
@@ -55,12 +56,22 @@ class Contract:
         summed = any(reach(f, 1 << r, 0) & loads for r in kernel.reductions)
         return len(kernel.outputs) == 1 and not summed
 
+    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
+        return tuple(
+            layout(kernel, c, side, s)
+            for c in (_contractions(kernel) if model.cpu_like else ())
+            for side, s in packed(kernel, c, _blocking(kernel, c, model)).items()
+        )
+
     def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
         cs, params, model = _contractions(kernel), parameters(kernel), model_of(caps)
         if caps.cpu_like:
+            blocks = [_blocking(kernel, c, model) for c in cs]
+            for c, b in zip(cs, blocks, strict=True):
+                params = _resized(params, packed(kernel, c, b).values())
             panels = Matmul(kernel, strict, params)
             panels.grid = model.outermost(_parts(kernel, model) or Parts())
-            panels.run(cs, [_blocking(kernel, c, model) for c in cs])
+            panels.run(cs, blocks)
             return function(name, panels)
         (c,) = cs
         shape = _shape(kernel, c, model)
@@ -68,6 +79,13 @@ class Contract:
         blocks = Blocks(kernel, strict, params, c, shape)
         blocks.run()
         return function(name, blocks, threads=shape.threads)
+
+
+def _resized(params: tuple[Param, ...], packed: Iterable[Strips]) -> tuple[Param, ...]:
+    """The buffers of a function that reads some of them packed."""
+    sizes = {s.slot: s.size for s in packed}
+    resized = enumerate(params)
+    return tuple(replace(p, size=sizes.get(i, p.size)) for i, p in resized)
 
 
 class Tile(NamedTuple):
@@ -86,8 +104,10 @@ def _contractions(kernel: Kernel) -> tuple[Contraction, ...]:
 
 
 def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
-    lefts = (s for s in c.sides[0] if not plain(kernel, c, s, c.m))
-    rights = (s for s in c.sides[1] if not plain(kernel, c, s, c.n))
+    lefts, rights = (
+        [s for s in sides if not fixed(kernel, c, s) and not plain(kernel, c, s, own)]
+        for sides, own in zip(c.sides, (c.m, c.n), strict=True)
+    )
     flop = model.product / model.scalar / len(c.products)
     packing = (
         sum(_packing(kernel, s, runs_along(kernel, s, c.k)) for s in lefts) * flop,
@@ -108,7 +128,8 @@ def _unpacked(
     kernel: Kernel, c: Contraction, model: DeviceModel
 ) -> Collection[tuple[int, ...]]:
     b = _blocking(kernel, c, model)
-    return unpacked(kernel, c, b, whole_of(c.sizes(kernel), b))
+    there = unpacked(kernel, c, b, whole_of(c.sizes(kernel), b))
+    return {*there, *packed(kernel, c, b)}
 
 
 def _shape(kernel: Kernel, c: Contraction, model: DeviceModel) -> Shape | None:
@@ -156,10 +177,10 @@ def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
             scalar += (
                 _packing(kernel, side, straight(kernel, side, axes)) * count * repeat
             )
-    scalar += batch * _end(kernel, c, (m, n), (down, across), model.cpu_like)
+    scalar += batch * epilogue(kernel, c, (m, n), (down, across), model.cpu_like)
     rate = model.scalar_rate(c.dtype)
     return Parts(
-        _traffic(kernel, c, (down, across), model),
+        traffic(kernel, c, (down, across), model),
         scalar / rate / spread,
         macs / model.product_rate(c.dtype) / spread,
     )
@@ -169,7 +190,7 @@ def _stored(kernel: Kernel, c: Contraction) -> tuple[int, ...]:
     return tuple(kernel.outputs[i].expr for i in c.outputs)
 
 
-def _end(
+def epilogue(
     kernel: Kernel, c: Contraction, sizes: tuple[int, int], tiles: tuple[int, int],
     hoists: bool,
 ) -> float:  # fmt: skip
@@ -190,7 +211,7 @@ def _end(
     return total
 
 
-def _traffic(
+def traffic(
     kernel: Kernel, c: Contraction, tiles: tuple[int, int], model: DeviceModel
 ) -> float:
     """Each side is read once per tile of the other one, from the cache if it fits."""

@@ -20,7 +20,7 @@ from ...extract.kernel import Cost, Kernel, bits, factors
 from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..device import Caps
 from ..loops import Function
-from ..model import DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .panels import Blocking, even, register_tile
 from .plan import each, facts, reach
 from .price import GATHER, PACK, TURN, occupancy
@@ -43,7 +43,7 @@ class Fold(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class Folding(AsTheyAre):
     """Kernels whose reductions over one set of axes are a cascade."""
 
     name: str = "fold"

@@ -13,7 +13,7 @@ from ...extract.kernel import Cost, Kernel
 from ..axes import SIDE_BY_SIDE, nested, normalise, numel
 from ..device import Caps
 from ..loops import Function, Param, Stmt
-from ..model import DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .cut import Cut, cut
 from .price import least_work
 from .rows import COLUMN, MAP, ROW, Walk, ordered, row_axes
@@ -30,7 +30,7 @@ class Chosen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
+class Full(AsTheyAre):
     """In stages, through scratch."""
 
     name: str = "full"

@@ -9,7 +9,7 @@ from ...egraph.dtypes import BOOL
 from ...extract.kernel import Affine
 from ..axes import ceil_div
 from ..loops import Ex, Lit, Load, Op, Store
-from .panels import Blocking, Panels, whole_of
+from .panels import Blocking, Panels, packed, whole_of
 from .products import Contraction, by_column
 from .values import add, divide, mul
 
@@ -43,6 +43,7 @@ class Matmul(Panels):
         """Tile `g` of a contraction."""
         _, m, n, _ = sizes = c.sizes(self.kernel)
         self.tile_by(c, b, whole_of(sizes, b))
+        self.there |= packed(self.kernel, c, b)
         down, across = ceil_div(m, b.rows), ceil_div(n, b.columns)
         column = self.let(divide(g, across, True), "t")
         rest = divide(g, across, False)

@@ -8,7 +8,8 @@ reads it, and is read too few times to pay for a copy, is read where it lies.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
 from .price import occupancy
 from .products import Contraction, Plain, contiguous, plain, runs_along
 from .sides import Sides
+from .strips import Strips, fixed, strips
 from .values import add, mul
 
 DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache
@@ -161,7 +163,7 @@ class Panels(Sides):
         self.right: dict[tuple[int, ...], str] = {}
         self.sums: dict[int, str] = {}
         self.tall: dict[tuple[int, ...], bool] = {}  # left panels that stand by columns
-        self.there: dict[tuple[int, ...], Plain] = {}  # sides that are read unpacked
+        self.there: dict[tuple[int, ...], Plain | Strips] = {}  # not packed in here
 
     def tile_by(
         self, c: Contraction, blocks: Blocking, whole: Whole, packs: bool = True
@@ -172,7 +174,7 @@ class Panels(Sides):
         self.blocks, self.whole = blocks, whole
         for side in c.sides[0]:
             self.tall.setdefault(side, not runs_along(self.kernel, side, c.k))
-        self.there = unpacked(self.kernel, c, blocks, whole, packs)
+        self.there = {**unpacked(self.kernel, c, blocks, whole, packs)}
         # In registers from 0 on: no block of k comes before.
         self.once = packs and blocks.lanes > 1 and blocks.depth == self.k
 
@@ -295,10 +297,13 @@ class Panels(Sides):
             return self._in_place(self.there[side], at, first)
         return Panel(self.right[side], self.let(mul(column, b.depth), "o"), b.width, 1)
 
-    def _in_place(self, x: Plain, at: Ex, first: Ex) -> Panel:
-        start = add(mul(at, x.own), mul(first, x.k))
+    def _in_place(self, x: Plain | Strips, at: Ex, first: Ex) -> Panel:
+        own, k = (x.depth, x.unit) if isinstance(x, Strips) else (x.own, x.k)
+        start = add(mul(at, own), mul(first, k))
         base = self.let(add(self.affine(x.rest)[0], start), "o")
-        return Panel(self.buffers[x.slot].name, base, x.k, x.own)
+        return Panel(
+            self.buffers[x.slot].name, base, k, 1 if isinstance(x, Strips) else own
+        )
 
     def _register_tile(self, left: Panel, right: Panel, sums: str, corner: Ex) -> None:
         b, dtype = self.blocks, self.c.dtype
@@ -313,22 +318,31 @@ class Panels(Sides):
         for ij, var in acc.items():
             start = zero if self.once else Load(sums, place[ij], dtype, b.lanes)
             self.emit(Let(var, start, True))
-        with self.loop("serial", b.depth) as k:
-            self._rank_one(left, right, k, acc)
+        with self._along_k() as (at_left, at_right):
+            self._rank_one(left, right, (at_left, at_right), acc)
         for ij, var in acc.items():
             self.emit(Store(sums, place[ij], var, b.lanes))
 
+    @contextmanager
+    def _along_k(self) -> Generator[tuple[Ex, Ex]]:
+        """A loop over a block of k; its place in the left and in the right panel."""
+        with self.loop("serial", self.blocks.depth) as k:
+            yield k, k
+
     def _rank_one(
-        self, left: Panel, right: Panel, k: Ex, acc: dict[tuple[int, int], Var]
-    ) -> None:
+        self, left: Panel, right: Panel, k: tuple[Ex, Ex],
+        acc: dict[tuple[int, int], Var],
+    ) -> None:  # fmt: skip
         """Adds the products of a column of the left panel and a row of the right."""
         b, dtype = self.blocks, self.c.dtype
         row: list[Ex] = []
         for j in range(b.vectors):
-            at = right.at(k, j * b.lanes)
+            at = right.at(k[1], j * b.lanes)
             row.append(self.let(Load(right.array, at, dtype, b.lanes), "b"))
         for i in range(b.height):
-            a = Op("splat", (Load(left.array, left.at(k, i), dtype),), dtype, b.lanes)
+            a = Op(
+                "splat", (Load(left.array, left.at(k[0], i), dtype),), dtype, b.lanes
+            )
             a = self.let(a, "a")
             for j, x in enumerate(row):
                 total = Op("fma", (a, x, acc[i, j]), dtype, b.lanes)
@@ -354,6 +368,19 @@ class Panels(Sides):
 def turns(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
     """Whether a right side is read along k, where it lies, and stored across."""
     return not contiguous(kernel, side, c.n) and runs_along(kernel, side, c.k)
+
+
+def packed(
+    kernel: Kernel, c: Contraction, b: Blocking
+) -> dict[tuple[int, ...], Strips]:
+    """The sides that lie in panels from the first run on."""
+    units = (b.height, b.width)
+    return {
+        side: strips(kernel, c, side, unit, b.depth)
+        for sides, unit in zip(c.sides, units, strict=True)
+        for side in sides
+        if fixed(kernel, c, side)
+    }
 
 
 FEW = 8  # register tiles that share a panel: more of them pay for packing it

@@ -14,7 +14,7 @@ from ...extract.kernel import Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, nested, numel
 from ..device import Caps
 from ..loops import Function, Param, Stmt
-from ..model import DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .nest import GroupNest, Nest
 from .plan import Plan, Step, facts, plan, reach
 from .price import least_work, price
@@ -84,7 +84,7 @@ class Body(NamedTuple):
     threads: int
 
 
-class Walk(ABC):
+class Walk(AsTheyAre, ABC):
     """A family of one top-level loop nest over a plan."""
 
     name: str

@@ -14,7 +14,7 @@ from ...extract.kernel import Affine, Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
-from ..model import DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .plan import facts, plan, reach
 from .price import GATHER, price
 from .rows import common_axes, ordered
@@ -26,7 +26,7 @@ GPU_TILE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Transpose:
+class Transpose(AsTheyAre):
     """Maps with a load along one axis and stores along another."""
 
     name: str = "transpose"

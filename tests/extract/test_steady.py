@@ -50,8 +50,9 @@ def test_weights_are_prepared_once(name: str) -> None:
 
 def test_data_that_only_prepared_values_need_is_dropped() -> None:
     c = rewrite.compile_graph(turned(), "c", fallback=False, cache=False)
-    s, ready = c.schedule(), c.executable()
+    ready = c.executable()
     assert ready is not None
+    s = ready.program.schedule
     later = {b for step in s.steps[s.once :] for b in reads_of(step)}
     for b, x in enumerate(s.buffers):
         if x.kind in ("data", "kept"):

@@ -1,0 +1,314 @@
+"""The window family: products with a side that slides (convolutions and their kin),
+without a matrix of all windows, stored or packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from math import prod
+
+from ...egraph.dtypes import BOOL
+from ...extract.kernel import Cost, Kernel
+from ..axes import ceil_div, coefficient
+from ..device import Caps
+from ..loops import Ex, Function, Lit, Load, Op, Param, Store
+from ..model import DeviceModel, Layout, Parts, model_of, total
+from .contract import CONTRACT, epilogue, traffic
+from .halo import Coordinate
+from .matmul import Matmul
+from .panels import Panel, Whole
+from .slide import Sliding, panels_of, seconds, slides, sliding, strides, work
+from .strips import layout
+from .values import add, divide, mul
+from .writer import function, parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One product, of which a side is a function of sums of kept and summed axes."""
+
+    name: str = "window"
+
+    def accepts(self, kernel: Kernel) -> str | None:
+        found = slides(kernel)
+        return found if isinstance(found, str) else None
+
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        return 0.0
+
+    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+        s = sliding(kernel, model)
+        return s and total(self.name, 1, _parts(kernel, s, model), model)
+
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+    ) -> bool:
+        return CONTRACT.overwrites(kernel, model, output, loads)
+
+    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
+        s = _sliding(kernel, model)
+        panels = panels_of(kernel, s)
+        return (layout(kernel, s.c, s.other, panels),) if panels else ()
+
+    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+        model, params = model_of(caps), parameters(kernel)
+        s = _sliding(kernel, model)
+        panels = panels_of(kernel, s)
+        sizes = {panels.slot: panels.size} if panels else {}
+        resized = enumerate(params)
+        params = tuple(replace(p, size=sizes.get(i, p.size)) for i, p in resized)
+        writer = Slides(kernel, strict, params, s)
+        writer.grid = model.outermost(_parts(kernel, s, model))
+        writer.write()
+        return function(name, writer)
+
+
+def _sliding(kernel: Kernel, model: DeviceModel) -> Sliding:
+    s = sliding(kernel, model)
+    assert s is not None
+    return s
+
+
+def _parts(kernel: Kernel, s: Sliding, model: DeviceModel) -> Parts:
+    w, (batch, m, n, _) = work(kernel, s), s.c.sizes(kernel)
+    across = ceil_div(n, s.blocks.columns)
+    tiles = w.tiles // (batch * across), across
+    end = batch * epilogue(kernel, s.c, (m, n), tiles, True)
+    return Parts(
+        traffic(kernel, s.c, tiles, model),
+        seconds(w._replace(macs=0.0, scalar=w.scalar + end), s.c, model),
+        seconds(w._replace(scalar=0.0), s.c, model),
+    )
+
+
+class Slides(Matmul):
+    """Writes the function of one product with a side that slides."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], s: Sliding
+    ) -> None:
+        super().__init__(kernel, strict, buffers)
+        self.focus(s.c)
+        self.s, self.blocks, self.tile = s, s.blocks, dict(s.tile)
+        self.whole = Whole(
+            all(kernel.extents[a] % self.tile[a] == 0 for a in s.c.m),
+            self.n % s.blocks.columns == 0,
+            self.k % s.blocks.depth == 0,
+        )
+        panels = panels_of(kernel, s)
+        self.there = {s.other: panels} if panels else {}
+        self.once = s.blocks.depth >= self.k
+        self.steps = strides(s.box, self.tile)
+        self.origin: dict[int, Ex] = {}  # of the tile, by axis of m and k
+
+    def _parts_of(self, axis: int) -> int:
+        return ceil_div(self.kernel.extents[axis], self.tile[axis])
+
+    def write(self) -> None:
+        """A unit of work is an output tile."""
+        c, b = self.c, self.blocks
+        across = ceil_div(self.n, b.columns)
+        down = prod(self._parts_of(a) for a in c.m)
+        with self.loop(self.grid, self.batch * down * across) as g:
+            left = self.let(mul(divide(g, across, True), b.columns), "n")
+            rest = divide(g, across, False)
+            for a in reversed(c.m):
+                parts = self._parts_of(a)
+                at = mul(divide(rest, parts, True), self.tile[a])
+                self.origin[a] = self.let(at, "m")
+                rest = divide(rest, parts, False)
+            self.unravel(c.batch, rest)
+            self._tile_at(left)
+
+    def _tile_at(self, left: Ex) -> None:
+        b, dtype, (p,) = self.blocks, self.c.dtype, self.c.products
+        size = prod(x.extent(self.tile) for x in self.s.box)
+        box = self.array("box", dtype, size)
+        if not self.there:
+            self.right = {p.b: self.array("right", dtype, b.columns * b.depth)}
+        self.sums = {p.root: self.array("sums", dtype, b.rows * b.columns)}
+        if not self.once:
+            with self.loop("simd", b.rows * b.columns) as i:
+                self.emit(Store(self.sums[p.root], i, Lit(0.0, dtype)))
+        first, *rest = self.c.k
+        self.origin.update((a, self.number(0)) for a in rest)
+        with self.loop("serial", self._parts_of(first)) as block:
+            self.origin[first] = self.let(mul(block, self.tile[first]), "k")
+            flat = self.let(mul(block, b.depth), "k")
+            self._fill(box)
+            if not self.there:
+                self._pack_right(left, flat)
+            self._products(box, left, flat)
+        self._results(left)
+
+    # ---- the box ----
+
+    def _fill(self, box: str) -> None:
+        """Copies what the tile touches; beyond the edges are zeros."""
+        at: Ex = self.number(0)
+        tests: list[Ex] = []
+        with ExitStack() as loops:
+            for i, x in enumerate(self.s.box):
+                kind = "simd" if i == len(self.s.box) - 1 else "serial"
+                extent = x.extent(self.tile)
+                here = loops.enter_context(self.loop(kind, extent))
+                at = add(mul(at, extent), here)
+                tests += self._stand_at(x, here)
+            value = self.product(self.s.side, *tests)
+            self.emit(Store(box, at, value))
+
+    def _stand_at(self, x: Coordinate, here: Ex) -> list[Ex]:
+        """Opens the axes of a coordinate, by its unit alone, at a place of the box; a
+        test of whether it is inside, where it might not be."""
+        extents = self.kernel.extents
+        at = here
+        for a, step in x.steps:
+            at = add(at, mul(self.origin[a], step))
+        at = self.let(at, "u")
+        tests: list[Ex] = []
+        if any(extents[a] % self.tile[a] for a, _ in x.steps):
+            last = self.number(x.extent(dict(enumerate(extents))) - 1)
+            tests.append(self.let(Op("le", (at, last), BOOL), "ok"))
+            at = self.let(Op("min", (at, last), self.index), "u")
+        for a, _ in x.steps:
+            self.at(a, at if a == x.unit else self.number(0))
+        return tests
+
+    # ---- the products ----
+
+    def _products(self, box: str, left: Ex, flat: Ex) -> None:
+        b, (p,) = self.blocks, self.c.products
+        with self.loop("serial", b.columns // b.width) as across:
+            column = mul(across, b.width)
+
+            def strip() -> None:
+                right = self._panel_right(p.b, column, add(left, column), flat)
+                self._over_rows(lambda at: self._at_rows(box, at, column, right))
+
+            self._started(add(left, column), self.n, self.whole.n, strip)
+
+    def _over_rows(self, body: Callable[[dict[int, Ex]], None]) -> None:
+        """Loops over the places of the register tiles within the output tile, but for
+        those beyond the edge."""
+        r = self.s.register
+        at: dict[int, Ex] = {}
+        with ExitStack() as loops:
+            for a in self.c.m:
+                unit = r.height if a == r.along else 1
+                n = ceil_div(self.tile[a], unit)
+                at[a] = mul(loops.enter_context(self.loop("serial", n)), unit)
+                extent = self.kernel.extents[a]
+                if self._parts_of(a) > 1 and extent % self.tile[a]:
+                    place = add(self.origin[a], at[a])
+                    inside = Op("lt", (place, self.number(extent)), BOOL)
+                    loops.enter_context(self.when(inside))
+            body(at)
+
+    def _at_rows(self, box: str, at: dict[int, Ex], column: Ex, right: Panel) -> None:
+        base: Ex = self.number(0)
+        for a, place in at.items():
+            base = add(base, mul(place, self.steps.get(a, 0)))
+        own = self.steps.get(self.s.register.along, 0)
+        left = Panel(box, self.let(base, "o"), 1, own)
+        corner = add(mul(self._row_of(at), self.blocks.columns), column)
+        (p,) = self.c.products
+        self._register_tile(left, right, self.sums[p.root], corner)
+
+    def _row_of(self, at: dict[int, Ex]) -> Ex:
+        """The number of a row of the output tile."""
+        row: Ex = self.number(0)
+        for a in self.c.m:
+            row = add(mul(row, self.tile[a]), at[a])
+        return row
+
+    def _corner(self, corner: Ex, i: int, j: int) -> Ex:
+        b, inner = self.blocks, self.c.m[self.c.m.index(self.s.register.along) + 1 :]
+        row = i * prod(self.tile[a] for a in inner)
+        return add(corner, self.number(row * b.columns + j * b.lanes))
+
+    @contextmanager
+    def _along_k(self) -> Generator[tuple[Ex, Ex]]:
+        """A loop for each summed axis, in the order in which the other side lies."""
+        boxed: Ex = self.number(0)
+        flat: Ex = self.number(0)
+        with ExitStack() as loops:
+            for a in self.c.k:
+                here = loops.enter_context(self.loop("serial", self.tile[a]))
+                boxed = add(boxed, mul(here, self.steps.get(a, 0)))
+                flat = add(mul(flat, self.tile[a]), here)
+            yield boxed, flat
+
+    # ---- what follows the sums ----
+
+    def _results(self, left: Ex) -> None:
+        """For each line of rows along one axis: cell by cell along that axis or along
+        the columns, as the output lies."""
+        self._by_column(left)
+        along, at = self.s.register.along, dict[int, Ex]()
+        with ExitStack() as loops:
+            for a in self.c.m:
+                if a == along:
+                    continue
+                extent, tile = self.kernel.extents[a], self.tile[a]
+                at[a] = loops.enter_context(self.loop("serial", tile))
+                place = add(self.origin[a], at[a])
+                if extent % tile:
+                    inside = Op("lt", (place, self.number(extent)), BOOL)
+                    loops.enter_context(self.when(inside))
+                self.at(a, self.let(place, "p"))
+            self._line(left, at)
+
+    def _line(self, left: Ex, at: dict[int, Ex]) -> None:
+        along, extents = self.s.register.along, self.kernel.extents
+        tile, extent = self.tile[along], extents[along]
+        if self._parts_of(along) == 1:
+            self._cells_of(left, at, extent)
+        elif extent % tile == 0:
+            self._cells_of(left, at, tile)
+        else:
+            end = add(self.origin[along], self.number(tile))
+            inside = self.let(Op("le", (end, self.number(extent)), BOOL), "w")
+            with self.when(inside):
+                self._cells_of(left, at, tile)
+            with self.when(Op("not", (inside,), BOOL)):
+                self._cells_of(left, at, extent % tile)
+
+    def _cells_of(self, left: Ex, at: dict[int, Ex], count: int) -> None:
+        """`count` rows along the register tile's axis."""
+        along, columns = self.s.register.along, self.blocks.columns
+        lies_by_rows = any(
+            coefficient(o.offset, self.c.n[-1]) == 1 for o in self.kernel.outputs
+        )
+        if lies_by_rows:
+            with self.loop("serial", count) as i:
+                self.at(along, self.let(add(self.origin[along], i), "p"))
+                self._row(left, mul(self._row_of({**at, along: i}), columns))
+            return
+        (p,), dtype = self.c.products, self.c.dtype
+        # Sums stand across the output's lines: turned first, the rest runs as vectors.
+        line = self.array("line", dtype, count)
+        with self.loop("serial", min(columns, self.n)) as j:
+
+            def column() -> None:
+                with self.loop("simd", count) as i:
+                    row = mul(self._row_of({**at, along: i}), columns)
+                    total = Load(self.sums[p.root], add(row, j), dtype)
+                    self.emit(Store(line, i, total))
+                self.at(self.column, j)
+                self.unravel(self.c.n, add(left, j))
+                with self.loop("simd", count) as i:
+                    self.at(along, self.let(add(self.origin[along], i), "p"))
+                    self._cell(Load(line, i, dtype))
+
+            self._started(add(left, j), self.n, self.whole.n, column)
+
+    def _cell(self, total: Ex) -> None:
+        (p,) = self.c.products
+        self.define(p.root, self.result(p.root, total))
+        for k in self.c.outputs:
+            o = self.kernel.outputs[k]
+            self.store(o.slot, o.offset, o.expr)
+
+
+WINDOW = Window()

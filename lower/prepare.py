@@ -1,0 +1,44 @@
+"""Operands that never change, laid out once as the kernels that read them want it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..egraph.ops import TensorType
+from ..extract.kernel import Buffer, Launch, Schedule, Step
+from .axes import normalise
+from .device import Caps
+from .lower import choose
+from .model import Layout, model_of
+
+
+def prepared(s: Schedule, caps: Caps, strict: bool) -> Schedule:
+    """The schedule in which each kernel finds its steady operands as its family wants
+    them: steps before the first run make them."""
+    made, buffers = dict[tuple[int, Layout], int](), list(s.buffers)
+    first, rest = list(s.steps[: s.once]), list[Step]()
+    for step in s.steps[s.once :]:
+        if isinstance(step, Launch) and step.kernel.steady:
+            kernel, args = normalise(step.kernel), list(step.args)
+            model = model_of(caps)
+            family, _ = choose(kernel, model, strict)
+            for wanted in family.layouts(kernel, model):
+                source = step.args[wanted.slot]
+                key = source, wanted._replace(slot=0)
+                if key not in made:
+                    made[key] = len(buffers)
+                    buffers.append(_buffer(buffers[source], wanted))
+                    first.append(Launch(wanted.made, (source, made[key])))
+                args[wanted.slot] = made[key]
+            step = step._replace(args=tuple(args))
+        rest.append(step)
+    steps = (*first, *rest)
+    return replace(s, buffers=tuple(buffers), steps=steps, once=len(first))
+
+
+def _buffer(source: Buffer, wanted: Layout) -> Buffer:
+    dtype, size = wanted.made.slots[-1]
+    return Buffer(TensorType(dtype, (size,)), "kept", source.label)
+
+
+__all__ = ["prepared"]
