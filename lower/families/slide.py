@@ -76,11 +76,11 @@ def slides(kernel: Kernel) -> tuple[Contraction, tuple[Coordinate, ...]] | str:
     found = classify(kernel)
     if isinstance(found, str):
         return found
-    if len(found) > 1 or len(found[0].products) > 1:
+    first, *more = found
+    if more or len(first.products) > 1:
         return "more than one product"
     reason = "no side slides over the summed axes"
-    c: Contraction
-    for c in (found[0], _turned(found[0])):
+    for c in (first, _turned(first)):
         box = coordinates(kernel, c.products[0].a, (*c.m, *c.k))
         if isinstance(box, str):
             reason = box
