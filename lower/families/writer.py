@@ -297,10 +297,25 @@ class Writer:
         ok, depth_ok = self.conds(guard)
         if ok is None:
             return Load(buffer.name, at, to), depth
-        at = Op("select", (ok, at, self.number(0)), self.index)
+        at = self._in_range(offset, buffer.size, ok, depth_ok) or Op(
+            "select", (ok, at, self.number(0)), self.index
+        )
         depth = max(depth, depth_ok)
         loaded = self._let(Load(buffer.name, at, to), depth, "g")
         return Op("select", (ok, loaded, zero), to), depth
+
+    def _in_range(self, offset: Affine, size: int, ok: Ex, depth: int) -> Ex | None:
+        """An index that is `offset` if `ok`, which is known at `depth`, and else as
+        much of it as varies inside: loads stay side by side.  None where that might be
+        outside the buffer."""
+        inner = tuple(t for t in offset.terms if self._atom(t[0])[1] > depth)
+        low, high = bounds(Affine(inner), self.kernel)
+        if not inner or low < 0 or high >= size:
+            return None
+        outer = tuple(t for t in offset.terms if t not in inner)
+        start = self.affine(Affine(outer, offset.const))[0]
+        start = self._let(Op("select", (ok, start, self.number(0)), self.index), depth)
+        return add(start, self.affine(Affine(inner))[0])
 
     def result(self, r: int, total: Ex) -> Ex:
         """The value of reduction `r` from its accumulator."""

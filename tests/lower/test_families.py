@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array, Barrier, For, Function, If, Stmt
 from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import Family, model_of
+from rewrite.lower.text import show
 
 from .cases import CASES, LARGE
 from .harness import (
@@ -236,3 +239,21 @@ def test_products_side_by_side_are_one_contraction() -> None:
     family, _ = choose(k, model_of(CPU))
     assert family is CONTRACT
     check_interpreted(CONTRACT, k, CPU)
+
+
+def test_a_test_that_is_known_outside_leaves_loads_side_by_side() -> None:
+    """Of a concatenation of rows, each row is read as it lies: the test picks where."""
+    b = Builder()
+    parts = [b.input(s, F32, (n, 64)) for s, n in (("x", 3), ("y", 5))]
+    kernel = normalise(kernel_of(b, [b.un("neg", b.add("concat", parts, (0,)))]))
+    text = show(lower(kernel, CPU, "f"))
+    (inner,) = (part for part in text.split("simd ")[1:])
+    assert "?" in text and "? " not in index_of_loads(inner)
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    interpret(lower(kernel, CPU, "f"), buffers)
+    close(kernel, buffers[kernel.reads :], want)
+
+
+def index_of_loads(text: str) -> str:
+    return " ".join(re.findall(r"b[01]\[([^\]]*)\]", text))
