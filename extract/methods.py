@@ -175,8 +175,8 @@ class _Search:
     def _local(self) -> None:
         g, spare = self.g, len(self.g.owner) * SEARCHING
         if self.left() > spare:
-            moves, over = self.effort.moves, lambda: self.left() <= spare
-            self._keep(dag.search(g, self.order, self.tree, moves, over))
+            moves = self.effort.moves
+            self._keep(dag.search(g, self.order, self.tree, moves, self.left, spare))
             self.tell("local search", self.cost)
 
     # ---- the core
@@ -221,7 +221,8 @@ class _Search:
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
         if self.left() > 0 and moves > LEAST:
-            other = dag.search(part, order, tree, CORE * moves, self.over)
+            spare = len(part.owner) * SEARCHING
+            other = dag.search(part, order, tree, CORE * moves, self.left, spare)
             pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
         small = len(part.owner) <= PROVABLE
         share = share if small else 1.0
