@@ -1,4 +1,7 @@
-"""Chosen columns as a graph: a value has a node for each kernel that computes it."""
+"""Chosen columns as a graph: a value has a node for each kernel that computes it.
+
+So that tests can run the schedules that `selection.py` chooses.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,9 @@ Enumeration goes by the number of outputs and then of ops (views, leaves and rea
 nothing), so that where it is cut, all smaller kernels are there.  What it leaves out on
 purpose: values that only views compute are stored where they are delivered or read by a
 host op, never else; outputs of one kernel have a class in common or read one buffer.
+
+No compilation runs this: it is what the scheduler's moves are held against, in tests
+and by `bench/columns.py`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ fixed seeds, never by hash or time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -47,28 +48,34 @@ def search(
     order: list[int],
     tree: list[int],
     moves: int,
-    expired: Callable[[], bool] | None = None,
+    left: Callable[[], float] = lambda: math.inf,
+    spare: float = 0.0,
 ) -> list[int]:
-    """The best choice by local search from several starts, `tree` among them."""
+    """The best choice by local search from several starts, `tree` among them.
+
+    `left` are seconds; with no more than `spare` of them nothing is begun.
+    """
+
+    def expired() -> bool:
+        return left() <= 0
+
     found: dict[float, Descent] = {}  # by cost: equal ones pass for the same
-    left, passes = moves, len(g.owner) // PASS
+    rest, passes = moves, len(g.owner) // PASS
     for start in _starts(g, tree):
-        d = Descent(g, start, left, expired)
+        d = Descent(g, start, rest, expired)
         d.singly(order)
         found.setdefault(d.cost(), d)
-        left = d.moves
-        if left - passes < moves // 2:
+        rest = d.moves
+        if rest - passes < moves // 2 or left() <= spare:
             break
-        left -= passes
-        if expired and expired():
-            break
+        rest -= passes
     for cost in sorted(found)[:FINALISTS]:
-        if expired and expired():
+        if left() <= spare:
             break
         d = found[cost]
-        d.moves = left
+        d.moves = rest
         d.jointly(order)
-        left = d.moves
+        rest = d.moves
     return min(found.values(), key=lambda d: d.cost()).pick
 
 

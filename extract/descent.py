@@ -97,7 +97,7 @@ class Descent:
     def _shared(self, c: int, n: int, free: Container[int] = ()) -> float:
         """The share of `c` if it took node `n`; what is in `free` costs nothing."""
         refs, share = self.refs, self.share
-        own = self.g.kids[self.pick[c]] if refs[c] else ()
+        own = set(self.g.kids[self.pick[c]]) if refs[c] else ()
         below = [
             share[d] / (refs[d] + (d not in own))
             for d in self.g.kids[n]

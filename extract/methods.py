@@ -2,14 +2,14 @@
 
 `auto` takes the better of the two greedy choices, improves it by local search on the
 whole graph and on its core, proves what is small enough, and spends the rest of its
-effort on neighbourhoods of what is not.  By moves all is decided by the problem alone;
-by seconds it is not.
+effort on what is not: as a cover, by crossing choices, by neighbourhoods.  By moves all
+is decided by the problem alone; by seconds it is not.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from time import monotonic
@@ -17,6 +17,8 @@ from typing import Literal
 
 from . import dag, exact, frontier
 from .components import connected
+from .covering import as_cover, walked
+from .crossing import crossed
 from .exact import Limits, Program, Relaxation
 from .greedy import by_sets, by_sets_in_time, by_trees, dag_cost, lower_bound, needed
 from .guided import near
@@ -31,13 +33,18 @@ METHODS: tuple[Method, ...] = ("auto", "tree", "greedy-dag", "local", "exact")
 MOVES = 20_000
 REDUCING = 5e-5  # seconds a node: with less time left, reductions are not begun
 PROOF = 1  # work of a proof of a part, for a move
-LEAST = 100  # moves for a part; with no more, its proof comes first
-SEARCHING = 1e-5  # the same for local search
+LEAST = 1_000  # moves for a part; with no more, its proof comes first
+SEARCHING = 8e-6  # the same for each start of local search
+ROUNDING = 2e-5  # seconds a node that a round of improvement takes, at first
+ENDING = 2e-6  # seconds a node that are kept for the answer
 MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
 RELAXING = 62_000  # entries of the matrix times iterations, for a move
-CORE = 3  # moves of local search on the core, for one on the whole graph
-WORK = 8  # of proofs in neighbourhoods, for a move
-IDLE = 3  # the same since one of them was of use
+CORE = 1  # moves of local search on the core, for one on the whole graph
+WALK = 90  # work on covers, for a move
+CROSS = 4  # work of crossing choices, for a move
+COVERED = 1  # the same on covers
+WORK = 2  # of proofs in neighbourhoods, for a move
+IDLE = 3  # a share of these that may be of no use in a row
 ROUND = 2_000  # work of one neighbourhood at most
 NEAR = 2  # rounds for a piece near the relaxation
 FIRST = 0.6  # of the time for neighbourhoods, before a proof is tried on a large part
@@ -64,12 +71,14 @@ class Effort:
 
     moves: int = MOVES
     seconds: float | None = None
+    clock: Callable[[], float] = monotonic
 
 
 def extracted(
     problem: Problem, method: Method, effort: Effort, tell: Progress
 ) -> Answer:
     """A cheap acyclic choice by one of the methods; `tell` hears of what is found."""
+    start = effort.clock()
     if method == "local":
         choice = dag.extract(problem, effort.moves)
         done = choice.cost <= choice.bound
@@ -79,7 +88,7 @@ def extracted(
         return _greedy(g, "tree", by_trees(g)[1])
     if method == "greedy-dag":
         return _greedy(g, "greedy-dag", by_sets(g))
-    return _Search(g, effort, tell).answer(method)
+    return _Search(g, effort, start, tell).answer(method)
 
 
 def _greedy(g: Graph, method: Method, pick: list[int]) -> Answer:
@@ -109,10 +118,12 @@ def unit(costs: Sequence[float]) -> Fraction | None:
 class _Search:
     """`auto` and `exact`: the best choice of `g` so far, and the core's parts."""
 
-    def __init__(self, g: Graph, effort: Effort, tell: Progress) -> None:
-        self.g, self.tell, self.effort = g, tell, effort
-        end = math.inf if effort.seconds is None else monotonic() + effort.seconds
-        self.left: Callable[[], float] = lambda: end - monotonic()
+    def __init__(self, g: Graph, effort: Effort, start: float, tell: Progress) -> None:
+        self.g, self.tell, self.effort, self.clock = g, tell, effort, effort.clock
+        end = math.inf
+        if effort.seconds is not None:
+            end = start + effort.seconds - len(g.owner) * ENDING
+        self.left: Callable[[], float] = lambda: end - self.clock()
         self.over: Callable[[], bool] = lambda: self.left() <= 0
         self.starts: dict[str, float] = {}
         self.best: list[int] = []
@@ -162,10 +173,10 @@ class _Search:
             self.best, self.cost = pick, cost
 
     def _local(self) -> None:
-        g = self.g
-        if self.left() > len(g.owner) * SEARCHING:
+        g, spare = self.g, len(self.g.owner) * SEARCHING
+        if self.left() > spare:
             moves = self.effort.moves
-            self._keep(dag.search(g, self.order, self.tree, moves, self.over))
+            self._keep(dag.search(g, self.order, self.tree, moves, self.left, spare))
             self.tell("local search", self.cost)
 
     # ---- the core
@@ -210,7 +221,8 @@ class _Search:
         low = lower_bound(part, order)
         moves = max(LEAST, round(self.effort.moves * share))
         if self.left() > 0 and moves > LEAST:
-            other = dag.search(part, order, tree, CORE * moves, self.over)
+            spare = len(part.owner) * SEARCHING
+            other = dag.search(part, order, tree, CORE * moves, self.left, spare)
             pick = min(pick, other, key=lambda pick: dag_cost(part, pick))
         small = len(part.owner) <= PROVABLE
         share = share if small else 1.0
@@ -224,10 +236,8 @@ class _Search:
             pick, low = proof.pick, max(low, proof.bound)
             if proof.optimal or method == "exact":
                 return pick, low, proof.optimal
-        if self.left() > 0:
-            pick = near(part, pick, relaxation, moves, self._round(NEAR))
         share = 1.0 if small or self.effort.seconds is None else FIRST
-        pick = self._neighbourhoods(part, pick, moves, low, share)
+        pick = self._improved(part, pick, relaxation, moves, low, share)
         if not small and self.effort.seconds is not None:
             program.keep(pick)
             proof = program.proved()
@@ -243,33 +253,57 @@ class _Search:
     def _limits(self, method: Method, moves: int, share: float) -> Limits:
         if self.effort.seconds is not None:
             part = 1.0 if method == "exact" else min(1.0, share)
-            end = monotonic() + part * max(0.0, self.left())
-            return Limits(left=lambda: end - monotonic())
+            end = self.clock() + part * max(0.0, self.left())
+            return Limits(left=lambda: end - self.clock())
         return Limits() if method == "exact" else Limits(PROOF * moves)
 
-    def _neighbourhoods(
-        self,
-        part: Graph,
-        pick: list[int],
-        moves: int,
-        bound: float,
-        share: float,
-    ) -> list[int]:
-        """Rounds for a share of the time that is left, or by moves, until no gap."""
+    def _improved(
+        self, part: Graph, pick: list[int], relaxation: Relaxation, moves: int,
+        bound: float, share: float,
+    ) -> list[int]:  # fmt: skip
+        """As a cover or near the relaxation, then by crossing and by neighbourhoods.
+
+        All together take a share of the time that is left, or work by the moves.
+        """
         timed = self.effort.seconds is not None
-        end = monotonic() + share * self.left() if timed else math.inf
-        work = math.inf if timed else WORK * moves
-        idle = work
-        limits = Limits(ROUND, lambda: end - monotonic())
-        before = math.inf
-        for found, spent in improved(part, pick, 0, limits):
-            pick, cost = found, dag_cost(part, found)
-            work -= spent
-            idle = idle - spent if cost >= before or timed else IDLE * moves
-            before = cost
-            if min(work, idle) <= 0 or cost <= bound or monotonic() >= end:
+        now = self.clock()
+        end = now + share * self.left() if timed else math.inf
+        half = (now + end) / 2 if timed else math.inf
+        cover = as_cover(part, pick)
+        if cover is not None:
+            over = lambda: self.clock() >= half  # noqa: E731
+            pick = walked(part, pick, cover, WALK * moves, over)
+        elif self.left() > 0:
+            pick = near(part, pick, relaxation, moves, self._round(NEAR))
+        work = (CROSS if cover is None else COVERED) * moves
+        rounds = crossed(part, pick, relaxation, 0, self._rounds_to(half))
+        pick = self._best_of(rounds, part, pick, work, bound, half)
+        rounds = improved(part, pick, 0, self._rounds_to(end))
+        return self._best_of(rounds, part, pick, WORK * moves, bound, end)
+
+    def _rounds_to(self, end: float) -> Limits:
+        return Limits(ROUND, lambda: end - self.clock())
+
+    def _best_of(
+        self, rounds: Iterator[tuple[list[int], int]], part: Graph, pick: list[int],
+        work: float, bound: float, end: float,
+    ) -> list[int]:  # fmt: skip
+        """Rounds until the time, the work, or what is allowed without use is up."""
+        timed = self.effort.seconds is not None
+        idle = most = work / IDLE
+        before, longest = dag_cost(part, pick), len(part.owner) * ROUNDING
+        while before > bound and (timed or min(work, idle) > 0):
+            start = self.clock()
+            done = next(rounds, None) if start + longest < end else None
+            if done is None:
                 break
-            self.tell("neighbourhoods", None)
+            pick, spent = done
+            longest = max(longest, self.clock() - start)
+            cost = dag_cost(part, pick)
+            work -= spent
+            idle = idle - spent if cost >= before else most
+            before = cost
+            self.tell("improved", None)
         return pick
 
     def _without(self, core: Graph) -> tuple[float, bool, str]:

@@ -10,6 +10,8 @@ nothing else is stored (a price may fall by an output more, but in vain):
 Columns that wait for each other in a circle are cut when they turn up, as in
 `exact.py`: of a set S of values, one is stored only if some column that stores a value
 of S reads none of them.
+
+Like `columns.py` this measures the scheduler and is no part of it.
 """
 
 from __future__ import annotations

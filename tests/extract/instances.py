@@ -142,6 +142,33 @@ def covers(size: int, rng: Random) -> Problem:
     return Problem(tuple(classes), (len(classes) - 1,))
 
 
+def kits(size: int, rng: Random) -> Problem:
+    """Set cover with shared costs: kits need tools, and some elements two of them.
+
+    A kit may come in a second form that needs other tools.
+    """
+    tools = [leaf(float(rng.randint(2, 9))) for _ in range(max(3, size // 10))]
+    classes: Classes = list(tools)
+    first, count = len(classes), max(4, size // 8)
+    for _ in range(count):
+        forms = 1 + (rng.random() < 0.1)
+        classes.append(tuple(
+            Node(float(rng.randint(1, 8)), tuple(rng.sample(range(first), 2)))
+            for _ in range(forms)
+        ))  # fmt: skip
+    elements: list[int] = []
+    while sum(map(len, classes)) < size:
+        nodes: list[Node] = []
+        for _ in range(rng.randint(2, 4)):
+            both = 1 + (rng.random() < 0.2)
+            kids = rng.sample(range(first, first + count), both)
+            nodes.append(Node(float(rng.choice((0, 0, 1))), tuple(kids)))
+        elements.append(len(classes))
+        classes.append(tuple(nodes))
+    classes.append((Node(0.0, tuple(elements)),))
+    return Problem(tuple(classes), (len(classes) - 1,))
+
+
 def joined(size: int, rng: Random) -> Problem:
     """Layers of products of one input, each by itself or out of a wide one."""
     classes: Classes = [leaf(0.0)]
@@ -252,8 +279,8 @@ def sums(size: int, rng: Random) -> Problem:
 
 FAMILIES: dict[str, Family] = {
     "random": random, "cyclic": cyclic, "chain": chain, "grid": grid,
-    "diamond": diamond, "cover": cover, "covers": covers, "joined": joined,
-    "loops": loops, "dense": dense, "merged": merged, "sums": sums,
+    "diamond": diamond, "cover": cover, "covers": covers, "kits": kits,
+    "joined": joined, "loops": loops, "dense": dense, "merged": merged, "sums": sums,
 }  # fmt: skip
 
 

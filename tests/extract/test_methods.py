@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from random import Random
+from time import process_time
 
 import pytest
 
@@ -260,3 +261,15 @@ def test_time_that_is_up() -> None:
     assert none.cost == min(none.starts.values())
     some = run(p, "auto", Effort(seconds=1.0))
     assert some.cost < none.cost
+
+
+@pytest.mark.parametrize(("family", "seconds"), [("cover", 1.0), ("grid", 2.5)])
+def test_seconds_are_kept(family: str, seconds: float) -> None:
+    """From the problem on, by a clock of this process alone."""
+    p = instance(family, 20_000)
+    start = process_time()
+    answer = extracted(
+        p, "auto", Effort(seconds=seconds, clock=process_time), lambda what, cost: None
+    )
+    assert process_time() - start < seconds + 0.5
+    assert answer.cost <= min(answer.starts.values())

@@ -1,0 +1,139 @@
+"""Covers and crossed choices: true to the graph, and near what brute force finds."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+
+from rewrite.extract import exact
+from rewrite.extract.covering import as_cover, walked
+from rewrite.extract.crossing import crossed
+from rewrite.extract.dag import Node, Problem
+from rewrite.extract.greedy import by_trees, dag_cost
+from rewrite.extract.improve import completed
+from rewrite.extract.terms import Graph, live_part
+
+from .choices import brute
+from .instances import instance, leaf
+
+WORK = 20_000
+
+
+def little(rng: Random) -> Problem:
+    """Roots on sets of items; sets share items, and some need another set."""
+    items = [leaf(float(rng.randint(0, 9))) for _ in range(rng.randint(2, 5))]
+    classes = list(items)
+    for _ in range(rng.randint(2, 4)):
+        kids = rng.sample(range(len(classes)), rng.randint(1, 2))
+        classes.append((Node(float(rng.randint(0, 4)), tuple(kids)),))
+    below, rows = len(classes), rng.randint(2, 5)
+    for _ in range(rows):
+        nodes = [
+            Node(float(rng.choice((0, 0, 2))),
+                 tuple(rng.sample(range(below), rng.randint(1, 2))))
+            for _ in range(rng.randint(2, 3))
+        ]  # fmt: skip
+        classes.append(tuple(nodes))
+    return Problem(tuple(classes), tuple(range(below, below + rows)))
+
+
+def walk(g: Graph, pick: list[int], work: int = WORK) -> list[int]:
+    cover = as_cover(g, pick)
+    assert cover is not None
+    return walked(g, pick, cover, work, lambda: False)
+
+
+def test_walks_against_brute_force() -> None:
+    """Small covers with shared costs, costs of 0 and ties: nearly all are decided."""
+    found = tried = 0
+    for seed in range(150):
+        p = little(Random(seed))
+        g = live_part(p)
+        if not any(len(g.of[r]) > 1 for r in g.roots):
+            continue
+        pick = by_trees(g)[1]
+        cost, best = dag_cost(g, walk(g, pick)), brute(p)
+        assert best - 1e-9 <= cost <= dag_cost(g, pick)
+        tried += 1
+        found += cost <= best + 1e-9
+    assert tried > 100
+    assert found >= 0.97 * tried, f"{found} of {tried}"
+
+
+def test_a_cover_says_what_its_columns_cost() -> None:
+    """For any choice of nodes the union of their items is what the graph adds up."""
+    rng = Random(0)
+    for seed in range(60):
+        g = live_part(little(Random(seed)))
+        pick = by_trees(g)[1]
+        cover = as_cover(g, pick)
+        if cover is None:
+            continue
+        fixed = dag_cost(g, pick) - _bought(g, pick)
+        for own in cover.makers:
+            n, _ = rng.choice(own)
+            pick[g.owner[n]] = n
+        assert dag_cost(g, pick) == pytest.approx(fixed + _bought(g, pick), abs=1e-9)
+
+
+def _bought(g: Graph, pick: list[int]) -> float:
+    cover = as_cover(g, pick)
+    assert cover is not None
+    taken = [k for own in cover.makers for n, k in own if pick[g.owner[n]] == n]
+    return math.fsum(cover.cost[i] for i in {i for k in taken for i in cover.items[k]})
+
+
+@pytest.mark.parametrize("family", ["cover", "kits"])
+def test_walks_are_near_the_optimum(family: str) -> None:
+    """Of covers that HiGHS proves; forms of kits stay as they are found best."""
+    g = live_part(instance(family, 300))
+    proof = exact.prove(g, by_trees(g)[1], exact.Limits())
+    assert proof.optimal
+    pick = by_trees(g)[1]
+    rooted = _rooted(g)
+    start = list(pick)
+    for c, nodes in enumerate(g.of):
+        if len(nodes) > 1 and c not in rooted.roots:
+            start[c] = proof.pick[c]
+    cost = dag_cost(g, walk(rooted, completed(rooted, start)))
+    assert cost <= 1.005 * dag_cost(g, proof.pick) < 0.95 * dag_cost(g, start)
+
+
+def _rooted(g: Graph) -> Graph:
+    """The children of the only root as roots, as reductions make them."""
+    (root,) = g.roots
+    roots = sorted(g.kids[g.of[root][0]])
+    return Graph(g.name, g.index, g.owner, g.cost, g.kids, g.of, g.users, roots)
+
+
+def test_no_cover_where_roots_need_each_other_or_choices_lie_below() -> None:
+    ring = Problem(
+        ((Node(1.0, (1,)), Node(5.0, ())), (Node(0.0, (0,)), Node(9.0, ()))), (0, 1)
+    )
+    deep = live_part(instance("grid", 300))
+    for g in (live_part(ring), deep):
+        assert as_cover(g, by_trees(g)[1]) is None
+
+
+def test_work_ends_a_walk() -> None:
+    g = _rooted(live_part(instance("cover", 600)))
+    pick = by_trees(g)[1]
+    costs = [dag_cost(g, walk(g, pick, work)) for work in (0, 3_000, 200_000)]
+    assert costs[2] < costs[1] < costs[0] <= dag_cost(g, pick)
+
+
+@pytest.mark.parametrize("family", ["grid", "cyclic", "sums"])
+def test_crossing_improves_and_ends_at_no_worse(family: str) -> None:
+    g = live_part(instance(family, 1_500, seed=3))
+    pick = by_trees(g)[1]
+    relaxation = exact.Relaxation([0.0] * len(g.owner), 0)
+    costs = [dag_cost(g, pick)]
+    for found, work in crossed(g, pick, relaxation, 0, exact.Limits(500)):
+        assert work > 0
+        costs.append(dag_cost(g, found))
+        if len(costs) == 5:
+            break
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < costs[0]
