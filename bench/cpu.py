@@ -83,18 +83,22 @@ def run(args: argparse.Namespace) -> list[Result]:
     return results
 
 
-def facts(pooled: bool) -> dict[str, str]:
+def load() -> str:
+    """Threads that wanted a processor, those here too, over 1, 5 and 15 minutes."""
+    return ", ".join(f"{x:.1f}" for x in os.getloadavg())
+
+
+def facts(pooled: bool, before: str) -> dict[str, str]:
     from bench.peers.ours import describe
     from bench.peers.page import machine, versions
 
-    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     keeps = "by mallopt" if pooled else "not kept: this C library has no mallopt"
     return {
         "machine": machine(),
         "versions": versions(),
         "device": describe(),
         "freed memory": keeps,
-        "load at the end, with this process": load,
+        "load": f"{before} before, {load()} at the end",
     }
 
 
@@ -115,8 +119,9 @@ def report(args: argparse.Namespace) -> int:
     pooled = keep_memory()  # libraries start threads as they are loaded
     from bench.peers.page import page
 
+    before = load()
     results = run(args)
-    known = facts(pooled)
+    known = facts(pooled, before)
     command = " ".join(["python bench/cpu.py", *sys.argv[1:]])
     if args.json:
         rows = [

@@ -12,8 +12,6 @@ from jax import lax
 from .onnx_in_jax import function_of
 from .task import Code, Contestant, Entries, Step, Task
 
-NAME, VERSION = "jax.jit", jax.__version__
-
 
 class Language:
     def __getattr__(self, name: str) -> Any:

@@ -11,8 +11,6 @@ from rewrite.egraph.scalars import Array
 
 from .task import Absent, Code, Contestant, Entries, Inexpressible, Step, Task
 
-NAME, VERSION = "NumPy", np.__version__
-
 
 class Language:
     def __getattr__(self, name: str) -> Any:

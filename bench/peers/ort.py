@@ -14,7 +14,6 @@ from rewrite.egraph.scalars import Array
 
 from .task import THREADS, Code, Contestant, Entries, Inexpressible, Step, Task
 
-NAME, VERSION = "ONNX Runtime", onnxruntime.__version__
 OPSET, IR = 23, 11
 
 

@@ -15,7 +15,6 @@ from rewrite.egraph.scalars import Array
 
 from .task import Code, Contestant, Entries, Inexpressible, Step, Task
 
-NAME, VERSION = "rewrite", rewrite.__version__
 OPTIONS: dict[str, Any] = {"device": "c", "fallback": False, "cache": False}
 
 

@@ -93,16 +93,16 @@ class Result:
 
 def race(w: Workload, names: Sequence[str], rounds: int) -> list[Result]:
     """A result for each mode."""
-    entries = _entries(w.task(), names)
+    checked = entries(w.task(), names)
     figures = _timed(
-        {key: x for key, x in entries.items() if not isinstance(x, Absent)}, rounds
+        {key: x for key, x in checked.items() if not isinstance(x, Absent)}, rounds
     )
     results: list[Result] = []
     for mode in MODES:
         found = {n: figures[n, mode] for n in names if (n, mode) in figures}
         absent = {
             n: x.reason for n in names
-            if isinstance(x := entries[n, mode], Absent)
+            if isinstance(x := checked[n, mode], Absent)
         }  # fmt: skip
         results.append(Result(w.name, w.model, mode, w.bar, found, absent))
     return results
@@ -112,7 +112,8 @@ type Key = tuple[str, Mode]
 type Checked = tuple[Contestant, float]  # with its error
 
 
-def _entries(task: Task, names: Sequence[str]) -> dict[Key, Checked | Absent]:
+def entries(task: Task, names: Sequence[str]) -> dict[Key, Checked | Absent]:
+    """Who gives the right answer, and why the others take no part."""
     exact: list[Array] | Absent
     try:
         exact = _exact(task)
@@ -180,10 +181,10 @@ def _errors(answers: list[Array], exact: list[Array]) -> Iterator[float]:
         yield float(np.max(np.abs(got - want))) / max(scale, 1e-30)
 
 
-def _timed(entries: dict[Key, Checked], rounds: int) -> dict[Key, Figure]:
-    runs: dict[Any, Callable[[], Any]] = {k: c.run for k, (c, _) in entries.items()}
+def _timed(checked: dict[Key, Checked], rounds: int) -> dict[Key, Figure]:
+    runs: dict[Key, Callable[[], Any]] = {k: c.run for k, (c, _) in checked.items()}
     found = turns(runs, rounds)
-    return {key: _figure(found[key], error) for key, (_, error) in entries.items()}
+    return {key: _figure(found[key], error) for key, (_, error) in checked.items()}
 
 
 def _figure(found: Sequence[Turn], error: float) -> Figure:

@@ -22,7 +22,6 @@ from .task import (
     Task,
 )
 
-NAME, VERSION = "torch", torch.__version__
 INFERENCE = {"freezing": True}  # weights are constants that the compiler may pack
 
 torch.set_num_threads(THREADS)

@@ -13,8 +13,8 @@ import pytest
 
 from bench.peers import mnist, page, workloads
 from bench.peers.numpy import LANGUAGE, exact
-from bench.peers.race import CONTESTANTS, OURS, Figure, Result, race
-from bench.peers.task import MODES, Code, Inexpressible, Step
+from bench.peers.race import CONTESTANTS, OURS, Figure, Result, entries, race
+from bench.peers.task import MODES, Absent, Code, Inexpressible, Step
 from bench.peers.workloads import Workload
 
 PAGE = Path(__file__).parents[2] / "docs/bench/cpu.md"
@@ -85,6 +85,32 @@ def test_who_cannot_or_fails_is_shown_with_the_reason() -> None:
             "NumPy": "no such function",
             OURS: "fails: ValueError: broken",
         }
+
+
+TINY: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]], int]] = {
+    "gelu": (workloads.gelu_chain, [(33,)], 0),
+    "layer norm": (workloads.layer_norm, [(3, 8), (8,), (8,)], 2),
+    "sum": (workloads.total(0, 1), [(3, 5)], 0),
+    "sum of rows": (workloads.total(1), [(3, 5)], 0),
+    "transpose": (workloads.transpose, [(3, 5)], 0),
+    "matmul": (workloads.matmul, [(3, 5), (5, 4)], 0),
+    "attention": (workloads.attention, [(2, 6, 4)] * 3, 0),
+    "conv": (workloads.conv, [(1, 2, 6, 6), (3, 2, 3, 3)], 1),
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_one_description_means_the_same_to_all(name: str) -> None:
+    f, shapes, weights = TINY[name]
+    arrays = workloads.drawn(*shapes)
+    given = len(arrays) - weights
+    task = Code(f, arrays[:given], arrays[given:])
+    names = (OURS, "NumPy", "ONNX Runtime")
+    found = entries(task, names)
+    assert set(found) == {(n, m) for n in names for m in MODES}
+    for entry in found.values():
+        assert not isinstance(entry, Absent), entry
+        assert entry[1] < 1e-5
 
 
 # ---- the verdict ----
