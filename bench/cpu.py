@@ -1,7 +1,8 @@
 """The c device beside NumPy, torch, torch.compile, ONNX Runtime and jax.jit, on a CPU.
 
     python bench/cpu.py [--only NAME] [--rounds N] [--peers NumPy,torch]
-                        [--calibrate] [--json] [--write docs/bench/cpu.md]
+                        [--threads N] [--calibrate] [--json]
+                        [--write docs/bench/cpu.md]
 
 One process, two threads each, in turns, medians; answers count that are right beside
 float64.  `pip install -e '.[bench]'` brings the peers; who is not installed is listed
@@ -39,6 +40,7 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     add = parser.add_argument
     add("--only", metavar="NAME", default="", help="workloads whose names contain it")
     add("--rounds", type=int, default=11)
+    add("--threads", type=int, default=2, help="of each; the bars are for two")
     add("--peers", default="", help="names, by commas; all where none is given")
     add("--calibrate", action="store_true", help="measure the device first")
     add("--json", action="store_true")
@@ -105,7 +107,7 @@ def facts(pooled: bool, before: str) -> dict[str, str]:
 def main() -> int:
     args = arguments()
     sys.path.insert(0, str(ROOT))
-    limit(2)
+    limit(args.threads)
     with TemporaryDirectory() as folder:
         os.environ["REWRITE_CACHE"] = folder
         if args.calibrate:

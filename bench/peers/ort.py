@@ -10,9 +10,10 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from rewrite.backends.pool import thread_count
 from rewrite.egraph.scalars import Array
 
-from .task import THREADS, Code, Contestant, Entries, Inexpressible, Step, Task
+from .task import Code, Contestant, Entries, Inexpressible, Step, Task
 
 OPSET, IR = 23, 11
 
@@ -119,7 +120,8 @@ def written(task: Code) -> bytes:
 
 def session(model: bytes | str) -> Any:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = THREADS, 1
+    options.intra_op_num_threads = thread_count()
+    options.inter_op_num_threads = 1
     providers = ["CPUExecutionProvider"]
     return onnxruntime.InferenceSession(model, options, providers=providers)
 

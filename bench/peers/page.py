@@ -10,19 +10,19 @@ from math import prod
 from pathlib import Path
 
 from .race import CONTESTANTS, OURS, Result
-from .task import MODES, THREADS
+from .task import MODES
 
 PACKAGES = ("numpy", "torch", "onnxruntime", "jax", "onnx", "transformers")
-INTRODUCTION = f"""# The c device and its peers
+INTRODUCTION = """# The c device and its peers
 
-Written by the command below.  Milliseconds of one result, `float32`, {THREADS} threads
-each, one process, everyone in turns, medians of the rounds.  An answer counts where it
-is right beside float64.  *Preallocated*: written into arrays that were there before.
+Written by the command below.  Milliseconds of one result, `float32`, one process, all
+with the same number of threads, in turns, medians of the rounds; answers count that are
+right beside float64.  *Preallocated*: written into arrays that were there before.
 *Pooled*: fresh arrays, from an allocator that keeps what was freed, for all of them.
 Ratio: the best peer's time over ours; the best is in bold.  CPU: milliseconds of the
 processor, all threads together, the least of the rounds, of ours and of the peer that
 takes least; their ratio decides where quartiles of ours or of the best peer's times lie
-further apart than the ratio and the bar.
+further apart than the ratio and the bar.  It favours peers that leave threads idle.
 """
 
 

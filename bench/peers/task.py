@@ -12,7 +12,6 @@ from rewrite.egraph.scalars import Array
 
 type Mode = Literal["preallocated", "pooled"]
 MODES: tuple[Mode, ...] = ("preallocated", "pooled")
-THREADS = 2  # of every contestant
 
 
 @dataclass(frozen=True)

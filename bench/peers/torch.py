@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from rewrite.backends.pool import thread_count
+
 from .task import (
-    THREADS,
     Absent,
     Code,
     Contestant,
@@ -24,7 +25,7 @@ from .task import (
 
 INFERENCE = {"freezing": True}  # weights are constants that the compiler may pack
 
-torch.set_num_threads(THREADS)
+torch.set_num_threads(thread_count())
 
 
 class Language:

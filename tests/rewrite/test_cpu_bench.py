@@ -206,7 +206,8 @@ def test_the_kept_page_holds_every_workload_and_agrees_with_itself() -> None:
         peers = [t for n, t in times.items() if n != OURS]
         if row["ratio"] != "-":
             ratio = float(row["ratio"])
-            assert ratio == pytest.approx(min(peers) / times[OURS], rel=0.01, abs=0.006)
+            rounding = 0.005 + 0.01 * ratio  # of itself, and of two times to 3 digits
+            assert abs(min(peers) / times[OURS] - ratio) <= rounding
         decides = row["ratio of CPU"] if "CPU" in row["bar is"] else row["ratio"]
         if row["bar is"].startswith("met"):
             assert float(decides) >= float(row["bar"]) - 0.005
