@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from statistics import median
-from time import perf_counter, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any
 
 # Threads of numerical libraries look out for work after a call (OpenBLAS's for 100 ms)
@@ -13,21 +14,38 @@ PAUSE = 0.12  # seconds until they sleep
 WARM = 0.02  # seconds of runs that wake threads and caches
 
 
-def interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median seconds of each, taken in turns so that all see the same machine.
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Seconds of one run."""
 
-    Before each turn the threads of the last one fall asleep, and runs that are not
-    timed wake the next one's.
-    """
-    times: dict[str, list[float]] = {name: [] for name in runs}
+    wall: float
+    cpu: float  # of the processor, all threads of the process together
+
+
+def turns[K](runs: Mapping[K, Callable[[], Any]], rounds: int) -> dict[K, list[Turn]]:
+    """A turn of each in every round, so that all see the same machine."""
+    found: dict[K, list[Turn]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, f in runs.items():
-            sleep(PAUSE)
-            begin = perf_counter()
-            f()
-            while perf_counter() - begin < WARM:
-                f()
-            start = perf_counter()
-            f()
-            times[name].append(perf_counter() - start)
-    return {name: median(ts) for name, ts in times.items()}
+            found[name].append(_turn(f))
+    return found
+
+
+def interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Median seconds of each, taken in turns."""
+    found = turns(runs, rounds)
+    return {name: median(t.wall for t in ts) for name, ts in found.items()}
+
+
+def _turn(f: Callable[[], Any]) -> Turn:
+    """Before it the threads of the last one fall asleep, and runs that are not timed
+    wake its own; then as many are timed, for clocks and chance weigh on a short one."""
+    sleep(PAUSE)
+    begin, count = perf_counter(), 0
+    while count == 0 or perf_counter() - begin < WARM:
+        f()
+        count += 1
+    wall, cpu = perf_counter(), process_time()
+    for _ in range(count):
+        f()
+    return Turn((perf_counter() - wall) / count, (process_time() - cpu) / count)
