@@ -15,9 +15,10 @@ from ..axes import numel
 from ..loops import Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
 from .accumulate import Accumulating
 from .plan import Plan, Step
-from .values import identity, mul
+from .values import add, combine, identity, mul
 
 VECTORS = 4  # independent accumulators of a reduction, in vector registers
+ROWS = 4  # terms of columns that are taken in together
 
 
 class Nest(Accumulating):
@@ -202,10 +203,36 @@ class Nest(Accumulating):
                 self._fill(mine)
             self._fill(shared)
 
-        self._descend(s, leaf)
+        if arrays or not s.axes or s.inner[-1]:
+            self._descend(s, leaf)
+        else:
+            self._descend(s, lambda: self._by_rows(s.axes[-1], accs), 1)
         where = Affine(((self.local, 1),))
         for r, acc in accs.items():
             self.keep(r, self._finish(r, acc), where)
+
+    def _by_rows(self, axis: int, accs: dict[int, str]) -> None:
+        """Several terms between the load and the store of an accumulator."""
+        main, rest = divmod(self.kernel.extents[axis], ROWS)
+        with self.loop("serial", main * ROWS, step=ROWS) as base:
+            self._rows_at(axis, base, ROWS, accs)
+        if rest:
+            self._rows_at(axis, self.number(main * ROWS), rest, accs)
+
+    def _rows_at(self, axis: int, base: Ex, count: int, accs: dict[int, str]) -> None:
+        with self._column_loop() as i:
+            totals: dict[int, Ex] = {
+                r: self.let(Load(acc, i, self.acc_type(r)), "a")
+                for r, acc in accs.items()
+            }
+            for row in range(count):
+                with self.loop("serial", 1):  # names of its own, no loop
+                    self.at(axis, add(base, self.number(row)))
+                    for r, total in totals.items():
+                        taken = combine(self.monoid(r), total, self.term(r))
+                        totals[r] = self.let(taken, "a")
+            for r, acc in accs.items():
+                self.emit(Store(acc, i, totals[r]))
 
     def _finish(self, r: int, acc: str) -> str:
         """The accumulators in the type of the reduction's value."""

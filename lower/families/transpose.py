@@ -1,15 +1,17 @@
 """The transpose family: maps that read along one axis and write along another.
 
-Square tiles of both axes.  On a CPU a tile's cache lines are all used before they leave
-the cache; on a GPU the values read along the other axis pass through shared memory.
+Square tiles of both axes.  Values read along the other axis pass through a tile
+on chip, of an odd pitch: where rows lie a power of two apart, those of a tile fall into
+few places of a cache, and columns of shared memory into one bank.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from ...egraph.dtypes import BOOL
+from ...egraph.dtypes import BOOL, compute
 from ...extract.kernel import Affine, Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..device import Caps
@@ -21,8 +23,9 @@ from .rows import common_axes, ordered
 from .values import add, divide, mul
 from .writer import Writer, function, parameters
 
-CPU_TILE = 32
-GPU_TILE = 32
+CPU_TILE = 256  # bytes of a row
+GPU_TILE = 32  # elements
+PAD = 4  # elements between the rows of a tile on a CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Transpose(AsTheyAre):
     def parts(self, kernel: Kernel, axes: tuple[int, int], model: DeviceModel) -> Parts:
         rest = (a for a in facts(kernel).order if a not in axes)
         todo = plan(kernel, (*rest, axes[0]), axes[1], 1, 0)
-        tile = CPU_TILE if model.cpu_like else GPU_TILE
+        tile = tile_size(kernel, model)
         points = numel(kernel.extents, tuple(range(len(kernel.extents))))
         tiles = max(points // tile**2, 1)
         parts = price(kernel, todo, model, tiles, True, tiled=True)
@@ -94,6 +97,12 @@ def tile_axes(kernel: Kernel) -> tuple[int, int] | None:
     return None
 
 
+def tile_size(kernel: Kernel, model: DeviceModel) -> int:
+    """Elements of an edge."""
+    widest = max(compute(dtype).itemsize for dtype, _ in kernel.slots)
+    return CPU_TILE // widest if model.cpu_like else GPU_TILE
+
+
 def flipped(kernel: Kernel, axes: tuple[int, int]) -> list[int]:
     """The loads that are contiguous along the first axis and not along the second."""
     return [
@@ -113,7 +122,7 @@ class Tiles(Writer):
     ) -> None:
         super().__init__(kernel, strict, parameters(kernel))
         self.reads, self.writes = axes
-        self.tile = CPU_TILE if model.cpu_like else GPU_TILE
+        self.tile = tile_size(kernel, model)
         self.down = ceil_div(kernel.extents[self.reads], self.tile)
         self.across = ceil_div(kernel.extents[self.writes], self.tile)
         self.rest = tuple(a for a in ordered(kernel, common_axes(kernel))
@@ -134,15 +143,35 @@ class Tiles(Writer):
         for o in self.kernel.outputs:
             self.store(o.slot, o.offset, o.expr)
 
-    # ---- CPU: a row of the tile at a time ----
+    # ---- CPU: a row of the tile at a time, in along one axis, out along the other ----
 
     def run(self) -> None:
-        n = self.kernel.extents[self.reads]
+        extents, local = self.kernel.extents, len(self.kernel.extents)
+        pitch = self.tile + PAD
         with self.loop(self.grid, self.pieces) as g:
-            top, left = self._origin(g)
-            with self.loop("serial", self.tile) as i:
-                at = self.let(add(top, i), "p")
-                self._inside(at, n, lambda: self._row(at, left))
+            top, left = (self.let(x, "o") for x in self._origin(g))
+            arrays = {
+                e: self.array("tile", self.kernel.exprs[e].dtype, self.tile * pitch)
+                for e in flipped(self.kernel, (self.reads, self.writes))
+            }
+
+            def read(i: Ex, j: Ex) -> None:
+                self._fill(arrays, j, i, pitch)
+
+            def write(i: Ex, j: Ex) -> None:
+                self.at(local, add(mul(j, pitch), i))
+                for e, array in arrays.items():
+                    self.keep(e, array, Affine(((local, 1),)))
+                self._stores()
+
+            for outer, inner, (first, second), body in (
+                (self.writes, self.reads, (left, top), read),
+                (self.reads, self.writes, (top, left), write),
+            ):
+                with self.loop("serial", self.tile) as i:
+                    at = self.let(add(first, i), "p")
+                    row = partial(self._row, (outer, at), (inner, second), i, body)
+                    self._inside(at, extents[outer], row)
 
     def _inside(self, at: Ex, extent: int, body: Callable[[], None]) -> None:
         if extent % self.tile == 0:
@@ -151,24 +180,29 @@ class Tiles(Writer):
         with self.when(Op("lt", (at, self.number(extent)), BOOL)):
             body()
 
-    def _row(self, at: Ex, left: Ex) -> None:
-        n = self.kernel.extents[self.writes]
+    def _row(
+        self, outer: tuple[int, Ex], inner: tuple[int, Ex], i: Ex,
+        body: Callable[[Ex, Ex], None],
+    ) -> None:  # fmt: skip
+        """Row `i` of a tile; the last one is narrower: its loop is code of its own."""
+        axis, start = inner
+        n, full = self.kernel.extents[axis], self.number(self.tile)
         rest = n % self.tile
-        self.at(self.reads, at)
-        if not rest or n < self.tile:
-            self._cells(left, rest or self.tile)
-            return
-        whole = Op("le", (add(left, self.number(self.tile)), self.number(n)), BOOL)
-        whole = self.let(whole, "w")
-        with self.when(whole):
-            self._cells(left, self.tile)
-        with self.when(Op("not", (whole,), BOOL)):
-            self._cells(left, rest)
 
-    def _cells(self, left: Ex, count: int) -> None:
-        with self.loop("simd", count) as j:
-            self.at(self.writes, add(left, j))
-            self._stores()
+        def cells(count: int) -> None:
+            with self.loop("simd", count) as j:
+                self.at(outer[0], outer[1])
+                self.at(axis, add(start, j))
+                body(i, j)
+
+        if not rest or n < self.tile:
+            cells(rest or self.tile)
+            return
+        whole = self.let(Op("le", (add(start, full), self.number(n)), BOOL), "w")
+        with self.when(whole):
+            cells(self.tile)
+        with self.when(Op("not", (whole,), BOOL)):
+            cells(rest)
 
     # ---- GPU: in along one axis, out along the other ----
 
