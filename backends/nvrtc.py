@@ -11,6 +11,7 @@ from ..lower.device import CompileError, DeviceError, KernelSource
 from ..lower.emit import kernels
 from ..lower.emit.dialects import CUDA
 from ..lower.loops import Function
+from .binaries import binary, renewed
 
 GRID_GROUP = 256  # threads that share the points of a grid
 
@@ -66,6 +67,15 @@ def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
         return bytes(cubin)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def kept_cubin(text: str, arch: str, contract: bool, anew: bool = False) -> bytes:
+    """The cubin, from disk where it is there; `anew`: made in any case."""
+    nvrtc = library()
+    _, *version = nvrtc.nvrtcVersion()
+    parts = (text, arch, str(contract), str(version))
+    find = renewed if anew else binary
+    return find("cuda", parts, lambda: compile_cubin(text, arch, contract))
 
 
 def _log(nvrtc: Any, program: Any) -> str:
