@@ -7,7 +7,7 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ..egraph import dtypes
 from ..egraph.scalars import Array
 from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import kernels
-from ..lower.emit.dialects import OPENCL
+from ..lower.emit.dialects import OPENCL, Dialect
 from ..lower.emit.stages import Stage, work
 from ..lower.loops import Function
 from .binaries import binary, renewed
@@ -278,7 +278,16 @@ class OpenCLDevice:
             return program.build(self._options())
 
     def _printed(self, functions: Sequence[Function]) -> KernelSource:
-        return kernels.source(functions, OPENCL, self._group_size)
+        return kernels.source(functions, self._dialect(), self._group_size)
+
+    def _dialect(self) -> Dialect:
+        """On a CPU with the widest vectors, which LLVM does not take of itself."""
+        d = self._device
+        if not d.type & self._cl.device_type.CPU:
+            return OPENCL
+        n = max(d.native_vector_width_float, 4)
+        pragma = f"#pragma clang loop vectorize_width({n}) interleave(enable)"
+        return replace(OPENCL, simd=pragma, simd_trips=n)
 
     def _options(self) -> list[str]:
         exact = self._cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT

@@ -101,8 +101,9 @@ class Printer(Expressions):
     def pragma(self, loop: For, count: int) -> str:
         if loop.kind == "unroll":
             return self.dialect.unroll.format(n=count)
-        if loop.kind == "simd" and self.dialect.name == "C" and not carries(loop):
-            return "#pragma omp simd"
+        wide = count >= self.dialect.simd_trips
+        if loop.kind == "simd" and wide and not carries(loop):
+            return self.dialect.simd
         return ""
 
     def store(self, stmt: Store, scope: Scope) -> str:
