@@ -160,6 +160,7 @@ class WgpuDevice:
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> WgpuBuffer:
+        self._check_process()
         block = self.pool.take(in_words(nbytes))
         return WgpuBuffer(block.raw, 0, nbytes, block)
 
