@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..lower.device import CompileError, DeviceError, KernelSource
 from ..lower.emit import kernels
@@ -13,6 +14,9 @@ from ..lower.emit.dialects import CUDA
 from ..lower.loops import Function
 from .binaries import binary, renewed
 
+_USAGE = re.compile(
+    r"entry function '(\w+)'.*?(\d+) bytes spill stores.*?Used (\d+) registers", re.S
+)
 GRID_GROUP = 256  # threads that share the points of a grid
 
 
@@ -44,11 +48,33 @@ def library() -> Any:
 
 
 def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
+    return _compiled(text, arch, contract)[0]
+
+
+class Usage(NamedTuple):
+    """What a thread of a kernel takes."""
+
+    registers: int
+    spilled: int  # bytes stored to memory for want of registers
+
+
+def usage(text: str, arch: str, contract: bool = True) -> dict[str, Usage]:
+    """By kernel, as the assembler tells it."""
+    _, log = _compiled(text, arch, contract, "--ptxas-options=-v")
+    return {
+        name: Usage(int(registers), int(spilled))
+        for name, spilled, registers in _USAGE.findall(log)
+    }
+
+
+def _compiled(text: str, arch: str, contract: bool, *more: str) -> tuple[bytes, str]:
+    """The cubin and the log."""
     nvrtc = library()
     flags = [
         f"--gpu-architecture={arch}",
         "--std=c++17",
         "--fmad=false",
+        *more,
     ]
     if contract:
         flags.append("-DRW_CONTRACT")
@@ -64,7 +90,7 @@ def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
         cubin = bytearray(size)
         (error,) = nvrtc.nvrtcGetCUBIN(program, cubin)
         _check(nvrtc, error, "hand over a cubin")
-        return bytes(cubin)
+        return bytes(cubin), _log(nvrtc, program)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
