@@ -30,6 +30,7 @@ from ..loops import (
 from ..walking import trips, walk
 from .convert import FORMATS
 from .kernels import SHARED_ALIGN
+from .layout import LEGEND, bare, comment
 from .stages import Stage, stages
 from .wgsl_values import HEADER, Place, Values, cell, name_of, one_lane, packed
 
@@ -46,11 +47,11 @@ def source(functions: Sequence[Function]) -> KernelSource:
     for function in functions:
         if function.name in launches:
             raise DeviceError(f"two functions are called {function.name!r}")
-        texts += printer.bindings(function)
+        texts += [comment(function), *printer.bindings(function)]
         made = [printer.kernel(function, s) for s in stages(function)]
         texts += [text for text, _ in made]
         launches[function.name] = tuple(launch for _, launch in made)
-    text = "\n".join((HEADER, *printer.helpers.values(), *texts))
+    text = "\n".join((HEADER, *printer.helpers.values(), LEGEND, *texts))
     return KernelSource(text, launches)
 
 
@@ -163,10 +164,10 @@ class Printer(Values):
             case Let(var=var, value=value, mutable=mutable):
                 word = "var" if mutable else "let"
                 kind = compute(var.dtype)
-                text = self.value(value)
+                text = bare(self.value(value))
                 return [f"{pad}{word} {name_of(var.name)}: {kind} = {text};"]
             case Assign(var=var, value=value):
-                return [f"{pad}{name_of(var.name)} = {self.value(value)};"]
+                return [f"{pad}{name_of(var.name)} = {bare(self.value(value))};"]
             case Array(space="shared"):
                 return []  # declared above the kernel
             case Array(name=name, dtype=dtype, size=size):
@@ -177,7 +178,7 @@ class Printer(Values):
             case Store():
                 return [pad + self.store(stmt)]
             case If(cond=cond, body=body):
-                head = f"{pad}if ({self.value(cond)}) {{"
+                head = f"{pad}if ({bare(self.value(cond))}) {{"
                 return [head, *self.block(body, depth + 1), pad + "}"]
             case For():
                 return self.loop(stmt, depth)
@@ -197,7 +198,8 @@ class Printer(Values):
             return lines
         start, step = "0", loop.step
         if loop.kind == "thread":
-            start, step = f"rw_thread * {loop.step}", loop.step * self.threads
+            start = f"rw_thread * {loop.step}" if loop.step > 1 else "rw_thread"
+            step = loop.step * self.threads
         head = (
             f"for (var {name}: {loop.var.dtype} = {start}; {name} < {loop.extent}; "
             f"{name} += {step}) {{"
@@ -214,7 +216,7 @@ class Printer(Values):
             value = f"select(0u, 1u, {value})"
         if place.packed:
             return f"{place.name}_put({index}, {value});"
-        return f"{place.name}[{index}] = {value};"
+        return f"{place.name}[{bare(index)}] = {bare(value)};"
 
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), self.buffer(stmt)

@@ -15,6 +15,7 @@ from ...egraph.scalars import BY_NAME
 from ..device import DeviceError
 from ..loops import Ex, Lit, Load, Op, Var
 from .convert import FORMATS
+from .layout import bare
 from .library import define, function_name, refusal
 from .stages import check_name
 
@@ -116,7 +117,9 @@ class Values:
         place, index = self.places[ex.array], self.value(ex.index)
         dtype = place.dtype
         text = (
-            f"{place.name}_get({index})" if place.packed else f"{place.name}[{index}]"
+            f"{place.name}_get({index})"
+            if place.packed
+            else f"{place.name}[{bare(index)}]"
         )
         if dtype is BOOL:
             return f"({text} != 0u)"
