@@ -48,7 +48,7 @@ def library() -> Any:
 
 
 def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
-    return _compiled(text, arch, contract)[0]
+    return _roomy(text, arch, contract)[0]
 
 
 class Usage(NamedTuple):
@@ -60,21 +60,28 @@ class Usage(NamedTuple):
 
 def usage(text: str, arch: str, contract: bool = True) -> dict[str, Usage]:
     """By kernel, as the assembler tells it."""
-    _, log = _compiled(text, arch, contract, "--ptxas-options=-v")
-    return {
-        name: Usage(int(registers), int(spilled))
-        for name, spilled, registers in _USAGE.findall(log)
-    }
+    return _roomy(text, arch, contract)[1]
 
 
-def _compiled(text: str, arch: str, contract: bool, *more: str) -> tuple[bytes, str]:
-    """The cubin and the log."""
+def _roomy(text: str, arch: str, contract: bool) -> tuple[bytes, dict[str, Usage]]:
+    """The cubin; the assembler takes few registers, so that many groups fit, and may
+    spill for that: such kernels are asked for again as if one group were enough."""
+    cubin, found = _compiled(text, arch, contract)
+    short = "|".join(name for name, u in found.items() if u.spilled)
+    if not short:
+        return cubin, found
+    bounds = rf"__launch_bounds__\((\d+)\) ({short})\("
+    alone = re.sub(bounds, r"__launch_bounds__(\1, 1) \2(", text)
+    return _compiled(alone, arch, contract)
+
+
+def _compiled(text: str, arch: str, contract: bool) -> tuple[bytes, dict[str, Usage]]:
     nvrtc = library()
     flags = [
         f"--gpu-architecture={arch}",
         "--std=c++17",
         "--fmad=false",
-        *more,
+        "--ptxas-options=-v",
     ]
     if contract:
         flags.append("-DRW_CONTRACT")
@@ -90,7 +97,7 @@ def _compiled(text: str, arch: str, contract: bool, *more: str) -> tuple[bytes, 
         cubin = bytearray(size)
         (error,) = nvrtc.nvrtcGetCUBIN(program, cubin)
         _check(nvrtc, error, "hand over a cubin")
-        return bytes(cubin), _log(nvrtc, program)
+        return bytes(cubin), _used(_log(nvrtc, program))
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
@@ -102,6 +109,11 @@ def kept_cubin(text: str, arch: str, contract: bool, anew: bool = False) -> byte
     parts = (text, arch, str(contract), str(version))
     find = renewed if anew else binary
     return find("cuda", parts, lambda: compile_cubin(text, arch, contract))
+
+
+def _used(log: str) -> dict[str, Usage]:
+    found = _USAGE.findall(log)
+    return {name: Usage(int(used), int(spilled)) for name, spilled, used in found}
 
 
 def _log(nvrtc: Any, program: Any) -> str:

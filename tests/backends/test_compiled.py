@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from rewrite.backends.nvrtc import usage
+from rewrite.backends import nvrtc
+from rewrite.backends.nvrtc import Usage, usage
 
 from .compiled import ARCHS, CHECKS
 from .harness import open_device
@@ -31,6 +34,22 @@ def test_kernels_of_a_model_compile(name: str, target: str) -> None:
     count, faults = CHECKS[target](name)
     assert not faults
     assert count >= 2
+
+
+def test_a_kernel_that_spills_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As if one group were enough: of llama_layer's, ptxas gives one 32 registers."""
+    texts: list[str] = []
+
+    def compiled(text: str, *_: Any) -> Any:
+        texts.append(text)
+        again = "(1024, 1) many(" in text
+        return b"", {"few": Usage(8, 0), "many": Usage(64, 0 if again else 944)}
+
+    monkeypatch.setattr(nvrtc, "_compiled", compiled)
+    assert usage(SPILLS, "sm_90a")["many"].spilled == 0
+    assert texts == [SPILLS, SPILLS.replace("(1024)", "(1024, 1)")]
 
 
 @pytest.mark.parametrize("arch", ARCHS)
