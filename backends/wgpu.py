@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, I32, U32
+from ..egraph.dtypes import ALL, I64, U64
 from ..egraph.scalars import Array
 from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import wgsl
@@ -25,14 +25,15 @@ from .pending import KEPT, late_error
 from .rates import rates
 from .turns import InTurn, Step
 
-DTYPES = frozenset((F32, I32, U32, BOOL, F16, BF16, F8E4M3, F8E5M2))
+DTYPES = frozenset(d for d in ALL if d.bits <= 32)
+WIDE = "shader-int64"  # the feature of devices that have 64-bit integers
 WORD = 4  # bytes; copies and bindings are whole words
 NEXT = "`pip install wgpu` and a Vulkan driver, or choose another device"
 
 
 def in_words(nbytes: int) -> int:
-    """Rounded up to whole words, one at least."""
-    return max(-(-nbytes // WORD) * WORD, WORD)
+    """Rounded up to whole words, two at least: one element of any type."""
+    return max(-(-nbytes // WORD) * WORD, 2 * WORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,10 @@ class WgpuDevice:
             "max-storage-buffers-per-shader-stage",
         )  # fmt: skip
         limits = {n: self._adapter.limits[n] for n in names}
-        return self._adapter.request_device_sync(required_limits=limits)
+        features = [WIDE] if WIDE in self._adapter.features else []
+        return self._adapter.request_device_sync(
+            required_limits=limits, required_features=features
+        )
 
     @cached_property
     def _marker(self) -> WgpuBuffer:
@@ -150,8 +154,10 @@ class WgpuDevice:
 
     def caps(self) -> Caps:
         limits = self._device.limits
+        wide = (I64, U64) if WIDE in self._device.features else ()
         return Caps(
-            self.name, cpu_like=False, dtypes=DTYPES, threads=wgsl.GRID_GROUP,
+            self.name, cpu_like=False, dtypes=DTYPES.union(wide),
+            threads=wgsl.GRID_GROUP,
             max_threads=limits["max-compute-invocations-per-workgroup"],
             shared_bytes=limits["max-compute-workgroup-storage-size"], vector_bytes=0,
             max_buffer=limits["max-storage-buffer-binding-size"],
