@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rewrite.onnx
 from rewrite.backends import devices
 from rewrite.compile import Options, optimize_graph
 from rewrite.egraph import dtypes
@@ -20,8 +19,8 @@ from rewrite.egraph.evaluate import evaluate
 from rewrite.fuzz.models import transformer
 from rewrite.fuzzing import fuzz
 from rewrite.lower.device import CompileError, DeviceError, KernelSource
-from tests.replay.weights import fill, load, random_inputs
 
+from .models import errors, is_right, ran
 from .test_dtypes import inputs, several
 
 PAGE = Path(__file__).parents[2] / "docs" / "backends.md"
@@ -43,25 +42,11 @@ def toy() -> Any:
     return dev
 
 
-def check(graph: Any, got: Any, given: Any) -> None:
-    exact, own = evaluate(graph, given, "f64"), evaluate(graph, given)
-    for label, want in exact.items():
-        scale = max(1.0, float(np.max(np.abs(want), initial=0)))
-        error, usual = (
-            float(np.max(np.abs(y - want), initial=0)) / scale
-            for y in (got[label].astype(np.float64), own[label])
-        )
-        assert error <= 4 * usual + 2e-6, (label, error, usual)
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_it_runs_models(toy: Any, name: str) -> None:
-    model = fill(load(name))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        program = rewrite.onnx.compile(model, toy, fallback=False)
-    given = random_inputs(model, {})
-    check(program.graph, program(given), given)
+        assert is_right(ran(name, toy))
 
 
 def test_it_runs_a_transformer_of_any_length(toy: Any) -> None:
@@ -73,7 +58,7 @@ def test_it_runs_a_transformer_of_any_length(toy: Any) -> None:
         for n in graph.inputs
     }
     for _ in range(2):
-        check(graph, compiled(given), given)
+        assert is_right(errors(graph, compiled(given), given))
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
