@@ -184,4 +184,4 @@ class Function:
     body: tuple[Stmt, ...]
     scratch: tuple[Param, ...] = ()
     threads: int = 1  # group size of `block` loops
-    note: str = field(default="", compare=False)
+    note: str = field(default="", compare=False, repr=False)
