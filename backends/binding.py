@@ -8,8 +8,8 @@ device; one that it may lie on is never touched.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..egraph.scalars import Array
 from ..extract.assemble import concrete
 from ..lower.device import Device
 from ..lower.program import Program
+from .host_memory import empty
 
 
 class Port(NamedTuple):
@@ -26,7 +27,7 @@ class Port(NamedTuple):
 
     b: int
     label: str
-    type: TensorType
+    type: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     free: bool  # of an output: kernels alone write it, and nothing else lies there
@@ -51,7 +52,7 @@ class Ports:
         free = x.kind == "output" and all(o != b for o, _ in placed)
         written = tuple(o for o, i in placed if i == b)
         t = x.type
-        return Port(b, label, t, t.dtype.numpy, concrete(t), free, written)
+        return Port(b, label, str(t), t.dtype.numpy, concrete(t), free, written)
 
 
 class Binding:
@@ -98,13 +99,10 @@ class Binding:
 
     def offer(self, out: Mapping[str, Array] | None) -> None:
         """Binds the outputs: the caller's arrays, or new ones."""
+        if out is not None:
+            check_out(self.ports.outputs, out)
         for p in self.ports.outputs:
-            if out is None:
-                array = np.empty(p.shape, p.dtype)
-            else:
-                array = typed(p, out, "output")
-                if not array.flags.writeable:
-                    raise InputError(f"output {p.label!r} is read-only: pass another")
+            array = empty(p.shape, p.dtype) if out is None else out[p.label]
             if self._may_write(p, array, out is None):
                 buffer = self.device.wrap(array)
                 if buffer is not None:
@@ -148,9 +146,38 @@ def _overlaps(array: Array, others: Iterable[Array]) -> bool:
 
 def fetch(device: Device, buffer: Any, t: TensorType) -> Array:
     """What a device buffer holds."""
-    array = np.empty(concrete(t), t.dtype.numpy)
+    array = empty(concrete(t), t.dtype.numpy)
     device.copy_out(buffer, array)
     return array
+
+
+def check_out(ports: Sequence[Port], out: Mapping[str, Array]) -> None:
+    """InputError where the caller's arrays cannot hold the results."""
+    for k, p in enumerate(ports):
+        given = cast(Mapping[str, object], out).get(p.label)
+        if given is not None and not isinstance(given, np.ndarray):
+            kind = type(given).__name__
+            raise InputError(f"output {p.label!r}: an array expected, found a {kind}")
+        array = typed(p, out, "output")
+        if not array.flags.writeable:
+            raise InputError(f"output {p.label!r} is read-only: pass another")
+        for q in ports[:k]:
+            if np.shares_memory(array, out[q.label]):
+                raise InputError(
+                    f"outputs {q.label!r} and {p.label!r} lie on the same memory: pass "
+                    "an array of its own for each"
+                )
+
+
+def deliver(results: Mapping[str, Array], out: Mapping[str, Array]) -> None:
+    """Copies results that were made elsewhere into the caller's arrays."""
+    ports = [
+        Port(b, k, f"{a.dtype}{list(a.shape)}", a.dtype, a.shape, True, ())
+        for b, (k, a) in enumerate(results.items())
+    ]
+    check_out(ports, out)
+    for label, value in results.items():
+        out[label][...] = value
 
 
 def typed(p: Port, arrays: Mapping[str, Array], what: str) -> Array:

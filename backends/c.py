@@ -16,12 +16,12 @@ from ..egraph.scalars import Array
 from ..lower.device import Caps, DeviceError, KernelSource, Probe
 from ..lower.emit import host
 from ..lower.loops import Function
+from . import host_memory
 from .limits import check_count
 from .pool import join_pool, thread_count
 from .rates import rates
+from .store import DIGEST
 from .toolchain import Toolchain, find_toolchain
-
-ALIGN = 64  # bytes, of every buffer: a cache line, the widest vector
 
 type Step = tuple[str, Sequence[int]]
 
@@ -124,9 +124,8 @@ def _address(array: Array) -> int:
 
 
 def allocate(nbytes: int) -> HostBuffer:
-    block = np.empty(nbytes + ALIGN, np.uint8)
-    start = -block.ctypes.data % ALIGN
-    return HostBuffer(block.ctypes.data + start, nbytes, block)
+    address, owner = host_memory.allocate(nbytes)
+    return HostBuffer(address, nbytes, owner)
 
 
 class CDevice:
@@ -190,6 +189,9 @@ class CDevice:
 
     def compile(self, functions: Sequence[Function], contract: bool = True) -> CModule:
         return self.build(self.emit(functions), functions, contract)
+
+    def binary(self, source: KernelSource, contract: bool) -> bytes:
+        return self.toolchain.build(source.text, contract).read_bytes()[:-DIGEST]
 
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool

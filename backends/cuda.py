@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -18,10 +21,15 @@ from ..egraph.scalars import Array
 from ..lower.device import Caps, DeviceError, Grid, KernelSource, Probe
 from ..lower.loops import Function
 from . import nvrtc
+from .host_memory import flat, landing
 from .limits import check_count, check_functions, check_launches
+from .memory import Block, Pool
+from .pending import KEPT, late_error
 from .rates import rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
+
+log = logging.getLogger("rewrite")
 
 type Step = tuple[str, Sequence[int]]
 type Call = tuple[str, Sequence["CudaBuffer"]]
@@ -29,11 +37,11 @@ type Call = tuple[str, Sequence["CudaBuffer"]]
 
 @dataclass(frozen=True, slots=True)
 class CudaBuffer:
-    """Device memory; `owner` is the allocation it lies in."""
+    """Device memory; `owner` is the block that it lies in."""
 
     address: int
     nbytes: int
-    owner: Any
+    owner: Block[Any]
 
 
 class Replayed:
@@ -59,14 +67,17 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """`held` keeps what the launches need."""
+    """`names` of its kernels go to the `launched`; `held` is what they need."""
 
     driver: Any
     executable: Any
     stream: Any
+    names: tuple[str, ...]
+    launched: deque[str]
     held: tuple[Any, ...]
 
     def __call__(self) -> None:
+        self.launched.extend(self.names)
         _driver_check(self.driver.cuGraphLaunch(self.executable, self.stream))
 
 
@@ -106,7 +117,9 @@ class CudaModule:
             ended = cu.cuStreamEndCapture(handle)
         (graph,) = _driver_check(ended)
         (executable,) = _driver_check(cu.cuGraphInstantiate(graph, 0))
-        return _Graph(cu, executable, handle, (self, stream, graph, tuple(calls)))
+        names = tuple(x.name for f, _ in calls for _, x in self.kernels[f])
+        held = (self, stream, graph, tuple(calls))
+        return _Graph(cu, executable, handle, names, self.device.launched, held)
 
     def _launch(
         self, name: str, buffers: Sequence[CudaBuffer], scratch: Any, stream: Any
@@ -117,6 +130,7 @@ class CudaModule:
         addresses = [b.address for b in every]
         for kernel, launch in self.kernels[name]:
             if launch.groups:
+                self.device.launched.append(launch.name)
                 kernel.prepared_async_call(
                     (launch.groups, 1), (launch.threads, 1, 1), stream, *addresses,
                     shared_size=launch.shared_bytes,
@@ -134,6 +148,9 @@ class CudaDevice:
     """The first GPU, in its primary context, which other libraries share."""
 
     name = "cuda"
+
+    def __init__(self) -> None:
+        self.launched: deque[str] = deque(maxlen=KEPT)  # since the last sync
 
     @cached_property
     def driver(self) -> Any:
@@ -178,13 +195,22 @@ class CudaDevice:
             rates=rates(self.name, self.probe().detail),
         )  # fmt: skip
 
+    @cached_property
+    def pool(self) -> Pool[Any]:
+        return Pool(self.name, self._fresh, lambda raw: raw.free())
+
+    def _fresh(self, nbytes: int) -> Any:
+        try:
+            return self.driver.mem_alloc(nbytes)
+        except self.driver.MemoryError as e:
+            raise MemoryError(str(e)) from e
+
     def alloc(self, nbytes: int) -> CudaBuffer:
-        owner = self.driver.mem_alloc(max(nbytes, 1))
-        return CudaBuffer(int(owner), nbytes, owner)
+        block = self.pool.take(nbytes)
+        return CudaBuffer(int(block.raw), nbytes, block)
 
     def free(self, buffer: CudaBuffer) -> None:
-        if int(buffer.owner) == buffer.address:
-            buffer.owner.free()
+        buffer.owner.release()
 
     def view(self, buffer: CudaBuffer, offset: int, nbytes: int) -> CudaBuffer:
         if offset < 0 or offset + nbytes > buffer.nbytes:
@@ -198,14 +224,16 @@ class CudaDevice:
 
     def copy_in(self, buffer: CudaBuffer, array: Array) -> None:
         if array.nbytes:
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            self.driver.memcpy_htod(buffer.address, flat)
+            data = flat(np.ascontiguousarray(array))
+            self.driver.memcpy_htod(buffer.address, data)
 
     def copy_out(self, buffer: CudaBuffer, array: Array) -> None:
         if array.nbytes:
-            data = np.empty(array.nbytes, np.uint8)
-            self.driver.memcpy_dtoh(data, buffer.address)
-            array[...] = data.view(array.dtype).reshape(array.shape)
+            data = landing(array)
+            with self._surfacing():
+                self.driver.memcpy_dtoh(flat(data), buffer.address)
+            if data is not array:
+                array[...] = data
 
     def source(self, functions: Sequence[Function]) -> str:
         return nvrtc.emit(functions).text
@@ -223,14 +251,25 @@ class CudaDevice:
         self, source: KernelSource, functions: Sequence[Function], contract: bool
     ) -> CudaModule:
         check_launches(self.caps(), source.launches)
-        cubin = nvrtc.compile_cubin(source.text, self.arch, contract)
-        module = self.driver.module_from_buffer(cubin)
+        module = self._loaded(source, contract)
         by_name = {f.name: f for f in functions}
         made = {
             name: tuple((self._kernel(module, by_name[name], x), x) for x in each)
             for name, each in source.launches.items()
         }
         return CudaModule(self, module, by_name, made)
+
+    def binary(self, source: KernelSource, contract: bool) -> bytes:
+        return nvrtc.kept_cubin(source.text, self.arch, contract)
+
+    def _loaded(self, source: KernelSource, contract: bool) -> Any:
+        """The module; made anew where the driver does not take what is kept."""
+        try:
+            return self.driver.module_from_buffer(self.binary(source, contract))
+        except self.driver.Error as e:
+            log.info("cuda: a kept cubin does not load (%s); compiling it anew", e)
+        cubin = nvrtc.kept_cubin(source.text, self.arch, contract, anew=True)
+        return self.driver.module_from_buffer(cubin)
 
     def _kernel(self, module: Any, function: Function, launch: Grid) -> Any:
         kernel = module.get_function(launch.name)
@@ -241,7 +280,18 @@ class CudaDevice:
         return kernel
 
     def sync(self) -> None:
-        self.driver.Context.synchronize()
+        with self._surfacing():
+            self.driver.Context.synchronize()
+
+    @contextmanager
+    def _surfacing(self) -> Generator[None]:
+        """Where errors of kernels come up that were launched before."""
+        launched = tuple(self.launched)
+        self.launched.clear()
+        try:
+            yield
+        except self.driver.Error as e:
+            raise late_error(self.name, e, launched) from e
 
     def time(self, run: Callable[[], None]) -> float:
         start, stop = self.driver.Event(), self.driver.Event()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from ..egraph.dtypes import ALL
 from ..lower.device import Device, DeviceError, Probe
+from .limits import support
 from .pool import thread_count
 
 CLASSES = {
@@ -43,6 +45,14 @@ def default_device() -> Device:
             return found
         reasons.append(f"{name}: {probe.detail}")
     raise DeviceError(f"no device works ({'; '.join(reasons)})")
+
+
+def matrix() -> list[list[str]]:
+    """Names of the devices that are there, and for each dtype how they have it."""
+    found = [d for d in all_devices() if d.probe().ok]
+    caps = [d.caps() for d in found]
+    lines = [[str(t), *(support(c, t) for c in caps)] for t in ALL]
+    return [["dtype", *(d.name for d in found)], *lines]
 
 
 def describe() -> list[tuple[str, Probe]]:

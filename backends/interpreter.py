@@ -18,6 +18,7 @@ from ..egraph.scalars import Array
 from ..extract.kernel import Kernel
 from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.loops import Function
+from .host_memory import empty
 from .numpy import run_kernel
 from .turns import InTurn, Step
 
@@ -57,7 +58,7 @@ class NumpyDevice:
         return KernelModule(kernels, strict)
 
     def alloc(self, nbytes: int) -> Array:
-        return np.empty(nbytes, np.uint8)
+        return empty((nbytes,), np.dtype(np.uint8))
 
     def wrap(self, array: Array) -> Array:
         return array.reshape(-1).view(np.uint8)
@@ -83,6 +84,9 @@ class NumpyDevice:
 
     def emit(self, functions: Sequence[Function]) -> KernelSource:
         return KernelSource(self.source(functions), {})
+
+    def binary(self, source: KernelSource, contract: bool) -> None:
+        """None: nothing is compiled."""
 
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..egraph.dtypes import DType
+from ..egraph.dtypes import DType, compute
 from ..lower.device import Caps, DeviceError, Grid
 from ..lower.emit.stages import dtypes_of
 from ..lower.loops import Function
@@ -22,6 +22,13 @@ def check_functions(caps: Caps, functions: Sequence[Function]) -> None:
                     f"the device binds at most {caps.max_buffer}; split the tensor or "
                     "choose another device"
                 )
+
+
+def support(caps: Caps, dtype: DType) -> str:
+    """How a device has a dtype: "yes", "as f32" (stored so, computed in f32), "no"."""
+    if dtype not in caps.dtypes:
+        return "no"
+    return "yes" if compute(dtype) is dtype else f"as {compute(dtype)}"
 
 
 def lacks(caps: Caps, name: str, dtype: DType) -> str:

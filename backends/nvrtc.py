@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..lower.device import CompileError, DeviceError, KernelSource
 from ..lower.emit import kernels
 from ..lower.emit.dialects import CUDA
 from ..lower.loops import Function
+from .binaries import binary, renewed
 
+_USAGE = re.compile(
+    r"entry function '(\w+)'.*?(\d+) bytes spill stores.*?Used (\d+) registers", re.S
+)
 GRID_GROUP = 256  # threads that share the points of a grid
 
 
@@ -43,11 +48,40 @@ def library() -> Any:
 
 
 def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
+    return _roomy(text, arch, contract)[0]
+
+
+class Usage(NamedTuple):
+    """What a thread of a kernel takes."""
+
+    registers: int
+    spilled: int  # bytes stored to memory for want of registers
+
+
+def usage(text: str, arch: str, contract: bool = True) -> dict[str, Usage]:
+    """By kernel, as the assembler tells it."""
+    return _roomy(text, arch, contract)[1]
+
+
+def _roomy(text: str, arch: str, contract: bool) -> tuple[bytes, dict[str, Usage]]:
+    """The cubin; the assembler takes few registers, so that many groups fit, and may
+    spill for that: such kernels are asked for again as if one group were enough."""
+    cubin, found = _compiled(text, arch, contract)
+    short = "|".join(name for name, u in found.items() if u.spilled)
+    if not short:
+        return cubin, found
+    bounds = rf"__launch_bounds__\((\d+)\) ({short})\("
+    alone = re.sub(bounds, r"__launch_bounds__(\1, 1) \2(", text)
+    return _compiled(alone, arch, contract)
+
+
+def _compiled(text: str, arch: str, contract: bool) -> tuple[bytes, dict[str, Usage]]:
     nvrtc = library()
     flags = [
         f"--gpu-architecture={arch}",
         "--std=c++17",
         "--fmad=false",
+        "--ptxas-options=-v",
     ]
     if contract:
         flags.append("-DRW_CONTRACT")
@@ -63,9 +97,23 @@ def compile_cubin(text: str, arch: str, contract: bool) -> bytes:
         cubin = bytearray(size)
         (error,) = nvrtc.nvrtcGetCUBIN(program, cubin)
         _check(nvrtc, error, "hand over a cubin")
-        return bytes(cubin)
+        return bytes(cubin), _used(_log(nvrtc, program))
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def kept_cubin(text: str, arch: str, contract: bool, anew: bool = False) -> bytes:
+    """The cubin, from disk where it is there; `anew`: made in any case."""
+    nvrtc = library()
+    _, *version = nvrtc.nvrtcVersion()
+    parts = (text, arch, str(contract), str(version))
+    find = renewed if anew else binary
+    return find("cuda", parts, lambda: compile_cubin(text, arch, contract))
+
+
+def _used(log: str) -> dict[str, Usage]:
+    found = _USAGE.findall(log)
+    return {name: Usage(int(used), int(spilled)) for name, spilled, used in found}
 
 
 def _log(nvrtc: Any, program: Any) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,17 +18,29 @@ from ..egraph import dtypes
 from ..egraph.scalars import Array
 from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import kernels
-from ..lower.emit.dialects import OPENCL
+from ..lower.emit.dialects import OPENCL, Dialect
 from ..lower.emit.stages import Stage, work
 from ..lower.loops import Function
+from .binaries import binary, renewed
+from .host_memory import flat, landing
 from .limits import check_count, check_functions, check_launches
+from .memory import Block, Pool
+from .pending import KEPT, late_error
 from .rates import rates
 from .turns import InTurn, Step
 
 GRID_GROUP = 64  # threads that share the points of a grid
 HEAVY = 4096  # scalar operations of a point that fill a CPU thread by themselves
 CPU_VECTOR = 32  # bytes: PoCL 3.0 aborts the process on wider vectors of some types
+log = logging.getLogger("rewrite")
 NEXT = "install one with `pip install pyopencl[pocl]`, or choose another device"
+
+
+class OpenCLBuffer(NamedTuple):
+    """A buffer, or a region of one; `owner` is the block that it lies in."""
+
+    mem: Any
+    owner: Block[Any]
 
 
 @dataclass(slots=True)
@@ -36,9 +50,13 @@ class OpenCLModule:
     device: OpenCLDevice
     functions: Mapping[str, Function]
     kernels: Mapping[str, tuple[tuple[Any, Grid], ...]]
-    scratch: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    scratch: dict[str, list[OpenCLBuffer]] = field(
+        default_factory=dict[str, list[OpenCLBuffer]]
+    )
 
-    def launch(self, name: str, buffers: Sequence[Any], scratch: Any = None) -> None:
+    def launch(
+        self, name: str, buffers: Sequence[OpenCLBuffer], scratch: Any = None
+    ) -> None:
         function = self.functions[name]
         check_count(function, buffers)
         every = (*buffers, *(scratch or self._scratch(function)))
@@ -46,10 +64,10 @@ class OpenCLModule:
             if launch.groups:
                 self.device.enqueue(kernel, launch, every)
 
-    def prepare(self, steps: Sequence[Step], buffers: Sequence[Any]) -> InTurn:
+    def prepare(self, steps: Sequence[Step], buffers: Sequence[OpenCLBuffer]) -> InTurn:
         return InTurn(self, steps, list(buffers))
 
-    def _scratch(self, function: Function) -> list[Any]:
+    def _scratch(self, function: Function) -> list[OpenCLBuffer]:
         if function.name not in self.scratch:
             self.scratch[function.name] = [
                 self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
@@ -63,7 +81,8 @@ class OpenCLDevice:
     name = "opencl"
 
     def __init__(self) -> None:
-        self._events: list[Any] | None = None  # of the launches being timed
+        self._timed: list[Any] | None = None  # events of the launches being timed
+        self._events: deque[tuple[str, Any]] = deque(maxlen=KEPT)  # since the last sync
 
     @cached_property
     def _cl(self) -> Any:
@@ -118,6 +137,10 @@ class OpenCLDevice:
             warnings.simplefilter("ignore", self._cl.CompilerWarning)
             return self._cl.Program(context, text).build(options)
 
+    def _check_process(self) -> None:
+        """Refuses a fork of the process that opened the device."""
+        _ = self._chosen
+
     @property
     def _device(self) -> Any:
         return self._chosen[0]
@@ -151,30 +174,45 @@ class OpenCLDevice:
             rates=rates(self.name, self.probe().detail),
         )  # fmt: skip
 
-    def alloc(self, nbytes: int) -> Any:
-        return self._cl.Buffer(
-            self._context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1)
-        )
+    @cached_property
+    def pool(self) -> Pool[Any]:
+        most = self._device.max_mem_alloc_size
+        return Pool(self.name, self._fresh, lambda raw: raw.release(), most=most)
 
-    def free(self, buffer: Any) -> None:
-        buffer.release()
+    def _fresh(self, nbytes: int) -> Any:
+        cl = self._cl
+        try:
+            return cl.Buffer(self._context, cl.mem_flags.READ_WRITE, nbytes)
+        except cl.MemoryError as e:
+            raise MemoryError(str(e)) from e
 
-    def view(self, buffer: Any, offset: int, nbytes: int) -> Any:
-        return buffer.get_sub_region(offset, max(nbytes, 1))
+    def alloc(self, nbytes: int) -> OpenCLBuffer:
+        self._check_process()
+        block = self.pool.take(nbytes)
+        return OpenCLBuffer(block.raw, block)
+
+    def free(self, buffer: OpenCLBuffer) -> None:
+        buffer.owner.release()
+
+    def view(self, buffer: OpenCLBuffer, offset: int, nbytes: int) -> OpenCLBuffer:
+        region = buffer.mem.get_sub_region(offset, max(nbytes, 1))
+        return OpenCLBuffer(region, buffer.owner)
 
     def wrap(self, array: Array) -> None:
         """None: buffers live in the context."""
 
-    def copy_in(self, buffer: Any, array: Array) -> None:
+    def copy_in(self, buffer: OpenCLBuffer, array: Array) -> None:
+        """Begins to; pyopencl keeps the array until that is done."""
         if array.nbytes:
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            self._cl.enqueue_copy(self._queue, buffer, flat)
+            data = flat(np.ascontiguousarray(array))
+            self._cl.enqueue_copy(self._queue, buffer.mem, data, is_blocking=False)
 
-    def copy_out(self, buffer: Any, array: Array) -> None:
+    def copy_out(self, buffer: OpenCLBuffer, array: Array) -> None:
         if array.nbytes:
-            data = np.empty(array.nbytes, np.uint8)
-            self._cl.enqueue_copy(self._queue, data, buffer)
-            array[...] = data.view(array.dtype).reshape(array.shape)
+            data = landing(array)
+            self._cl.enqueue_copy(self._queue, flat(data), buffer.mem)
+            if data is not array:
+                array[...] = data
 
     def source(self, functions: Sequence[Function]) -> str:
         return self._printed(functions).text
@@ -191,21 +229,65 @@ class OpenCLDevice:
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool
     ) -> OpenCLModule:
-        allowed = "#define RW_CONTRACT\n" if contract else ""
         check_launches(self.caps(), source.launches)
-        cl = self._cl
-        try:
-            program = self._build(self._context, allowed + source.text, self._options())
-        except cl.Error as e:
-            raise CompileError(f"OpenCL program did not build:\n{e}") from e
+        program = self._loaded(source, contract)
         made = {
-            name: tuple((cl.Kernel(program, x.name), x) for x in each)
+            name: tuple((self._cl.Kernel(program, x.name), x) for x in each)
             for name, each in source.launches.items()
         }
         return OpenCLModule(self, {f.name: f for f in functions}, made)
 
+    def binary(self, source: KernelSource, contract: bool) -> bytes:
+        parts = self._decides(source, contract)
+        return binary("opencl", parts, lambda: self._compiled(source, contract))
+
+    def _decides(self, source: KernelSource, contract: bool) -> tuple[str, ...]:
+        """All that a binary depends on."""
+        d = self._device
+        versions = (d.platform.version, d.driver_version, d.version)
+        options = " ".join(self._options())
+        return (source.text, str(contract), options, d.platform.name, d.name, *versions)
+
+    def _compiled(self, source: KernelSource, contract: bool) -> bytes:
+        allowed = "#define RW_CONTRACT\n" if contract else ""
+        text = allowed + source.text
+        try:
+            program = self._build(self._context, text, self._options())
+        except self._cl.Error as e:
+            raise CompileError(f"OpenCL program did not build:\n{e}") from e
+        (made,) = program.get_info(self._cl.program_info.BINARIES)
+        return bytes(made)
+
+    def _loaded(self, source: KernelSource, contract: bool) -> Any:
+        """The program; made anew where the driver does not take what it once made."""
+        try:
+            return self._load(self.binary(source, contract))
+        except self._cl.Error as e:
+            log.info("opencl: a kept program does not load (%s); compiling it anew", e)
+        parts = self._decides(source, contract)
+        made = renewed("opencl", parts, lambda: self._compiled(source, contract))
+        try:
+            return self._load(made)
+        except self._cl.Error as e:
+            raise CompileError(f"the OpenCL driver refuses its own binary: {e}") from e
+
+    def _load(self, data: bytes) -> Any:
+        program = self._cl.Program(self._context, [self._device], [data])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", self._cl.CompilerWarning)
+            return program.build(self._options())
+
     def _printed(self, functions: Sequence[Function]) -> KernelSource:
-        return kernels.source(functions, OPENCL, self._group_size)
+        return kernels.source(functions, self._dialect(), self._group_size)
+
+    def _dialect(self) -> Dialect:
+        """On a CPU with the widest vectors, which LLVM does not take of itself."""
+        d = self._device
+        if not d.type & self._cl.device_type.CPU:
+            return OPENCL
+        n = max(d.native_vector_width_float, 4)
+        pragma = f"#pragma clang loop vectorize_width({n}) interleave(enable)"
+        return replace(OPENCL, simd=pragma, simd_trips=n)
 
     def _options(self) -> list[str]:
         exact = self._cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
@@ -219,23 +301,37 @@ class OpenCLDevice:
             return 1
         return min(GRID_GROUP, max(stage.points, 1))
 
-    def enqueue(self, kernel: Any, launch: Grid, buffers: Sequence[Any]) -> None:
-        kernel.set_args(*buffers)
+    def enqueue(
+        self, kernel: Any, launch: Grid, buffers: Sequence[OpenCLBuffer]
+    ) -> None:
+        kernel.set_args(*(b.mem for b in buffers))
         size, group = (launch.groups * launch.threads,), (launch.threads,)
         event = self._cl.enqueue_nd_range_kernel(self._queue, kernel, size, group)
-        if self._events is not None:
-            self._events.append(event)
+        self._events.append((launch.name, event))
+        if self._timed is not None:
+            self._timed.append(event)
 
     def sync(self) -> None:
-        self._queue.finish()
+        queue, events = self._queue, tuple(self._events)
+        self._events.clear()
+        why: object = None
+        try:
+            queue.finish()
+        except self._cl.Error as e:
+            why = e
+        failed = {n: s for n, e in events if (s := e.command_execution_status) < 0}
+        if failed:
+            why = why or f"the driver answers with {min(failed.values())}"
+        if why:
+            raise late_error(self.name, why, (n for n, _ in events), failed)
 
     def time(self, run: Callable[[], None]) -> float:
         events: list[Any] = []
-        self._events = events
+        self._timed = events
         try:
             run()
             self.sync()
         finally:
-            self._events = None
+            self._timed = None
         spans = [(int(e.profile.start), int(e.profile.end)) for e in events]
         return sum(end - start for start, end in spans) * 1e-9

@@ -26,7 +26,7 @@ LIMIT = 512 << 20  # bytes of a folder; the entries longest unused go first
 TRIMS = "0"
 OFF = ("off", "0", "no", "false", "none")
 # The kinds that are made anew when they are asked for; what was measured is not.
-MADE = ("c", "plans", "proofs", "toolchains")
+MADE = ("c", "cuda", "opencl", "plans", "proofs", "toolchains")
 # Whoever names a folder of their own may have other files in it.
 _OURS = re.compile(r"\.?(\w+-)?[0-9a-f]{16}[\w.]*")
 log = logging.getLogger("rewrite")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,18 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, I32, U32
+from ..egraph.dtypes import ALL, I64, U64
 from ..egraph.scalars import Array
 from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import wgsl
 from ..lower.loops import Function
+from .host_memory import flat
 from .limits import check_count, check_functions, check_launches
+from .memory import Block, Pool
+from .pending import KEPT, late_error
 from .rates import rates
 from .turns import InTurn, Step
 
-DTYPES = frozenset((F32, I32, U32, BOOL, F16, BF16, F8E4M3, F8E5M2))
+DTYPES = frozenset(d for d in ALL if d.bits <= 32)
+WIDE = "shader-int64"  # the feature of devices that have 64-bit integers
 WORD = 4  # bytes; copies and bindings are whole words
 NEXT = "`pip install wgpu` and a Vulkan driver, or choose another device"
+
+
+def in_words(nbytes: int) -> int:
+    """Rounded up to whole words, two at least: one element of any type."""
+    return max(-(-nbytes // WORD) * WORD, 2 * WORD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +43,12 @@ class WgpuBuffer:
     gpu: Any
     offset: int
     nbytes: int
+    owner: Block[Any]
 
     @property
     def words(self) -> int:
         """The range in bytes, rounded up to whole words."""
-        return max(-(-self.nbytes // WORD) * WORD, WORD)
+        return in_words(self.nbytes)
 
 
 @dataclass(slots=True)
@@ -74,6 +85,9 @@ class WgpuDevice:
     """The adapter that is no software, else the first that is not OpenGL."""
 
     name = "wgpu"
+
+    def __init__(self) -> None:
+        self._launched: deque[str] = deque(maxlen=KEPT)  # since the last sync
 
     @cached_property
     def _wgpu(self) -> Any:
@@ -122,7 +136,10 @@ class WgpuDevice:
             "max-storage-buffers-per-shader-stage",
         )  # fmt: skip
         limits = {n: self._adapter.limits[n] for n in names}
-        return self._adapter.request_device_sync(required_limits=limits)
+        features = [WIDE] if WIDE in self._adapter.features else []
+        return self._adapter.request_device_sync(
+            required_limits=limits, required_features=features
+        )
 
     @cached_property
     def _marker(self) -> WgpuBuffer:
@@ -137,8 +154,10 @@ class WgpuDevice:
 
     def caps(self) -> Caps:
         limits = self._device.limits
+        wide = (I64, U64) if WIDE in self._device.features else ()
         return Caps(
-            self.name, cpu_like=False, dtypes=DTYPES, threads=wgsl.GRID_GROUP,
+            self.name, cpu_like=False, dtypes=DTYPES.union(wide),
+            threads=wgsl.GRID_GROUP,
             max_threads=limits["max-compute-invocations-per-workgroup"],
             shared_bytes=limits["max-compute-workgroup-storage-size"], vector_bytes=0,
             max_buffer=limits["max-storage-buffer-binding-size"],
@@ -147,38 +166,44 @@ class WgpuDevice:
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> WgpuBuffer:
+        self._check_process()
+        block = self.pool.take(in_words(nbytes))
+        return WgpuBuffer(block.raw, 0, nbytes, block)
+
+    @cached_property
+    def pool(self) -> Pool[Any]:
+        most = self._device.limits["max-buffer-size"]
+        return Pool(self.name, self._fresh, lambda raw: raw.destroy(), most=most)
+
+    def _fresh(self, nbytes: int) -> Any:
         use = self._wgpu.BufferUsage
-        size = max(-(-nbytes // WORD) * WORD, WORD)
-        limit = self._device.limits["max-buffer-size"]
-        if size > limit:
-            raise DeviceError(f"wgpu: a buffer has at most {limit} bytes, found {size}")
         usage = use.STORAGE | use.COPY_SRC | use.COPY_DST
-        return WgpuBuffer(self._device.create_buffer(size=size, usage=usage), 0, nbytes)
+        try:
+            return self._device.create_buffer(size=nbytes, usage=usage)
+        except self._wgpu.GPUOutOfMemoryError as e:
+            raise MemoryError(str(e)) from e
 
     def free(self, buffer: WgpuBuffer) -> None:
-        buffer.gpu.destroy()
+        buffer.owner.release()
 
     def view(self, buffer: WgpuBuffer, offset: int, nbytes: int) -> WgpuBuffer:
-        return WgpuBuffer(buffer.gpu, buffer.offset + offset, nbytes)
+        offset += buffer.offset
+        return WgpuBuffer(buffer.gpu, offset, nbytes, buffer.owner)
 
     def wrap(self, array: Array) -> None:
         """None: the host's memory is not the device's."""
 
     def copy_in(self, buffer: WgpuBuffer, array: Array) -> None:
         if array.nbytes:
-            data = np.zeros(-(-array.nbytes // WORD) * WORD, np.uint8)
-            data[: array.nbytes] = (
-                np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            )
+            data = flat(np.ascontiguousarray(array))
+            rest = in_words(data.size) - data.size
+            if rest:
+                data = np.pad(data, (0, rest))
             self._device.queue.write_buffer(buffer.gpu, buffer.offset, data)
 
     def copy_out(self, buffer: WgpuBuffer, array: Array) -> None:
         if array.nbytes:
-            size = -(-array.nbytes // WORD) * WORD
-            queue = self._device.queue
-            data = np.frombuffer(
-                queue.read_buffer(buffer.gpu, buffer.offset, size), np.uint8
-            )
+            data = np.frombuffer(self._read(buffer, in_words(array.nbytes)), np.uint8)
             data = data[: array.nbytes].view(array.dtype)
             array[...] = data.reshape(array.shape)
 
@@ -193,6 +218,9 @@ class WgpuDevice:
         self, functions: Sequence[Function], contract: bool = True
     ) -> WgpuModule:
         return self.build(self.emit(functions), functions, contract)
+
+    def binary(self, source: KernelSource, contract: bool) -> None:
+        """None: WebGPU hands out no compiled form."""
 
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool
@@ -245,10 +273,20 @@ class WgpuDevice:
         work.dispatch_workgroups(*wgsl.dispatch_size(launch.groups))
         work.end()
         self._device.queue.submit([encoder.finish()])
+        self._launched.append(launch.name)
 
     def sync(self) -> None:
         """By reading a word back: `on_submitted_work_done_sync` of 0.32 raises."""
-        self._device.queue.read_buffer(self._marker.gpu, 0, WORD)
+        self._read(self._marker, WORD)
+
+    def _read(self, buffer: WgpuBuffer, nbytes: int) -> Any:
+        """So many bytes of a buffer, once all that was submitted is done."""
+        queue, launched = self._device.queue, tuple(self._launched)
+        self._launched.clear()
+        try:
+            return queue.read_buffer(buffer.gpu, buffer.offset, nbytes)
+        except self._wgpu.GPUError as e:
+            raise late_error(self.name, e, launched) from e
 
     def time(self, run: Callable[[], None]) -> float:
         self.sync()

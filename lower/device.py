@@ -92,7 +92,13 @@ class Module(Protocol):
 
 
 class Device(Protocol):
-    """One small interface; flat buffers of bytes."""
+    """One small interface; flat buffers of bytes.
+
+    Copies into buffers and launches may return before they are done, and take place in
+    the order in which they were asked for; until `sync` the caller leaves the arrays
+    alone that it copies from.  `sync` waits, and raises DeviceError with the names of
+    the kernels where one of them failed; `copy_out` waits for what it reads.
+    """
 
     name: str
 
@@ -102,9 +108,13 @@ class Device(Protocol):
 
     def caps(self) -> Caps: ...
 
-    def alloc(self, nbytes: int) -> Any: ...
+    def alloc(self, nbytes: int) -> Any:
+        """Memory that may hold anything; DeviceError where there is no more."""
+        ...
 
-    def free(self, buffer: Any) -> None: ...
+    def free(self, buffer: Any) -> None:
+        """Ends its use, and that of its views; without, the last reference does."""
+        ...
 
     def view(self, buffer: Any, offset: int, nbytes: int) -> Any:
         """A part of a buffer, for arena slots; offsets are multiples of 256."""
@@ -136,11 +146,18 @@ class Device(Protocol):
         """
         ...
 
+    def binary(self, source: KernelSource, contract: bool) -> bytes | None:
+        """The compiled form of a source, kept on disk and found there again; None
+        where the device hands out none."""
+        ...
+
     def compile(self, functions: Sequence[Function], contract: bool = True) -> Module:
         """`build` of what `emit` makes."""
         ...
 
-    def sync(self) -> None: ...
+    def sync(self) -> None:
+        """Waits for all that was launched."""
+        ...
 
     def time(self, run: Callable[[], None]) -> float:
         """Seconds the device spends on what `run` launches."""

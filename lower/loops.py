@@ -25,7 +25,7 @@ across them, a variable only if not mutable).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import copysign
 from typing import ClassVar, Literal
 
@@ -176,10 +176,12 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One lowered kernel.  `scratch` buffers are allocated by the runtime."""
+    """One lowered kernel.  `scratch` buffers are allocated by the runtime; the `note`
+    says what it computes, to people."""
 
     name: str
     params: tuple[Param, ...]
     body: tuple[Stmt, ...]
     scratch: tuple[Param, ...] = ()
     threads: int = 1  # group size of `block` loops
+    note: str = field(default="", compare=False, repr=False)

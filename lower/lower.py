@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
+from ..extract.describe import describe
 from ..extract.kernel import Cost, Kernel
 from .axes import normalise
 from .device import Caps
@@ -24,6 +26,7 @@ def lower(kernel: Kernel, caps: Caps, name: str, strict: bool = False) -> Functi
     kernel = normalise(kernel)
     family, _ = choose(kernel, model_of(caps), strict)
     made = family.lower(kernel, caps, name, strict)
+    made = replace(made, note=f"{family.name}: {describe(kernel)}")
     return verify(made) if CHECKED else made
 
 

@@ -10,6 +10,7 @@ y = fast(x, w)
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from operator import index
@@ -18,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from rewrite.backends.binding import deliver
 from rewrite.egraph.evaluate import InputError
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
@@ -38,6 +40,7 @@ from .xp.trace import (
     bind_names,
     children,
     is_tensor,
+    leaves,
     map_tree,
     trace_tree,
 )
@@ -70,28 +73,34 @@ class Optimized:
         return self._arrays(args)
 
     def _arrays(self, args: Sequence[Any]) -> dict[str, Array]:
-        found: dict[str, Array] = {}
-        for label, path in self._places:
-            value: Any = args
-            for step in path:
-                value = value[step]
-            found[label] = plain(value)
-        return found
+        return {label: plain(_at(args, path)) for label, path in self._places}
 
-    def __call__(self, *args: Any) -> Any:
-        return self._results(self.inputs(*args))
+    def __call__(self, *args: Any, out: Any = None) -> Any:
+        """The result; with `out`, arrays in the structure of the result, in those."""
+        return self._results(self.inputs(*args), out)
 
-    def run(self, args: Sequence[Any]) -> Any:
+    def run(self, args: Sequence[Any], out: Any = None) -> Any:
         """As a call, of arguments whose structure is known to be that of the first."""
-        return self._results(self._arrays(args))
+        return self._results(self._arrays(args), out)
 
-    def _results(self, inputs: Mapping[str, Array]) -> Any:
-        results = self.compiled(inputs)
+    def _results(self, inputs: Mapping[str, Array], out: Any) -> Any:
+        given = None if out is None else self._targets(out)
+        results = self.compiled(inputs, given)
 
         def pick(_: str, leaf: Any) -> Any:
             return results[leaf.label] if isinstance(leaf, Leaf) else leaf
 
         return map_tree(pick, self.traced.result, "")
+
+    def _targets(self, out: Any) -> dict[str, Array]:
+        """The caller's arrays by the graph's output names."""
+        places = _places(self.traced.result, ())
+        if static_key(out, "out") != static_key(self.traced.result, "out"):
+            expected = ", ".join(".".join(map(str, p)) or "an array" for _, p in places)
+            raise InputError(
+                f"out: arrays in the structure of the result expected ({expected})"
+            )
+        return {label: _at(out, path) for label, path in places}
 
     @property
     def graph(self) -> Graph:
@@ -123,6 +132,12 @@ class Optimized:
         from .report.explain import explain_text
 
         return explain_text(self.compiled)
+
+
+def _at(tree: Any, path: Sequence[Any]) -> Any:
+    for step in path:
+        tree = tree[step]
+    return tree
 
 
 def _places(tree: Any, path: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
@@ -242,6 +257,7 @@ def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., An
     Keyword arguments are those of `optimize`.  What is no array (numbers, strings,
     flags) is part of the key.  If the optimizer fails the function runs as it is, with
     one warning, where it can run without a graph; `fallback=False` raises instead.
+    A call takes `out=` as `Optimized` does, unless the function has an `out` itself.
     """
     if f is None:
         return functools.partial(jit, **options)
@@ -252,9 +268,11 @@ def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., An
             f"{', '.join(_OPTIONS)}"
         )
     ready: dict[Any, Optimized | Exception] = {}
+    own = _takes(f, "out")
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
+        out = None if own else kwargs.pop("out", None)
         positional, names = (*args, *kwargs.values()), tuple(kwargs)
         key = (len(args), names, signature(positional))
         if key not in ready:
@@ -262,15 +280,33 @@ def jit(f: Callable[..., Any] | None = None, **options: Any) -> Callable[..., An
             ready[key] = _try(target, positional, options)
         chosen = ready[key]
         if isinstance(chosen, Optimized):
-            return chosen.run(positional)
+            return chosen.run(positional, out)
         try:
-            return f(*args, **kwargs)
+            result = f(*args, **kwargs)
         except (
             TraceError
         ):  # array code cannot run without a graph: what went wrong first
             raise chosen from None
+        return result if out is None else _copied(result, out)
 
     return call
+
+
+def _takes(f: Callable[..., Any], name: str) -> bool:
+    """Whether a keyword is the function's own."""
+    try:
+        known = inspect.signature(f).parameters.values()
+    except ValueError:  # a builtin without a signature
+        return False
+    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in known)
+
+
+def _copied(result: Any, out: Any) -> Any:
+    """What the function returned as it is, in the caller's arrays."""
+    if static_key(result, "out") != static_key(out, "out"):
+        raise InputError("out: arrays in the structure of the result expected")
+    deliver(leaves({"result": result}), leaves({"result": out}))
+    return out
 
 
 def _positional(

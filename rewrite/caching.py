@@ -12,6 +12,8 @@ from .terminal import AsJson, counted, fail, out, plain_errors
 
 WHAT = {
     "c": "compiled kernels of the c device",
+    "cuda": "cubins of the cuda device",
+    "opencl": "binaries of the opencl device",
     "plans": "plans and programs",
     "proofs": "verdicts of `rewrite prove`",
     "toolchains": "what compilers can do",

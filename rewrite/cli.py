@@ -308,10 +308,18 @@ def explain(
 
 
 @app.command()
-def devices() -> None:
+def devices(
+    dtypes: Annotated[
+        bool, typer.Option("--dtypes", help="Which element types each one has.")
+    ] = False,
+) -> None:
     """The devices that rewrite knows, and the reason where one is missing."""
-    from rewrite.backends.devices import describe
+    from rewrite.backends.devices import describe, matrix
 
+    if dtypes:
+        for row in matrix():
+            print("".join(f"{cell:<9}" for cell in row).rstrip())
+        return
     table = Table("device", "", "detail", box=None)
     for name, probe in describe():
         table.add_row(name, "yes" if probe.ok else "no", probe.detail)

@@ -16,6 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Literal
 
+from rewrite.backends.binding import deliver
 from rewrite.backends.devices import default_device
 from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
@@ -131,12 +132,12 @@ class Compiled:
     ) -> dict[str, Array]:
         """The reference evaluator's answer, delivered as a device delivers it."""
         result = evaluate(self.source, inputs)
-        for label, value in (out or {}).items():
-            value[...] = result[label]
+        if out is not None:
+            deliver(result, out)
         for a in self.source.aliases:
             if a.kind == "must":
                 inputs[a.input][...] = result[a.output]
-        return {label: out[label] for label in result} if out else result
+        return result if out is None else {label: out[label] for label in result}
 
     def likely(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
         """Sizes for looking at a program: those given, the hints, else the witness."""

@@ -10,6 +10,7 @@ from ..walking import trips, walk
 from .convert import FORMATS
 from .expressions import Expressions, Scope, name_of
 from .lanes import stored
+from .layout import bare
 from .stages import carries
 
 UNROLL_LIMIT = 1024  # statements; a longer unrolled loop is left to the compiler
@@ -36,10 +37,10 @@ class Printer(Expressions):
                 case For():
                     lines += self.loop(stmt, scope, depth)
                 case If(cond=cond, body=inner):
-                    lines.append(f"{pad}if ({self.value(cond, scope)}) {{")
+                    lines.append(f"{pad}if ({bare(self.value(cond, scope))}) {{")
                     lines += [*self.block(inner, scope, depth + 1), pad + "}"]
                 case Assign(var=var, value=value):
-                    text = self.value(value, scope)
+                    text = bare(self.value(value, scope))
                     lines.append(f"{pad}{name_of(var.name)} = {text};")
                 case Store():
                     lines.append(pad + self.store(stmt, scope))
@@ -54,9 +55,9 @@ class Printer(Expressions):
         const = "" if stmt.mutable else "const "
         if var.name in self.index_only:
             kind = self.dialect.index or var.dtype
-            return f"const {kind} {name} = {self.index(stmt.value, scope)};"
+            return f"const {kind} {name} = {bare(self.index(stmt.value, scope))};"
         kind = self.type(var.dtype, var.lanes)
-        return f"{const}{kind} {name} = {self.value(stmt.value, scope)};"
+        return f"{const}{kind} {name} = {bare(self.value(stmt.value, scope))};"
 
     def array(self, stmt: Array) -> list[str]:
         t, name, size = stored(stmt.dtype), name_of(stmt.name), max(stmt.size, 1)
@@ -101,8 +102,9 @@ class Printer(Expressions):
     def pragma(self, loop: For, count: int) -> str:
         if loop.kind == "unroll":
             return self.dialect.unroll.format(n=count)
-        if loop.kind == "simd" and self.dialect.name == "C" and not carries(loop):
-            return "#pragma omp simd"
+        wide = count >= self.dialect.simd_trips
+        if loop.kind == "simd" and wide and not carries(loop):
+            return self.dialect.simd
         return ""
 
     def store(self, stmt: Store, scope: Scope) -> str:
@@ -114,7 +116,7 @@ class Printer(Expressions):
             value = self.call(f"encode_{dtype}", (F32,), [value], U32, n)
             value = self.convert_lanes(value, "u32", stored(dtype), n)
         if n == 1:
-            return f"{array}[{index}] = {value};"
+            return f"{array}[{bare(index)}] = {bare(value)};"
         fits = self.fits(stmt, scope)
         return self.store_lanes(array, index, value, stored(dtype), n, fits)
 

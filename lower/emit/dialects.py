@@ -38,6 +38,8 @@ class Dialect:
     store_lanes: str
     splat: str  # {a} in all lanes of {v}; {i} is {a} repeated; empty: lane by lane
     unroll: str  # pragma for a loop of {n} trips
+    simd: str = ""  # pragma for a loop whose turns are independent
+    simd_trips: int = 1  # of fewer it is left out
     aligned: bool = False  # the vector forms of access want multiples of {n}
     # For devices with groups of threads; empty for the host.
     kernel: str = ""  # qualifiers of a kernel with groups of {n} threads
@@ -150,6 +152,7 @@ C = Dialect(
     store_lanes="*({v}_u *)({a} + {i}) = {b};",
     splat="({v}){{{i}}}",
     unroll="#pragma GCC unroll {n}",
+    simd="#pragma omp simd",
 )
 
 _OPENCL_HEADER = """\
@@ -167,6 +170,13 @@ typedef uchar u8;
 typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
+#ifdef __clang__ /* calls of the library stand in the way of vectors */
+#define RW_F32(name) __builtin_##name##f
+#define RW_F64(name) __builtin_##name
+#else
+#define RW_F32(name) name
+#define RW_F64(name) name
+#endif
 """
 
 _OPENCL_CONTRACT = """\
@@ -175,11 +185,17 @@ _OPENCL_CONTRACT = """\
 #endif
 """
 
+_OPENCL_INLINE = {
+    key: form
+    for key, form in _natives("RW_F32({name})", "RW_F64({name})", False).items()
+    if key[0] in {*ROUNDING, "copysign"}
+}
+
 OPENCL = Dialect(
     name="OpenCL C",
     header=_OPENCL_HEADER,
     helper="static inline",
-    native=_natives("{name}", "{name}", smooth_f32=False),
+    native={**_natives("{name}", "{name}", smooth_f32=False), **_OPENCL_INLINE},
     bitcast="as_{c}({a})",
     infinity={"f32": "INFINITY", "f64": "((f64)INFINITY)"},
     nan={"f32": "NAN", "f64": "((f64)NAN)"},

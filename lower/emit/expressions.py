@@ -17,6 +17,7 @@ from ..loops import Ex, Lit, Load, Op, Store, Var
 from .convert import FORMATS
 from .dialects import C_TYPES, KEYWORDS
 from .lanes import Lanes, held, lane_of, stored
+from .layout import bare
 from .library import define, function_name, refusal
 from .stages import check_name
 
@@ -88,7 +89,10 @@ class Expressions(Lanes):
                 return str(int(value))
             case Op(op="add" | "sub" | "mul" as op, args=(a, b)):
                 sign = {"add": "+", "sub": "-", "mul": "*"}[op]
-                return f"({self.index(a, scope)} {sign} {self.index(b, scope)})"
+                left, right = self.index(a, scope), self.index(b, scope)
+                if op == "add" and "0" in (left, right):
+                    return left if right == "0" else right
+                return f"({left} {sign} {right})"
             case Op(op="idiv" | "imod" as op, args=(a, b), dtype=dtype):
                 kind = self.dialect.index or dtype
                 texts = [self.index(a, scope), self.index(b, scope)]
@@ -198,7 +202,7 @@ class Expressions(Lanes):
         dtype, n = scope.arrays[ex.array], ex.lanes
         array, index = name_of(ex.array), self.index(ex.index, scope)
         if n == 1:
-            text = f"{array}[{index}]"
+            text = f"{array}[{bare(index)}]"
         else:
             text = self.load_lanes(array, index, stored(dtype), n, self.fits(ex, scope))
         if dtype not in FORMATS:
@@ -253,10 +257,10 @@ class Expressions(Lanes):
         scope = Scope({})
         lines = [
             f"  const {held(s.var.dtype)} {name_of(s.var.name)} = "
-            f"{self.value(s.value, scope)};"
+            f"{bare(self.value(s.value, scope))};"
             for s in inline.lets
         ]
-        return [*lines, f"  return {self.value(inline.result, scope)};"]
+        return [*lines, f"  return {bare(self.value(inline.result, scope))};"]
 
 
 BY_WIDTH = {8: U8, 16: U16}

@@ -19,6 +19,7 @@ from .cfamily import Printer
 from .dialects import C
 from .expressions import Scope, name_of
 from .lanes import stored
+from .layout import LEGEND, comment, headed
 from .stages import Stage, index_lets, stages, work
 
 type Loops = tuple[For, ...]
@@ -52,12 +53,13 @@ def source(functions: Sequence[Function]) -> str:
         if f.name in texts:
             raise DeviceError(f"two functions are called {f.name!r}")
         texts[f.name] = _function(printer, f)
-    return "\n".join((C.header, *printer.helpers.values(), _RUNNER, *texts.values()))
+    head = (C.header, *printer.helpers.values(), _RUNNER, LEGEND)
+    return "\n".join((*head, *texts.values()))
 
 
 def _function(printer: Printer, function: Function) -> str:
     params = (*function.params, *function.scratch)
-    texts: list[str] = []
+    texts = [comment(function)]
     calls: list[str] = []
     for stage in stages(function):
         loops, body = _split(stage)
@@ -85,9 +87,9 @@ def _point(
         f"{_pointer(p)}{word}{name_of(p.name)}"
         for p, word in zip(params, alone, strict=True)
     ]
-    head = ", ".join((*variables, *pointers))
     lines = printer.block(body, scope, 1)
-    return "\n".join((f"static void {stage.name}({head}) {{", *lines, "}", ""))
+    head = headed(f"static void {stage.name}", (*variables, *pointers), " {")
+    return "\n".join((head, *lines, "}", ""))
 
 
 def _split(stage: Stage) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:

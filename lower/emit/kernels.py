@@ -18,6 +18,7 @@ from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
+from .layout import LEGEND, comment, headed
 from .stages import Stage, index_lets, stages
 
 WARP = 32
@@ -37,9 +38,9 @@ def source(
         if function.name in launches:
             raise DeviceError(f"two functions are called {function.name!r}")
         made = [printer.kernel(function, s, group_size) for s in stages(function)]
-        texts += [text for text, _ in made]
+        texts += [comment(function), *(text for text, _ in made)]
         launches[function.name] = tuple(launch for _, launch in made)
-    head = (dialect.header, *printer.helpers.values())
+    head = (dialect.header, *printer.helpers.values(), LEGEND)
     return KernelSource("\n".join((*head, *texts)), launches)
 
 
@@ -64,9 +65,9 @@ class KernelPrinter(Printer):
         wide = self.dialect.index is not None
         for loop in stage.loops:
             scope = scope.with_index(loop.var.name, loop.step, wide)
-        head = ", ".join(self.pointer(p) for p in params)
         qualifiers = self.dialect.kernel.format(n=self.threads)
-        lines = [f"{qualifiers} {stage.name}({head}) {{", *shared]
+        pointers = [self.pointer(p) for p in params]
+        lines = [headed(f"{qualifiers} {stage.name}", pointers, " {"), *shared]
         lines += self.position(stage, count)
         lines += self.block(stage.body, scope, 1)
         return "\n".join((*lines, "}", "")), launch

@@ -1,6 +1,7 @@
 """WGSL: the loop IR for WebGPU.
 
-WGSL computes in f32, i32, u32 and bool.  Elements of under 32 bits are packed into
+WGSL computes in f32, i32, u32 and bool, and where the device has them in i64 and u64;
+integers of under 32 bits are kept in 32.  Elements of under 32 bits are packed into
 words as the host has them; a store to one changes its bits of the word by atomics, so
 that threads may write neighbours.  All bindings are read-write: WebGPU forbids one
 dispatch to read and write a buffer through different kinds of binding.
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...egraph.dtypes import BOOL, F32, compute
+from ...egraph.dtypes import BOOL
 from ...egraph.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource
 from ..loops import (
@@ -30,8 +31,9 @@ from ..loops import (
 from ..walking import trips, walk
 from .convert import FORMATS
 from .kernels import SHARED_ALIGN
+from .layout import LEGEND, bare, comment
 from .stages import Stage, stages
-from .wgsl_values import HEADER, Place, Values, cell, name_of, one_lane, packed
+from .wgsl_values import HEADER, Place, Values, cell, held, name_of, one_lane, packed
 
 GRID_GROUP = 64  # threads that share the points of a grid
 MAX_GROUPS = 65535  # in one dimension of a dispatch
@@ -46,11 +48,11 @@ def source(functions: Sequence[Function]) -> KernelSource:
     for function in functions:
         if function.name in launches:
             raise DeviceError(f"two functions are called {function.name!r}")
-        texts += printer.bindings(function)
+        texts += [comment(function), *printer.bindings(function)]
         made = [printer.kernel(function, s) for s in stages(function)]
         texts += [text for text, _ in made]
         launches[function.name] = tuple(launch for _, launch in made)
-    text = "\n".join((HEADER, *printer.helpers.values(), *texts))
+    text = "\n".join((HEADER, *printer.helpers.values(), LEGEND, *texts))
     return KernelSource(text, launches)
 
 
@@ -74,7 +76,8 @@ class Printer(Values):
             name = f"{function.name}_{name_of(p.name)}"
             self.places[p.name] = Place(name, p.dtype, packed(p.dtype))
             atomic = packed(p.dtype) and p.writable
-            word = "atomic<u32>" if atomic else cell(p.dtype)
+            bits = "atomic<u32>" if atomic else "u32"
+            word = bits if packed(p.dtype) else cell(p.dtype)
             kind = f"var<storage, read_write> {name}: array<{word}>;"
             lines.append(f"@group(0) @binding({i}) {kind}")
             if packed(p.dtype):
@@ -129,25 +132,25 @@ class Printer(Values):
         return lines
 
     def shared_arrays(self, stage: Stage) -> tuple[list[str], int]:
-        wanted: dict[str, tuple[str, int]] = {}
+        wanted: dict[str, tuple[str, int, int]] = {}
         for stmt in walk(stage.body):
             if isinstance(stmt, Array) and stmt.space == "shared":
                 name = f"{stage.name}_{name_of(stmt.name)}"
                 self.places[stmt.name] = Place(name, stmt.dtype)
-                entry = (cell(stmt.dtype), max(stmt.size, 1))
+                entry = (cell(stmt.dtype), max(stmt.size, 1), stmt.dtype.itemsize)
             elif isinstance(stmt, GroupReduce):
                 name = self.buffer(stmt)
-                entry = (str(compute(stmt.var.dtype)), self.threads)
+                entry = (held(stmt.var.dtype), self.threads, stmt.var.dtype.itemsize)
             else:
                 continue
             if wanted.setdefault(name, entry) != entry:
                 raise DeviceError(f"{stage.name}: two shared arrays called {name!r}")
         lines = [
             f"var<workgroup> {name}: array<{t}, {n}>;"
-            for name, (t, n) in wanted.items()
+            for name, (t, n, _) in wanted.items()
         ]
-        sizes = (-(-4 * n // SHARED_ALIGN) * SHARED_ALIGN for _, n in wanted.values())
-        return lines, sum(sizes)
+        sizes = (max(each, 4) * n for _, n, each in wanted.values())
+        return lines, sum(-(-x // SHARED_ALIGN) * SHARED_ALIGN for x in sizes)
 
     # ---- statements
 
@@ -162,11 +165,11 @@ class Printer(Values):
         match stmt:
             case Let(var=var, value=value, mutable=mutable):
                 word = "var" if mutable else "let"
-                kind = compute(var.dtype)
-                text = self.value(value)
+                kind = held(var.dtype)
+                text = bare(self.value(value))
                 return [f"{pad}{word} {name_of(var.name)}: {kind} = {text};"]
             case Assign(var=var, value=value):
-                return [f"{pad}{name_of(var.name)} = {self.value(value)};"]
+                return [f"{pad}{name_of(var.name)} = {bare(self.value(value))};"]
             case Array(space="shared"):
                 return []  # declared above the kernel
             case Array(name=name, dtype=dtype, size=size):
@@ -177,7 +180,7 @@ class Printer(Values):
             case Store():
                 return [pad + self.store(stmt)]
             case If(cond=cond, body=body):
-                head = f"{pad}if ({self.value(cond)}) {{"
+                head = f"{pad}if ({bare(self.value(cond))}) {{"
                 return [head, *self.block(body, depth + 1), pad + "}"]
             case For():
                 return self.loop(stmt, depth)
@@ -197,7 +200,8 @@ class Printer(Values):
             return lines
         start, step = "0", loop.step
         if loop.kind == "thread":
-            start, step = f"rw_thread * {loop.step}", loop.step * self.threads
+            start = f"rw_thread * {loop.step}" if loop.step > 1 else "rw_thread"
+            step = loop.step * self.threads
         head = (
             f"for (var {name}: {loop.var.dtype} = {start}; {name} < {loop.extent}; "
             f"{name} += {step}) {{"
@@ -208,13 +212,11 @@ class Printer(Values):
         one_lane(stmt.lanes)
         place, index = self.places[stmt.array], self.value(stmt.index)
         value = self.value(stmt.value)
-        if place.dtype in FORMATS:
-            value = self.call(f"encode_{place.dtype}", (F32,), [value])
-        if place.dtype is BOOL:
-            value = f"select(0u, 1u, {value})"
+        if place.packed or place.dtype is BOOL or place.dtype in FORMATS:
+            value = self.encoded(place.dtype, value)
         if place.packed:
             return f"{place.name}_put({index}, {value});"
-        return f"{place.name}[{index}] = {value};"
+        return f"{place.name}[{bare(index)}] = {bare(value)};"
 
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), self.buffer(stmt)

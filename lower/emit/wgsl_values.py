@@ -15,6 +15,7 @@ from ...egraph.scalars import BY_NAME
 from ..device import DeviceError
 from ..loops import Ex, Lit, Load, Op, Var
 from .convert import FORMATS
+from .layout import bare
 from .library import define, function_name, refusal
 from .stages import check_name
 
@@ -58,6 +59,7 @@ NATIVE = {
     ("isfinite", "f32"): "((bitcast<u32>({a}) & 0x7fffffffu) < 0x7f800000u)",
     ("ne", "f32"): "(!({a} == {b}))",
     ("neg", "u32"): "(0u - {a})",
+    ("neg", "u64"): "(0lu - {a})",
     ("xor", "bool"): "({a} != {b})",
     ("lt", "bool"): "(!{a} & {b})",
     ("le", "bool"): "(!{a} | {b})",
@@ -72,7 +74,23 @@ def name_of(name: str) -> str:
 
 def cell(dtype: DType) -> str:
     """The type of an array's element outside of buffers."""
-    return "u32" if dtype is BOOL or dtype in FORMATS else str(dtype)
+    return "u32" if dtype is BOOL or dtype in FORMATS else held(dtype)
+
+
+def held(dtype: DType) -> str:
+    """The type of a value: integers of under 32 bits are kept in 32, in their range."""
+    if dtype.is_int and dtype.bits < 32:
+        return "i32" if dtype.kind == "int" else "u32"
+    return str(compute(dtype))
+
+
+def ranged(text: str, dtype: DType) -> str:
+    """The low bits of a 32-bit integer as an integer of so many."""
+    if not dtype.is_int or dtype.bits >= 32:
+        return text
+    if dtype.kind == "uint":
+        return f"({text} & {(1 << dtype.bits) - 1}u)"
+    return f"(({text} << {32 - dtype.bits}u) >> {32 - dtype.bits}u)"
 
 
 def one_lane(lanes: int) -> None:
@@ -116,13 +134,28 @@ class Values:
         place, index = self.places[ex.array], self.value(ex.index)
         dtype = place.dtype
         text = (
-            f"{place.name}_get({index})" if place.packed else f"{place.name}[{index}]"
+            f"{place.name}_get({index})"
+            if place.packed
+            else f"{place.name}[{bare(index)}]"
         )
-        if dtype is BOOL:
-            return f"({text} != 0u)"
+        if dtype is BOOL or dtype in FORMATS:
+            return self.decoded(dtype, text)
+        return self.decoded(dtype, text) if place.packed else text
+
+    def encoded(self, dtype: DType, value: str) -> str:
+        """The bits of a value of under 32, in a u32."""
         if dtype in FORMATS:
-            return self.call(f"decode_{dtype}", (U32,), [text])
-        return text
+            return self.call(f"encode_{dtype}", (F32,), [value])
+        if dtype is BOOL:
+            return f"select(0u, 1u, {value})"
+        return f"(u32({value}) & {(1 << dtype.bits) - 1}u)"
+
+    def decoded(self, dtype: DType, bits: str) -> str:
+        if dtype in FORMATS:
+            return self.call(f"decode_{dtype}", (U32,), [bits])
+        if dtype is BOOL:
+            return f"({bits} != 0u)"
+        return ranged(f"{held(dtype)}({bits})", dtype)
 
     def op(self, ex: Op, args: list[str]) -> str:
         sources = tuple(a.dtype for a in ex.args)
@@ -145,7 +178,9 @@ class Values:
         return self.rounded(text, ex.dtype)
 
     def rounded(self, text: str, dtype: DType) -> str:
-        return self.call(f"round_{dtype}", (F32,), [text]) if dtype in FORMATS else text
+        if dtype in FORMATS:
+            return self.call(f"round_{dtype}", (F32,), [text])
+        return ranged(text, dtype)
 
     def opcode(self, op: str, sources: tuple[DType, ...], args: list[str]) -> str:
         of = compute(sources[0])
@@ -153,7 +188,7 @@ class Values:
         if op in raw:
             right = f"u32({args[1]})" if op in ("raw_shl", "raw_shr") else args[1]
             return f"({args[0]} {raw[op]} {right})"
-        native = NATIVE.get((op, of.name))
+        native = NATIVE.get((op, held(of)))
         if native is None and op in BY_NAME and BY_NAME[op].code[:1] == "(":
             native = BY_NAME[op].code
         if native and native.startswith("("):
@@ -165,12 +200,16 @@ class Values:
             return text
         if to in FORMATS:
             return self.rounded(f"f32({text})", to)
-        return text if compute(source) is to else f"{to}({text})"
+        if source is BOOL and to.bits == 64:
+            return f"{to}(select(0u, 1u, {text}))"
+        if to is BOOL:
+            return f"bool({text})"
+        same = held(source) == held(to)
+        return self.rounded(text if same else f"{held(to)}({text})", to)
 
     def bitcast(self, source: DType, to: DType, text: str) -> str:
-        if source in FORMATS and to in FORMATS:
-            encoded = self.call(f"encode_{source}", (F32,), [text])
-            return self.call(f"decode_{to}", (U32,), [encoded])
+        if packed(source):
+            return self.decoded(to, self.encoded(source, text))
         return f"bitcast<{to}>({text})"
 
     def call(self, op: str, sources: tuple[DType, ...], args: list[str]) -> str:
@@ -182,22 +221,22 @@ class Values:
     def definition(self, name: str, op: str, sources: tuple[DType, ...]) -> str:
         if op == "fmod":
             return FMOD
-        native = NATIVE.get((op, sources[0].name))
+        native = NATIVE.get((op, held(sources[0])))
         if native:
             typed = zip(sources, "ab", strict=False)
-            params = ", ".join(f"{p}: {d}" for d, p in typed)
+            params = ", ".join(f"{p}: {held(d)}" for d, p in typed)
             body = native.format(a="a", b="b")
-            result = BOOL if op in ("isnan", "isfinite") else sources[0]
+            result = "bool" if op in ("isnan", "isfinite") else held(sources[0])
             return f"fn {name}({params}) -> {result} {{ return {body}; }}\n"
         inline = define(op, sources)
         if inline is None:
             raise DeviceError(refusal("WGSL", op, sources[0]))
-        params = ", ".join(f"{name_of(p.name)}: {p.dtype}" for p in inline.params)
+        params = ", ".join(f"{name_of(p.name)}: {held(p.dtype)}" for p in inline.params)
         lines = [
             f"  let {name_of(s.var.name)} = {self.value(s.value)};" for s in inline.lets
         ]
         lines.append(f"  return {self.value(inline.result)};")
-        head = f"fn {name}({params}) -> {compute(inline.result.dtype)} {{"
+        head = f"fn {name}({params}) -> {held(inline.result.dtype)} {{"
         return "\n".join((head, *lines, "}", ""))
 
 
@@ -205,7 +244,10 @@ def literal(value: float | int | bool, dtype: DType) -> str:
     if dtype is BOOL:
         return "true" if value else "false"
     if dtype.kind == "uint":
-        return f"{int(value)}u"
+        return f"{int(value)}{'lu' if dtype.bits == 64 else 'u'}"
+    if dtype.bits == 64 and dtype.is_int:
+        low = int(value) == -(1 << 63)  # the literal without its sign has no type
+        return "(-9223372036854775807li - 1li)" if low else f"({int(value)}li)"
     if dtype.is_int:
         return f"i32({int(value)})"
     x = np.asarray(value, np.float64).astype(dtype.numpy).astype(np.float32)

@@ -88,7 +88,7 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     text = re.sub(r"extern __shared__ (.*?)\[\];", r"static \1[1 << 18];", text)
     calls = ""
     for x in source.launches[function.name]:
-        head = re.search(rf" {x.name}\((.*?)\) {{", text)
+        head = re.search(rf" {x.name}\((.*?)\) {{", text, re.DOTALL)
         assert head
         types = [re.sub(r"__restrict__ \w+", "", t) for t in head[1].split(",")]
         args = ", ".join(f"({t})p[{i}]" for i, t in enumerate(types))

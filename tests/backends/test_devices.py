@@ -9,10 +9,12 @@ import pytest
 from rewrite.backends import devices
 from rewrite.backends.wgpu import WgpuDevice
 from rewrite.egraph.dtypes import F32, F64
+from rewrite.egraph.graph import Builder
 from rewrite.lower.device import DeviceError, Probe
 from rewrite.lower.loops import Op
 
 from .harness import elementwise, open_device
+from .models import errors, is_right, ran
 
 
 def test_every_device_says_whether_it_is_there():
@@ -82,3 +84,20 @@ def test_a_dtype_that_a_device_lacks_is_named():
     f = elementwise("wide", 4, [F64], F32, lambda a: Op("cast", (a,), F32))
     with pytest.raises(DeviceError, match="wgpu has no f64, which 'wide' uses"):
         dev.compile([f])
+
+
+@pytest.mark.parametrize("name", ["opencl", "wgpu", "cuda"])
+@pytest.mark.parametrize("model", ["lstm_cell"])
+def test_a_model_runs_on_every_device(model: str, name: str):
+    """All twelve: `python -m tests.backends.models`."""
+    open_device(name)
+    assert is_right(ran(model, name))
+
+
+def test_a_wrong_result_is_noticed():
+    graph = Builder()
+    x = graph.input("x", F32, (4,))
+    made = graph.build({"y": graph.un("neg", x)})
+    given = {"x": np.ones(4, np.float32)}
+    assert is_right(errors(made, {"y": -given["x"]}, given))
+    assert not is_right(errors(made, {"y": -given["x"] + 1e-5}, given))

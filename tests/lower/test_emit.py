@@ -84,7 +84,7 @@ def test_data_wraps_and_indices_do_not():
     )
     assert index_lets(body) == {"k"}
     text = host.source([grid(*body)])
-    assert "const i64 k = (i * 2);" in text
+    assert "const i64 k = i * 2;" in text
     assert "const i32 d = (i32)((u32)(i32)i * (u32)2);" in text
 
 
