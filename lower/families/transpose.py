@@ -56,6 +56,8 @@ class Transpose(AsTheyAre):
         points = numel(kernel.extents, tuple(range(len(kernel.extents))))
         tiles = max(points // tile**2, 1)
         parts = price(kernel, todo, model, tiles, True, tiled=True)
+        if model.cpu_like:  # its vectors go through the tile at no further cost
+            return parts
         flops = GATHER * points * len(flipped(kernel, axes)) / model.scalar
         return Parts(parts.bytes, parts.scalar + flops)
 

@@ -1,84 +1,301 @@
-/* contract: mul matmul mul
-   b0: f32[32768], b1: f32[32768], writes b2: f32[65536] */
+/* fold: mul matmul mul max sub exp sum recip mul mul matmul
+   b0: f32[32768], b1: f32[32768], b2: f32[32768], writes b3: f32[32768] */
 
 static void k0_0(
     const i64 i1,
     const f32 *restrict b0,
     const f32 *restrict b1,
-    f32 *restrict b2) {
-  const i64 t2 = (i64)((u32)i1 % (u32)4);
+    const f32 *restrict b2,
+    f32 *restrict b3) {
+  const i32 t2 = (i32)((u32)(i32)i1 % (u32)4);
   const i64 p3 = (i64)((u32)i1 / (u32)4);
-  const i64 m4 = t2 * 32;
-  static _Thread_local f32 right5[8192] __attribute__((aligned(64)));
-  f32 sums6[4096] __attribute__((aligned(64)));
-  const i64 o14 = p3 * 8192;
-  const i64 v22 = p3 * 8192;
-  for (i64 i8_ = 0; i8_ < 8; i8_++) {
-    const i64 n9 = i8_ * 16;
-    const i64 o10 = i8_ * 1024;
-    for (i64 i11 = 0; i11 < 16; i11++) {
-      #pragma omp simd
-      for (i64 i12 = 0; i12 < 64; i12++) {
-        const i64 p13 = n9 + i11;
-        const i64 v15 = (o14 + (p13 * 64)) + i12;
-        const f32 v16 = b1[v15];
-        right5[(o10 + (i12 * 16)) + i11] = v16;
-      }
-    }
+  const i32 m4 = (i32)((u32)t2 * (u32)36);
+  f32 state5[36] __attribute__((aligned(64)));
+  #pragma omp simd
+  for (i64 i6 = 0; i6 < 36; i6++) {
+    state5[i6] = -__builtin_inff();
   }
+  f32 state7[36] __attribute__((aligned(64)));
+  #pragma omp simd
+  for (i64 i8_ = 0; i8_ < 36; i8_++) {
+    state7[i8_] = 0.0f;
+  }
+  f32 sums9[2304] __attribute__((aligned(64)));
+  #pragma omp simd
+  for (i64 i10 = 0; i10 < 2304; i10++) {
+    sums9[i10] = 0.0f;
+  }
+  f32 left11[2304] __attribute__((aligned(64)));
+  static _Thread_local f32 right12[8192] __attribute__((aligned(64)));
+  static _Thread_local f32 left13[4608] __attribute__((aligned(64)));
+  static _Thread_local f32 tile14[4608] __attribute__((aligned(64)));
+  const i64 o23 = p3 * 8192;
+  const i64 o33 = p3 * 8192;
+  const i64 o41 = p3 * 8192;
+  const i64 v116 = p3 * 8192;
   for (i64 i17 = 0; i17 < 8; i17++) {
-    const i64 m18 = m4 + (i17 * 4);
-    const i64 o19 = i17 * 256;
-  }
-  for (i64 i20 = 0; i20 < 8; i20++) {
-    for (i64 i21 = 0; i21 < 8; i21++) {
-      const i64 o23 = v22 + ((m4 + (i21 * 4)) * 64);
-      const i64 o24 = (i20 * 16) * 64;
-      const i64 o33 = ((i21 * 4) * 128) + (i20 * 16);
-      f32x8 c25 = rw_splat_f32_x8(0.0f);
-      f32x8 c26 = rw_splat_f32_x8(0.0f);
-      f32x8 c27 = rw_splat_f32_x8(0.0f);
-      f32x8 c28 = rw_splat_f32_x8(0.0f);
-      f32x8 c29 = rw_splat_f32_x8(0.0f);
-      f32x8 c30 = rw_splat_f32_x8(0.0f);
-      f32x8 c31 = rw_splat_f32_x8(0.0f);
-      f32x8 c32 = rw_splat_f32_x8(0.0f);
-      for (i64 i34 = 0; i34 < 64; i34++) {
-        const f32x8 b35 = *(const f32x8_u *)(right5 + (o24 + (i34 * 16)));
-        const f32x8 b36 = *(const f32x8_u *)(right5 + ((o24 + (i34 * 16)) + 8));
-        const f32x8 a37 = rw_splat_f32_x8(b0[o23 + i34]);
-        c25 = rw_fma_f32_x8(a37, b35, c25);
-        c26 = rw_fma_f32_x8(a37, b36, c26);
-        const f32x8 a38 = rw_splat_f32_x8(b0[(o23 + i34) + 64]);
-        c27 = rw_fma_f32_x8(a38, b35, c27);
-        c28 = rw_fma_f32_x8(a38, b36, c28);
-        const f32x8 a39 = rw_splat_f32_x8(b0[(o23 + i34) + 128]);
-        c29 = rw_fma_f32_x8(a39, b35, c29);
-        c30 = rw_fma_f32_x8(a39, b36, c30);
-        const f32x8 a40 = rw_splat_f32_x8(b0[(o23 + i34) + 192]);
-        c31 = rw_fma_f32_x8(a40, b35, c31);
-        c32 = rw_fma_f32_x8(a40, b36, c32);
+    const i64 n18 = i17 * 16;
+    const i64 o19 = i17 * 1024;
+    for (i64 i20 = 0; i20 < 16; i20++) {
+      #pragma omp simd
+      for (i64 i21 = 0; i21 < 64; i21++) {
+        const i64 p22 = n18 + i20;
+        const i64 v24 = (o23 + (p22 * 64)) + i21;
+        const f32 v25 = b1[v24];
+        right12[(o19 + (i21 * 16)) + i20] = v25;
       }
-      *(f32x8_u *)(sums6 + o33) = c25;
-      *(f32x8_u *)(sums6 + (o33 + 8)) = c26;
-      *(f32x8_u *)(sums6 + (o33 + 128)) = c27;
-      *(f32x8_u *)(sums6 + (o33 + 136)) = c28;
-      *(f32x8_u *)(sums6 + (o33 + 256)) = c29;
-      *(f32x8_u *)(sums6 + (o33 + 264)) = c30;
-      *(f32x8_u *)(sums6 + (o33 + 384)) = c31;
-      *(f32x8_u *)(sums6 + (o33 + 392)) = c32;
     }
   }
-  const i64 o46 = p3 * 16384;
-  for (i64 i41 = 0; i41 < 32; i41++) {
-    const i64 p42 = m4 + i41;
-    const i64 o47 = o46 + (p42 * 128);
-    #pragma omp simd
-    for (i64 i43 = 0; i43 < 128; i43++) {
-      const f32 r44 = sums6[(i41 * 128) + i43];
-      const f32 v45 = r44 * 0.125f;
-      const i64 v48 = o47 + i43;
-      b2[v48] = v45;
+  for (i64 i26 = 0; i26 < 6; i26++) {
+    const i32 m27 = (i32)((u32)m4 + (u32)(i32)((u32)(i32)i26 * (u32)6));
+    const i64 o28 = i26 * 384;
+    const bool w29 = (i32)((u32)m27 + (u32)6) <= 128;
+    if (w29) {
+      for (i64 i30 = 0; i30 < 6; i30++) {
+        #pragma omp simd
+        for (i64 i31 = 0; i31 < 64; i31++) {
+          const i64 p32 = m27 + i30;
+          const i64 v34 = (o33 + (p32 * 64)) + i31;
+          const f32 v35 = b0[v34];
+          left11[(o28 + i31) + (i30 * 64)] = v35;
+        }
+      }
+    }
+    if (rw_not_bool(w29)) {
+      for (i64 i36 = 0; i36 < 6; i36++) {
+        #pragma omp simd
+        for (i64 i37 = 0; i37 < 64; i37++) {
+          const i32 p38 = (i32)((u32)m27 + (u32)(i32)i36);
+          const bool ok39 = p38 <= 127;
+          const i64 p40 = rw_min_i32(p38, 127);
+          const i64 v42 = (o41 + (p40 * 64)) + i37;
+          const f32 v43 = b0[v42];
+          left11[(o28 + i37) + (i36 * 64)] = ok39 ? v43 : 0.0f;
+        }
+      }
+    }
+  }
+  for (i64 i44 = 0; i44 < 8; i44++) {
+    for (i64 i45 = 0; i45 < 6; i45++) {
+      if ((i32)((u32)m4 + (u32)(i32)((u32)(i32)i45 * (u32)6)) < 128) {
+        const i64 o46 = (i45 * 6) * 64;
+        const i64 o47 = (i44 * 16) * 64;
+        const i64 o60 = ((i45 * 6) * 128) + (i44 * 16);
+        f32x8 c48 = rw_splat_f32_x8(0.0f);
+        f32x8 c49 = rw_splat_f32_x8(0.0f);
+        f32x8 c50 = rw_splat_f32_x8(0.0f);
+        f32x8 c51 = rw_splat_f32_x8(0.0f);
+        f32x8 c52 = rw_splat_f32_x8(0.0f);
+        f32x8 c53 = rw_splat_f32_x8(0.0f);
+        f32x8 c54 = rw_splat_f32_x8(0.0f);
+        f32x8 c55 = rw_splat_f32_x8(0.0f);
+        f32x8 c56 = rw_splat_f32_x8(0.0f);
+        f32x8 c57 = rw_splat_f32_x8(0.0f);
+        f32x8 c58 = rw_splat_f32_x8(0.0f);
+        f32x8 c59 = rw_splat_f32_x8(0.0f);
+        for (i64 i61 = 0; i61 < 64; i61++) {
+          const f32x8 b62 = *(const f32x8_u *)(right12 + (o47 + (i61 * 16)));
+          const f32x8 b63 = *(const f32x8_u *)(right12 + ((o47 + (i61 * 16)) + 8));
+          const f32x8 a64 = rw_splat_f32_x8(left11[o46 + i61]);
+          c48 = rw_fma_f32_x8(a64, b62, c48);
+          c49 = rw_fma_f32_x8(a64, b63, c49);
+          const f32x8 a65 = rw_splat_f32_x8(left11[(o46 + i61) + 64]);
+          c50 = rw_fma_f32_x8(a65, b62, c50);
+          c51 = rw_fma_f32_x8(a65, b63, c51);
+          const f32x8 a66 = rw_splat_f32_x8(left11[(o46 + i61) + 128]);
+          c52 = rw_fma_f32_x8(a66, b62, c52);
+          c53 = rw_fma_f32_x8(a66, b63, c53);
+          const f32x8 a67 = rw_splat_f32_x8(left11[(o46 + i61) + 192]);
+          c54 = rw_fma_f32_x8(a67, b62, c54);
+          c55 = rw_fma_f32_x8(a67, b63, c55);
+          const f32x8 a68 = rw_splat_f32_x8(left11[(o46 + i61) + 256]);
+          c56 = rw_fma_f32_x8(a68, b62, c56);
+          c57 = rw_fma_f32_x8(a68, b63, c57);
+          const f32x8 a69 = rw_splat_f32_x8(left11[(o46 + i61) + 320]);
+          c58 = rw_fma_f32_x8(a69, b62, c58);
+          c59 = rw_fma_f32_x8(a69, b63, c59);
+        }
+        *(f32x8_u *)(tile14 + o60) = c48;
+        *(f32x8_u *)(tile14 + (o60 + 8)) = c49;
+        *(f32x8_u *)(tile14 + (o60 + 128)) = c50;
+        *(f32x8_u *)(tile14 + (o60 + 136)) = c51;
+        *(f32x8_u *)(tile14 + (o60 + 256)) = c52;
+        *(f32x8_u *)(tile14 + (o60 + 264)) = c53;
+        *(f32x8_u *)(tile14 + (o60 + 384)) = c54;
+        *(f32x8_u *)(tile14 + (o60 + 392)) = c55;
+        *(f32x8_u *)(tile14 + (o60 + 512)) = c56;
+        *(f32x8_u *)(tile14 + (o60 + 520)) = c57;
+        *(f32x8_u *)(tile14 + (o60 + 640)) = c58;
+        *(f32x8_u *)(tile14 + (o60 + 648)) = c59;
+      }
+    }
+  }
+  for (i64 i70 = 0; i70 < 36; i70++) {
+    if ((i32)((u32)m4 + (u32)(i32)i70) < 128) {
+      const i64 p71 = m4 + i70;
+      const f32 s72 = state5[i70];
+      f32 acc73[32] __attribute__((aligned(64)));
+      #pragma omp simd
+      for (i64 i74 = 0; i74 < 32; i74++) {
+        acc73[i74] = -__builtin_inff();
+      }
+      for (i64 i75 = 0; i75 < 128; i75 += 32) {
+        #pragma omp simd
+        for (i64 i76 = 0; i76 < 32; i76++) {
+          const i64 p77 = i75 + i76;
+          const f32 r78 = tile14[(i70 * 128) + (i75 + i76)];
+          const f32 v79 = r78 * 0.125f;
+          acc73[i76] = rw_max_f32(acc73[i76], v79);
+        }
+      }
+      #pragma omp simd
+      for (i64 i80 = 0; i80 < 16; i80++) {
+        acc73[i80] = rw_max_f32(acc73[i80], acc73[i80 + 16]);
+      }
+      #pragma omp simd
+      for (i64 i81 = 0; i81 < 8; i81++) {
+        acc73[i81] = rw_max_f32(acc73[i81], acc73[i81 + 8]);
+      }
+      #pragma omp simd
+      for (i64 i82 = 0; i82 < 4; i82++) {
+        acc73[i82] = rw_max_f32(acc73[i82], acc73[i82 + 4]);
+      }
+      #pragma omp simd
+      for (i64 i83 = 0; i83 < 2; i83++) {
+        acc73[i83] = rw_max_f32(acc73[i83], acc73[i83 + 2]);
+      }
+      acc73[0] = rw_max_f32(acc73[0], acc73[1]);
+      const f32 s85 = rw_max_f32(s72, acc73[0]);
+      state5[i70] = s85;
+      const f32 r86 = (s85 == (-__builtin_inff())) ? 0.0f : s85;
+      const f32 s87 = state7[i70];
+      f32 acc88[32] __attribute__((aligned(64)));
+      #pragma omp simd
+      for (i64 i89 = 0; i89 < 32; i89++) {
+        acc88[i89] = 0.0f;
+      }
+      for (i64 i90 = 0; i90 < 128; i90 += 32) {
+        #pragma omp simd
+        for (i64 i91 = 0; i91 < 32; i91++) {
+          const i64 p92 = i90 + i91;
+          const f32 r93 = tile14[(i70 * 128) + (i90 + i91)];
+          const f32 v94 = r93 * 0.125f;
+          const f32 v95 = v94 - r86;
+          const f32 v96 = rw_exp_f32(v95);
+          acc88[i91] = acc88[i91] + v96;
+          left13[(i70 * 128) + (i90 + i91)] = v96;
+        }
+      }
+      #pragma omp simd
+      for (i64 i97 = 0; i97 < 16; i97++) {
+        acc88[i97] = acc88[i97] + acc88[i97 + 16];
+      }
+      #pragma omp simd
+      for (i64 i98 = 0; i98 < 8; i98++) {
+        acc88[i98] = acc88[i98] + acc88[i98 + 8];
+      }
+      #pragma omp simd
+      for (i64 i99 = 0; i99 < 4; i99++) {
+        acc88[i99] = acc88[i99] + acc88[i99 + 4];
+      }
+      #pragma omp simd
+      for (i64 i100 = 0; i100 < 2; i100++) {
+        acc88[i100] = acc88[i100] + acc88[i100 + 2];
+      }
+      acc88[0] = acc88[0] + acc88[1];
+      const f32 r102 = (s72 == (-__builtin_inff())) ? 0.0f : s72;
+      const f32 m103 = (s87 == 0.0f) ? s87 : (s87 * rw_exp_f32((-(r86 - r102))));
+      const f32 s104 = m103 + acc88[0];
+      state7[i70] = s104;
+      const f32 r105 = (s104 == 0.0f) ? 1.0f : (s104 * (128.0f / 128.0f));
+      const f32 r106 = (s72 == (-__builtin_inff())) ? 0.0f : s72;
+      const f32 c107 = rw_exp_f32((-(r86 - r106)));
+      const i64 o108 = i70 * 64;
+      if (c107 != 1.0f) {
+        #pragma omp simd
+        for (i64 i109 = 0; i109 < 64; i109++) {
+          sums9[o108 + i109] = (sums9[o108 + i109] == 0.0f) ? sums9[o108 + i109] : (sums9[o108 + i109] * c107);
+        }
+      }
+    }
+  }
+  for (i64 i110 = 0; i110 < 4; i110++) {
+    const i64 n111 = i110 * 16;
+    const i64 o112 = i110 * 2048;
+  }
+  for (i64 i113 = 0; i113 < 4; i113++) {
+    for (i64 i114 = 0; i114 < 6; i114++) {
+      if ((i32)((u32)m4 + (u32)(i32)((u32)(i32)i114 * (u32)6)) < 128) {
+        const i64 o115 = (i114 * 6) * 128;
+        const i64 o117 = v116 + (i113 * 16);
+        const i64 o130 = ((i114 * 6) * 64) + (i113 * 16);
+        f32x8 c118 = *(const f32x8_u *)(sums9 + o130);
+        f32x8 c119 = *(const f32x8_u *)(sums9 + (o130 + 8));
+        f32x8 c120 = *(const f32x8_u *)(sums9 + (o130 + 64));
+        f32x8 c121 = *(const f32x8_u *)(sums9 + (o130 + 72));
+        f32x8 c122 = *(const f32x8_u *)(sums9 + (o130 + 128));
+        f32x8 c123 = *(const f32x8_u *)(sums9 + (o130 + 136));
+        f32x8 c124 = *(const f32x8_u *)(sums9 + (o130 + 192));
+        f32x8 c125 = *(const f32x8_u *)(sums9 + (o130 + 200));
+        f32x8 c126 = *(const f32x8_u *)(sums9 + (o130 + 256));
+        f32x8 c127 = *(const f32x8_u *)(sums9 + (o130 + 264));
+        f32x8 c128 = *(const f32x8_u *)(sums9 + (o130 + 320));
+        f32x8 c129 = *(const f32x8_u *)(sums9 + (o130 + 328));
+        for (i64 i131 = 0; i131 < 128; i131++) {
+          const f32x8 b132 = *(const f32x8_u *)(b2 + (o117 + (i131 * 64)));
+          const f32x8 b133 = *(const f32x8_u *)(b2 + ((o117 + (i131 * 64)) + 8));
+          const f32x8 a134 = rw_splat_f32_x8(left13[o115 + i131]);
+          c118 = rw_fma_f32_x8(a134, b132, c118);
+          c119 = rw_fma_f32_x8(a134, b133, c119);
+          const f32x8 a135 = rw_splat_f32_x8(left13[(o115 + i131) + 128]);
+          c120 = rw_fma_f32_x8(a135, b132, c120);
+          c121 = rw_fma_f32_x8(a135, b133, c121);
+          const f32x8 a136 = rw_splat_f32_x8(left13[(o115 + i131) + 256]);
+          c122 = rw_fma_f32_x8(a136, b132, c122);
+          c123 = rw_fma_f32_x8(a136, b133, c123);
+          const f32x8 a137 = rw_splat_f32_x8(left13[(o115 + i131) + 384]);
+          c124 = rw_fma_f32_x8(a137, b132, c124);
+          c125 = rw_fma_f32_x8(a137, b133, c125);
+          const f32x8 a138 = rw_splat_f32_x8(left13[(o115 + i131) + 512]);
+          c126 = rw_fma_f32_x8(a138, b132, c126);
+          c127 = rw_fma_f32_x8(a138, b133, c127);
+          const f32x8 a139 = rw_splat_f32_x8(left13[(o115 + i131) + 640]);
+          c128 = rw_fma_f32_x8(a139, b132, c128);
+          c129 = rw_fma_f32_x8(a139, b133, c129);
+        }
+        *(f32x8_u *)(sums9 + o130) = c118;
+        *(f32x8_u *)(sums9 + (o130 + 8)) = c119;
+        *(f32x8_u *)(sums9 + (o130 + 64)) = c120;
+        *(f32x8_u *)(sums9 + (o130 + 72)) = c121;
+        *(f32x8_u *)(sums9 + (o130 + 128)) = c122;
+        *(f32x8_u *)(sums9 + (o130 + 136)) = c123;
+        *(f32x8_u *)(sums9 + (o130 + 192)) = c124;
+        *(f32x8_u *)(sums9 + (o130 + 200)) = c125;
+        *(f32x8_u *)(sums9 + (o130 + 256)) = c126;
+        *(f32x8_u *)(sums9 + (o130 + 264)) = c127;
+        *(f32x8_u *)(sums9 + (o130 + 320)) = c128;
+        *(f32x8_u *)(sums9 + (o130 + 328)) = c129;
+      }
+    }
+  }
+  const i64 o151 = p3 * 8192;
+  for (i64 i140 = 0; i140 < 36; i140++) {
+    if ((i32)((u32)m4 + (u32)(i32)i140) < 128) {
+      const i64 p141 = m4 + i140;
+      const f32 s142 = state5[i140];
+      const f32 s143 = state7[i140];
+      const f32 r144 = (s142 == (-__builtin_inff())) ? 0.0f : s142;
+      const f32 m145 = s143 * rw_exp_f32((-(s142 - r144)));
+      const f32 r146 = (s142 == (-__builtin_inff())) ? 0.0f : s142;
+      const f32 v147 = 1 / m145;
+      const f32 c148 = rw_exp_f32((-(s142 - r146)));
+      const i64 o152 = o151 + (p141 * 64);
+      #pragma omp simd
+      for (i64 i149 = 0; i149 < 64; i149++) {
+        const f32 r150 = (sums9[(i140 * 64) + i149] * c148) * v147;
+        const i64 v153 = o152 + i149;
+        b3[v153] = r150;
+      }
     }
   }
 }
@@ -86,198 +303,14 @@ static void k0_0(
 static void k0_0_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
   const f32 *b0 = rw_b[0];
   const f32 *b1 = rw_b[1];
-  f32 *b2 = rw_b[2];
+  const f32 *b2 = rw_b[2];
+  f32 *b3 = rw_b[3];
   for (i64 rw_i = rw_begin; rw_i < rw_end; rw_i++) {
     const i64 i1 = rw_i;
-    k0_0(i1, b0, b1, b2);
+    k0_0(i1, b0, b1, b2, b3);
   }
 }
 
 void k_k0(void *const *rw_b) {
   rw_pool(k0_0_span, rw_b, 16, 1);
-}
-
-/* row: max sub exp sum recip mul
-   b0: f32[65536], writes b1: f32[65536] */
-
-static void k1_0(const i64 i1, const f32 *b0, f32 *b1) {
-  f32 acc2[32] __attribute__((aligned(64)));
-  #pragma omp simd
-  for (i64 i3 = 0; i3 < 32; i3++) {
-    acc2[i3] = -__builtin_inff();
-  }
-  const i64 o6 = i1 * 128;
-  for (i64 i4 = 0; i4 < 128; i4 += 32) {
-    #pragma omp simd
-    for (i64 i5 = 0; i5 < 32; i5++) {
-      const i64 v7 = o6 + (i4 + i5);
-      const f32 v8 = b0[v7];
-      acc2[i5] = rw_max_f32(acc2[i5], v8);
-    }
-  }
-  #pragma omp simd
-  for (i64 i9 = 0; i9 < 16; i9++) {
-    acc2[i9] = rw_max_f32(acc2[i9], acc2[i9 + 16]);
-  }
-  #pragma omp simd
-  for (i64 i10 = 0; i10 < 8; i10++) {
-    acc2[i10] = rw_max_f32(acc2[i10], acc2[i10 + 8]);
-  }
-  #pragma omp simd
-  for (i64 i11 = 0; i11 < 4; i11++) {
-    acc2[i11] = rw_max_f32(acc2[i11], acc2[i11 + 4]);
-  }
-  #pragma omp simd
-  for (i64 i12 = 0; i12 < 2; i12++) {
-    acc2[i12] = rw_max_f32(acc2[i12], acc2[i12 + 2]);
-  }
-  acc2[0] = rw_max_f32(acc2[0], acc2[1]);
-  const f32 r14 = acc2[0];
-  f32 row15[128] __attribute__((aligned(64)));
-  f32 acc16[32] __attribute__((aligned(64)));
-  #pragma omp simd
-  for (i64 i17 = 0; i17 < 32; i17++) {
-    acc16[i17] = 0.0f;
-  }
-  const i64 o20 = i1 * 128;
-  for (i64 i18 = 0; i18 < 128; i18 += 32) {
-    #pragma omp simd
-    for (i64 i19 = 0; i19 < 32; i19++) {
-      const i64 v21 = o20 + (i18 + i19);
-      const f32 v22 = b0[v21];
-      const f32 v23 = v22 - r14;
-      const f32 v24 = rw_exp_f32(v23);
-      acc16[i19] = acc16[i19] + v24;
-      const i64 v25 = i18 + i19;
-      row15[v25] = v24;
-    }
-  }
-  #pragma omp simd
-  for (i64 i26 = 0; i26 < 16; i26++) {
-    acc16[i26] = acc16[i26] + acc16[i26 + 16];
-  }
-  #pragma omp simd
-  for (i64 i27 = 0; i27 < 8; i27++) {
-    acc16[i27] = acc16[i27] + acc16[i27 + 8];
-  }
-  #pragma omp simd
-  for (i64 i28 = 0; i28 < 4; i28++) {
-    acc16[i28] = acc16[i28] + acc16[i28 + 4];
-  }
-  #pragma omp simd
-  for (i64 i29 = 0; i29 < 2; i29++) {
-    acc16[i29] = acc16[i29] + acc16[i29 + 2];
-  }
-  acc16[0] = acc16[0] + acc16[1];
-  const f32 r31 = acc16[0];
-  const f32 v33 = 1 / r31;
-  const i64 o36 = i1 * 128;
-  #pragma omp simd
-  for (i64 i32_ = 0; i32_ < 128; i32_++) {
-    const f32 v34 = row15[i32_];
-    const f32 v35 = v34 * v33;
-    const i64 v37 = o36 + i32_;
-    b1[v37] = v35;
-  }
-}
-
-static void k1_0_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
-  const f32 *b0 = rw_b[0];
-  f32 *b1 = rw_b[1];
-  for (i64 rw_i = rw_begin; rw_i < rw_end; rw_i++) {
-    const i64 i1 = rw_i;
-    k1_0(i1, b0, b1);
-  }
-}
-
-void k_k1(void *const *rw_b) {
-  rw_pool(k1_0_span, rw_b, 512, 4);
-}
-
-/* contract: mul matmul
-   b0: f32[65536], b1: f32[32768], writes b2: f32[32768] */
-
-static void k2_0(
-    const i64 i1,
-    const f32 *restrict b0,
-    const f32 *restrict b1,
-    f32 *restrict b2) {
-  const i64 t2 = (i64)((u32)i1 % (u32)4);
-  const i64 p3 = (i64)((u32)i1 / (u32)4);
-  const i64 m4 = t2 * 32;
-  f32 sums5[2048] __attribute__((aligned(64)));
-  const i64 v15 = p3 * 16384;
-  const i64 v17 = p3 * 8192;
-  for (i64 i7 = 0; i7 < 4; i7++) {
-    const i64 n8 = i7 * 16;
-    const i64 o9 = i7 * 2048;
-  }
-  for (i64 i10 = 0; i10 < 8; i10++) {
-    const i64 m11 = m4 + (i10 * 4);
-    const i64 o12 = i10 * 512;
-  }
-  for (i64 i13 = 0; i13 < 4; i13++) {
-    for (i64 i14 = 0; i14 < 8; i14++) {
-      const i64 o16 = v15 + ((m4 + (i14 * 4)) * 128);
-      const i64 o18 = v17 + (i13 * 16);
-      const i64 o27 = ((i14 * 4) * 64) + (i13 * 16);
-      f32x8 c19 = rw_splat_f32_x8(0.0f);
-      f32x8 c20 = rw_splat_f32_x8(0.0f);
-      f32x8 c21 = rw_splat_f32_x8(0.0f);
-      f32x8 c22 = rw_splat_f32_x8(0.0f);
-      f32x8 c23 = rw_splat_f32_x8(0.0f);
-      f32x8 c24 = rw_splat_f32_x8(0.0f);
-      f32x8 c25 = rw_splat_f32_x8(0.0f);
-      f32x8 c26 = rw_splat_f32_x8(0.0f);
-      for (i64 i28 = 0; i28 < 128; i28++) {
-        const f32x8 b29 = *(const f32x8_u *)(b1 + (o18 + (i28 * 64)));
-        const f32x8 b30 = *(const f32x8_u *)(b1 + ((o18 + (i28 * 64)) + 8));
-        const f32x8 a31 = rw_splat_f32_x8(b0[o16 + i28]);
-        c19 = rw_fma_f32_x8(a31, b29, c19);
-        c20 = rw_fma_f32_x8(a31, b30, c20);
-        const f32x8 a32 = rw_splat_f32_x8(b0[(o16 + i28) + 128]);
-        c21 = rw_fma_f32_x8(a32, b29, c21);
-        c22 = rw_fma_f32_x8(a32, b30, c22);
-        const f32x8 a33 = rw_splat_f32_x8(b0[(o16 + i28) + 256]);
-        c23 = rw_fma_f32_x8(a33, b29, c23);
-        c24 = rw_fma_f32_x8(a33, b30, c24);
-        const f32x8 a34 = rw_splat_f32_x8(b0[(o16 + i28) + 384]);
-        c25 = rw_fma_f32_x8(a34, b29, c25);
-        c26 = rw_fma_f32_x8(a34, b30, c26);
-      }
-      *(f32x8_u *)(sums5 + o27) = c19;
-      *(f32x8_u *)(sums5 + (o27 + 8)) = c20;
-      *(f32x8_u *)(sums5 + (o27 + 64)) = c21;
-      *(f32x8_u *)(sums5 + (o27 + 72)) = c22;
-      *(f32x8_u *)(sums5 + (o27 + 128)) = c23;
-      *(f32x8_u *)(sums5 + (o27 + 136)) = c24;
-      *(f32x8_u *)(sums5 + (o27 + 192)) = c25;
-      *(f32x8_u *)(sums5 + (o27 + 200)) = c26;
-    }
-  }
-  const i64 o39 = p3 * 8192;
-  for (i64 i35 = 0; i35 < 32; i35++) {
-    const i64 p36 = m4 + i35;
-    const i64 o40 = o39 + (p36 * 64);
-    #pragma omp simd
-    for (i64 i37 = 0; i37 < 64; i37++) {
-      const f32 r38 = sums5[(i35 * 64) + i37];
-      const i64 v41 = o40 + i37;
-      b2[v41] = r38;
-    }
-  }
-}
-
-static void k2_0_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
-  const f32 *b0 = rw_b[0];
-  const f32 *b1 = rw_b[1];
-  f32 *b2 = rw_b[2];
-  for (i64 rw_i = rw_begin; rw_i < rw_end; rw_i++) {
-    const i64 i1 = rw_i;
-    k2_0(i1, b0, b1, b2);
-  }
-}
-
-void k_k2(void *const *rw_b) {
-  rw_pool(k2_0_span, rw_b, 16, 1);
 }

@@ -9,20 +9,34 @@ static void k0_0(const i64 i1, const f32 *restrict b0, f32 *restrict b1) {
   for (i64 i5 = 0; i5 < 64; i5++) {
     acc4[i5] = 0.0f;
   }
-  for (i64 i6 = 0; i6 < 1024; i6++) {
-    const i64 o8 = i6 * 256;
+  for (i64 i6 = 0; i6 < 1024; i6 += 4) {
     #pragma omp simd
     for (i64 i7 = 0; i7 < 64; i7++) {
-      const i64 v9 = o8 + (o3 + i7);
-      const f32 v10 = b0[v9];
-      acc4[i7] = acc4[i7] + v10;
+      const f32 a8 = acc4[i7];
+      const i64 o10 = o3 + i7;
+      const i64 v11 = o10 + (i6 * 256);
+      const f32 v12 = b0[v11];
+      const f32 a13 = a8 + v12;
+      const i64 o15 = o3 + i7;
+      const i64 v16 = o15 + ((i6 + 1) * 256);
+      const f32 v17 = b0[v16];
+      const f32 a18 = a13 + v17;
+      const i64 o20 = o3 + i7;
+      const i64 v21 = o20 + ((i6 + 2) * 256);
+      const f32 v22 = b0[v21];
+      const f32 a23 = a18 + v22;
+      const i64 o25 = o3 + i7;
+      const i64 v26 = o25 + ((i6 + 3) * 256);
+      const f32 v27 = b0[v26];
+      const f32 a28 = a23 + v27;
+      acc4[i7] = a28;
     }
   }
   #pragma omp simd
-  for (i64 i11 = 0; i11 < 64; i11++) {
-    const f32 v12 = acc4[i11];
-    const i64 v13 = o3 + i11;
-    b1[v13] = v12;
+  for (i64 i29 = 0; i29 < 64; i29++) {
+    const f32 v30 = acc4[i29];
+    const i64 v31 = o3 + i29;
+    b1[v31] = v30;
   }
 }
 
