@@ -94,7 +94,10 @@ class _Price:
         size = self.kernel.slots[o.slot][0].itemsize
         step = abs(coefficient(o.offset, self._neighbour(loops))) if loops else 0
         waste = self._waste(step, [a for a in loops if a in o.axes], size)
-        self.far += numel(self.kernel.extents, o.axes) * size * waste
+        stored = numel(self.kernel.extents, o.axes)
+        self.far += stored * size * waste
+        if step > 1 and self.model.cpu_like and not self.tiled:
+            self.scalar += GATHER * stored / self.model.scalar
 
     def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
         """1, or the factor by which a short innermost loop loses."""
@@ -131,7 +134,7 @@ class _Price:
             inside = _within(mine, loops)
         if again > 0:
             self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
-        return 0.5 + GATHER * (step > 1) + 2 * len(guard)
+        return 0.5 + GATHER * (step > 1 and not self.tiled) + 2 * len(guard)
 
     def _again(
         self, moved: int, inside: tuple[int, ...], size: int, waste: float
