@@ -21,11 +21,12 @@ from .products import (
     by_column,
     classify,
     contiguous,
+    fixed,
     flops_of,
     plain,
     runs_along,
 )
-from .strips import Strips, fixed, layout
+from .strips import Strips, layout
 from .writer import function, parameters
 
 

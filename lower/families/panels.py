@@ -19,9 +19,9 @@ from ...extract.kernel import Kernel
 from ..axes import ceil_div
 from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
 from .price import occupancy
-from .products import Contraction, Plain, contiguous, plain, runs_along
+from .products import Contraction, Plain, contiguous, fixed, plain, runs_along
 from .sides import Sides
-from .strips import Strips, fixed, strips
+from .strips import Strips, strips
 from .values import add, mul
 
 DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from ...egraph.dtypes import F32, F64, DType, compute
-from ...extract.kernel import Affine, Kernel, bits, factors
+from ...extract.kernel import Affine, Kernel, bits, factors, needs
 from ..axes import coefficient, numel
 from .plan import HEAVY, each, facts, reach
 
@@ -171,9 +171,9 @@ def _ordered(
 
 
 def _turned(kernel: Kernel, c: Contraction) -> int:
-    """Elements that are read or stored across their contiguous axis."""
+    """Elements that each run reads or stores across their contiguous axis."""
     batch, m, n, k = c.sizes(kernel)
-    left, right = c.sides
+    left, right = ([s for s in x if not fixed(kernel, c, s)] for x in c.sides)
     total = sum(m * k for side in left if not runs_along(kernel, side, c.k))
     total += sum(n * k for side in right if not contiguous(kernel, side, c.n))
     along = [coefficient(o.offset, c.n[-1]) if c.n else 0 for o in kernel.outputs]
@@ -202,6 +202,42 @@ def runs_along(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) 
             even = atoms and not tested
             steps.add(_stride(kernel, x.attr[1], axes) if even else None)
     return 1 in steps and None not in steps
+
+
+@lru_cache(maxsize=4096)
+def fixed(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
+    """Whether a side is a load that gives the same in every run, and nothing else of
+    the kernel reads its slot."""
+    x = kernel.exprs[side[0]]
+    if len(side) > 1 or x.op != "load" or not kernel.steady >> x.attr[0] & 1:
+        return False
+    slot, offset, guard = x.attr
+    if kernel.slots[slot][0] is not c.dtype or x.dtype is not c.dtype or guard:
+        return False
+    loads = [e for e in kernel.exprs if e.op == "load" and e.attr[0] == slot]
+    direct = all(isinstance(a, int) for a, _ in offset.terms)
+    return direct and loads == [x] and _only_side(kernel, c, side)
+
+
+def _only_side(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
+    """Whether a side of one factor is used as the left or the right side of products of
+    `c`, and for nothing else."""
+    left, right = c.sides
+    if side in left and side in right:
+        return False
+    bodies = [kernel.exprs[p.root].args[0] for p in c.products if side in (p.a, p.b)]
+    inside = {e for body in bodies for e in _multiplied(kernel, body, side[0])}
+    users = {i for i, e in enumerate(kernel.exprs) if side[0] in needs(e)}
+    stored = any(o.expr == side[0] for o in kernel.outputs)
+    return users <= inside and not stored
+
+
+def _multiplied(kernel: Kernel, e: int, factor: int) -> set[int]:
+    """The products below `e` that `factor` is a factor of."""
+    if e == factor or factor not in factors(kernel, e):
+        return set()
+    below = (_multiplied(kernel, a, factor) for a in kernel.exprs[e].args)
+    return {e}.union(*below)
 
 
 class Plain(NamedTuple):

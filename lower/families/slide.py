@@ -20,8 +20,8 @@ from ..model import DeviceModel
 from .halo import Coordinate, coordinates
 from .panels import DEPTH, Blocking, even
 from .price import PACK, TURN, occupancy
-from .products import Contraction, Product, classify, flops_of
-from .strips import Strips, fixed, strips
+from .products import Contraction, Product, classify, fixed, flops_of
+from .strips import Strips, strips
 
 SUMS = 512 << 10  # bytes of an output tile, in the second cache
 BOX = 256 << 10  # bytes of a box, beside them

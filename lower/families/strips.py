@@ -6,21 +6,10 @@ columns, by k, the places of a strip next to each other; beyond the edges are ze
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from ...extract.affine import Ranges
-from ...extract.kernel import (
-    Affine,
-    Cond,
-    Div,
-    Expr,
-    Kernel,
-    Mod,
-    Output,
-    factors,
-    needs,
-)
+from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output
 from ..axes import ceil_div, free_axes, numel
 from ..model import Layout
 from .products import Contraction
@@ -35,42 +24,6 @@ class Strips(NamedTuple):
     unit: int
     depth: int  # along k, to the end of the last block
     size: int  # elements in all
-
-
-@lru_cache(maxsize=4096)
-def fixed(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
-    """Whether a side is a load that gives the same in every run, and nothing else of
-    the kernel reads its slot."""
-    x = kernel.exprs[side[0]]
-    if len(side) > 1 or x.op != "load" or not kernel.steady >> x.attr[0] & 1:
-        return False
-    slot, offset, guard = x.attr
-    if kernel.slots[slot][0] is not c.dtype or x.dtype is not c.dtype or guard:
-        return False
-    loads = [e for e in kernel.exprs if e.op == "load" and e.attr[0] == slot]
-    direct = all(isinstance(a, int) for a, _ in offset.terms)
-    return direct and loads == [x] and _only_side(kernel, c, side)
-
-
-def _only_side(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
-    """Whether a side of one factor is used as the left or the right side of products of
-    `c`, and for nothing else."""
-    left, right = c.sides
-    if side in left and side in right:
-        return False
-    bodies = [kernel.exprs[p.root].args[0] for p in c.products if side in (p.a, p.b)]
-    inside = {e for body in bodies for e in _multiplied(kernel, body, side[0])}
-    users = {i for i, e in enumerate(kernel.exprs) if side[0] in needs(e)}
-    stored = any(o.expr == side[0] for o in kernel.outputs)
-    return users <= inside and not stored
-
-
-def _multiplied(kernel: Kernel, e: int, factor: int) -> set[int]:
-    """The products below `e` that `factor` is a factor of."""
-    if e == factor or factor not in factors(kernel, e):
-        return set()
-    below = (_multiplied(kernel, a, factor) for a in kernel.exprs[e].args)
-    return {e}.union(*below)
 
 
 def strips(
