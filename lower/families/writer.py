@@ -1,189 +1,30 @@
 """From expressions to statements: each value once, as far out as it can be computed.
 
-A `Writer` holds the open scopes (loop bodies, branches).  A value is written into the
-outermost scope in which all that it depends on is known, so that what does not vary
-along a loop is computed before it, and is named there, so that it is computed once.
+A value is written into the outermost scope in which all that it depends on is known, so
+that what does not vary along a loop is computed before it, and is named there, so that
+it is computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
 from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import BY_NAME
-from ...extract.affine import atoms
 from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val, bits
-from ..loops import (
-    Array,
-    Assign,
-    Ex,
-    For,
-    Function,
-    If,
-    Let,
-    Lit,
-    Load,
-    LoopKind,
-    Op,
-    Param,
-    Space,
-    Stmt,
-    Store,
-    Var,
-)  # fmt: skip
-from .plan import each, facts, reach
-from .ranges import bounds, index_type
-from .values import add, bitcast, combine, convert, divide, expand, mul, rounded
+from ..loops import Ex, Function, Lit, Load, Op, Param, Store
+from .plan import each, reach
+from .ranges import bounds
+from .scopes import HIDDEN, Scopes
+from .values import add, bitcast, convert, divide, expand, mul, rounded
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
 type Terms = tuple[tuple[Any, int], ...]
 
-HIDDEN = Var("", BOOL)  # marks a name that means another value outside
 
-
-@dataclass(slots=True)
-class Scope:
-    """A body under construction and what is known in it."""
-
-    body: list[Stmt] = field(default_factory=list[Stmt])
-    values: dict[Hashable, Ex] = field(default_factory=dict[Hashable, Ex])
-    axes: dict[int, Ex] = field(default_factory=dict[int, Ex])
-    runs: dict[tuple[int, ...], Ex] = field(default_factory=dict[tuple[int, ...], Ex])
-    kept: dict[int, tuple[str, Affine]] = field(
-        default_factory=dict[int, tuple[str, Affine]]
-    )  # expressions that lie in an array, and where
-    hidden: set[int] = field(default_factory=set[int])  # whose outer array is stale
-
-
-class Writer:
+class Writer(Scopes):
     """Builds the body of one function for one kernel."""
-
-    def __init__(
-        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...]
-    ) -> None:
-        self.kernel, self.strict, self.buffers = kernel, strict, buffers
-        self.facts = facts(kernel)
-        self.index: DType = index_type(kernel, buffers)
-        self.scopes = [Scope()]
-        self.count = 0
-        self.grid: LoopKind = "grid"  # or serial, where work is too little to share
-
-    # ---- scopes ----
-
-    def fresh(self, stem: str) -> str:
-        self.count += 1
-        return f"{stem}{self.count}"
-
-    def emit(self, stmt: Stmt) -> None:
-        self.scopes[-1].body.append(stmt)
-
-    def number(self, value: int) -> Lit:
-        return Lit(value, self.index)
-
-    @contextmanager
-    def scope(self) -> Generator[list[Stmt]]:
-        """A new innermost scope; its statements are in the list that is yielded."""
-        inside = Scope()
-        self.scopes.append(inside)
-        yield inside.body
-        self.scopes.pop()
-
-    @contextmanager
-    def loop(self, kind: LoopKind, extent: int, step: int = 1) -> Generator[Ex]:
-        """A loop around what is written within; yields its position."""
-        var = Var(self.fresh("i"), self.index)
-        ordered = kind in ("serial", "simd", "unroll")
-        one = extent <= step and ordered and len(self.scopes) > 1
-        with self.scope() as body:
-            yield self.number(0) if one else var
-        if one and extent:
-            self.scopes[-1].body += body
-        elif extent:
-            self.emit(For(var, extent, kind, tuple(body), step))
-
-    @contextmanager
-    def when(self, cond: Ex) -> Generator[None]:
-        with self.scope() as body:
-            yield
-        if body:
-            self.emit(If(cond, tuple(body)))
-
-    def at(self, axis: int, position: Ex) -> None:
-        """From here on, in this scope, `axis` stands at `position`.
-
-        Where a loop around this one runs over the same axis, what varies along it is
-        another value in here: the outer one is hidden.
-        """
-        if any(axis in s.axes for s in self.scopes[:-1]):
-            for s in self.scopes[:-1]:
-                hidden = (k for k in s.values if self._varies_along(k, axis))
-                self.scopes[-1].values.update(dict.fromkeys(hidden, HIDDEN))
-                self.scopes[-1].hidden.update(
-                    e
-                    for e, (_, where) in s.kept.items()
-                    if self._varies_along(e, axis) and axis not in set(atoms(where))
-                )
-        self.scopes[-1].axes[axis] = position
-
-    def _varies_along(self, key: Hashable, axis: int) -> bool:
-        """Whether a named value (an expression, an index) depends on a loop."""
-        if isinstance(key, int):
-            return bool(self.kernel.free[key] >> axis & 1)
-        if isinstance(key, Val):
-            return self._varies_along(key.expr, axis)
-        if isinstance(key, (Div, Mod)):
-            return self._index_varies(key.value, axis)
-        kind, what = cast(tuple[str, Any], key)
-        if kind == "affine":
-            return self._index_varies(what, axis)
-        conds = cast(tuple[Cond, ...], what)
-        return any(self._index_varies(c.value, axis) for c in conds)
-
-    def _index_varies(self, v: Affine, axis: int) -> bool:
-        for a in atoms(v):
-            if a == axis or (isinstance(a, Val) and self._varies_along(a.expr, axis)):
-                return True
-        return False
-
-    def unravel(self, axes: tuple[int, ...], flat: Ex) -> None:
-        """Opens all `axes` at the place that the number `flat` has among them."""
-        if len(axes) > 1:
-            self.scopes[-1].runs[axes] = flat
-        for n, a in enumerate(reversed(axes)):
-            size = self.kernel.extents[a]
-            last = n == len(axes) - 1
-            self.at(a, self.let(flat if last else divide(flat, size, True), "p"))
-            flat = divide(flat, size, False)
-
-    def array(self, stem: str, dtype: DType, size: int, space: Space = "local") -> str:
-        name = self.fresh(stem)
-        self.emit(Array(name, compute(dtype), size, space))
-        return name
-
-    def let(self, value: Ex, stem: str = "v") -> Ex:
-        """`value` under a name, in the innermost scope."""
-        return self._let(value, len(self.scopes) - 1, stem)
-
-    def _let(self, value: Ex, depth: int, stem: str = "v") -> Ex:
-        if isinstance(value, (Lit, Var)):
-            return value
-        depth = max(depth, self._floor)
-        var = Var(self.fresh(stem), value.dtype, value.lanes)
-        self.scopes[depth].body.append(Let(var, value))
-        return var
-
-    def take(self, var: Var, monoid: str, value: Ex) -> None:
-        """Takes `value` into the accumulator `var`."""
-        self.emit(Assign(var, combine(monoid, var, value)))
-
-    def variable(self, value: Ex, stem: str = "a") -> Var:
-        """A mutable variable in the innermost scope."""
-        var = Var(self.fresh(stem), value.dtype)
-        self.emit(Let(var, value, True))
-        return var
 
     # ---- values ----
 
@@ -230,17 +71,6 @@ class Writer:
                 return found, depth
         made, depth = self._make(e)
         return self._remember(e, made, depth), depth
-
-    @property
-    def _floor(self) -> int:
-        """Nothing is computed outside the top-level loops, which may be launches."""
-        return min(1, len(self.scopes) - 1)
-
-    def _remember(self, key: Hashable, made: Ex, depth: int) -> Ex:
-        made = self._let(made, depth)
-        depth = max(depth, self._floor)
-        self.scopes[depth].values[key] = made
-        return made
 
     def _make(self, e: int) -> tuple[Ex, int]:
         for s in reversed(self.scopes):
@@ -371,13 +201,6 @@ class Writer:
                 return False
             size *= self.kernel.extents[a]
         return True
-
-    def _find(self, key: Hashable) -> tuple[Ex, int] | None:
-        for depth in range(len(self.scopes) - 1, -1, -1):
-            found = self.scopes[depth].values.get(key)
-            if found is not None:
-                return None if found == HIDDEN else (found, depth)
-        return None
 
     def _atom(self, a: Any) -> tuple[Ex, int]:
         if isinstance(a, int):
