@@ -165,12 +165,17 @@ def _ordered(
     def contraction(m: int, n: int, products: tuple[Product, ...]) -> Contraction:
         return Contraction(axes(batch), axes(m), axes(n), axes(k), products, dtype)
 
-    turned = tuple(Product(p.root, p.b, p.a) for p in products)
-    ways = contraction(m, n, products), contraction(n, m, turned)
-    return min(ways, key=lambda c: _turned(kernel, c))
+    made = contraction(m, n, products)
+    return min((made, turned(made)), key=lambda c: _across(kernel, c))
 
 
-def _turned(kernel: Kernel, c: Contraction) -> int:
+def turned(c: Contraction) -> Contraction:
+    """The same with its sides exchanged."""
+    products = tuple(Product(p.root, p.b, p.a) for p in c.products)
+    return c._replace(m=c.n, n=c.m, products=products)
+
+
+def _across(kernel: Kernel, c: Contraction) -> int:
     """Elements that are read or stored across their contiguous axis."""
     batch, m, n, k = c.sizes(kernel)
     left, right = c.sides
