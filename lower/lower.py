@@ -8,7 +8,7 @@ from ..extract.kernel import Cost, Kernel
 from .axes import normalise
 from .choice import Choices, Holes, digest
 from .device import Caps
-from .families import families_for
+from .families import candidates_for, families_for
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
 from .verify import verify
@@ -38,7 +38,7 @@ def decide(
     """As chosen for the kernel, if that fits it and the device; else the cheapest."""
     found = choices.get(digest(kernel)) if choices else None
     if found is not None:
-        for family in families_for(strict):
+        for family in candidates_for(strict):
             if family.name == found.family and fits(family, kernel, model, found.holes):
                 return family, found.holes
     return choose(kernel, model, strict)[0], ()

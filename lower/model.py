@@ -50,6 +50,7 @@ class DeviceModel:
     # Where it was measured: points (bytes that a kernel moves, seconds), linear in
     # between and from nothing, then at `bandwidth`; without, all at `bandwidth`.
     traffic: Curve = ()
+    library: bool = False  # there is one of products
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
@@ -101,6 +102,7 @@ def cpu_model(caps: Caps) -> DeviceModel:
         16 << 20, 256 << 10, caps.threads, 1,
         scalar=per_thread * caps.threads, narrow=width / 8,
         product=20e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
+        library=bool(caps.library),
     )  # fmt: skip
 
 

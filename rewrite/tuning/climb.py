@@ -202,4 +202,13 @@ class Climb:
         self.tell(found)
 
 
-__all__ = ["MARGIN", "Climb", "Found", "Limits", "Tell", "Trial", "clearly_faster"]
+__all__ = [
+    "MARGIN",
+    "Climb",
+    "Found",
+    "Limits",
+    "Tell",
+    "Trial",
+    "clearly_faster",
+    "middle",
+]

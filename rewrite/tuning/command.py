@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from rewrite.backends.blas import blas
 from rewrite.terminal import (
     AsJson,
     CostOption,
@@ -111,7 +112,7 @@ def as_data(found: Tuned) -> dict[str, Any]:
     return {
         "kernels": [kernel(k) for k in found.kernels], "before": found.before,
         "after": found.after, "interrupted": found.interrupted, "kept": found.kept,
-        "dropped": found.dropped,
+        "dropped": found.dropped, "library_dropped": found.quiet,
     }  # fmt: skip
 
 
@@ -129,7 +130,26 @@ def show(c: Compiled, found: Tuned) -> None:
     for (family, reason), n in reasons.most_common(5):
         out.print(f"refused: {counted(n, 'choice')} of {family}: {reason}")
     out.print(f"{c.device.name} ({c.device.probe().detail})", soft_wrap=True)
+    if c.device.name == "c":
+        _library(found)
     _end(found)
+
+
+def _library(found: Tuned) -> None:
+    """Whether a library of products competed, and how often it was chosen."""
+    library = blas()
+    if not library.calls:
+        out.print(f"no library of products competed: {library.detail}", soft_wrap=True)
+        return
+    tried = [k for k in found.kernels
+             if any(t.choice.family == "library" for t in k.trials)]  # fmt: skip
+    if not tried:
+        return
+    won = sum(k.best.family == "library" for k in tried)
+    how = f"won {won} of {counted(len(tried), 'kernel')}"
+    if found.quiet:
+        how += "; its calls slow the program as a whole and were dropped"
+    out.print(f"{library.detail} competed and {how}", soft_wrap=True)
 
 
 def _figures(k: KernelTuned) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def database(device: Device, strict: bool) -> Database | None:
     caps = device.caps()
     facts = (
         __version__, device.name, device.probe().detail, caps.threads,
-        caps.vector_bytes, caps.shared_bytes, strict, platform.node(),
+        caps.vector_bytes, caps.shared_bytes, caps.library, strict, platform.node(),
         platform.machine(),
     )  # fmt: skip
     return Database(where, repr(facts))

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from statistics import median
 from time import monotonic
 
 import numpy as np
@@ -29,7 +28,8 @@ from rewrite.learned import learn
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, Choices, digest
 from rewrite.lower.database import Database, Entry
-from rewrite.lower.families import families_for
+from rewrite.lower.families import candidates_for
+from rewrite.lower.families.library import LIBRARY
 from rewrite.lower.lower import choose
 from rewrite.lower.model import Family, model_of
 from rewrite.lower.program import Invoke
@@ -37,13 +37,13 @@ from rewrite.lower.search import Space
 from rewrite.measure import APART, Subject, fill, kernel_timers, launches, turns, whole
 
 from . import kept
-from .climb import Climb, Found, Limits, Trial, clearly_faster
+from .climb import MARGIN, Climb, Found, Limits, Trial, middle
 from .crew import Crew, crew, quiet
-from .worker import Job, Setup
+from .worker import Job, Setup, Turn
 
 SHORT = 0.5  # seconds: less than a compilation and a trial take
 ROUGH = 3  # turns that tell which kernels matter
-WHOLE = 15  # turns of the program before and after
+WHOLE = 25  # turns of the program before and after
 ROOM = 4 << 30  # bytes of address space of a trial, beside eight times its operands
 
 
@@ -86,6 +86,7 @@ class Tuned:
     interrupted: bool = False
     kept: bool = True  # in the database
     dropped: bool = False  # since the program as a whole got slower
+    quiet: bool = False  # a library's calls were dropped, since they slow the rest
 
     @property
     def choices(self) -> Choices:
@@ -198,9 +199,10 @@ class Search:
         except OSError:  # said in the report
             self.kept = False
 
-    def restore(self) -> None:
-        """What was known before this search, where it has found something else."""
-        for key, found in self.found.items():
+    def restore(self, keys: Collection[str]) -> None:
+        """What was known of these kernels before this search."""
+        for key in keys:
+            found = self.found[key]
             found.best, found.seconds = found.own, found.own_seconds
             old = self.before.get(key)
             if old is not None and self.database is not None:
@@ -231,7 +233,7 @@ def tune(
     if plain is None:
         return Tuned(())
     subject = Subject(plain, inputs)
-    every = families_for(compiled.strict) if families is None else families
+    every = candidates_for(compiled.strict) if families is None else families
     search = Search(compiled, subject, budget or Budget(), every, tell)
     if not search.kernels:
         return Tuned(())
@@ -247,19 +249,34 @@ def tune(
 
 
 def _together(search: Search, found: Tuned, sizes: Mapping[str, int]) -> Tuned:
-    """The program before and after; kernels that are faster alone may not be so
-    together, and then nothing is changed."""
-    ready = search.compiled.lowered_as(found.choices).executable(sizes)
-    assert ready is not None, "each of its kernels has run"
-    contestants = search.subject, Subject(ready, search.subject.inputs)
-    timers = [whole(s) for s in contestants]
+    """The program before and after, in turns.  Kernels that are faster alone may not be
+    so together: a library's threads look out for work after a call.  So without its
+    calls the program is a contestant too, and if none is faster nothing is changed."""
+    every = found.choices
+    plain = {k: c for k, c in every.items() if c.family != LIBRARY.name}
+    ways = [every, *([plain] if plain != every else [])]
+    contestants = [search.subject]
+    for choices in ways:
+        ready = search.compiled.lowered_as(choices).executable(sizes)
+        assert ready is not None, "each of its kernels has run"
+        contestants.append(Subject(ready, search.subject.inputs))
     with quiet(kept.folder()):
-        before, after = turns(timers, WHOLE)
-    found = replace(found, before=median(before), after=median(after))
-    if clearly_faster(list(zip(before, after, strict=True))):
-        search.restore()
-        return replace(found, kernels=search.report(), dropped=True)
-    return found
+        times = list(zip(*turns([whole(s) for s in contestants], WHOLE), strict=True))
+    best = winner(times)
+    left = ways[best - 1] if best else {}
+    search.restore(every.keys() - left.keys())
+    fastest = best or 1
+    return replace(
+        found, kernels=search.report(), before=middle(times, 0),
+        after=middle(times, fastest), dropped=not best, quiet=best > 1,
+    )  # fmt: skip
+
+
+def winner(times: Sequence[Turn]) -> int:
+    """The quickest of the new ones; 0, as before, where that is slower."""
+    before, *after = (middle(times, i) for i in range(len(times[0])))
+    best = min(range(len(after)), key=lambda i: after[i])
+    return 0 if after[best] > before * (1 + MARGIN) else best + 1
 
 
 def _learn(compiled: Compiled, found: Tuned) -> None:

@@ -32,7 +32,7 @@ from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import model_of
 from rewrite.tuning import kept
 from rewrite.tuning.climb import clearly_faster
-from rewrite.tuning.tune import Budget, Tuned, tune
+from rewrite.tuning.tune import Budget, Tuned, tune, winner
 
 from ..lower.cases import CASES
 from ..lower.folds import FOLDS
@@ -138,6 +138,13 @@ def test_noise_is_no_win() -> None:
     assert not clearly_faster([(0.98, 1.0)] * 9)  # within the margin
     assert not clearly_faster([(0.5, 1.0)] * 5 + [(1.2, 1.0)] * 4)  # not mostly
     assert clearly_faster([(0.9, 1.0)] * 8 + [(1.2, 1.0)])
+
+
+def test_a_program_that_got_slower_stays_as_it_was() -> None:
+    assert winner([(1.0, 0.8, 0.9)] * 5) == 1
+    assert winner([(1.0, 0.9, 0.8)] * 5) == 2  # without the library's calls
+    assert winner([(1.0, 1.1, 1.2)] * 5) == 0
+    assert winner([(1.0, 1.01)] * 5) == 1  # within the margin
 
 
 # ---- who uses it ----
