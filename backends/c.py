@@ -17,6 +17,7 @@ from ..lower.device import Caps, DeviceError, KernelSource, Probe
 from ..lower.emit import host
 from ..lower.loops import Function
 from . import host_memory
+from .blas import blas, join_blas
 from .limits import check_count
 from .pool import join_pool, thread_count
 from .rates import rates
@@ -150,6 +151,7 @@ class CDevice:
             threads=thread_count(), max_threads=1, shared_bytes=1 << 18,
             vector_bytes=self.toolchain.vector_bytes,
             rates=rates(self.name, self.probe().detail),
+            library=blas().detail if blas().calls else "",
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> HostBuffer:
@@ -198,6 +200,7 @@ class CDevice:
     ) -> CModule:
         library = self.toolchain.library(source.text, contract)
         join_pool(library, self.toolchain)
+        join_blas(library)
         return CModule(library, {f.name: f for f in functions})
 
     def sync(self) -> None:

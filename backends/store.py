@@ -28,7 +28,7 @@ OFF = ("off", "0", "no", "false", "none")
 # The kinds that are made anew when they are asked for; what was measured is not.
 MADE = ("c", "cuda", "opencl", "plans", "proofs", "toolchains")
 # Whoever names a folder of their own may have other files in it.
-_OURS = re.compile(r"\.?(\w+-)?[0-9a-f]{16}[\w.]*")
+_OURS = re.compile(r"\.?(\w+-)?[0-9a-f]{16}[\w.]*(-wal|-shm)?")
 log = logging.getLogger("rewrite")
 
 

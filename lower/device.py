@@ -37,6 +37,7 @@ class Caps:
     rates: tuple[
         tuple[str, float | Curve], ...
     ] = ()  # measured, by name (`DeviceModel`)
+    library: str = ""  # of products, which functions may call (`Gemm`)
     overlap: bool = True  # a launch may be given one memory as two buffers
 
 

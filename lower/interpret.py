@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, cast
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ..egraph.dtypes import BOOL, DType, compute
 from ..egraph.scalars import BY_NAME, MONOIDS, Array
@@ -23,6 +24,7 @@ from .loops import (
     Ex,
     For,
     Function,
+    Gemm,
     GroupReduce,
     If,
     Let,
@@ -219,8 +221,26 @@ class _Machine:
             case If(cond, inner):
                 test, then = self.ex(cond), self.body(inner)
                 return lambda env: then(env) if test(env) else None
+            case Gemm():
+                return self.gemm(s)
             case Barrier() | GroupReduce():
                 raise Trap("threads meet outside a group")
+
+    def gemm(self, s: Gemm) -> Run:
+        """The product of matrices that lie in arrays."""
+        places = [self.ex(x.at) for x, _, _ in s.matrices]
+
+        def run(env: Env) -> None:
+            views: list[Array] = []
+            for (x, rows, columns), place in zip(s.matrices, places, strict=True):
+                flat, at = env[x.array], int(place(env))
+                if at < 0 or at + x.span(rows, columns) > flat.size:
+                    raise Trap(f"a product reaches beyond {x.array!r}")
+                steps = tuple(d * flat.itemsize for d in (x.down, x.across))
+                views.append(as_strided(flat[at:], (rows, columns), steps))
+            views[0][...] = views[1] @ views[2]
+
+        return run
 
     def loop(self, s: For) -> Run:
         inner, name, to = self.body(s.body), s.var.name, s.var.dtype.numpy.type

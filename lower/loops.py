@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import copysign
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from ..egraph.dtypes import DType
 
@@ -156,7 +156,40 @@ class GroupReduce:
     monoid: str
 
 
-type Stmt = For | Let | Assign | Array | Store | If | Barrier | GroupReduce
+class Matrix(NamedTuple):
+    """Element (i, j) lies at `at` + `down` * i + `across` * j; one of the two is 1."""
+
+    array: str
+    at: Ex
+    down: int
+    across: int
+
+    def span(self, rows: int, columns: int) -> int:
+        """Elements from the first to the last."""
+        return (rows - 1) * self.down + (columns - 1) * self.across + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm:
+    """`out` = `a` times `b`, m x k times k x n, none of them 0, by the library of a
+    device that has one (`Caps.library`).  It has threads of its own: outside of all
+    loops but serial ones."""
+
+    m: int
+    n: int
+    k: int
+    out: Matrix
+    a: Matrix
+    b: Matrix
+
+    @property
+    def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:
+        """With rows and columns."""
+        m, n, k = self.m, self.n, self.k
+        return (self.out, m, n), (self.a, m, k), (self.b, k, n)
+
+
+type Stmt = For | Let | Assign | Array | Store | If | Barrier | GroupReduce | Gemm
 
 
 @dataclass(frozen=True, slots=True)

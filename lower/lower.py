@@ -8,12 +8,14 @@ from dataclasses import replace
 from ..extract.describe import describe
 from ..extract.kernel import Cost, Kernel
 from .axes import normalise
+from .choice import Choices, Holes, digest
 from .device import Caps
-from .families import families_for
+from .families import candidates_for, families_for
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
 from .verify import verify
 
+NONE: Choices = {}
 CHECKED = bool(os.environ.get("REWRITE_VERIFY"))  # costs more than lowering does
 
 
@@ -21,13 +23,37 @@ class LoweringError(ValueError):
     """A kernel that no family can run; lists each family's reason."""
 
 
-def lower(kernel: Kernel, caps: Caps, name: str, strict: bool = False) -> Function:
+def lower(
+    kernel: Kernel, caps: Caps, name: str, strict: bool = False,
+    choices: Choices = NONE,
+) -> Function:  # fmt: skip
     """`strict` rounds small floats after every operation, else at stores and casts."""
     kernel = normalise(kernel)
-    family, _ = choose(kernel, model_of(caps), strict)
-    made = family.lower(kernel, caps, name, strict)
+    family, holes = decide(kernel, model_of(caps), strict, choices)
+    made = family.lower(kernel, caps, name, strict, holes)
     made = replace(made, note=f"{family.name}: {describe(kernel)}")
     return verify(made) if CHECKED else made
+
+
+def decide(
+    kernel: Kernel, model: DeviceModel, strict: bool, choices: Choices
+) -> tuple[Family, Holes]:
+    """As chosen for the kernel, if that fits it and the device; else the cheapest."""
+    found = choices.get(digest(kernel)) if choices else None
+    if found is not None:
+        for family in candidates_for(strict):
+            if family.name == found.family and fits(family, kernel, model, found.holes):
+                return family, found.holes
+    return choose(kernel, model, strict)[0], ()
+
+
+def fits(family: Family, kernel: Kernel, model: DeviceModel, holes: Holes) -> bool:
+    """Whether the family takes the kernel with these holes."""
+    if family.accepts(kernel) is not None:
+        return False
+    domains = family.domains(kernel, model)
+    known = all(value in domains.get(name, ()) for name, value in holes)
+    return known and family.cost(kernel, model, holes) is not None
 
 
 def choose(

@@ -13,8 +13,11 @@ from typing import NamedTuple, Protocol
 from ..egraph.dtypes import DType
 from ..extract.kernel import Cost, Kernel
 from .axes import normalise
+from .choice import Domains, Holes, hole
 from .device import Caps, Curve
 from .loops import Function, LoopKind
+
+DOUBT = 8.0  # by so much a prediction of a small kernel may be off
 
 
 class Parts(NamedTuple):
@@ -47,6 +50,7 @@ class DeviceModel:
     # Where it was measured: points (bytes that a kernel moves, seconds), linear in
     # between and from nothing, then at `bandwidth`; without, all at `bandwidth`.
     traffic: Curve = ()
+    library: bool = False  # there is one of products
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
@@ -60,10 +64,15 @@ class DeviceModel:
             left, low = right, high
         return low + (far - left) / self.bandwidth
 
-    def outermost(self, parts: Parts) -> LoopKind:
+    def outermost(self, parts: Parts, holes: Holes = ()) -> LoopKind:
         """Serial, where sharing the work out costs more than it saves."""
         small = self.cpu_like and max(parts) < self.launch
-        return "serial" if small else "grid"
+        return "grid" if hole(holes, "shared", int(not small)) else "serial"
+
+    def sharing(self, parts: Parts) -> Domains:
+        """The hole `shared`, where it is not plain which is better."""
+        doubtful = self.cpu_like and DOUBT > max(parts) / self.launch > 1 / DOUBT
+        return {"shared": (0, 1)} if doubtful else {}
 
     def product_rate(self, dtype: DType) -> float:
         return self.product / max(dtype.itemsize // 4, 1)
@@ -93,6 +102,7 @@ def cpu_model(caps: Caps) -> DeviceModel:
         16 << 20, 256 << 10, caps.threads, 1,
         scalar=per_thread * caps.threads, narrow=width / 8,
         product=20e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
+        library=bool(caps.library),
     )  # fmt: skip
 
 
@@ -134,21 +144,36 @@ class Family(Protocol):
         """Seconds, cheap to find, that `cost` cannot be below."""
         ...
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None: ...
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        """What a search may set; together, values may still not fit the device."""
+        ...
+
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
+        """None where it does not fit the device."""
+        ...
 
     def lower(
-        self, kernel: Kernel, caps: Caps, name: str, strict: bool
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
     ) -> Function: ...
 
     def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+        self,
+        kernel: Kernel,
+        model: DeviceModel,
+        output: int,
+        loads: int,
+        holes: Holes = (),
     ) -> bool:
         """Whether the output may lie where the `loads` (bits of expressions, each of
         the element that the output writes at that point) read from: no load is made
         after the store of its element, nor by another unit of work."""
         ...
 
-    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
+    def layouts(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> tuple[Layout, ...]:
         """Of the steady operands, those that the function expects to lie otherwise."""
         ...
 
@@ -156,14 +181,18 @@ class Family(Protocol):
 class AsTheyAre:
     """Of a family that reads every operand where it lies, as it is."""
 
-    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
+    def layouts(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> tuple[Layout, ...]:
         return ()
 
 
-def total(family: str, launches: int, parts: Parts, model: DeviceModel) -> Cost:
+def total(
+    family: str, launches: int, parts: Parts, model: DeviceModel, holes: Holes = ()
+) -> Cost:
     """On a CPU one unit does scalar work and products, one after the other."""
     launch = launches * model.launch
-    if model.alone and model.outermost(parts) == "serial":  # on one of the units
+    if model.alone and model.outermost(parts, holes) == "serial":  # on one of the units
         launch = launches * model.alone
         once = parts.scalar * model.units, parts.product * model.units
         parts = Parts(parts.bytes, *once)

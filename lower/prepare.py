@@ -7,12 +7,15 @@ from dataclasses import replace
 from ..egraph.ops import TensorType
 from ..extract.kernel import Buffer, Launch, Schedule, Step
 from .axes import normalise
+from .choice import Choices
 from .device import Caps
-from .lower import choose
+from .lower import NONE, decide
 from .model import Layout, model_of
 
 
-def prepared(s: Schedule, caps: Caps, strict: bool) -> Schedule:
+def prepared(
+    s: Schedule, caps: Caps, strict: bool, choices: Choices = NONE
+) -> Schedule:
     """The schedule in which each kernel finds its steady operands as its family wants
     them: steps before the first run make them."""
     made, buffers = dict[tuple[int, Layout], int](), list(s.buffers)
@@ -21,8 +24,8 @@ def prepared(s: Schedule, caps: Caps, strict: bool) -> Schedule:
         if isinstance(step, Launch) and step.kernel.steady:
             kernel, args = normalise(step.kernel), list(step.args)
             model = model_of(caps)
-            family, _ = choose(kernel, model, strict)
-            for wanted in family.layouts(kernel, model):
+            family, holes = decide(kernel, model, strict, choices)
+            for wanted in family.layouts(kernel, model, holes):
                 source = step.args[wanted.slot]
                 key = source, wanted._replace(slot=0)
                 if key not in made:

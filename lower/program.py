@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from ..extract.kernel import Host, Kernel, Launch, Schedule
 from ..extract.memory import MemoryPlan, plan_memory
+from .choice import Choices
 from .device import Caps
 from .loops import Function
-from .lower import lower
+from .lower import NONE, lower
 from .prepare import prepared
 from .reuse import reuse_of
 
@@ -36,12 +37,14 @@ class Program:
 
 
 def build(
-    schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k"
-) -> Program:
-    """Lowers every distinct kernel; without `caps` (the interpreter) lowers none."""
+    schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k",
+    choices: Choices = NONE,
+) -> Program:  # fmt: skip
+    """Lowers every distinct kernel, as chosen where it was; without `caps` (the
+    interpreter) lowers none."""
     if caps is not None:
-        schedule = prepared(schedule, caps, strict)
-    memory = plan_memory(schedule, reuse_of(caps, strict))
+        schedule = prepared(schedule, caps, strict, choices)
+    memory = plan_memory(schedule, reuse_of(caps, strict, choices))
     names: dict[tuple[Kernel, frozenset[int]], str] = {}
     functions: list[Function] = []
     steps: list[Invoke | Host] = []
@@ -54,7 +57,7 @@ def build(
         if name is None:
             name = names[key] = f"{prefix}{len(names)}"
             if caps is not None:
-                made = lower(step.kernel, caps, name, strict=strict)
+                made = lower(step.kernel, caps, name, strict, choices)
                 functions.append(_with_shared(made, key[1]))
         steps.append(Invoke(name, step.args, step.kernel))
     n = schedule.once

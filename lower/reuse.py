@@ -5,16 +5,19 @@ from __future__ import annotations
 from ..extract.kernel import Kernel, bits
 from ..extract.lifetimes import Pairs, Reuse, pointwise, same_place
 from .axes import normalise
+from .choice import Choices
 from .device import Caps
-from .lower import LoweringError, choose
+from .lower import NONE, LoweringError, decide
 from .model import DeviceModel, model_of
 
 
 class InPlace:
     """`Reuse` for a device; each kernel is looked at once."""
 
-    def __init__(self, model: DeviceModel, strict: bool) -> None:
-        self.model, self.strict = model, strict
+    def __init__(
+        self, model: DeviceModel, strict: bool, choices: Choices = NONE
+    ) -> None:
+        self.model, self.strict, self.choices = model, strict, choices
         self.memo: dict[Kernel, Pairs] = {}
 
     def __call__(self, kernel: Kernel) -> Pairs:
@@ -27,15 +30,16 @@ class InPlace:
             return ()
         kernel = normalise(kernel)
         try:
-            family, _ = choose(kernel, self.model, self.strict)
+            family, holes = decide(kernel, self.model, self.strict, self.choices)
         except LoweringError:
             return ()
         numbers = {o.slot: k for k, o in enumerate(kernel.outputs)}
-        return tuple(
-            (out, slot)
-            for out, slot in same_place(kernel)
-            if family.overwrites(kernel, self.model, numbers[out], loads(kernel, slot))
-        )
+
+        def may(out: int, slot: int) -> bool:
+            read = loads(kernel, slot)
+            return family.overwrites(kernel, self.model, numbers[out], read, holes)
+
+        return tuple(pair for pair in same_place(kernel) if may(*pair))
 
 
 def loads(kernel: Kernel, slot: int) -> int:
@@ -49,11 +53,11 @@ def loads(kernel: Kernel, slot: int) -> int:
     )
 
 
-def reuse_of(caps: Caps | None, strict: bool) -> Reuse:
+def reuse_of(caps: Caps | None, strict: bool, choices: Choices = NONE) -> Reuse:
     """What a device's kernels may overwrite; without `caps`, the interpreter's."""
     if caps is None:
         return pointwise
-    return InPlace(model_of(caps), strict) if caps.overlap else nothing
+    return InPlace(model_of(caps), strict, choices) if caps.overlap else nothing
 
 
 def nothing(kernel: Kernel) -> Pairs:

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .loops import Assign, Ex, For, GroupReduce, If, Let, Load, Op, Stmt, Store, Var
+from .loops import (
+    Assign,
+    Ex,
+    For,
+    Gemm,
+    GroupReduce,
+    If,
+    Let,
+    Load,
+    Op,
+    Stmt,
+    Store,
+    Var,
+)  # fmt: skip
 
 
 def trips(loop: For) -> int:
@@ -30,6 +43,8 @@ def values(stmt: Stmt) -> tuple[Ex, ...]:
             return (cond,)
         case GroupReduce(var=var):
             return (var,)
+        case Gemm():
+            return tuple(x.at for x, _, _ in stmt.matrices)
         case _:
             return ()
 

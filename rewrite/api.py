@@ -176,7 +176,8 @@ def optimize(
 ) -> Optimized:
     """`f` traced on `examples` (arrays, or types with symbolic sizes) and optimized.
 
-    `rules` are rule files beside the bundled ones, `effort` 0 to 3 bounds the search,
+    `rules` are rule files beside the bundled ones, `effort` 0 to 3 bounds the search
+    (3: kernels are also tuned by the clock, for up to half a minute; docs/tune.md),
     `hints` are likely values of symbolic sizes.  `cost` is what a kernel costs: as
     predicted ("roofline"), by a count ("nodes", "bytes", "flops"), as `rewrite bench
     --predict --learn` has timed it ("measured"), or what a function of the kernel says.

@@ -31,6 +31,7 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.scalars import Array
 from rewrite.egraph.table import TensorType
 from rewrite.extract.assemble import concrete
+from rewrite.lower.choice import Choices
 from rewrite.lower.device import Caps, Device, KernelSource
 
 from .compile import Compiled, Options, pick_device
@@ -56,7 +57,10 @@ class Saved:
 
     programs: Mapping[tuple[Sizes, str], Built]
 
-    def built(self, sizes: Mapping[str, int], caps: Caps) -> Built | None:
+    def built(
+        self, sizes: Mapping[str, int], caps: Caps, choices: Choices
+    ) -> Built | None:
+        """As it was saved, whatever has been chosen since."""
         return self.programs.get((tuple(sorted(sizes.items())), _kind(caps)))
 
     def keep_built(self, sizes: Mapping[str, int], caps: Caps, made: Built) -> None:

@@ -19,6 +19,7 @@ WHAT = {
     "toolchains": "what compilers can do",
     "measured": "times of `rewrite bench --learn`",
     "rates": "rates of `rewrite calibrate`",
+    "tuned": "what `rewrite tune` has chosen",
 }
 Kinds = Annotated[
     list[str] | None, typer.Argument(help="Of what; default: all but measurements.")

@@ -135,7 +135,7 @@ def _program(
     share it out."""
     price = kernel_cost(model, families_for(strict=False))
     options = Options(fallback=False)
-    c = Compiled(graph, own_plan(graph, price), device, options, 0.0)
+    c = Compiled(graph, own_plan(graph, price), device, options, 0.0, choices={})
     (launch,) = c.schedule().steps
     assert isinstance(launch, Launch)
     cost, ready = price(launch.kernel), c.executable()

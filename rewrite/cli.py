@@ -51,6 +51,7 @@ from .terminal import (
     read_graph,
     sizes,
 )
+from .tuning.command import tune
 
 FAST_ERROR = 1e-2  # of the largest value: several laws of 1e-3 in a row
 
@@ -378,6 +379,7 @@ app.add_typer(cache, name="cache")
 app.command()(calibrate)
 app.command()(extract)
 app.command()(bench)
+app.command()(tune)
 register(app)
 
 

@@ -31,6 +31,7 @@ from rewrite.extract.memory import MemoryPlan, plan_memory
 from rewrite.extract.plan import Plan, choose, own_space, plan
 from rewrite.extract.remat import MemoryLimitError
 from rewrite.extract.schedule import schedule
+from rewrite.lower.choice import Choices, digest
 from rewrite.lower.device import Device
 from rewrite.lower.loops import Function
 from rewrite.lower.model import model_of
@@ -41,12 +42,14 @@ from .costs import NAMES, CostError, CostModel, cost_for, is_kept, is_named, nam
 from .fitting import device_reuse, fitted
 from .identity import plan_key
 from .learned import MeasuredCost
-from .shelf import Built, Kept, Shelf, plans, without_bodies
+from .shelf import Built, Kept, Shelf, plans, used_by, without_bodies
+from .tuning.kept import choices_for
 
 type Precision = Literal["strict", "default", "fast"]
 
 log = logging.getLogger("rewrite")
 LEARN = "`rewrite bench MODEL --predict --learn`"
+TUNING = 30.0  # seconds that effort 3 spends on trials of kernels
 MOVES = {0: 0, 1: 10, 2: 40, 3: 200}  # extraction moves per class, by effort
 
 
@@ -88,14 +91,17 @@ class Compiled:
         options: Options,
         seconds: float,
         shelf: Kept | None = None,
+        choices: Choices | None = None,
     ) -> None:
-        """`chosen` may be what reads the plan; programs are kept on the `shelf`."""
+        """`chosen` may be what reads the plan; programs are kept on the `shelf`.
+        `choices` say how kernels are lowered; None: as `rewrite tune` has found."""
         self.source = source
         self._chosen = chosen
         self.was_kept = not isinstance(chosen, Plan)  # it was found, not made
         self.shelf = shelf
         self.device = device
         self.options = options
+        self.choices = choices_for(device, self.strict) if choices is None else choices
         self.optimize_seconds = seconds
         self._symbolic = bool(source.symbols)
         self._inputs = tuple(n.attrs[0] for n in source.inputs)
@@ -108,6 +114,13 @@ class Compiled:
         if not isinstance(self._chosen, Plan):
             self._chosen = self._chosen()
         return self._chosen
+
+    def lowered_as(self, choices: Choices) -> Compiled:
+        """The same plan, its kernels lowered as is chosen here."""
+        return Compiled(
+            self.source, self._chosen, self.device, self.options,
+            self.optimize_seconds, self.shelf, choices,
+        )  # fmt: skip
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
@@ -175,12 +188,16 @@ class Compiled:
     def built(self, sizes: Mapping[str, int]) -> Built:
         """The program for these sizes and its text: kept, or made and kept."""
         caps, shelf = self.device.caps(), self.shelf
-        found = shelf.built(sizes, caps) if shelf else None
+        found = shelf.built(sizes, caps, self.choices) if shelf else None
         if found is None:
             steps = schedule(self.plan.graph, self.plan.groups, sizes)
-            program = build(steps, caps, strict=self.strict)
+            program = build(steps, caps, strict=self.strict, choices=self.choices)
+            most = self.options.memory
+            if most is not None and program.memory.arena > most:
+                program = build(steps, caps, strict=self.strict)  # it overwrites more
             source = self.device.emit(program.functions)
-            found = Built(without_bodies(program), source)
+            used = used_by(program, self.choices)
+            found = Built(without_bodies(program), source, used)
             if shelf:
                 shelf.keep_built(sizes, caps, found)
         return found
@@ -199,12 +216,14 @@ class Compiled:
 
     def memory(self, sizes: Mapping[str, int] | None = None) -> MemoryPlan:
         """Where temporaries lie, how many bytes they take, and the least they could."""
-        return plan_memory(self.schedule(sizes), device_reuse(self.device, self.strict))
+        reuse = device_reuse(self.device, self.strict, self.choices)
+        return plan_memory(self.schedule(sizes), reuse)
 
     def functions(self, sizes: Mapping[str, int] | None = None) -> tuple[Function, ...]:
         """The lowered kernels."""
         caps = self.device.caps()
-        return build(self.schedule(sizes), caps, strict=self.strict).functions
+        steps = self.schedule(sizes)
+        return build(steps, caps, strict=self.strict, choices=self.choices).functions
 
     def save(self, path: str | Path) -> None:
         """Writes a bundle, which `rewrite.load` runs without the e-graph engine."""
@@ -233,7 +252,9 @@ class Compiled:
                 cost = price(step.kernel)
                 label = describe(step.kernel)
                 moved = float(sum(d.itemsize * n for d, n in step.kernel.slots))
+                tuned = self.choices.get(digest(step.kernel)) if self.choices else None
                 family = cost.family if cost else "none"
+                family = tuned.family if tuned else family
                 seconds = cost.seconds if cost else float("nan")
                 out.append(
                     KernelInfo(label, seconds, moved, family, reads, writes, once)
@@ -280,7 +301,7 @@ def optimize_graph(
     if kept is not None:
         seconds = perf_counter() - started
         log.info("found the plan of %d nodes in %.3f s", len(graph), seconds)
-        return Compiled(graph, kept, target, options, seconds, shelf)
+        return _searched(Compiled(graph, kept, target, options, seconds, shelf))
     rules = load_rules(options.rules or None, options.precision)
     try:
         chosen = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
@@ -299,7 +320,34 @@ def optimize_graph(
         shelf.keep_plan(chosen)
     seconds = perf_counter() - started
     log.info("optimized %d nodes in %.3f s", len(graph), seconds)
-    return Compiled(graph, chosen, target, options, seconds, shelf if whole else None)
+    shelf = shelf if whole else None
+    return _searched(Compiled(graph, chosen, target, options, seconds, shelf))
+
+
+def _searched(c: Compiled) -> Compiled:
+    """With effort 3: lowered as trials of those kernels say that nobody has tried, at
+    the sizes that the graph or the hints name."""
+    graph, sizes = c.source, c.options.hints
+    calls = any(n.op == "call" for n in graph.nodes)  # not ours to call
+    known = all(s in sizes for s in graph.symbols)
+    if c.options.effort < 3 or c.device.name == "numpy" or calls or not known:
+        return c
+    from .terminal import random_arrays
+    from .tuning.tune import Budget, tune
+
+    bound = {s: sizes[s] for s in graph.symbols}
+    inputs = random_arrays(graph, bound, 0, deviation=0.1)
+    try:
+        found = tune(c, inputs, bound, Budget(TUNING, again=False))
+    except Exception as e:
+        # A drop-in never fails by its optimizer: families decide by themselves.
+        if not c.options.fallback:
+            raise
+        warn(f"kernels could not be tuned ({e})")
+        return c
+    if found.interrupted:
+        raise KeyboardInterrupt
+    return c.lowered_as({**c.choices, **found.choices})
 
 
 def _fitted(

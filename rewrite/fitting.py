@@ -13,14 +13,16 @@ from rewrite.extract.order import ordered
 from rewrite.extract.plan import Plan
 from rewrite.extract.remat import MemoryLimitError, Setting, within
 from rewrite.extract.schedule import own_groups, schedule
+from rewrite.lower.choice import Choices
 from rewrite.lower.device import Device
+from rewrite.lower.lower import NONE
 from rewrite.lower.reuse import reuse_of
 
 
-def device_reuse(device: Device, strict: bool) -> Reuse:
+def device_reuse(device: Device, strict: bool, choices: Choices = NONE) -> Reuse:
     """Which operands the kernels of a device overwrite."""
     caps = None if device.name == "numpy" else device.caps()
-    return reuse_of(caps, strict)
+    return reuse_of(caps, strict, choices)
 
 
 def fitted(

@@ -15,15 +15,10 @@ from typing import Any, cast
 from rewrite.backends.store import digest as digest_of
 from rewrite.backends.store import root
 from rewrite.extract.kernel import Cost, Kernel, KernelCost
-from rewrite.lower.axes import normalise
+from rewrite.lower.choice import digest
 from rewrite.lower.device import Device
 
 FORMAT = 1  # of digests; to be raised where lowering makes other code of a kernel
-
-
-def digest(kernel: Kernel) -> str:
-    """The same for kernels that compile to the same code."""
-    return digest_of(repr(normalise(kernel)))[:16]
 
 
 class MeasuredCost:
@@ -99,3 +94,6 @@ def learn(path: Path, seconds: Mapping[str, float]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
         file.write("\n".join(("", *lines, "")).encode())
+
+
+__all__ = ["MeasuredCost", "database", "digest", "learn", "recall"]

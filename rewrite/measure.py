@@ -130,8 +130,8 @@ def turns(
 def whole(subject: Subject) -> Timer:
     """A timer of the program as it is run, arena and all."""
     ready = subject.ready
-    _fill(ready, subject.inputs)
-    return _timer(ready.device.time, lambda n: lambda: _often(ready.launch, n))
+    fill(ready, subject.inputs)
+    return timer(ready.device.time, lambda n: lambda: _often(ready.launch, n))
 
 
 def kernel_timers(subject: Subject) -> dict[str, Timer]:
@@ -139,7 +139,7 @@ def kernel_timers(subject: Subject) -> dict[str, Timer]:
     ready = subject.ready
     program = replace(ready.program, memory=APART)
     apart = Executable(program, ready.graph, ready.device, ready.module)
-    _fill(apart, subject.inputs)
+    fill(apart, subject.inputs)
     apart.launch()
     first: dict[str, Invoke] = {}
     for step in launches(apart):
@@ -147,7 +147,7 @@ def kernel_timers(subject: Subject) -> dict[str, Timer]:
     return {name: _kernel(apart, step) for name, step in first.items()}
 
 
-def _fill(ready: Executable, inputs: Mapping[str, Array]) -> None:
+def fill(ready: Executable, inputs: Mapping[str, Array]) -> None:
     for b, x in enumerate(ready.program.schedule.buffers):
         if x.kind == "input":
             ready.device.copy_in(ready.buffers[b], inputs[x.label])
@@ -156,9 +156,7 @@ def _fill(ready: Executable, inputs: Mapping[str, Array]) -> None:
 def _kernel(apart: Executable, step: Invoke) -> Timer:
     call, module = (step.name, step.args), apart.module
     # As one call: Python takes as long over one as a small kernel.
-    return _timer(
-        apart.device.time, lambda n: module.prepare([call] * n, apart.buffers)
-    )
+    return timer(apart.device.time, lambda n: module.prepare([call] * n, apart.buffers))
 
 
 def _often(run: Callable[[], None], n: int) -> None:
@@ -166,7 +164,7 @@ def _often(run: Callable[[], None], n: int) -> None:
         run()
 
 
-def _timer(
+def timer(
     clock: Callable[[Callable[[], None]], float],
     repeated: Callable[[int], Callable[[], None]],
 ) -> Timer:

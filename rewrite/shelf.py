@@ -12,8 +12,9 @@ from typing import Protocol
 from rewrite.backends.store import Store, store
 from rewrite.egraph.graph import Graph
 from rewrite.extract.plan import Part, Plan
+from rewrite.lower.choice import Choices, digest
 from rewrite.lower.device import Caps, KernelSource
-from rewrite.lower.program import Program
+from rewrite.lower.program import Invoke, Program
 
 from .frozen import FrozenError, freeze, thaw
 from .identity import program_key
@@ -29,12 +30,24 @@ class Built:
 
     program: Program
     source: KernelSource
+    used: tuple[tuple[str, str], ...] = ()  # kernels and how they were chosen to run
+
+
+def used_by(program: Program, choices: Choices) -> tuple[tuple[str, str], ...]:
+    """The choices that decide how a program is lowered, as text."""
+    if not choices:
+        return ()
+    steps = (*program.once, *program.steps)
+    met = {digest(s.kernel) for s in steps if isinstance(s, Invoke)}
+    return tuple((k, str(choices[k])) for k in sorted(met) if k in choices)
 
 
 class Kept(Protocol):
     """Where the finished programs of one plan are."""
 
-    def built(self, sizes: Mapping[str, int], caps: Caps) -> Built | None: ...
+    def built(
+        self, sizes: Mapping[str, int], caps: Caps, choices: Choices
+    ) -> Built | None: ...
 
     def keep_built(self, sizes: Mapping[str, int], caps: Caps, made: Built) -> None: ...
 
@@ -55,18 +68,22 @@ class Shelf:
     def keep_plan(self, made: Plan) -> None:
         self.store.write(self.key, freeze(bare(made)))
 
-    def built(self, sizes: Mapping[str, int], caps: Caps) -> Built | None:
+    def built(
+        self, sizes: Mapping[str, int], caps: Caps, choices: Choices
+    ) -> Built | None:
+        """The program for these sizes, if it was lowered as is chosen now."""
         data = self.store.read(program_key(self.key, sizes, caps, self.strict))
         if data is None:
             return None
         try:
-            return Built(*thaw(data))
+            found = Built(*thaw(data))
         except (FrozenError, TypeError):  # whole, and yet nothing that can be used
             return None
+        return found if found.used == used_by(found.program, choices) else None
 
     def keep_built(self, sizes: Mapping[str, int], caps: Caps, made: Built) -> None:
         key = program_key(self.key, sizes, caps, self.strict)
-        self.store.write(key, freeze((made.program, made.source)))
+        self.store.write(key, freeze((made.program, made.source, made.used)))
 
 
 def without_bodies(program: Program) -> Program:
@@ -94,4 +111,6 @@ def _with(plan: Plan, of: Graph) -> Plan:
     return replace(plan, graph=graph, parts=tuple(map(part, plan.parts)))
 
 
-__all__ = ["Built", "Kept", "Shelf", "bare", "dressed", "plans", "without_bodies"]
+__all__ = [
+    "Built", "Kept", "Shelf", "bare", "dressed", "plans", "used_by", "without_bodies"
+]  # fmt: skip

@@ -21,6 +21,7 @@ def nothing_kept(
     if "plans" not in request.keywords:
         monkeypatch.setattr("rewrite.compile.plans", lambda: Store(None))
         monkeypatch.setattr("rewrite.backends.rates._store", lambda: Store(None))
+        monkeypatch.setattr("rewrite.tuning.kept.folder", lambda: None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...egraph.dtypes import F32, U32, DType
-from ..loops import Array, Assign, Barrier, For, GroupReduce, If, Let, Stmt, Store
+from ...egraph.dtypes import F32, F64, U32, DType
+from ..device import DeviceError
+from ..loops import (
+    Array,
+    Assign,
+    Barrier,
+    For,
+    Gemm,
+    GroupReduce,
+    If,
+    Let,
+    Stmt,
+    Store,
+)  # fmt: skip
 from ..walking import trips, walk
 from .convert import FORMATS
 from .expressions import Expressions, Scope, name_of
@@ -48,6 +60,8 @@ class Printer(Expressions):
                     lines += [pad + x for x in self.barrier()]
                 case GroupReduce():
                     lines += [pad + x for x in self.group_reduce(stmt)]
+                case Gemm():
+                    lines.append(pad + self.gemm(stmt, scope))
         return lines
 
     def let(self, stmt: Let, scope: Scope) -> str:
@@ -119,6 +133,22 @@ class Printer(Expressions):
             return f"{array}[{bare(index)}] = {bare(value)};"
         fits = self.fits(stmt, scope)
         return self.store_lanes(array, index, value, stored(dtype), n, fits)
+
+    def gemm(self, stmt: Gemm, scope: Scope) -> str:
+        """A call of the host's library, by the arguments of `cblas_sgemm`."""
+        if self.dialect.name != "C":
+            raise DeviceError(f"{self.dialect.name} has no library of products")
+        double = scope.arrays[stmt.out.array] is F64
+        places: list[tuple[str, str, int]] = []
+        for x, _, _ in stmt.matrices:
+            plain = x.across == 1
+            where = f"{name_of(x.array)} + {self.index(x.at, scope)}"
+            turn = "RW_AS_IT_IS" if plain else "RW_TURNED"
+            places.append((turn, where, x.down if plain else x.across))
+        (_, out, ldc), (ta, a, lda), (tb, b, ldb) = places
+        call = "rw_dgemm" if double else "rw_sgemm"
+        return (f"{call}(RW_ROWS, {ta}, {tb}, {stmt.m}, {stmt.n}, {stmt.k}, 1, "
+                f"{a}, {lda}, {b}, {ldb}, 0, {out}, {ldc});")  # fmt: skip
 
     def barrier(self) -> list[str]:
         return [self.dialect.barrier] if self.dialect.barrier else []

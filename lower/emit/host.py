@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..device import DeviceError
-from ..loops import For, Function, Param, Stmt
-from ..walking import trips
+from ..loops import For, Function, Gemm, Param, Stmt
+from ..walking import trips, walk
 from .cfamily import Printer
 from .dialects import C
 from .expressions import Scope, name_of
@@ -42,6 +42,16 @@ void rw_run(const rw_call *calls, i64 count) {
 """
 
 
+# The values are those of cblas.h; a device sets the pointers (`backends/blas.py`).
+_LIBRARY = "\n".join((
+    "enum { RW_ROWS = 101, RW_AS_IT_IS = 111, RW_TURNED = 112 };",
+    *(f"void (*rw_{letter}gemm)(int order, int ta, int tb, i64 m, i64 n, i64 k, {t} x, "
+      f"const {t} *a, i64 lda, const {t} *b, i64 ldb, {t} y, {t} *c, i64 ldc);"
+      for letter, t in (("s", "float"), ("d", "double"))),
+    "",
+))  # fmt: skip
+
+
 def entry_name(function: str) -> str:
     return f"k_{function}"
 
@@ -53,7 +63,9 @@ def source(functions: Sequence[Function]) -> str:
         if f.name in texts:
             raise DeviceError(f"two functions are called {f.name!r}")
         texts[f.name] = _function(printer, f)
-    head = (C.header, *printer.helpers.values(), _RUNNER, LEGEND)
+    calls = (isinstance(s, Gemm) for f in functions for s in walk(f.body))
+    library = (_LIBRARY,) if any(calls) else ()
+    head = (C.header, *printer.helpers.values(), _RUNNER, *library, LEGEND)
     return "\n".join((*head, *texts.values()))
 
 

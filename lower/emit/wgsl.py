@@ -21,6 +21,7 @@ from ..loops import (
     Barrier,
     For,
     Function,
+    Gemm,
     GroupReduce,
     If,
     Let,
@@ -188,6 +189,8 @@ class Printer(Values):
                 return [pad + x for x in BARRIER]
             case GroupReduce():
                 return [pad + x for x in self.group_reduce(stmt)]
+            case Gemm():
+                raise DeviceError("WGSL has no library of products")
 
     def loop(self, loop: For, depth: int) -> list[str]:
         pad, name = "  " * depth, name_of(loop.var.name)

@@ -4,6 +4,7 @@ from ..model import Family
 from .contract import CONTRACT
 from .fold import FOLD
 from .full import FULL
+from .library import LIBRARY
 from .rows import COLUMN, MAP, ROW
 from .transpose import TRANSPOSE
 from .window import WINDOW
@@ -23,3 +24,8 @@ FAMILIES: tuple[Family, ...] = (
 def families_for(strict: bool) -> tuple[Family, ...]:
     """Strictly, a sum is what its terms are: no running value is corrected."""
     return tuple(f for f in FAMILIES if not (strict and f is FOLD))
+
+
+def candidates_for(strict: bool) -> tuple[Family, ...]:
+    """What a search may choose; the last one is nobody's own decision."""
+    return (*families_for(strict), LIBRARY)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
 from ..axes import ceil_div
+from ..choice import Domains, Holes
 from ..loops import Barrier, Ex, Lit, Load, Op, Param, Store
 from .products import Contraction, contiguous
 from .sides import Sides
@@ -37,20 +38,36 @@ SHAPES = (
 )  # fmt: skip
 
 
+def shapes(threads: int) -> Domains:
+    """The holes of a shape."""
+    sizes, small = (16, 32, 64, 128), (2, 4, 8)
+    return {"rows": sizes, "columns": sizes, "depth": (8, 16, 32),
+            "height": small, "width": small}  # fmt: skip
+
+
 def shape_for(
-    kernel: Kernel, c: Contraction, units: int, threads: int, shared: int
-) -> Shape | None:
-    """The largest tile that fits the device and still gives every unit a block."""
+    kernel: Kernel, c: Contraction, units: int, threads: int, shared: int,
+    holes: Holes = (),
+) -> Shape | None:  # fmt: skip
+    """The largest tile that fits the device and still gives every unit a block; None
+    where none fits, or the one with these holes does not."""
     batch, m, n, _ = c.sizes(kernel)
-    left, right = c.sides
-    fits = [
-        s
-        for s in SHAPES
-        if s.threads <= threads
-        and (len(left) * s.rows + len(right) * s.columns) * s.depth * c.dtype.itemsize
-        <= shared
-        and s.height * s.width * len(c.products) <= 128  # registers
-    ]
+
+    def fitting(s: Shape) -> bool:
+        left, right = c.sides
+        elements = (len(left) * s.rows + len(right) * s.columns) * s.depth
+        return (
+            s.threads <= threads
+            and elements * c.dtype.itemsize <= shared
+            and s.height * s.width * len(c.products) <= 128  # registers
+        )
+
+    fits = [s for s in SHAPES if fitting(s)]
+    if holes and fits:
+        own = shape_for(kernel, c, units, threads, shared)
+        assert own is not None
+        s = own._replace(**{k: v for k, v in holes if k in Shape._fields})
+        return s if fitting(s) else None
     for s in fits:
         if batch * ceil_div(m, s.rows) * ceil_div(n, s.columns) >= units:
             return s

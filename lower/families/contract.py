@@ -8,12 +8,21 @@ from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel, bits
 from ..axes import ceil_div, numel
+from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param
 from ..model import DeviceModel, Layout, Parts, model_of, total
-from .blocks import Blocks, Shape, shape_for
+from .blocks import Blocks, Shape, shape_for, shapes
 from .matmul import Matmul
-from .panels import Blocking, blocking, packed, unpacked, whole_of
+from .panels import (
+    Blocking,
+    blocking,
+    fits_close,
+    packed,
+    tiles_of,
+    unpacked,
+    whole_of,
+)
 from .plan import each, facts, reach
 from .price import PACK, TURN, occupancy
 from .products import (
@@ -25,6 +34,7 @@ from .products import (
     flops_of,
     plain,
     runs_along,
+    turned,
 )
 from .strips import Strips, layout
 from .writer import function, parameters
@@ -44,38 +54,56 @@ class Contract:
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
-        parts = _parts(kernel, model)
-        return None if parts is None else total(self.name, 1, parts, model)
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        cs = _contractions(kernel)
+        if not model.cpu_like:
+            return shapes(model.largest) if len(cs) == 1 else {}
+        sizes = [c.sizes(kernel) for c in cs]
+        own = [_blocking(kernel, c, model) for c in cs]
+        parts = _parts(kernel, model) or Parts()
+        return {**tiles_of(sizes, own), "turned": (0, 1), **model.sharing(parts)}
+
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
+        parts = _parts(kernel, model, holes)
+        return None if parts is None else total(self.name, 1, parts, model, holes)
 
     def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
-    ) -> bool:
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
         """Sums are kept apart until they are complete; then each cell is stored once.
         What they are made of is read by other tiles too."""
         f = facts(kernel)
         summed = any(reach(f, 1 << r, 0) & loads for r in kernel.reductions)
         return len(kernel.outputs) == 1 and not summed
 
-    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
+    def layouts(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> tuple[Layout, ...]:
         return tuple(
             layout(kernel, c, side, s)
-            for c in (_contractions(kernel) if model.cpu_like else ())
-            for side, s in packed(kernel, c, _blocking(kernel, c, model)).items()
+            for c in (_contractions(kernel, holes) if model.cpu_like else ())
+            for side, s in packed(kernel, c, _blocking(kernel, c, model, holes)).items()
         )
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
-        cs, params, model = _contractions(kernel), parameters(kernel), model_of(caps)
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
+        params, model = parameters(kernel), model_of(caps)
+        cs = _contractions(kernel, holes)
         if caps.cpu_like:
-            blocks = [_blocking(kernel, c, model) for c in cs]
+            blocks = [_blocking(kernel, c, model, holes) for c in cs]
             for c, b in zip(cs, blocks, strict=True):
                 params = _resized(params, packed(kernel, c, b).values())
             panels = Matmul(kernel, strict, params)
-            panels.grid = model.outermost(_parts(kernel, model) or Parts())
+            parts = _parts(kernel, model, holes) or Parts()
+            panels.grid = model.outermost(parts, holes)
             panels.run(cs, blocks)
             return function(name, panels)
         (c,) = cs
-        shape = _shape(kernel, c, model)
+        shape = _shape(kernel, c, model, holes)
         assert shape is not None
         blocks = Blocks(kernel, strict, params, c, shape)
         blocks.run()
@@ -98,13 +126,15 @@ class Tile(NamedTuple):
     width: int
 
 
-def _contractions(kernel: Kernel) -> tuple[Contraction, ...]:
+def _contractions(kernel: Kernel, holes: Holes = ()) -> tuple[Contraction, ...]:
     found = classify(kernel)
     assert not isinstance(found, str), found
-    return found
+    return tuple(map(turned, found)) if hole(holes, "turned", 0) else found
 
 
-def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
+def _blocking(
+    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes = ()
+) -> Blocking:
     lefts, rights = (
         [s for s in sides if not fixed(kernel, c, s) and not plain(kernel, c, s, own)]
         for sides, own in zip(c.sides, (c.m, c.n), strict=True)
@@ -116,7 +146,7 @@ def _blocking(kernel: Kernel, c: Contraction, model: DeviceModel) -> Blocking:
     )
     return blocking(
         c.sizes(kernel), len(c.products), c.dtype.itemsize, model.vector_bytes,
-        model.units, packing,
+        model.units, packing, holes,
     )  # fmt: skip
 
 
@@ -126,39 +156,45 @@ def _packing(kernel: Kernel, side: tuple[int, ...], straight: bool) -> float:
 
 
 def _unpacked(
-    kernel: Kernel, c: Contraction, model: DeviceModel
+    kernel: Kernel, c: Contraction, b: Blocking
 ) -> Collection[tuple[int, ...]]:
-    b = _blocking(kernel, c, model)
     there = unpacked(kernel, c, b, whole_of(c.sizes(kernel), b))
     return {*there, *packed(kernel, c, b)}
 
 
-def _shape(kernel: Kernel, c: Contraction, model: DeviceModel) -> Shape | None:
-    return shape_for(kernel, c, model.units // 2, model.largest, model.on_chip)
+def _shape(
+    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
+) -> Shape | None:
+    return shape_for(kernel, c, model.units // 2, model.largest, model.on_chip, holes)
 
 
-def _tile(kernel: Kernel, c: Contraction, model: DeviceModel) -> Tile | None:
+def _tile(
+    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
+) -> Tile | None:
     if model.cpu_like:
-        b = _blocking(kernel, c, model)
-        return Tile(b.rows, b.columns, b.height, b.width)
-    s = _shape(kernel, c, model)
+        b = _blocking(kernel, c, model, holes)
+        fits = not holes or fits_close(b, len(c.products), c.dtype.itemsize, model)
+        return Tile(b.rows, b.columns, b.height, b.width) if fits else None
+    s = _shape(kernel, c, model, holes)
     return None if s is None else Tile(s.rows, s.columns, s.rows, s.columns)
 
 
-def _parts(kernel: Kernel, model: DeviceModel) -> Parts | None:
+def _parts(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts | None:
     """Side by side, contractions share the launch; on a GPU each has its own."""
-    cs = _contractions(kernel)
+    cs = _contractions(kernel, holes)
     if len(cs) > 1 and not model.cpu_like:
         return None
-    parts = [_part(kernel, c, model) for c in cs]
+    parts = [_part(kernel, c, model, holes) for c in cs]
     known = [p for p in parts if p is not None]
     if len(known) < len(parts):
         return None
     return Parts(*(sum(column) for column in zip(*known, strict=True)))
 
 
-def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
-    tile = _tile(kernel, c, model)
+def _part(
+    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
+) -> Parts | None:
+    tile = _tile(kernel, c, model, holes)
     if tile is None:
         return None
     batch, m, n, k = c.sizes(kernel)
@@ -168,7 +204,9 @@ def _part(kernel: Kernel, c: Contraction, model: DeviceModel) -> Parts | None:
     width = ceil_div(n, tile.width) * tile.width
     macs = batch * height * width * k * len(c.products)
     left, right = c.sides
-    there = _unpacked(kernel, c, model) if model.cpu_like else ()
+    there: Collection[tuple[int, ...]] = ()
+    if model.cpu_like:
+        there = _unpacked(kernel, c, _blocking(kernel, c, model, holes))
     scalar = 0.0
     for sides, count, repeat, axes, straight in (
         (left, batch * m * k, across, c.k, runs_along),

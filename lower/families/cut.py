@@ -56,6 +56,19 @@ def cut(kernel: Kernel, pieces: int) -> Cut | None:
     return Cut(stages, slots[len(state.kernel.slots) :])
 
 
+def parted(kernel: Kernel, root: int) -> Cut:
+    """A reduction into scratch, then all that follows it."""
+    kept = tuple(a for a in facts(kernel).order if kernel.free[root] >> a & 1)
+    where, dtype = _flat(kernel.extents, kept), kernel.exprs[root].dtype
+    slot = len(kernel.slots)
+    slots = (*kernel.slots, (compute(dtype), numel(kernel.extents, kept)))
+    stored = (Output(slot, root, kept, where),)
+    load = Expr("load", (), (slot, where, ()), dtype)
+    rest, _ = _edited(kernel, lambda i, e, _: load if i == root else e)
+    stages = replace(kernel, outputs=stored, slots=slots), replace(rest, slots=slots)
+    return Cut(tuple(map(prune, stages)), slots[-1:])
+
+
 def _ready(kernel: Kernel) -> tuple[int, ...]:
     """Reductions over the same loops that only vary along loops of the outputs."""
     kept = (1 << len(kernel.extents)) - 1

@@ -18,10 +18,19 @@ from ...egraph.dtypes import F32, F64, DType, compute
 from ...extract.cascade import Cascade, State, cascade
 from ...extract.kernel import Cost, Kernel, bits, factors
 from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
+from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
-from .panels import Blocking, even, register_tile
+from .panels import (
+    CLOSE,
+    Blocking,
+    about,
+    even,
+    fits_close,
+    register_holes,
+    register_tile,
+)
 from .plan import each, facts, reach
 from .price import GATHER, PACK, TURN, occupancy
 from .products import Contraction, Product, contiguous
@@ -55,28 +64,48 @@ class Folding(AsTheyAre):
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0 if model.cpu_like else float("inf")
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        found = classify(kernel)
+        if isinstance(found, str) or not model.cpu_like:
+            return {}
+        own, (m, j) = tiles(kernel, found, model), _extents(kernel, found)[1:3]
+        sizes = {"rows": about({own.rows}, m), "block": about({own.block}, j)}
+        if found.inner or found.wide:
+            sizes |= register_holes(own.lanes, m)
+        return {**sizes, **model.sharing(_parts(kernel, found, model))}
+
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
         found = classify(kernel)
         if isinstance(found, str) or not model.cpu_like:
             return None
-        return total(self.name, 1, _parts(kernel, found, model), model)
+        t = tiles(kernel, found, model, holes)
+        if holes and not _fits(kernel, found, t, model):
+            return None
+        parts = _parts(kernel, found, model, holes)
+        return total(self.name, 1, parts, model, holes)
 
     def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
-    ) -> bool:
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
         """Rows are read while others of the same block are stored."""
         return False
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
         from .online import Online  # which needs this file
         from .writer import function, parameters
 
         found, model = classify(kernel), model_of(caps)
         assert isinstance(found, Fold), found
         online = Online(
-            kernel, strict, parameters(kernel), found, tiles(kernel, found, model)
-        )
-        online.grid = model.outermost(_parts(kernel, found, model))
+            kernel, strict, parameters(kernel), found,
+            tiles(kernel, found, model, holes),
+        )  # fmt: skip
+        online.grid = model.outermost(_parts(kernel, found, model, holes), holes)
         online.run()
         return function(name, online)
 
@@ -243,26 +272,42 @@ class Tiles(NamedTuple):
         return Blocking(self.lanes, vectors, self.height, self.rows, columns, depth)
 
 
-def tiles(kernel: Kernel, fold: Fold, model: DeviceModel) -> Tiles:
-    size = fold.dtype.itemsize
-    batch, m, j, e = (
+def _extents(kernel: Kernel, fold: Fold) -> tuple[int, int, int, int]:
+    """Of batch, rows, the pass and the columns."""
+    b, m, j, e = (
         numel(kernel.extents, a) for a in (fold.batch, fold.m, fold.axes, fold.e)
     )
+    return b, m, j, e
+
+
+def _fits(kernel: Kernel, fold: Fold, t: Tiles, model: DeviceModel) -> bool:
+    """As `fits_close`, of a block of scores and of the sums of a unit."""
+    if not (fold.inner or fold.wide):
+        return t.rows * t.block * fold.dtype.itemsize <= CLOSE
+    wide = max(t.block, _extents(kernel, fold)[3])
+    return fits_close(t.blocking(wide, t.block), 1, fold.dtype.itemsize, model)
+
+
+def tiles(kernel: Kernel, fold: Fold, model: DeviceModel, holes: Holes = ()) -> Tiles:
+    size = fold.dtype.itemsize
+    batch, m, j, e = _extents(kernel, fold)
     lanes, vectors, height = register_tile(model.vector_bytes, size)
     products = bool(fold.inner or fold.wide)
-    height = max(ceil_div(m, ceil_div(m, height)), 1) if products else 1
+    own = max(ceil_div(m, ceil_div(m, height)), 1) if products else 1
+    height = min(hole(holes, "height", own), max(m, 1))
+    vectors = hole(holes, "vectors", vectors)
     rows = even(m, min(ROWS * 4 // size, max(SUMS // e, 1)), height)
     while batch * ceil_div(m, rows) < 2 * model.units and rows > height:
         rows = even(rows, rows // 2, height)
-    block = even(j, BLOCK * 4 // size, lanes * vectors)
+    if named := hole(holes, "rows", 0):
+        rows = even(m, named, height)
+    block = even(j, hole(holes, "block", BLOCK * 4 // size), lanes * vectors)
     return Tiles(lanes, vectors, height, rows, block)
 
 
-def _parts(kernel: Kernel, fold: Fold, model: DeviceModel) -> Parts:
-    t = tiles(kernel, fold, model)
-    batch, m, j, _ = (
-        numel(kernel.extents, a) for a in (fold.batch, fold.m, fold.axes, fold.e)
-    )
+def _parts(kernel: Kernel, fold: Fold, model: DeviceModel, holes: Holes = ()) -> Parts:
+    t = tiles(kernel, fold, model, holes)
+    batch, m, j, _ = _extents(kernel, fold)
     down = ceil_div(m, t.rows)
     spread = occupancy(batch * down, model.units)
     height = ceil_div(m, t.height) * t.height

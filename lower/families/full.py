@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel
 from ..axes import SIDE_BY_SIDE, nested, normalise, numel
+from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
@@ -41,11 +42,14 @@ class Full(AsTheyAre):
         return None if kernel.reductions else "no reductions"
 
     def stages(
-        self, kernel: Kernel, model: DeviceModel
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> tuple[Cut, list[Chosen]] | None:
-        """The cheapest: pieces for groups, or on a GPU also for single threads."""
+        """The cheapest: pieces for groups, or on a GPU also for single threads; in as
+        many as the hole `pieces` says of each unit."""
         best: tuple[Cut, list[Chosen]] | None = None
-        for pieces in (PIECES * model.units, model.units * model.group):
+        own = (PIECES * model.units, model.units * model.group)
+        named = hole(holes, "pieces", 0) * model.units
+        for pieces in (named,) if named else own:
             found = cut(kernel, pieces)
             if found is None:
                 return None
@@ -59,24 +63,32 @@ class Full(AsTheyAre):
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 2 * model.launch + least_work(kernel, model)
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        return {"pieces": (1, 2, 4, 8, 16, 32)}
+
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
         rows = ordered(kernel, row_axes(kernel))
         if rows and numel(kernel.extents, rows) >= ENOUGH * model.units:
             return None
-        found = self.stages(kernel, model)
+        found = self.stages(kernel, model, holes)
         if found is None:
             return None
         parts = [c.parts for c in found[1]]
         return total(self.name, len(parts), _sum(parts), model)
 
     def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
-    ) -> bool:
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
         """Stages read what earlier ones have stored."""
         return False
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
-        found = self.stages(kernel, model_of(caps))
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
+        found = self.stages(kernel, model_of(caps), holes)
         assert found is not None
         made, chosen = found
         scratch = tuple(

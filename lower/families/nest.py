@@ -34,6 +34,7 @@ class Nest(Accumulating):
         self.origin: Ex = self.number(0)  # its first column
         self.columns = 1
         self.local = len(kernel.extents)  # stands for the column within the tile
+        self.accumulators = VECTORS
 
     def run(self, todo: Plan) -> None:
         """A grid over the outer loops (and tiles of the vector axis)."""
@@ -159,7 +160,8 @@ class Nest(Accumulating):
             return 0
         one = self.vector_bytes // max(self.acc_type(r).itemsize for r in s.roots)
         n = self.kernel.extents[s.axes[-1]]
-        return next((k * one for k in (VECTORS, 2, 1) if k * one <= n), 0)
+        counts = (self.accumulators >> i for i in range(self.accumulators.bit_length()))
+        return next((k * one for k in counts if k * one <= n), 0)
 
     def _blocked(
         self, s: Step, arrays: dict[int, tuple[str, Affine]], lanes: int

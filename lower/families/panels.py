@@ -8,7 +8,7 @@ reads it, and is read too few times to pay for a copy, is read where it lies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import product
@@ -17,7 +17,9 @@ from typing import NamedTuple
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
 from ..axes import ceil_div
+from ..choice import Domains, Holes, hole
 from ..loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
+from ..model import DeviceModel
 from .price import occupancy
 from .products import Contraction, Plain, contiguous, fixed, plain, runs_along
 from .sides import Sides
@@ -39,6 +41,7 @@ class Blocking(NamedTuple):
     rows: int
     columns: int
     depth: int
+    packed: int | None = None  # bits: the left and the right side; None: as it pays
 
     @property
     def width(self) -> int:
@@ -82,17 +85,17 @@ def register_tile(vector_bytes: int, itemsize: int) -> tuple[int, int, int]:
 @lru_cache(maxsize=4096)
 def blocking(
     sizes: tuple[int, int, int, int], products: int, itemsize: int, vector_bytes: int,
-    units: int, packing: tuple[float, float] = (0.0, 0.0),
+    units: int, packing: tuple[float, float] = (0.0, 0.0), holes: Holes = (),
 ) -> Blocking:  # fmt: skip
     """Even tiles, as large as the caches take and enough for every unit; `packing`:
     multiply-adds that packing an element of the left and the right side is worth, once
     for each tile of the other side."""
     batch, m, n, k = sizes
     lanes, vectors, height = register_tile(vector_bytes, itemsize)
-    vectors = min(vectors, max(ceil_div(n, lanes), 1))
-    height = _height(m, height)
+    vectors = min(hole(holes, "vectors", vectors), max(ceil_div(n, lanes), 1))
+    height = min(hole(holes, "height", _height(m, height)), max(m, 1))
     width = lanes * vectors
-    depth = even(k, DEPTH * 4 // itemsize, 1)
+    depth = even(k, hole(holes, "depth", DEPTH * 4 // itemsize), 1)
     rows, columns = even(m, ROWS, height), even(n, COLUMNS // products, width)
 
     def count(tile: tuple[int, int]) -> int:
@@ -123,7 +126,12 @@ def blocking(
         if least < work(best) * WORTH:
             cheap = [t for t in tiles if work(t) * WORTH <= least]
             best = next((t for t in cheap if count(t) >= 2 * units), cheap[-1])
-    return Blocking(lanes, vectors, height, *best, depth)
+    named = dict(holes)
+    if "rows" in named:
+        best = even(m, named["rows"], height), best[1]
+    if "columns" in named:
+        best = best[0], even(n, named["columns"], width)
+    return Blocking(lanes, vectors, height, *best, depth, named.get("packed"))
 
 
 def _height(m: int, most: int) -> int:
@@ -137,6 +145,49 @@ def even(n: int, most: int, unit: int) -> int:
     """Equal parts of `n`, each at most about `most`, in multiples of `unit`."""
     part = ceil_div(n, ceil_div(n, max(most, 1)))
     return ceil_div(part, unit) * unit
+
+
+CLOSE = 4 << 20  # bytes of a tile's panels and sums: they lie on a thread's stack
+HIGHEST = 14  # rows of a register tile
+BUSY = 8  # sums in flight that keep two multipliers of four cycles busy
+
+
+def tiles_of(
+    sizes: Sequence[tuple[int, int, int, int]], own: Sequence[Blocking]
+) -> Domains:
+    """The holes of a blocking, for contractions side by side: about what each chooses
+    by itself."""
+    m, n, k = (max(s[i] for s in sizes) for i in (1, 2, 3))
+    rows = about({b.rows for b in own}, m)
+    columns = about({b.columns for b in own}, n)
+    depth = about({b.depth for b in own}, k)
+    return {**register_holes(own[0].lanes, m), "rows": rows, "columns": columns,
+            "depth": depth, "packed": (0, 1, 2, 3)}  # fmt: skip
+
+
+def register_holes(lanes: int, m: int) -> dict[str, tuple[int, ...]]:
+    """Vectors of a row of the register tile, and its rows, of which there are `m`."""
+    heights = tuple(range(2, min(m, HIGHEST) + 1))
+    vectors = (1, 2, 3, 4) if lanes > 1 else (8, 16, 32)
+    return {"vectors": vectors, "height": heights} if heights else {"vectors": vectors}
+
+
+def about(sizes: set[int], most: int) -> tuple[int, ...]:
+    """Halves, doubles and quarters of the sizes, and all there is."""
+    near = {max(s * by // 4, 1) for s in sizes for by in (1, 2, 3, 4, 6, 8, 16)}
+    return tuple(sorted({min(s, most) for s in near} | {most}))
+
+
+def fits_close(b: Blocking, products: int, itemsize: int, model: DeviceModel) -> bool:
+    """Whether a tile fits a stack, and a register tile the registers, without leaving
+    multipliers idle that a larger one would keep busy."""
+    registers = 32 if model.vector_bytes == 64 else 16
+    used = b.height * b.vectors + b.vectors + 1
+    held = (b.rows + b.columns) * b.depth + b.rows * b.columns * products
+    _, vectors, height = register_tile(model.vector_bytes, itemsize)
+    busy = min(BUSY, vectors * min(b.rows, height))
+    spilt = b.lanes > 1 and (used > registers or b.height * b.vectors < busy)
+    return not spilt and held * itemsize <= CLOSE
 
 
 class Panel(NamedTuple):
@@ -395,12 +446,14 @@ def unpacked(
     if not whole.k:
         return out
     size = c.dtype.itemsize
-    for side in c.sides[0] if packs and whole.m else ():
+    lefts = b.columns <= FEW * b.width if b.packed is None else not b.packed & 1
+    rights = b.rows <= FEW * b.height if b.packed is None else not b.packed & 2
+    for side in c.sides[0] if packs and whole.m and lefts else ():
         x = plain(kernel, c, side, c.m)
-        if x and b.columns <= FEW * b.width and x.own * size % PAGE:
+        if x and (b.packed is not None or x.own * size % PAGE):
             out[side] = x
-    for side in c.sides[1] if whole.n else ():
+    for side in c.sides[1] if whole.n and rights else ():
         x = plain(kernel, c, side, c.n)
-        if x and x.own == 1 and b.rows <= FEW * b.height:
+        if x and x.own == 1:
             out[side] = x
     return out

@@ -165,12 +165,17 @@ def _ordered(
     def contraction(m: int, n: int, products: tuple[Product, ...]) -> Contraction:
         return Contraction(axes(batch), axes(m), axes(n), axes(k), products, dtype)
 
-    turned = tuple(Product(p.root, p.b, p.a) for p in products)
-    ways = contraction(m, n, products), contraction(n, m, turned)
-    return min(ways, key=lambda c: _turned(kernel, c))
+    made = contraction(m, n, products)
+    return min((made, turned(made)), key=lambda c: _across(kernel, c))
 
 
-def _turned(kernel: Kernel, c: Contraction) -> int:
+def turned(c: Contraction) -> Contraction:
+    """The same with its sides exchanged."""
+    products = tuple(Product(p.root, p.b, p.a) for p in c.products)
+    return c._replace(m=c.n, n=c.m, products=products)
+
+
+def _across(kernel: Kernel, c: Contraction) -> int:
     """Elements that each run reads or stores across their contiguous axis."""
     batch, m, n, k = c.sizes(kernel)
     left, right = ([s for s in x if not fixed(kernel, c, s)] for x in c.sides)
@@ -200,7 +205,7 @@ def runs_along(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) 
             tested = any(coefficient(c.value, a) for c in x.attr[2] for a in axes)
             atoms = all(isinstance(a, int) for a, _ in x.attr[1].terms)
             even = atoms and not tested
-            steps.add(_stride(kernel, x.attr[1], axes) if even else None)
+            steps.add(steps_along(kernel, x.attr[1], axes) if even else None)
     return 1 in steps and None not in steps
 
 
@@ -263,14 +268,14 @@ def plain(
         return None
     if not all(isinstance(a, int) for a, _ in offset.terms):
         return None
-    along = [_stride(kernel, offset, axes) for axes in (own, c.k)]
+    along = [steps_along(kernel, offset, axes) for axes in (own, c.k)]
     rest = tuple(t for t in offset.terms if t[0] not in (*own, *c.k))
     if along[0] is None or along[1] is None:
         return None
     return Plain(slot, Affine(rest, offset.const), along[0], along[1])
 
 
-def _stride(kernel: Kernel, offset: Affine, axes: tuple[int, ...]) -> int | None:
+def steps_along(kernel: Kernel, offset: Affine, axes: tuple[int, ...]) -> int | None:
     """By how much the place grows with the flat position among `axes`; None if that
     differs."""
     step = coefficient(offset, axes[-1]) if axes else 0

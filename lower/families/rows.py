@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, nested, numel
+from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
-from .nest import GroupNest, Nest
+from .nest import VECTORS, GroupNest, Nest
 from .plan import Plan, Step, facts, plan, reach
 from .price import least_work, price
 from .writer import parameters
@@ -93,33 +94,51 @@ class Walk(AsTheyAre, ABC):
     def accepts(self, kernel: Kernel) -> str | None: ...
 
     @abstractmethod
-    def parts(self, kernel: Kernel, model: DeviceModel) -> Parts: ...
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains: ...
+
+    @abstractmethod
+    def parts(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts: ...
 
     @abstractmethod
     def write(
-        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool
+        self,
+        kernel: Kernel,
+        caps: Caps,
+        buffers: tuple[Param, ...],
+        strict: bool,
+        holes: Holes = (),
     ) -> Body: ...
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return least_work(kernel, model)
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
-        return total(self.name, 1, self.parts(kernel, model), model)
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
+        return total(self.name, 1, self.parts(kernel, model, holes), model, holes)
 
     @abstractmethod
-    def plan(self, kernel: Kernel, model: DeviceModel) -> Plan: ...
+    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Plan: ...
 
     def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
+        self,
+        kernel: Kernel,
+        model: DeviceModel,
+        output: int,
+        loads: int,
+        holes: Holes = (),
     ) -> bool:
         """Units of work share no element: their loops are loops of every output that no
         reduction binds.  In one, reductions end before anything is stored, but for
         those inside the loops of a store."""
-        return stored_last(kernel, self.plan(kernel, model).steps, output, loads)
+        steps = self.plan(kernel, model, holes).steps
+        return stored_last(kernel, steps, output, loads)
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
         params = parameters(kernel)
-        made = self.write(kernel, caps, params, strict)
+        made = self.write(kernel, caps, params, strict, holes)
         return Function(name, params, made.body, (), made.threads)
 
 
@@ -135,26 +154,54 @@ class Row(Walk):
         mapped = not kernel.reductions and common_axes(kernel)
         return "it has no rows to reduce" if mapped else None
 
-    def plan(self, kernel: Kernel, model: DeviceModel) -> Plan:
-        return plan(kernel, ordered(kernel, row_axes(kernel)), None, 1, model.on_chip)
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        found = keeping(kernel, self.plan(kernel, model))
+        if not model.cpu_like:
+            sizes = powers(32, model.largest)
+            return {**found, "threads": sizes}
+        if kernel.reductions:
+            found["vectors"] = (1, 2, 4, 8)
+        return {**found, **model.sharing(self.parts(kernel, model))}
 
-    def parts(self, kernel: Kernel, model: DeviceModel) -> Parts:
-        todo = self.plan(kernel, model)
+    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Plan:
+        outer = ordered(kernel, row_axes(kernel))
+        return plan(kernel, outer, None, 1, model.on_chip * hole(holes, "keep", 1))
+
+    def parts(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts:
+        todo = self.plan(kernel, model, holes)
         dealt = not model.cpu_like
         return price(kernel, todo, model, _points(kernel, todo), dealt)
 
     def write(
-        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool
-    ) -> Body:
-        todo = self.plan(kernel, model_of(caps))
+        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,
+        holes: Holes = (),
+    ) -> Body:  # fmt: skip
+        model = model_of(caps)
+        todo = self.plan(kernel, model, holes)
         if caps.cpu_like:
             nest = Nest(kernel, strict, buffers, max(caps.vector_bytes, 16))
-            nest.grid = model_of(caps).outermost(self.parts(kernel, model_of(caps)))
+            nest.accumulators = hole(holes, "vectors", VECTORS)
+            nest.grid = model.outermost(self.parts(kernel, model, holes), holes)
             nest.run(todo)
             return Body(tuple(nest.scopes[0].body), 1)
         group = GroupNest(kernel, strict, buffers)
         group.run_groups(todo)
-        return Body(tuple(group.scopes[0].body), group_size(kernel, todo, caps))
+        threads = hole(holes, "threads", group_size(kernel, todo, caps))
+        return Body(tuple(group.scopes[0].body), threads)
+
+
+def keeping(kernel: Kernel, todo: Plan) -> dict[str, tuple[int, ...]]:
+    """The hole `keep`: whether dear values stay on chip, where there are any."""
+    return {"keep": (0, 1)} if any(map(_stages, todo.steps)) else {}
+
+
+def _stages(s: Step) -> bool:
+    return bool(s.staged) or any(_stages(t) for inner in s.inner for t in inner)
+
+
+def powers(low: int, high: int) -> tuple[int, ...]:
+    """Powers of two from `low` on."""
+    return tuple(low << i for i in range(max(high // low, 1).bit_length()))
 
 
 def group_size(kernel: Kernel, todo: Plan, caps: Caps) -> int:
@@ -182,32 +229,52 @@ class Tiles(Walk):
             return SIDE_BY_SIDE
         return None if self.vector_axis(kernel) is not None else "no common axis"
 
-    def vector_axis(self, kernel: Kernel) -> int | None:
+    def vector_axis(self, kernel: Kernel, holes: Holes = ()) -> int | None:
+        """The axis that is tiled: the most contiguous one, unless the hole `axis`
+        names another."""
         axes = ordered(kernel, row_axes(kernel))
-        return axes[-1] if axes else None
+        return hole(holes, "axis", axes[-1]) if axes else None
 
-    def plan(self, kernel: Kernel, model: DeviceModel) -> Plan:
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        if not model.cpu_like:
+            return {}
+        rows, last = row_axes(kernel), self.vector_axis(kernel)
+        assert last is not None
+        axes = kernel.axes_of(rows)
+        longest = max(kernel.extents[a] for a in axes)
+        found = keeping(kernel, self.plan(kernel, model))
+        found["tile"] = powers(16, longest)
+        if len(axes) > 1:
+            found["axis"] = axes
+        return {**found, **model.sharing(self.parts(kernel, model))}
+
+    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Plan:
         rows = row_axes(kernel)
-        vector = self.vector_axis(kernel)
+        vector = self.vector_axis(kernel, holes)
         assert vector is not None
         if not model.cpu_like:
             return plan(kernel, ordered(kernel, rows), None, 1, 0)
         outer = ordered(kernel, rows & ~(1 << vector))
         count = numel(kernel.extents, outer)
-        tile = _tile(self.sizes, kernel.extents[vector], count, model.units)
-        return plan(kernel, outer, vector, tile, model.on_chip)
+        n = kernel.extents[vector]
+        own = _tile(self.sizes, n, count, model.units)
+        tile = min(hole(holes, "tile", own), n)
+        capacity = model.on_chip * hole(holes, "keep", 1)
+        return plan(kernel, outer, vector, tile, capacity)
 
-    def parts(self, kernel: Kernel, model: DeviceModel) -> Parts:
-        todo = self.plan(kernel, model)
+    def parts(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts:
+        todo = self.plan(kernel, model, holes)
         return price(kernel, todo, model, _points(kernel, todo))
 
     def write(
-        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool
-    ) -> Body:
+        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,
+        holes: Holes = (),
+    ) -> Body:  # fmt: skip
+        model = model_of(caps)
         width = max(caps.vector_bytes, 16) if caps.cpu_like else 0
         nest = Nest(kernel, strict, buffers, width)
-        nest.grid = model_of(caps).outermost(self.parts(kernel, model_of(caps)))
-        nest.run(self.plan(kernel, model_of(caps)))
+        nest.grid = model.outermost(self.parts(kernel, model, holes), holes)
+        nest.run(self.plan(kernel, model, holes))
         return Body(tuple(nest.scopes[0].body), 1)
 
 

@@ -16,16 +16,18 @@ from typing import NamedTuple
 
 from ...extract.kernel import Kernel, bits
 from ..axes import ceil_div, numel
+from ..choice import Domains, Holes, hole
 from ..model import DeviceModel
 from .halo import Coordinate, coordinates
-from .panels import DEPTH, Blocking, even
+from .panels import DEPTH, HIGHEST, Blocking, even
 from .price import PACK, TURN, occupancy
-from .products import Contraction, Product, classify, fixed, flops_of
+from .products import Contraction, classify, fixed, flops_of, turned
 from .strips import Strips, strips
 
 SUMS = 512 << 10  # bytes of an output tile, in the second cache
 BOX = 256 << 10  # bytes of a box, beside them
 BUSY = 8  # multiply-adds under way at once that hide the time one takes
+MOST_VECTORS = 4  # of a row of a register tile
 PARTS = 16  # tiles along an axis, at most, beyond what the caches ask for
 
 
@@ -61,6 +63,15 @@ class Sliding(NamedTuple):
         return self.c.products[0].b
 
 
+def domains(kernel: Kernel) -> Domains:
+    """Register tiles along any axis of the side that slides."""
+    found = slides(kernel)
+    assert not isinstance(found, str), found
+    highest = max(kernel.extents[a] for a in found[0].m)
+    heights = tuple(range(2, min(highest, HIGHEST) + 1))
+    return {"vectors": tuple(range(1, MOST_VECTORS + 1)), "height": heights}
+
+
 class Work(NamedTuple):
     """What a choice of tiles comes to: in multiply-adds, in flops of packing."""
 
@@ -80,7 +91,7 @@ def slides(kernel: Kernel) -> tuple[Contraction, tuple[Coordinate, ...]] | str:
     if more or len(first.products) > 1:
         return "more than one product"
     reason = "no side slides over the summed axes"
-    for c in (first, _turned(first)):
+    for c in (first, turned(first)):
         box = coordinates(kernel, c.products[0].a, (*c.m, *c.k))
         if isinstance(box, str):
             reason = box
@@ -90,37 +101,36 @@ def slides(kernel: Kernel) -> tuple[Contraction, tuple[Coordinate, ...]] | str:
 
 
 @lru_cache(maxsize=4096)
-def sliding(kernel: Kernel, model: DeviceModel) -> Sliding | None:
-    """The tiles of a kernel with a side that slides; None without vectors."""
+def sliding(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Sliding | None:
+    """The tiles of a kernel with a side that slides; None without vectors, or where
+    the holes fit no register tile."""
     found = slides(kernel)
     assert not isinstance(found, str), found
     if not model.cpu_like or model.vector_bytes // found[0].dtype.itemsize < 2:
         return None
-    return _tiled(kernel, *found, model)
-
-
-def _turned(c: Contraction) -> Contraction:
-    (p,) = c.products
-    return c._replace(m=c.n, n=c.m, products=(Product(p.root, p.b, p.a),))
+    return _tiled(kernel, *found, model, holes)
 
 
 def _tiled(
-    kernel: Kernel, c: Contraction, box: tuple[Coordinate, ...], model: DeviceModel
-) -> Sliding:
+    kernel: Kernel, c: Contraction, box: tuple[Coordinate, ...], model: DeviceModel,
+    holes: Holes,
+) -> Sliding | None:  # fmt: skip
     made = (
         Sliding(c, box, r, tile, blocks)
-        for r in _registers(kernel, c, model)
+        for r in _registers(kernel, c, model, holes)
         for tile, blocks in _tiles(kernel, c, r, model)
     )
     return min(
-        made, key=lambda s: (_bytes(s) > SUMS, seconds(work(kernel, s), s.c, model))
+        made,
+        key=lambda s: (_bytes(s) > SUMS, seconds(work(kernel, s), s.c, model)),
+        default=None,
     )
 
 
 def _registers(
-    kernel: Kernel, c: Contraction, model: DeviceModel
+    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
 ) -> Iterator[Register]:
-    """For each axis the tile that wastes least."""
+    """For each axis the tile that wastes least, or the one that is named."""
     lanes = model.vector_bytes // c.dtype.itemsize
     registers = 32 if model.vector_bytes >= 64 else 16
     n = numel(kernel.extents, c.n)
@@ -128,17 +138,19 @@ def _registers(
         extent = kernel.extents[a]
         fits = [
             Register(a, h, v)
-            for v in range(1, 5)
+            for v in range(1, MOST_VECTORS + 1)
             for h in range(1, min(extent, registers) + 1)
             if h * v + v < registers
+            and v == hole(holes, "vectors", v)
+            and h == hole(holes, "height", h)
         ]
-        yield min(
-            fits,
-            key=lambda r: (
-                ceil_div(extent, r.height) * ceil_div(n, r.vectors * lanes) * r.slots,
-                -r.height * r.vectors,
-            ),
-        )
+
+        def waste(r: Register, extent: int = extent) -> tuple[int, int]:
+            down, across = ceil_div(extent, r.height), ceil_div(n, r.vectors * lanes)
+            return down * across * r.slots, -r.height * r.vectors
+
+        if fits:
+            yield min(fits, key=waste)
 
 
 def _tiles(

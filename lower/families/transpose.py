@@ -14,6 +14,7 @@ from functools import partial
 from ...egraph.dtypes import BOOL, compute
 from ...extract.kernel import Affine, Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
+from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
@@ -44,15 +45,29 @@ class Transpose(AsTheyAre):
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         axes = tile_axes(kernel)
         assert axes is not None
-        return total(self.name, 1, self.parts(kernel, axes, model), model)
+        if not model.cpu_like:
+            return {"tile": (16, 32)}
+        shared = model.sharing(self.parts(kernel, axes, model))
+        return {"tile": (8, 16, 32, 64, 128), **shared}
 
-    def parts(self, kernel: Kernel, axes: tuple[int, int], model: DeviceModel) -> Parts:
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
+        axes = tile_axes(kernel)
+        assert axes is not None
+        parts = self.parts(kernel, axes, model, holes)
+        return total(self.name, 1, parts, model, holes)
+
+    def parts(
+        self, kernel: Kernel, axes: tuple[int, int], model: DeviceModel,
+        holes: Holes = (),
+    ) -> Parts:  # fmt: skip
         rest = (a for a in facts(kernel).order if a not in axes)
         todo = plan(kernel, (*rest, axes[0]), axes[1], 1, 0)
-        tile = tile_size(kernel, model)
+        tile = tile_size(kernel, model, holes)
         points = numel(kernel.extents, tuple(range(len(kernel.extents))))
         tiles = max(points // tile**2, 1)
         parts = price(kernel, todo, model, tiles, True, tiled=True)
@@ -62,24 +77,27 @@ class Transpose(AsTheyAre):
         return Parts(parts.bytes, parts.scalar + flops)
 
     def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
-    ) -> bool:
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
         """A cell is computed whole, but for what a group reads along the other axis."""
         later = kernel.outputs[output + 1 :]
         needed = reach(facts(kernel), bits(tuple(o.expr for o in later)), 0)
         return not needed & loads
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
         axes = tile_axes(kernel)
         assert axes is not None
         model = model_of(caps)
-        tiles = Tiles(kernel, strict, axes, model)
-        tiles.grid = model.outermost(self.parts(kernel, axes, model))
+        tiles = Tiles(kernel, strict, axes, tile_size(kernel, model, holes))
+        tiles.grid = model.outermost(self.parts(kernel, axes, model, holes), holes)
         if caps.cpu_like:
             tiles.run()
             return function(name, tiles)
         tiles.run_groups()
-        return function(name, tiles, threads=min(caps.threads, GPU_TILE**2))
+        return function(name, tiles, threads=min(caps.threads, tiles.tile**2))
 
 
 def tile_axes(kernel: Kernel) -> tuple[int, int] | None:
@@ -99,10 +117,10 @@ def tile_axes(kernel: Kernel) -> tuple[int, int] | None:
     return None
 
 
-def tile_size(kernel: Kernel, model: DeviceModel) -> int:
+def tile_size(kernel: Kernel, model: DeviceModel, holes: Holes) -> int:
     """Elements of an edge."""
     widest = max(compute(dtype).itemsize for dtype, _ in kernel.slots)
-    return CPU_TILE // widest if model.cpu_like else GPU_TILE
+    return hole(holes, "tile", CPU_TILE // widest if model.cpu_like else GPU_TILE)
 
 
 def flipped(kernel: Kernel, axes: tuple[int, int]) -> list[int]:
@@ -120,11 +138,11 @@ class Tiles(Writer):
     """Writes the function: a unit of work is a tile of `reads` x `writes`."""
 
     def __init__(
-        self, kernel: Kernel, strict: bool, axes: tuple[int, int], model: DeviceModel
+        self, kernel: Kernel, strict: bool, axes: tuple[int, int], tile: int
     ) -> None:
         super().__init__(kernel, strict, parameters(kernel))
         self.reads, self.writes = axes
-        self.tile = tile_size(kernel, model)
+        self.tile = tile
         self.down = ceil_div(kernel.extents[self.reads], self.tile)
         self.across = ceil_div(kernel.extents[self.writes], self.tile)
         self.rest = tuple(a for a in ordered(kernel, common_axes(kernel))

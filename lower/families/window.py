@@ -11,6 +11,7 @@ from math import prod
 from ...egraph.dtypes import BOOL
 from ...extract.kernel import Cost, Kernel
 from ..axes import ceil_div, coefficient
+from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Ex, Function, Lit, Load, Op, Param, Store
 from ..model import DeviceModel, Layout, Parts, model_of, total
@@ -18,7 +19,16 @@ from .contract import CONTRACT, epilogue, traffic
 from .halo import Coordinate
 from .matmul import Matmul
 from .panels import Panel, Whole
-from .slide import Sliding, panels_of, seconds, slides, sliding, strides, work
+from .slide import (
+    Sliding,
+    domains,
+    panels_of,
+    seconds,
+    slides,
+    sliding,
+    strides,
+    work,
+)
 from .strips import layout
 from .values import add, divide, mul
 from .writer import function, parameters
@@ -37,35 +47,48 @@ class Window:
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0
 
-    def cost(self, kernel: Kernel, model: DeviceModel) -> Cost | None:
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         s = sliding(kernel, model)
-        return s and total(self.name, 1, _parts(kernel, s, model), model)
+        if s is None:
+            return {}
+        return {**domains(kernel), **model.sharing(_parts(kernel, s, model))}
+
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
+        s = sliding(kernel, model, holes)
+        return s and total(self.name, 1, _parts(kernel, s, model), model, holes)
 
     def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int
-    ) -> bool:
-        return CONTRACT.overwrites(kernel, model, output, loads)
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
+        return CONTRACT.overwrites(kernel, model, output, loads, holes)
 
-    def layouts(self, kernel: Kernel, model: DeviceModel) -> tuple[Layout, ...]:
-        s = _sliding(kernel, model)
+    def layouts(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> tuple[Layout, ...]:
+        s = _sliding(kernel, model, holes)
         panels = panels_of(kernel, s)
         return (layout(kernel, s.c, s.other, panels),) if panels else ()
 
-    def lower(self, kernel: Kernel, caps: Caps, name: str, strict: bool) -> Function:
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
         model, params = model_of(caps), parameters(kernel)
-        s = _sliding(kernel, model)
+        s = _sliding(kernel, model, holes)
         panels = panels_of(kernel, s)
         sizes = {panels.slot: panels.size} if panels else {}
         resized = enumerate(params)
         params = tuple(replace(p, size=sizes.get(i, p.size)) for i, p in resized)
         writer = Slides(kernel, strict, params, s)
-        writer.grid = model.outermost(_parts(kernel, s, model))
+        writer.grid = model.outermost(_parts(kernel, s, model), holes)
         writer.write()
         return function(name, writer)
 
 
-def _sliding(kernel: Kernel, model: DeviceModel) -> Sliding:
-    s = sliding(kernel, model)
+def _sliding(kernel: Kernel, model: DeviceModel, holes: Holes) -> Sliding:
+    s = sliding(kernel, model, holes)
     assert s is not None
     return s
 

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..loops import Array, Assign, For, Function, GroupReduce, If, Let, Stmt, Store
+from ..loops import (
+    Array,
+    Assign,
+    For,
+    Function,
+    Gemm,
+    GroupReduce,
+    If,
+    Let,
+    Stmt,
+    Store,
+)  # fmt: skip
 from ..walking import values, walk
 from .rebuild import arrays_of, unique, variables_of
 
@@ -35,6 +46,8 @@ def _read(body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
             names |= variables_of(x) - own
         if isinstance(s, GroupReduce):
             names.add(s.var.name)
+        if isinstance(s, Gemm):
+            arrays |= {s.a.array, s.b.array}
     return names, arrays
 
 

@@ -12,6 +12,7 @@ from ..loops import (
     Ex,
     For,
     Function,
+    Gemm,
     GroupReduce,
     If,
     Let,
@@ -69,6 +70,9 @@ def with_values(s: Stmt, change: Change) -> Stmt:
         case If(cond=cond):
             new = change(cond)
             return s if new is cond else replace(s, cond=new)
+        case Gemm(out=out, a=a, b=b):
+            out, a, b = (x._replace(at=change(x.at)) for x in (out, a, b))
+            return replace(s, out=out, a=a, b=b)
         case _:
             return s
 
@@ -110,6 +114,9 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
                 return replace(s, name=name(s.name))
             case Store():
                 return replace(s, array=name(s.array))
+            case Gemm(out=out, a=a, b=b):
+                out, a, b = (x._replace(array=name(x.array)) for x in (out, a, b))
+                return replace(s, out=out, a=a, b=b)
             case Barrier():
                 return s
 
@@ -214,6 +221,8 @@ def touched(body: Iterable[Stmt]) -> Touched:
                 meets = True
             case Store(array=array):
                 arrays.add(array)
+            case Gemm(out=out):
+                arrays.add(out.array)
             case Barrier():
                 meets = True
             case _:

@@ -11,10 +11,12 @@ from ..loops import (
     Barrier,
     For,
     Function,
+    Gemm,
     GroupReduce,
     If,
     Let,
     LoopKind,
+    Matrix,
     Param,
     Space,
     Stmt,
@@ -120,6 +122,9 @@ class _Parser(Expressions):
                     self.take()
                     monoid = self.word("a monoid").text
                     return GroupReduce(self.variable(), monoid)
+                case "product":
+                    self.take()
+                    return self.product()
                 case _:
                     raise self.expected("a statement")
         if token.kind == "word" and self.after.text == "[":
@@ -129,6 +134,21 @@ class _Parser(Expressions):
         var = self.variable()
         self.expect("=")
         return Assign(var, self.expression(var.dtype))
+
+    def product(self) -> Gemm:
+        m, n, k = (self.integer("a size") for _ in range(3))
+        self.expect(":")
+        out = self.matrix()
+        self.expect("=")
+        a = self.matrix()
+        self.expect(",")
+        return Gemm(m, n, k, out, a, self.matrix())
+
+    def matrix(self) -> Matrix:
+        at = self.place(self.word("an array's name"))
+        self.expect("by")
+        down, across = (self.integer("a step") for _ in range(2))
+        return Matrix(at.at.text, self.typed(at.index, None), down, across)
 
     def variable(self) -> Var:
         at = self.peek

@@ -13,6 +13,7 @@ from ..loops import (
     Ex,
     For,
     Function,
+    Gemm,
     GroupReduce,
     If,
     Let,
@@ -119,6 +120,12 @@ class _Printer:
                 return [pad + "barrier"]
             case GroupReduce(var, monoid):
                 return [f"{pad}reduce {word(monoid)} {ex.var(var)}"]
+            case Gemm():
+                out, a, b = (
+                    f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"
+                    for x, _, _ in stmt.matrices
+                )
+                return [f"{pad}product {stmt.m} {stmt.n} {stmt.k}: {out} = {a}, {b}"]
 
     def binding(self, var: Var) -> str:
         plain = var.dtype is I32 and var.lanes == 1

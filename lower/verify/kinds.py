@@ -12,6 +12,7 @@ from ..loops import (
     Ex,
     For,
     Function,
+    Gemm,
     GroupReduce,
     If,
     Let,
@@ -66,6 +67,9 @@ class Kinds(Walk):
                 self.meets("a reduction of the group")
                 self.assigned(var)
                 self.varying.discard(var.name)
+            case Gemm():
+                if any(loop.kind != "serial" for loop in self.loops):
+                    self.fault("a library's product inside of a loop that is shared")
 
     # ---- where loops may stand
 

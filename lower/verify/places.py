@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from ..intervals import Interval, Linear, extremes, interval, linear, of_loop
-from ..loops import Array, Ex, For, Function, If, Let, Load, Op, Stmt, Store
+from ..loops import Array, Ex, For, Function, Gemm, If, Let, Load, Op, Stmt, Store
 from .walk import Walk
 
 
@@ -55,6 +55,10 @@ class Places(Walk):
                 self.value(value)
                 self.inside(array, index, lanes)
                 self.apart(s)
+            case Gemm():
+                for x, rows, columns in s.matrices:
+                    self.value(x.at)
+                    self.inside(x.array, x.at, x.span(rows, columns))
             case _:
                 self.value(getattr(s, "value", None))
 

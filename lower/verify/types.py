@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from ...egraph.dtypes import BOOL, I32, I64, DType, compute
+from ...egraph.dtypes import BOOL, F32, F64, I32, I64, DType, compute
 from ...egraph.scalars import BY_NAME, MONOIDS
 from ..intervals import of_type
 from ..loops import (
@@ -14,6 +14,7 @@ from ..loops import (
     Ex,
     For,
     Function,
+    Gemm,
     GroupReduce,
     If,
     Let,
@@ -98,6 +99,8 @@ class Types(Walk):
                 self.assigned(var)
                 if monoid not in MONOIDS or not MONOIDS[monoid].takes(var.dtype):
                     self.fault(f"no monoid of {var.dtype}: {monoid!r}")
+            case Gemm():
+                self.product(s)
             case Array():
                 self.declare(s)
             case Store(array, index, value, lanes):
@@ -124,6 +127,20 @@ class Types(Walk):
     def assigned(self, var: Var) -> None:
         if not self.use(var):
             self.fault(f"{var.name!r} is not mutable")
+
+    def product(self, s: Gemm) -> None:
+        held = [self.place(x.array, x.at, 1) for x, _, _ in s.matrices]
+        if len(set(held)) > 1 or held[0] not in (F32, F64):
+            self.fault(f"a product of {', '.join(map(str, held))}")
+        owner = self.arrays.get(s.out.array)
+        if isinstance(owner, Param) and not owner.writable:
+            self.fault(f"a product stored to {s.out.array!r}, which is read only")
+        if min(s.m, s.n, s.k) < 1:
+            self.fault("a product of nothing")
+        for x, rows, columns in s.matrices:
+            steps = {(x.across, x.down, columns), (x.down, x.across, rows)}
+            if not any(one == 1 and other >= length for one, other, length in steps):
+                self.fault(f"{x.array!r} does not lie as a matrix: {x.down} {x.across}")
 
     def declare(self, s: Array) -> None:
         self.bind(s.name)

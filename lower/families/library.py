@@ -1,0 +1,184 @@
+"""Products by the library of the device: for a search to choose, never by default.
+
+The kernel in stages (`cut.py`): the product into scratch, or into the output if nothing
+follows, then what follows as a map.  Whether that is faster is for the clock to say: a
+library has threads of its own, which look out for work after a call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...egraph.dtypes import F32, F64
+from ...extract.kernel import Affine, Cost, Kernel
+from ..axes import nested, normalise, numel
+from ..choice import Domains, Holes
+from ..device import Caps
+from ..loops import Function, Gemm, Matrix, Param, Stmt
+from ..model import AsTheyAre, DeviceModel, Parts, total
+from .cut import Cut, parted
+from .products import Contraction, classify, plain, steps_along, turned
+from .rows import MAP
+from .writer import Writer, parameters
+
+
+class Lying(NamedTuple):
+    """A matrix of a kernel: the buffer, the offset along batches, steps that fit."""
+
+    slot: int
+    rest: Affine
+    down: int
+    across: int
+
+
+class Call(NamedTuple):
+    """A product, and how its sides and its result lie."""
+
+    contraction: Contraction
+    matrices: tuple[Lying, Lying, Lying]  # the result first
+
+
+@dataclass(frozen=True, slots=True)
+class Library(AsTheyAre):
+    """Sums of products of two plain operands, and maps of them."""
+
+    name: str = "library"
+
+    def accepts(self, kernel: Kernel) -> str | None:
+        if not nested(kernel) or not all(kernel.extents):
+            return "it is no single product"
+        if len(kernel.reductions) != 1:
+            return "it is no single product"
+        first, *rest = (normalise(k) for k in _stages(kernel).stages)
+        if any(MAP.accepts(k) is not None for k in rest):
+            return "more than a map follows the product"
+        found = call_of(first)
+        return found if isinstance(found, str) else None
+
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        return 0.0
+
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        return {}
+
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
+        """As if it multiplied at the rate of our own products, and packed for free."""
+        if not model.library:
+            return None
+        first, *rest = (normalise(k) for k in _stages(kernel).stages)
+        found = call_of(first)
+        assert not isinstance(found, str), found
+        batch, m, n, k = found.contraction.sizes(first)
+        rate = model.product_rate(found.contraction.dtype)
+        parts = [Parts(0.0, 0.0, batch * m * n * k / rate)]
+        parts += [MAP.parts(k, model) for k in rest]
+        summed = Parts(*(sum(p[i] for p in parts) for i in range(3)))
+        return total(self.name, len(parts), summed, model)
+
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
+        """Both sides are read until the last cell is complete."""
+        return False
+
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
+        made = _stages(kernel)
+        scratch = tuple(
+            Param(f"s{i}", dtype, size, True)
+            for i, (dtype, size) in enumerate(made.scratch)
+        )
+        buffers = (*parameters(kernel), *scratch)
+        first, *rest = (normalise(k) for k in made.stages)
+        body: list[Stmt] = _products(first, strict, buffers)
+        for k in rest:
+            body += MAP.write(k, caps, buffers, strict).body
+        return Function(name, parameters(kernel), tuple(body), scratch)
+
+
+def _stages(kernel: Kernel) -> Cut:
+    """The product alone, if that is all that is stored; else it and the rest."""
+    (root,) = kernel.reductions
+    alone = all(o.expr == root for o in kernel.outputs)
+    return Cut((kernel,), ()) if alone else parted(kernel, root)
+
+
+def _products(first: Kernel, strict: bool, buffers: tuple[Param, ...]) -> list[Stmt]:
+    """A call for each matrix of the batch."""
+    found = call_of(first)
+    assert not isinstance(found, str), found
+    c, matrices = found
+    writer = Writer(first, strict, buffers)
+    _, m, n, k = c.sizes(first)
+    with writer.loop("serial", numel(first.extents, c.batch)) as g:
+        writer.unravel(c.batch, g)
+        out, a, b = (
+            Matrix(buffers[x.slot].name, writer.affine(x.rest)[0], x.down, x.across)
+            for x in matrices
+        )
+        writer.emit(Gemm(m, n, k, out, a, b))
+    return writer.scopes[0].body
+
+
+@lru_cache(maxsize=4096)
+def call_of(kernel: Kernel) -> Call | str:
+    """The product that the kernel is, as a library takes it; or why it is none."""
+    found = classify(kernel)
+    if isinstance(found, str):
+        return found
+    c = next(iter(found))
+    if len(found) != 1 or len(c.products) != 1 or len(kernel.outputs) != 1:
+        return "several products"
+    root = c.products[0].root
+    if kernel.outputs[0].expr != root or c.dtype not in (F32, F64):
+        return "its sums are not what is stored"
+    kinds = kernel.exprs[root].dtype, kernel.slots[kernel.outputs[0].slot][0]
+    if kinds != (c.dtype, c.dtype):
+        return "its sums are of another type"
+    for way in (c, turned(c)):
+        matrices = _matrices(kernel, way)
+        if matrices is not None:
+            return Call(way, matrices)
+    return "an operand does not lie as a matrix"
+
+
+def _matrices(kernel: Kernel, c: Contraction) -> tuple[Lying, Lying, Lying] | None:
+    p, o = c.products[0], kernel.outputs[0]
+    _, m, n, k = c.sizes(kernel)
+    a, b = plain(kernel, c, p.a, c.m), plain(kernel, c, p.b, c.n)
+    down, across = (steps_along(kernel, o.offset, axes) for axes in (c.m, c.n))
+    if a is None or b is None or down is None or across is None:
+        return None
+    rest = tuple(t for t in o.offset.terms if t[0] not in (*c.m, *c.n))
+    if not all(isinstance(t, int) and t in c.batch for t, _ in rest):
+        return None
+    out = Lying(o.slot, Affine(rest, o.offset.const), down, across)
+    left = Lying(a.slot, a.rest, a.own, a.k)
+    right = Lying(b.slot, b.rest, b.k, b.own)
+    fitted = _lying(out, m, n), _lying(left, m, k), _lying(right, k, n)
+    if None in fitted or fitted[0] is None or fitted[0].across != 1:
+        return None
+    return fitted  # type: ignore[return-value]
+
+
+def _lying(x: Lying, rows: int, columns: int) -> Lying | None:
+    """With steps of which one is 1 and the other no less than what it steps over."""
+    if x.across == 1 or columns == 1:
+        down = x.down if rows > 1 else columns
+        return x._replace(down=down, across=1) if down >= columns else None
+    if x.down == 1 or rows == 1:
+        across = x.across if columns > 1 else rows
+        return x._replace(down=1, across=across) if across >= rows else None
+    return None
+
+
+LIBRARY = Library()
+
+
+__all__ = ["LIBRARY"]
