@@ -204,7 +204,37 @@ class Setting:
 
 def within(plan: Plan, limit: int, at: Setting) -> Plan:
     """The plan, changed so that its arena has at most `limit` bytes; MemoryLimitError
-    where no such form was found."""
+    where no such form was found.
+
+    A kernel with several outputs holds all that any of them needs: where that is too
+    much, each output has a kernel of its own.
+    """
+    try:
+        return _within(plan, limit, at)
+    except MemoryLimitError as e:
+        parted = _parted(plan, at)
+        if parted is None:
+            raise
+        try:
+            return _within(parted, limit, at)
+        except MemoryLimitError as other:
+            raise min(e, other, key=lambda x: at.arena(x.plan)) from None
+
+
+def _parted(plan: Plan, at: Setting) -> Plan | None:
+    """A kernel for each output; None where they are so already."""
+    groups = tuple((c,) for g in plan.groups for c in sorted(g))
+    if len(groups) == len(plan.groups):
+        return None
+    parted = replace(plan, groups=groups)
+    before, after = at.kernels(plan), at.kernels(parted)
+    if any(after.facts(run) is None for run in after.runs):
+        return None
+    extra = after.seconds(after.runs) - before.seconds(before.runs)
+    return replace(parted, seconds=plan.seconds + extra)
+
+
+def _within(plan: Plan, limit: int, at: Setting) -> Plan:
     before = at.arena(plan)
     if before <= limit:
         return plan

@@ -27,6 +27,7 @@ from .writer import Writer, function, parameters
 CPU_TILE = 256  # bytes of a row
 GPU_TILE = 32  # elements
 PAD = 4  # elements between the rows of a tile on a CPU
+THROUGH = 4  # flops worth of passing an element through it
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,11 @@ class Transpose(AsTheyAre):
         points = numel(kernel.extents, tuple(range(len(kernel.extents))))
         tiles = max(points // tile**2, 1)
         parts = price(kernel, todo, model, tiles, True, tiled=True)
-        if model.cpu_like:  # its vectors go through the tile at no further cost
-            return parts
-        flops = GATHER * points * len(flipped(kernel, axes)) / model.scalar
-        return Parts(parts.bytes, parts.scalar + flops)
+        each = THROUGH if model.cpu_like else GATHER
+        flops = each * points * len(flipped(kernel, axes)) / model.scalar
+        short = min(kernel.extents[a] for a in axes) < model.vector_bytes // 4
+        slow = model.narrow if model.cpu_like and short else 1.0
+        return Parts(parts.bytes, (parts.scalar + flops) * slow)
 
     def overwrites(
         self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
