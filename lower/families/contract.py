@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel, bits
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
-from ..loops import Function, Param
+from ..loops import Function
 from ..model import DeviceModel, Layout, Parts, model_of, total
 from .blocks import Blocks, Shape, shape_for, shapes
 from .matmul import Matmul
@@ -36,7 +36,7 @@ from .products import (
     runs_along,
     turned,
 )
-from .strips import Strips, layout
+from .strips import layout, resized
 from .writer import function, parameters
 
 
@@ -96,7 +96,7 @@ class Contract:
         if caps.cpu_like:
             blocks = [_blocking(kernel, c, model, holes) for c in cs]
             for c, b in zip(cs, blocks, strict=True):
-                params = _resized(params, packed(kernel, c, b).values())
+                params = resized(params, packed(kernel, c, b).values())
             panels = Matmul(kernel, strict, params)
             parts = _parts(kernel, model, holes) or Parts()
             panels.grid = model.outermost(parts, holes)
@@ -108,13 +108,6 @@ class Contract:
         blocks = Blocks(kernel, strict, params, c, shape)
         blocks.run()
         return function(name, blocks, threads=shape.threads)
-
-
-def _resized(params: tuple[Param, ...], packed: Iterable[Strips]) -> tuple[Param, ...]:
-    """The buffers of a function that reads some of them packed."""
-    sizes = {s.slot: s.size for s in packed}
-    resized = enumerate(params)
-    return tuple(replace(p, size=sizes.get(i, p.size)) for i, p in resized)
 
 
 class Tile(NamedTuple):

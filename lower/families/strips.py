@@ -6,11 +6,14 @@ columns, by k, the places of a strip next to each other; beyond the edges are ze
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ...extract.affine import Ranges
 from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output
 from ..axes import ceil_div, free_axes, numel
+from ..loops import Param
 from ..model import Layout
 from .products import Contraction
 
@@ -69,6 +72,12 @@ def layout(kernel: Kernel, c: Contraction, side: tuple[int, ...], s: Strips) -> 
     slots = kernel.slots[s.slot], (x.dtype, s.size)
     free = free_axes((load,))
     return Layout(s.slot, Kernel(tuple(extents), (load,), free, (out,), slots, 1))
+
+
+def resized(params: tuple[Param, ...], packed: Iterable[Strips]) -> tuple[Param, ...]:
+    """The buffers of a function that reads some of them packed."""
+    sizes = {s.slot: s.size for s in packed}
+    return tuple(replace(p, size=sizes.get(i, p.size)) for i, p in enumerate(params))
 
 
 def _batch(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> tuple[int, ...]:

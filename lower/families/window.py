@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from ...egraph.dtypes import BOOL
@@ -29,7 +29,7 @@ from .slide import (
     strides,
     work,
 )
-from .strips import layout
+from .strips import layout, resized
 from .values import add, divide, mul
 from .writer import function, parameters
 
@@ -78,9 +78,7 @@ class Window:
         model, params = model_of(caps), parameters(kernel)
         s = _sliding(kernel, model, holes)
         panels = panels_of(kernel, s)
-        sizes = {panels.slot: panels.size} if panels else {}
-        resized = enumerate(params)
-        params = tuple(replace(p, size=sizes.get(i, p.size)) for i, p in resized)
+        params = resized(params, (panels,) if panels else ())
         writer = Slides(kernel, strict, params, s)
         writer.grid = model.outermost(_parts(kernel, s, model), holes)
         writer.write()
