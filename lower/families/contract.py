@@ -12,17 +12,10 @@ from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function
 from ..model import DeviceModel, Layout, Parts, model_of, total
+from .blocking import Blocking, blocking, fits_close, tiles_of, whole_of
 from .blocks import Blocks, Shape, shape_for, shapes
 from .matmul import Matmul
-from .panels import (
-    Blocking,
-    blocking,
-    fits_close,
-    packed,
-    tiles_of,
-    unpacked,
-    whole_of,
-)
+from .panels import packed, unpacked
 from .plan import each, facts, reach
 from .price import PACK, TURN, occupancy
 from .products import (

@@ -22,7 +22,7 @@ from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
-from .panels import (
+from .blocking import (
     CLOSE,
     Blocking,
     about,

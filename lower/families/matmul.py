@@ -9,7 +9,8 @@ from ...egraph.dtypes import BOOL
 from ...extract.kernel import Affine
 from ..axes import ceil_div
 from ..loops import Ex, Lit, Load, Op, Store
-from .panels import Blocking, Panels, packed, whole_of
+from .blocking import Blocking, whole_of
+from .panels import Panels, packed
 from .products import Contraction, by_column
 from .values import add, divide, mul
 

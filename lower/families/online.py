@@ -15,6 +15,7 @@ from ...extract.cascade import State
 from ...extract.kernel import Affine, bits
 from ..axes import ceil_div, numel
 from ..loops import Ex, Lit, Load, Op, Store
+from .blocking import Blocking, Whole, even
 from .corrections import (
     Corrections,
     Part,
@@ -26,7 +27,7 @@ from .corrections import (
 )
 from .fold import row_factors
 from .nest import VECTORS
-from .panels import Blocking, Whole, even, unpacked
+from .panels import unpacked
 from .plan import HEAVY, each, reach
 from .products import Contraction, Plain
 from .values import add, combine, convert, divide, identity, mul

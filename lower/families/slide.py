@@ -18,8 +18,8 @@ from ...extract.kernel import Kernel, bits
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..model import DeviceModel
+from .blocking import DEPTH, HIGHEST, Blocking, even
 from .halo import Coordinate, coordinates
-from .panels import DEPTH, HIGHEST, Blocking, even
 from .price import PACK, TURN, occupancy
 from .products import Contraction, classify, fixed, flops_of, turned
 from .strips import Strips, strips

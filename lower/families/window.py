@@ -15,10 +15,11 @@ from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Ex, Function, Lit, Load, Op, Param, Store
 from ..model import DeviceModel, Layout, Parts, model_of, total
+from .blocking import Whole
 from .contract import CONTRACT, epilogue, traffic
 from .halo import Coordinate
 from .matmul import Matmul
-from .panels import Panel, Whole
+from .panels import Panel
 from .slide import (
     Sliding,
     domains,
