@@ -12,12 +12,18 @@ def unsigned(dtype: DType) -> DType:
     return BY_NAME[f"u{dtype.bits}"]
 
 
-def _max_float(_: Body, a: Term, b: Term) -> Term:
-    return select((a > b) | call("isnan", a, dtype=(a > b).dtype), a, b)
+# The first choice is computed before it is asked for: it is an instruction of many
+# processors (b where one is a NaN), where one test of both is a branch to compilers.
 
 
-def _min_float(_: Body, a: Term, b: Term) -> Term:
-    return select((a < b) | call("isnan", a, dtype=(a < b).dtype), a, b)
+def _max_float(body: Body, a: Term, b: Term) -> Term:
+    larger = body.let("t", select(a > b, a, b))
+    return select(call("isnan", a, dtype=(a > b).dtype), a, larger)
+
+
+def _min_float(body: Body, a: Term, b: Term) -> Term:
+    smaller = body.let("t", select(a < b, a, b))
+    return select(call("isnan", a, dtype=(a < b).dtype), a, smaller)
 
 
 def _max_int(_: Body, a: Term, b: Term) -> Term:

@@ -11,10 +11,12 @@ from contextlib import contextmanager
 
 from ...egraph.dtypes import BOOL, DType, compute
 from ...extract.kernel import Affine, Kernel
-from ..axes import numel
+from ..axes import coefficient, numel
 from ..loops import Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
 from .accumulate import Accumulating
-from .plan import Plan, Step
+from .cuts import guards, pieces
+from .plan import Plan, Step, each
+from .ranges import Span
 from .values import add, combine, identity, mul
 
 VECTORS = 4  # independent accumulators of a reduction, in vector registers
@@ -199,13 +201,15 @@ class Nest(Accumulating):
         shared = {e: x for e, x in arrays.items() if e not in mine}  # by all columns
 
         def leaf() -> None:
-            with self._column_loop() as i:
+            def terms(i: Ex) -> None:
                 for r, acc in accs.items():
                     self.accumulate(r, acc, i, self.term(r))
                 self._fill(mine)
+
+            self._over_columns(s, terms)
             self._fill(shared)
 
-        if arrays or not s.axes or s.inner[-1]:
+        if arrays or not s.axes or s.inner[-1] or self._apart(s):
             self._descend(s, leaf)
         else:
             self._descend(s, lambda: self._by_rows(s.axes[-1], accs), 1)
@@ -222,7 +226,7 @@ class Nest(Accumulating):
             self._rows_at(axis, self.number(main * ROWS), rest, accs)
 
     def _rows_at(self, axis: int, base: Ex, count: int, accs: dict[int, str]) -> None:
-        with self._column_loop() as i:
+        with self._column_loop(0, self.columns) as i:
             totals: dict[int, Ex] = {
                 r: self.let(Load(acc, i, self.acc_type(r)), "a")
                 for r, acc in accs.items()
@@ -248,11 +252,39 @@ class Nest(Accumulating):
             self.emit(Store(out, i, total))
         return out
 
+    def _apart(self, s: Step) -> bool:
+        """Whether a loop over columns takes a term each: it has its own places where
+        guards begin to hold, and compilers see one strided load in it, not several."""
+        assert self.vector is not None
+        own = {(0, self.columns - 1)}
+        steps = {
+            coefficient(self.kernel.exprs[e].attr[1], self.vector)
+            for e in each(s.work & self.facts.loads)
+        }
+        return set(self._pieces(s)) != own or not steps <= {0, 1}
+
+    def _pieces(self, s: Step) -> tuple[Span, ...]:
+        """The columns of the tile in parts that need no guard, where that is known."""
+        assert self.vector is not None
+        if self.columns != self.kernel.extents[self.vector]:
+            return ((0, self.columns - 1),)
+        conds = guards(self.kernel, s.work)
+        return pieces(self.kernel, conds, self.vector, self.spans)
+
+    def _over_columns(self, s: Step, body: Callable[[Ex], None]) -> None:
+        for first, last in self._pieces(s):
+            with self._column_loop(first, last + 1) as i:
+                body(i)
+
     @contextmanager
-    def _column_loop(self) -> Generator[Ex]:
-        with self.loop("simd", self.columns) as i:
-            assert self.vector is not None
-            self.at(self.vector, Op("add", (self.origin, i), self.index))
+    def _column_loop(self, first: int, end: int) -> Generator[Ex]:
+        """Columns of the tile from `first` on; yields the place in the tile."""
+        assert self.vector is not None
+        whole = self.columns == self.kernel.extents[self.vector]
+        with self.loop("simd", end - first) as lane:
+            i = add(lane, self.number(first))
+            span = (first, end - 1) if whole else None
+            self.at(self.vector, Op("add", (self.origin, i), self.index), span)
             self.at(self.local, i)
             yield i
 
@@ -267,20 +299,19 @@ class Nest(Accumulating):
         if self.vector is not None:
             wide = [k for k in s.outputs if self.vector in self.kernel.outputs[k].axes]
             assert len(wide) == len(s.outputs)
-            self._descend(s, lambda: self._along_columns(store))
+            self._descend(s, lambda: self._over_columns(s, lambda _: store()))
         elif s.axes and not s.inner[-1]:
-            self._descend(s, lambda: self._along(s.axes[-1], store), 1)
+            self._descend(s, lambda: self._along(s, store), 1)
         else:
             self._descend(s, store)
 
-    def _along_columns(self, store: Callable[[], None]) -> None:
-        with self._column_loop():
-            store()
-
-    def _along(self, axis: int, store: Callable[[], None]) -> None:
-        with self.loop("simd", self.kernel.extents[axis]) as x:
-            self.at(axis, x)
-            store()
+    def _along(self, s: Step, store: Callable[[], None]) -> None:
+        axis = s.axes[-1]
+        conds = guards(self.kernel, s.work)
+        for first, last in pieces(self.kernel, conds, axis, self.spans):
+            with self.loop("simd", last + 1 - first) as x:
+                self.at(axis, add(x, self.number(first)), (first, last))
+                store()
 
 
 class GroupNest(Nest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...egraph.dtypes import I32, I64, DType
@@ -11,23 +12,28 @@ from ..loops import Param
 
 UNKNOWN = 1 << 62
 
+type Span = tuple[int, int]  # the first and the last place of an axis
 
-def bounds(v: Affine, kernel: Kernel) -> tuple[int, int]:
-    """The least and the largest value of an index form."""
+
+def bounds(
+    v: Affine, kernel: Kernel, spans: Mapping[int, Span] | None = None
+) -> tuple[int, int]:
+    """The least and the largest value of an index form; axes that are not in `spans`
+    run over all of their extent."""
     low = high = v.const
     for a, c in v.terms:
-        top = _top(a, kernel)
-        low, high = (low, high + c * top) if c > 0 else (low + c * top, high)
+        ends = [c * x for x in _ends(a, kernel, spans or {})]
+        low, high = low + min(ends), high + max(ends)
     return low, high
 
 
-def _top(a: Any, kernel: Kernel) -> int:
+def _ends(a: Any, kernel: Kernel, spans: Mapping[int, Span]) -> Span:
     if isinstance(a, int):
-        return max(kernel.extents[a] - 1, 0)
+        return spans.get(a) or (0, max(kernel.extents[a] - 1, 0))
     if isinstance(a, Val):
-        return _clipped(kernel, a.expr)
-    top = max(bounds(a.value, kernel)[1], 0)
-    return min(a.by - 1, top) if isinstance(a, Mod) else top // a.by
+        return 0, _clipped(kernel, a.expr)
+    top = max(bounds(a.value, kernel, spans)[1], 0)
+    return 0, min(a.by - 1, top) if isinstance(a, Mod) else top // a.by
 
 
 def _clipped(kernel: Kernel, i: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from ...egraph.dtypes import BOOL, DType, compute
 from ...extract.affine import atoms
-from ...extract.kernel import Affine, Cond, Div, Kernel, Mod, Val
+from ...extract.kernel import Affine, Div, Kernel, Mod, Val
 from ..loops import (
     Array,
     Assign,
@@ -29,7 +29,7 @@ from ..loops import (
     Var,
 )  # fmt: skip
 from .plan import facts
-from .ranges import index_type
+from .ranges import Span, index_type
 from .values import combine, divide
 
 HIDDEN = Var("", BOOL)  # marks a name that means another value outside
@@ -42,6 +42,7 @@ class Scope:
     body: list[Stmt] = field(default_factory=list[Stmt])
     values: dict[Hashable, Ex] = field(default_factory=dict[Hashable, Ex])
     axes: dict[int, Ex] = field(default_factory=dict[int, Ex])
+    spans: dict[int, Span] = field(default_factory=dict[int, Span])  # of these axes
     runs: dict[tuple[int, ...], Ex] = field(default_factory=dict[tuple[int, ...], Ex])
     kept: dict[int, tuple[str, Affine]] = field(
         default_factory=dict[int, tuple[str, Affine]]
@@ -102,8 +103,17 @@ class Scopes:
         if body:
             self.emit(If(cond, tuple(body)))
 
-    def at(self, axis: int, position: Ex) -> None:
-        """From here on, in this scope, `axis` stands at `position`.
+    @property
+    def spans(self) -> dict[int, Span]:
+        """Between which places axes stand that do not run over all of their extent."""
+        found: dict[int, Span] = {}
+        for s in self.scopes:
+            if s.axes:
+                found = {a: x for a, x in found.items() if a not in s.axes} | s.spans
+        return found
+
+    def at(self, axis: int, position: Ex, span: Span | None = None) -> None:
+        """From here on, in this scope, `axis` stands at `position`, within `span`.
 
         Where a loop around this one runs over the same axis, what varies along it is
         another value in here: the outer one is hidden.
@@ -118,6 +128,8 @@ class Scopes:
                     if self._varies_along(e, axis) and axis not in set(atoms(where))
                 )
         self.scopes[-1].axes[axis] = position
+        if span is not None:
+            self.scopes[-1].spans[axis] = span
 
     def _varies_along(self, key: Hashable, axis: int) -> bool:
         """Whether a named value (an expression, an index) depends on a loop."""
@@ -130,8 +142,8 @@ class Scopes:
         kind, what = cast(tuple[str, Any], key)
         if kind == "affine":
             return self._index_varies(what, axis)
-        conds = cast(tuple[Cond, ...], what)
-        return any(self._index_varies(c.value, axis) for c in conds)
+        tests = cast(tuple[tuple[Affine, int | None, int | None], ...], what)
+        return any(self._index_varies(form, axis) for form, _, _ in tests)
 
     def _index_varies(self, v: Affine, axis: int) -> bool:
         for a in atoms(v):

@@ -7,11 +7,13 @@ it is computed once.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import BY_NAME
+from ...extract.affine import atoms
 from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val, bits
 from ..loops import Ex, Function, Lit, Load, Op, Param, Store
 from .plan import each, reach
@@ -21,6 +23,7 @@ from .values import add, bitcast, convert, divide, expand, mul, rounded
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
 type Terms = tuple[tuple[Any, int], ...]
+type Test = tuple[Affine, int | None, int | None]  # low <= value < high
 
 
 class Writer(Scopes):
@@ -97,7 +100,7 @@ class Writer(Scopes):
             v, depth = self.affine(x.attr[0])
             return convert(v, to), depth
         if x.op == "inside":
-            v, depth = self.conds(x.attr[0])
+            v, _, depth = self.conds(x.attr[0])
             return (Lit(True, BOOL) if v is None else v), depth
         if x.op == "reduce":
             raise AssertionError("a reduction is evaluated where no step finished it")
@@ -109,6 +112,8 @@ class Writer(Scopes):
         if x.op == "cast":
             return convert(args[0], to)
         if x.op == "select":
+            if isinstance(args[0], Lit):
+                return args[1] if args[0].value else args[2]
             return Op("select", args, to)
         if x.op == "bitcast":
             source = self.kernel.exprs[x.args[0]].dtype
@@ -124,13 +129,15 @@ class Writer(Scopes):
         if buffer.size == 0:
             return zero, 0
         at, depth = self.affine(offset)
-        ok, depth_ok = self.conds(guard)
+        ok, tested, decided = self.conds(guard)
+        depth = max(depth, decided)
         if ok is None:
             return Load(buffer.name, at, to), depth
-        at = self._in_range(offset, buffer.size, ok, depth_ok) or Op(
+        if isinstance(ok, Lit):
+            return zero, depth
+        at = self._in_range(offset, buffer.size, ok, tested) or Op(
             "select", (ok, at, self.number(0)), self.index
         )
-        depth = max(depth, depth_ok)
         loaded = self._let(Load(buffer.name, at, to), depth, "g")
         return Op("select", (ok, loaded, zero), to), depth
 
@@ -139,7 +146,7 @@ class Writer(Scopes):
         much of it as varies inside: loads stay side by side.  None where that might be
         outside the buffer."""
         inner = tuple(t for t in offset.terms if self._atom(t[0])[1] > depth)
-        low, high = bounds(Affine(inner), self.kernel)
+        low, high = bounds(Affine(inner), self.kernel, self.spans)
         if not inner or low < 0 or high >= size:
             return None
         outer = tuple(t for t in offset.terms if t not in inner)
@@ -217,32 +224,53 @@ class Writer(Scopes):
         else:
             assert isinstance(a, (Div, Mod))
             value, depth = self.affine(a.value)
-            if bounds(a.value, self.kernel)[0] < 0:  # where a guard fails; then unused
+            low = bounds(a.value, self.kernel, self.spans)[0]
+            if low < 0:  # where a guard fails; then unused
                 value = Op("max", (value, self.number(0)), self.index)
             made = divide(value, a.by, isinstance(a, Mod))
         return self._remember(a, made, depth), depth
 
-    def conds(self, conds: tuple[Cond, ...]) -> tuple[Ex | None, int]:
-        """All of `conds`; None if they always hold."""
-        found = self._find(("conds", conds))
+    def conds(self, conds: tuple[Cond, ...]) -> tuple[Ex | None, int, int]:
+        """All of `conds`, None if they always hold; the scope in which the test is
+        known, and the one from which on that is so."""
+        spans = self.spans
+        left: list[Test] = []
+        false = False
+        for c in conds:
+            low, high = bounds(c.value, self.kernel, spans)
+            false |= high < c.low or low >= c.high
+            if low < c.low or high >= c.high:
+                left.append((c.value, c.low if low < c.low else None,
+                             c.high if high >= c.high else None))  # fmt: skip
+        decided = self._spanned(conds) if spans else 0
+        if false:
+            return Lit(False, BOOL), 0, decided
+        if not left:
+            return None, 0, decided
+        ok, depth = self._tests(tuple(left))
+        return ok, depth, max(depth, decided)
+
+    def _spanned(self, conds: tuple[Cond, ...]) -> int:
+        """The innermost scope in which a part of an axis decides about `conds`."""
+        read = {a for c in conds for a in atoms(c.value)}
+        depths = range(len(self.scopes) - 1, -1, -1)
+        return next((d for d in depths if not read.isdisjoint(self.scopes[d].spans)), 0)
+
+    def _tests(self, tests: tuple[Test, ...]) -> tuple[Ex, int]:
+        found = self._find(("conds", tests))
         if found:
             return found
-        total: Ex | None = None
+        made: list[Ex] = []
         depth = 0
-        for c in conds:
-            low, high = bounds(c.value, self.kernel)
-            value, at = self.affine(c.value)
+        for form, low, high in tests:
+            value, at = self.affine(form)
             depth = max(depth, at)
-            tests: list[Ex] = []
-            if low < c.low:
-                tests.append(Op("le", (self.number(c.low), value), BOOL))
-            if high >= c.high:
-                tests.append(Op("lt", (value, self.number(c.high)), BOOL))
-            for t in tests:
-                total = t if total is None else Op("and", (total, t), BOOL)
-        if total is None:
-            return None, 0
-        return self._remember(("conds", conds), total, depth), depth
+            if low is not None:
+                made.append(Op("le", (self.number(low), value), BOOL))
+            if high is not None:
+                made.append(Op("lt", (value, self.number(high)), BOOL))
+        total = functools.reduce(lambda a, b: Op("and", (a, b), BOOL), made)
+        return self._remember(("conds", tests), total, depth), depth
 
 
 def parameters(kernel: Kernel) -> tuple[Param, ...]:
