@@ -17,7 +17,7 @@ from .blocks import Blocks, Shape, shape_for, shapes
 from .matmul import Matmul
 from .panels import packed, unpacked
 from .plan import each, facts, reach
-from .price import PACK, TURN, occupancy
+from .price import PACK, RAGGED, TURN, occupancy
 from .products import (
     Contraction,
     by_column,
@@ -26,6 +26,7 @@ from .products import (
     fixed,
     flops_of,
     plain,
+    ragged,
     runs_along,
     turned,
 )
@@ -127,8 +128,8 @@ def _blocking(
     )
     flop = model.product / model.scalar / len(c.products)
     packing = (
-        sum(_packing(kernel, s, runs_along(kernel, s, c.k)) for s in lefts) * flop,
-        sum(_packing(kernel, s, contiguous(kernel, s, c.n)) for s in rights) * flop,
+        sum(_packing(kernel, c, s, runs_along(kernel, s, c.k)) for s in lefts) * flop,
+        sum(_packing(kernel, c, s, contiguous(kernel, s, c.n)) for s in rights) * flop,
     )
     return blocking(
         c.sizes(kernel), len(c.products), c.dtype.itemsize, model.vector_bytes,
@@ -136,9 +137,12 @@ def _blocking(
     )  # fmt: skip
 
 
-def _packing(kernel: Kernel, side: tuple[int, ...], straight: bool) -> float:
+def _packing(
+    kernel: Kernel, c: Contraction, side: tuple[int, ...], straight: bool
+) -> float:
     """Flops worth of packing an element; `straight`: it is read as it is stored."""
-    return flops_of(kernel, bits(side), 0) + PACK + TURN * (not straight)
+    uneven = RAGGED if ragged(kernel, c, side) else TURN * (not straight)
+    return flops_of(kernel, bits(side), 0) + PACK + uneven
 
 
 def _unpacked(
@@ -200,7 +204,7 @@ def _part(
     ):
         for side in (s for s in sides if s not in there):
             scalar += (
-                _packing(kernel, side, straight(kernel, side, axes)) * count * repeat
+                _packing(kernel, c, side, straight(kernel, side, axes)) * count * repeat
             )
     scalar += batch * epilogue(kernel, c, (m, n), (down, across), model.cpu_like)
     rate = model.scalar_rate(c.dtype)

@@ -14,6 +14,7 @@ LINE = 64  # bytes that one scattered access moves
 ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
 PACK = 4.0  # flops worth of packing an element of a side of products
 TURN = 6.0  # and more of them where it is transposed
+RAGGED = 24.0  # or its place follows from quotients along both of its directions
 GATHER = 6  # flops worth of an access that is not contiguous
 
 

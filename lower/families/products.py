@@ -5,10 +5,11 @@ over columns of its own: a query, a key and a value of one input."""
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from ...egraph.dtypes import F32, F64, DType, compute
+from ...extract.affine import atoms
 from ...extract.kernel import Affine, Kernel, bits, factors, needs
 from ..axes import coefficient, numel
 from .plan import HEAVY, each, facts, reach
@@ -210,18 +211,53 @@ def runs_along(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) 
 
 
 @lru_cache(maxsize=4096)
+def ragged(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
+    """Whether a load of a side is tested along the axes of a run, or moves evenly along
+    neither its own ones nor the summed ones: the place of each element is computed."""
+    own = c.m if side in c.sides[0] else c.n
+    for e in each(reach(facts(kernel), bits(side), 0)):
+        x = kernel.exprs[e]
+        if x.op != "load":
+            continue
+        axes = {*own, *c.k}
+        if any(not axes.isdisjoint(atoms(t.value)) for t in x.attr[2]):
+            return True
+        if all(steps_along(kernel, x.attr[1], along) is None for along in (own, c.k)):
+            return True
+    return False
+
+
+@lru_cache(maxsize=4096)
 def fixed(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
-    """Whether a side is a load that gives the same in every run, and nothing else of
-    the kernel reads its slot."""
+    """Whether a side is a load that gives the same in every run, and what else of the
+    kernel reads its slot is sides like it, one as far from the next as any."""
     x = kernel.exprs[side[0]]
     if len(side) > 1 or x.op != "load" or not kernel.steady >> x.attr[0] & 1:
         return False
     slot, offset, guard = x.attr
     if kernel.slots[slot][0] is not c.dtype or x.dtype is not c.dtype or guard:
         return False
-    loads = [e for e in kernel.exprs if e.op == "load" and e.attr[0] == slot]
-    direct = all(isinstance(a, int) for a, _ in offset.terms)
-    return direct and loads == [x] and _only_side(kernel, c, side)
+    if not all(isinstance(a, int) for a, _ in offset.terms):
+        return False
+    starts = starts_of(kernel, slot)
+    if len({b - a for a, b in pairwise(starts)}) > 1:
+        return False
+    own = c.sides[0] if side in c.sides[0] else c.sides[1]
+    return all(
+        (i,) in own
+        and e.attr[1].terms == offset.terms
+        and e.attr[2] == guard
+        and e.dtype is x.dtype
+        and _only_side(kernel, c, (i,))
+        for i, e in enumerate(kernel.exprs)
+        if e.op == "load" and e.attr[0] == slot
+    )
+
+
+def starts_of(kernel: Kernel, slot: int) -> list[int]:
+    """Where the loads of a slot begin, in order."""
+    loads = (e.attr for e in kernel.exprs if e.op == "load")
+    return sorted({a[1].const for a in loads if a[0] == slot})
 
 
 def _only_side(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:

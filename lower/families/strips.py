@@ -15,7 +15,7 @@ from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output
 from ..axes import ceil_div, free_axes, numel
 from ..loops import Param
 from ..model import Layout
-from .products import Contraction
+from .products import Contraction, starts_of
 
 
 class Strips(NamedTuple):
@@ -23,7 +23,7 @@ class Strips(NamedTuple):
     column times `depth`."""
 
     slot: int
-    rest: Affine  # of the batch
+    rest: Affine  # of the batch, and of a side among those that lie in one slot
     unit: int
     depth: int  # along k, to the end of the last block
     size: int  # elements in all
@@ -40,32 +40,36 @@ def strips(
     for a in reversed(_batch(kernel, c, side)):
         terms.append((a, size))
         size *= kernel.extents[a]
-    return Strips(
-        kernel.exprs[side[0]].attr[0], Affine(tuple(reversed(terms))), unit, depth, size
-    )
+    slot, offset, _ = kernel.exprs[side[0]].attr
+    starts = starts_of(kernel, slot)
+    rest = Affine(tuple(reversed(terms)), size * starts.index(offset.const))
+    return Strips(slot, rest, unit, depth, size * len(starts))
 
 
 def layout(kernel: Kernel, c: Contraction, side: tuple[int, ...], s: Strips) -> Layout:
-    """The kernel that packs a fixed side."""
+    """The kernel that packs a fixed side and all that lie in one slot with it."""
     own = c.m if side in c.sides[0] else c.n
     batch = _batch(kernel, c, side)
     extent, k = (numel(kernel.extents, axes) for axes in (own, c.k))
-    extents = [*(kernel.extents[a] for a in batch), ceil_div(extent, s.unit)]
-    extents += [s.depth, s.unit]
-    n = len(batch)
+    starts = starts_of(kernel, s.slot)
+    extents = [len(starts), *(kernel.extents[a] for a in batch)]
+    extents += [ceil_div(extent, s.unit), s.depth, s.unit]
+    n = len(batch) + 1
     place = Affine(((n, s.unit), (n + 2, 1)))
     deep = Affine(((n + 1, 1),))
-    at = {a: Affine(((i, 1),)) for i, a in enumerate(batch)}
+    at = {a: Affine(((i, 1),)) for i, a in enumerate(batch, 1)}
     at |= _digits(kernel, own, place) | _digits(kernel, c.k, deep)
 
     x = kernel.exprs[side[0]]
     guard = Cond(place, 0, extent), Cond(deep, 0, k)
     offset: Affine = x.attr[1]
-    moved = Ranges(extents).combine(
-        ((at[a], by) for a, by in offset.terms if isinstance(a, int)), offset.const
-    )
+    apart = (starts[-1] - starts[0]) // max(len(starts) - 1, 1)
+    moves = [(at[a], by) for a, by in offset.terms if isinstance(a, int)]
+    moves.append((Affine(((0, 1),)), apart))
+    moved = Ranges(extents).combine(moves, starts[0])
     load = Expr("load", (), (0, moved, guard), x.dtype)
-    steps = [(i, c) for i, (_, c) in enumerate(s.rest.terms)]
+    steps = [(0, s.size // len(starts))]
+    steps += [(i, c) for i, (_, c) in enumerate(s.rest.terms, 1)]
     steps += [(n, s.depth * s.unit), (n + 1, s.unit), (n + 2, 1)]
     axes = tuple(range(n + 3))
     out = Output(1, 0, axes, Affine(tuple(steps)))

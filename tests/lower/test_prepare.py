@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import rewrite
 from rewrite.egraph.dtypes import F32
@@ -54,3 +55,35 @@ def test_the_result_is_that_of_the_graph() -> None:
     for _ in range(2):
         for label, value in c(inputs).items():
             np.testing.assert_allclose(value, want[label], rtol=1e-4, atol=1e-4)
+
+
+def gates(parts: int, apart: int) -> Graph:
+    """Products with parts of one weight, each so far from the next."""
+    b = Builder()
+    x = b.input("x", F32, (7, 24))
+    rng = np.random.default_rng(0)
+    w = b.array(rng.standard_normal((24, (parts - 1) * apart + 16), np.float32), "w")
+    total: int | None = None
+    for i in range(parts):
+        own = b.slice(w, (0, i * apart), (24, 16), (1, 1))
+        y = b.un("sigmoid", b.matmul(x, own))
+        total = y if total is None else b.bin("mul", total, y)
+    assert total is not None
+    return expand_macros(b.build([total]))
+
+
+@pytest.mark.parametrize(("parts", "apart"), [(1, 16), (2, 16), (4, 16), (3, 40)])
+def test_parts_of_one_weight_are_packed_together(parts: int, apart: int) -> None:
+    graph = gates(parts, apart)
+    s = schedule(graph, [(i,) for _, i in graph.outputs])
+    made = prepared(s, CPU, False)
+    assert made.once == s.once + 1
+    (step,) = made.steps[made.once :]
+    assert isinstance(step, Launch)
+    sizes = {made.buffers[i].type.shape for i in step.args}
+    assert (parts * 24 * 16,) in sizes
+    inputs = {"x": np.random.default_rng(1).standard_normal((7, 24), np.float32)}
+    c = rewrite.compile_graph(graph, "c", fallback=False, cache=False)
+    want = evaluate(graph, inputs, "f64")
+    for label, value in c(inputs).items():
+        np.testing.assert_allclose(value, want[label], rtol=1e-4, atol=1e-4)
