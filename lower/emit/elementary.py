@@ -17,11 +17,13 @@ INF = math.inf
 LN2_HIGH = 0.693145751953125  # ln 2 to 12 bits: n * LN2_HIGH is exact for |n| < 4096
 LN2_LOW = 1.428606765330187e-06
 LOG2_E = 1.4426950408889634
+ROUND = 12582912.0  # 1.5 * 2**23: the sum with it is rounded to a whole number
+ROUND_BITS = 0x4B400000  # of that number
 LOG2_E_HIGH = 1.4423828125  # 12 bits
 LOG2_E_LOW = 0.00031222846
 
 # (e**r - 1 - r) / r**2 on |r| <= ln(2) / 2
-EXP = (0.5, 0.16666667, 0.04166627, 0.008333268, 0.0013946148, 0.00019916595)
+EXP = (0.49999994, 0.16666521, 0.04166839, 0.008368745, 0.001381454)
 # (2**r - 1) / r on |r| <= 1/2
 EXP2 = (0.6931472, 0.2402265, 0.05550411, 0.009618036, 0.0013333431, 0.0001546711,
         1.5314943e-05)  # fmt: skip
@@ -53,52 +55,57 @@ def _clamp(x: Term, low: float, high: float) -> Term:
     return select(x > high, lit(high, F32), select(x < low, lit(low, F32), x))
 
 
-def _scale(k: Body, p: Term, n: Term, none: Term | None = None) -> Term:
-    """p * 2**n for n in -252 .. 254: two factors reach subnormals and overflow.
-
-    Where it is known to be 0 (`none`), the second factor is: a product that underflows
-    takes CPUs a hundred times as long, and masked scores do so all the time.
-    """
+def _scale(k: Body, p: Term, n: Term) -> Term:
+    """p * 2**n for n in -252 .. 254: two factors reach subnormals and overflow."""
     half = k.let("half", n >> 1)
-    rest = _power_of_two(n - half)
-    if none is not None:
-        rest = select(none, lit(0.0, F32), rest)
-    return p * _power_of_two(half) * rest
+    return p * _power_of_two(half) * _power_of_two(n - half)
+
+
+def _power(p: Term, n: Term, a: Term, low: float, none: float, most: float) -> Term:
+    """p * 2**n, which grows with `a`: above `most` infinite, below `low` perhaps
+    subnormal, below `none` 0 (n may be anything at either end).
+
+    What is 0 is no product: one that underflows takes CPUs a hundred times as long,
+    and masked scores do so all the time.
+    """
+    small = a < low  # then 2**(n + 63) is the first factor
+    first = bits((n + select(small, lit(190, I32), 126)) << 23, F32)
+    size = p * first * select(small, lit(2.0**-63, F32), 2.0)
+    return select(a > most, lit(INF, F32), select(a < none, lit(0.0, F32), size))
+
+
+def _nearest(k: Body, t: Term) -> Term:
+    """The i32 n from t = n + ROUND: the last bits of t; anything where a NaN is."""
+    return k.let("n", bits(t, I32) - ROUND_BITS)
 
 
 def _reduce(k: Body, x: Term) -> tuple[Term, Term]:
-    """n and r with x = n ln 2 + r, |r| <= ln(2) / 2."""
-    n = k.let("n", call("round", x * LOG2_E))
-    r = k.let("r", fma(n, -LN2_LOW, fma(n, -LN2_HIGH, x)))
+    """n (i32) and r with x = n ln 2 + r, |r| <= ln(2) / 2, for |x| < 2**21."""
+    n = _nearest(k, fma(x, LOG2_E, ROUND))
+    whole = k.let("whole", cast(n, F32))
+    r = k.let("r", fma(whole, -LN2_LOW, fma(whole, -LN2_HIGH, x)))
     return n, r
 
 
-def _integer(k: Body, n: Term) -> Term:
-    """The f32 n, a whole number or NaN, as i32: 0 for NaN."""
-    return k.let("i", cast(select(n.eq(n), n, 0.0), I32))
-
-
 def _exp(k: Body, a: Term) -> Term:
-    x = k.let("x", _clamp(a, -105.0, 89.0))
-    n, r = _reduce(k, x)
-    p = k.let("p", fma(r * r, polynomial(r, EXP), r) + 1.0)
-    return _scale(k, p, _integer(k, n), a < -104.0)
+    n, r = _reduce(k, a)
+    p = k.let("p", fma(r, fma(r, polynomial(r, EXP), 1.0), 1.0))
+    return _power(p, n, a, -86.0, -104.0, 89.0)
 
 
 def _exp2(k: Body, a: Term) -> Term:
-    x = k.let("x", _clamp(a, -151.0, 129.0))
-    n = k.let("n", call("round", x))
-    r = k.let("r", x - n)
+    n = _nearest(k, a + ROUND)
+    r = k.let("r", a - cast(n, F32))
     p = k.let("p", fma(r, polynomial(r, EXP2), 1.0))
-    return _scale(k, p, _integer(k, n), a < -150.0)
+    return _power(p, n, a, -124.0, -150.0, 128.0)
 
 
 def _expm1(k: Body, a: Term) -> Term:
     x = k.let("x", _clamp(a, -25.0, 89.0))
     n, r = _reduce(k, x)
     p = k.let("p", fma(r * r, polynomial(r, EXP), r))
-    s = k.let("s", _power_of_two(_integer(k, n) - 1))  # half: 2**128 overflows
-    return select(n.eq(0.0), select(r.eq(0.0), a, p), fma(s, p, s - 0.5) * 2.0)
+    s = k.let("s", _power_of_two(n - 1))  # half: 2**128 overflows
+    return select(n.eq(0), select(r.eq(0.0), a, p), fma(s, p, s - 0.5) * 2.0)
 
 
 def _split(k: Body, a: Term) -> tuple[Term, Term]:
@@ -155,7 +162,7 @@ def _tanh(k: Body, a: Term) -> Term:
     x = k.let("x", select(x < -25.0, lit(-25.0, F32), x))
     n, r = _reduce(k, x)
     p = k.let("p", fma(r * r, polynomial(r, EXP), r))
-    s = k.let("s", _power_of_two(_integer(k, n) - 1))
+    s = k.let("s", _power_of_two(n - 1))
     t = k.let("t", fma(s, p, s - 0.5))
     return call("copysign", t / (t + 1.0), a)
 
