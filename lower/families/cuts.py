@@ -28,11 +28,10 @@ def guards(kernel: Kernel, exprs: int) -> Iterator[Cond]:
 
 
 def pieces(
-    kernel: Kernel, conds: Iterable[Cond], axis: int, spans: Mapping[int, Span]
+    kernel: Kernel, conds: Iterable[Cond], axis: int, n: int, spans: Mapping[int, Span]
 ) -> tuple[Span, ...]:
-    """The axis in pieces (first, last) inside which as many of `conds` as can be are
-    decided; one piece where that would be too many."""
-    n = kernel.extents[axis]
+    """`n` places of the axis in pieces (first, last) inside which as many of `conds` as
+    can be are decided; one piece where that would be too many."""
     places = {0}
     for c in set(conds):
         places.update(p for p in _places(kernel, c, axis, spans) if 0 < p < n)

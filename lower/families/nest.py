@@ -266,10 +266,11 @@ class Nest(Accumulating):
     def _pieces(self, s: Step) -> tuple[Span, ...]:
         """The columns of the tile in parts that need no guard, where that is known."""
         assert self.vector is not None
-        if self.columns != self.kernel.extents[self.vector]:
-            return ((0, self.columns - 1),)
+        n = self.columns
+        if n != self.kernel.extents[self.vector]:
+            return ((0, n - 1),)
         conds = guards(self.kernel, s.work)
-        return pieces(self.kernel, conds, self.vector, self.spans)
+        return pieces(self.kernel, conds, self.vector, n, self.spans)
 
     def _over_columns(self, s: Step, body: Callable[[Ex], None]) -> None:
         for first, last in self._pieces(s):
@@ -307,8 +308,8 @@ class Nest(Accumulating):
 
     def _along(self, s: Step, store: Callable[[], None]) -> None:
         axis = s.axes[-1]
-        conds = guards(self.kernel, s.work)
-        for first, last in pieces(self.kernel, conds, axis, self.spans):
+        n, conds = self.kernel.extents[axis], guards(self.kernel, s.work)
+        for first, last in pieces(self.kernel, conds, axis, n, self.spans):
             with self.loop("simd", last + 1 - first) as x:
                 self.at(axis, add(x, self.number(first)), (first, last))
                 store()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...egraph.dtypes import BOOL
-from ...extract.kernel import Cost, Kernel
+from ...extract.kernel import Cost, Kernel, bits
 from ..axes import ceil_div, coefficient
 from ..choice import Domains, Holes
 from ..device import Caps
@@ -17,9 +17,12 @@ from ..loops import Ex, Function, Lit, Load, Op, Param, Store
 from ..model import DeviceModel, Layout, Parts, model_of, total
 from .blocking import Whole
 from .contract import CONTRACT, epilogue, traffic
+from .cuts import guards, pieces
 from .halo import Coordinate
 from .matmul import Matmul
 from .panels import Panel
+from .plan import facts, reach
+from .ranges import Span
 from .slide import (
     Sliding,
     domains,
@@ -170,20 +173,39 @@ class Slides(Matmul):
         """Copies what the tile touches; beyond the edges are zeros."""
         at: Ex = self.number(0)
         tests: list[Ex] = []
+        *outer, last = self.s.box
         with ExitStack() as loops:
-            for i, x in enumerate(self.s.box):
-                kind = "simd" if i == len(self.s.box) - 1 else "serial"
+            for x in outer:
                 extent = x.extent(self.tile)
-                here = loops.enter_context(self.loop(kind, extent))
+                here = loops.enter_context(self.loop("serial", extent))
                 at = add(mul(at, extent), here)
-                tests += self._stand_at(x, here)
-            value = self.product(self.s.side, *tests)
-            self.emit(Store(box, at, value))
+                tests += self._stand_at(x, here, self._whole_span(x))
+            at = mul(at, last.extent(self.tile))
+            for first, end in self._line_pieces(last):
+                with self.loop("simd", end + 1 - first) as lane:
+                    here = add(lane, self.number(first))
+                    inside = self._stand_at(last, here, (first, end))
+                    value = self.product(self.s.side, *tests, *inside)
+                    self.emit(Store(box, add(at, here), value))
 
-    def _stand_at(self, x: Coordinate, here: Ex) -> list[Ex]:
-        """Opens the axes of a coordinate, by its unit alone, at a place of the box; a
-        test of whether it is inside, where it might not be."""
+    def _whole_span(self, x: Coordinate) -> Span:
+        return 0, x.extent(dict(enumerate(self.kernel.extents))) - 1
+
+    def _line_pieces(self, x: Coordinate) -> tuple[Span, ...]:
+        """A line of the box in parts that need no test, where it is a whole one."""
+        n, spans = x.extent(self.tile), self.spans
+        if any(self.kernel.extents[a] > self.tile[a] for a, _ in x.steps):
+            return (self._whole_span(x),)
+        spans |= {a: (0, 0) for a, _ in x.steps if a != x.unit}
+        exprs = reach(facts(self.kernel), bits(self.s.side), 0)
+        return pieces(self.kernel, guards(self.kernel, exprs), x.unit, n, spans)
+
+    def _stand_at(self, x: Coordinate, here: Ex, span: Span) -> list[Ex]:
+        """Opens the axes of a coordinate, by its unit alone, at a place of the box,
+        which is one of `span`; a test of whether it is inside, where it might not
+        be: then it stands at the last one that is."""
         extents = self.kernel.extents
+        first, end = (min(p, self._whole_span(x)[1]) for p in span)
         at = here
         for a, step in x.steps:
             at = add(at, mul(self.origin[a], step))
@@ -194,7 +216,8 @@ class Slides(Matmul):
             tests.append(self.let(Op("le", (at, last), BOOL), "ok"))
             at = self.let(Op("min", (at, last), self.index), "u")
         for a, _ in x.steps:
-            self.at(a, at if a == x.unit else self.number(0))
+            mine = a == x.unit
+            self.at(a, at if mine else self.number(0), (first, end) if mine else (0, 0))
         return tests
 
     # ---- the products ----

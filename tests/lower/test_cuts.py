@@ -96,7 +96,7 @@ def test_a_guard_is_decided_in_nearly_all_places(seed: int) -> None:
     terms = [(0, other), (1, step)] if other else [(1, step)]
     low = rng.randint(-5, 10)
     cond = Cond(Affine(tuple(terms), const), low, low + rng.randint(1, 20))
-    found = pieces(kernel, [cond], 1, {})
+    found = pieces(kernel, [cond], 1, n, {})
     assert found[0][0] == 0 and found[-1][1] == n - 1
     assert all(a[1] + 1 == b[0] for a, b in pairwise(found))
 
@@ -117,7 +117,7 @@ def test_a_padded_pool_is_guarded_at_its_edges_alone() -> None:
     conds = list(guards(kernel, (1 << len(kernel.exprs)) - 1))
     axis = COLUMN.vector_axis(kernel)
     assert axis is not None and conds
-    assert pieces(kernel, conds, axis, {}) == ((0, 0), (1, 62), (63, 63))
+    assert pieces(kernel, conds, axis, 64, {}) == ((0, 0), (1, 62), (63, 63))
 
 
 def test_many_joined_parts_are_one_loop() -> None:
@@ -128,5 +128,5 @@ def test_many_joined_parts_are_one_loop() -> None:
     conds = list(guards(kernel, (1 << len(kernel.exprs)) - 1))
     axis = MAP.vector_axis(kernel)
     assert axis is not None
-    assert len(pieces(kernel, conds, axis, {})) == 1
+    assert len(pieces(kernel, conds, axis, kernel.extents[axis], {})) == 1
     assert MAP.cost(kernel, model_of(CPU)) is not None
