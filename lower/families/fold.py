@@ -250,8 +250,8 @@ def _levels(states: tuple[State, ...]) -> dict[int, int]:
 
 # ---- sizes and price -----------------------------------------------------------------
 
-ROWS = 96  # of a unit of work: its scores stay in the second cache
-BLOCK = 256  # of the pass
+ROWS = 256  # of a unit of work: a block of its scores stays in the second cache
+BLOCK = 512  # of the pass
 SUMS = 1 << 16  # elements of the sums of a unit
 
 
