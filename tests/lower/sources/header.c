@@ -26,8 +26,10 @@ static inline __attribute__((always_inline)) f32 rw_fma_f32(f32 a, f32 b, f32 c)
   return RW_FMA(__builtin_fmaf, a, b, c);
 }
 
-static inline __attribute__((always_inline)) f32 rw_round_f32(f32 a) {
-  return __builtin_rintf(a);
+static inline __attribute__((always_inline)) i32 rw_bits_f32_i32(f32 a) {
+  i32 r;
+  memcpy(&r, &a, sizeof r);
+  return r;
 }
 
 static inline __attribute__((always_inline)) f32 rw_bits_i32_f32(i32 a) {
@@ -37,13 +39,11 @@ static inline __attribute__((always_inline)) f32 rw_bits_i32_f32(i32 a) {
 }
 
 static inline __attribute__((always_inline)) f32 rw_exp_f32(f32 a) {
-  const f32 x = (89.0f < a) ? 89.0f : ((a < (-105.0f)) ? (-105.0f) : a);
-  const f32 n = rw_round_f32((x * 1.442695f));
-  const f32 r = rw_fma_f32(n, (-1.4286068e-06f), rw_fma_f32(n, (-0.69314575f), x));
-  const f32 p = rw_fma_f32((r * r), rw_fma_f32(rw_fma_f32(rw_fma_f32(rw_fma_f32(rw_fma_f32(0.00019916595f, r, 0.0013946148f), r, 0.008333268f), r, 0.04166627f), r, 0.16666667f), r, 0.5f), r) + 1.0f;
-  const i32 i = (i32)((n == n) ? n : 0.0f);
-  const i32 half_ = (i32)(i >> 1);
-  return (p * rw_bits_i32_f32((i32)((u32)(i32)((u32)half_ + (u32)127) << 23))) * ((a < (-104.0f)) ? 0.0f : rw_bits_i32_f32((i32)((u32)(i32)((u32)(i32)((u32)i - (u32)half_) + (u32)127) << 23)));
+  const i32 n = (i32)((u32)rw_bits_f32_i32(rw_fma_f32(a, 1.442695f, 1.2582912e+07f)) - (u32)1262485504);
+  const f32 whole = (f32)n;
+  const f32 r = rw_fma_f32(whole, (-1.4286068e-06f), rw_fma_f32(whole, (-0.69314575f), a));
+  const f32 p = rw_fma_f32(r, rw_fma_f32(r, rw_fma_f32(rw_fma_f32(rw_fma_f32(rw_fma_f32(0.001381454f, r, 0.008368745f), r, 0.04166839f), r, 0.16666521f), r, 0.49999994f), 1.0f), 1.0f);
+  return (89.0f < a) ? __builtin_inff() : ((a < (-104.0f)) ? 0.0f : ((p * rw_bits_i32_f32((i32)((u32)(i32)((u32)n + (u32)((a < (-86.0f)) ? 190 : 126)) << 23))) * ((a < (-86.0f)) ? 1.0842022e-19f : 2.0f)));
 }
 
 static inline __attribute__((always_inline)) f32 rw_copysign_f32(f32 a, f32 b) {
