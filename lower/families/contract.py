@@ -10,7 +10,7 @@ from ...extract.kernel import Cost, Kernel, bits
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
-from ..loops import Function
+from ..loops import Function, Param
 from ..model import DeviceModel, Layout, Parts, model_of, total
 from .blocking import Blocking, blocking, fits_close, tiles_of, whole_of
 from .blocks import Blocks, Shape, shape_for, shapes
@@ -82,21 +82,33 @@ class Contract:
             for side, s in packed(kernel, c, _blocking(kernel, c, model, holes)).items()
         )
 
+    def parts(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Parts | None:
+        return _parts(kernel, model, holes)
+
+    def write(
+        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,
+        holes: Holes = (),
+    ) -> Matmul:  # fmt: skip
+        """The loops on a CPU."""
+        model, cs = model_of(caps), _contractions(kernel, holes)
+        blocks = [_blocking(kernel, c, model, holes) for c in cs]
+        for c, b in zip(cs, blocks, strict=True):
+            buffers = resized(buffers, packed(kernel, c, b).values())
+        panels = Matmul(kernel, strict, buffers)
+        parts = _parts(kernel, model, holes) or Parts()
+        panels.grid = model.outermost(parts, holes)
+        panels.run(cs, blocks)
+        return panels
+
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
     ) -> Function:
         params, model = parameters(kernel), model_of(caps)
-        cs = _contractions(kernel, holes)
         if caps.cpu_like:
-            blocks = [_blocking(kernel, c, model, holes) for c in cs]
-            for c, b in zip(cs, blocks, strict=True):
-                params = resized(params, packed(kernel, c, b).values())
-            panels = Matmul(kernel, strict, params)
-            parts = _parts(kernel, model, holes) or Parts()
-            panels.grid = model.outermost(parts, holes)
-            panels.run(cs, blocks)
-            return function(name, panels)
-        (c,) = cs
+            return function(name, self.write(kernel, caps, params, strict, holes))
+        (c,) = _contractions(kernel, holes)
         shape = _shape(kernel, c, model, holes)
         assert shape is not None
         blocks = Blocks(kernel, strict, params, c, shape)

@@ -29,6 +29,7 @@ class Cut(NamedTuple):
 class _Cutter:
     kernel: Kernel
     pieces: int  # that fill the device
+    grain: int
     slots: list[tuple[DType, int]]
     stages: list[Kernel] = field(default_factory=list[Kernel])
 
@@ -42,9 +43,10 @@ class _Cutter:
 
 
 @lru_cache(maxsize=1024)
-def cut(kernel: Kernel, pieces: int) -> Cut | None:
-    """The kernel in stages, or None if none of its reductions stands alone."""
-    state = _Cutter(kernel, pieces, list(kernel.slots))
+def cut(kernel: Kernel, pieces: int, grain: int = 1) -> Cut | None:
+    """The kernel in stages, or None if none of its reductions stands alone; `grain`:
+    results that are work enough for one piece."""
+    state = _Cutter(kernel, pieces, grain, list(kernel.slots))
     while ready := _ready(kernel):
         kernel = _finish(state, kernel, ready)
     if not state.stages:
@@ -100,7 +102,7 @@ def _finish(state: _Cutter, kernel: Kernel, ready: tuple[int, ...]) -> Kernel:
         slot = state.scratch(e.dtype, rows)
         now.append(Output(slot, r, kept, where))
         loads[r] = Expr("load", (), (slot, where, ()), e.dtype)
-    chunks = _chunks(kernel, ready[0], rows, state.pieces)
+    chunks = _chunks(kernel, ready[0], ceil_div(rows, state.grain), state.pieces)
     last = replace(kernel, outputs=tuple(now))
     if chunks is not None:
         last = _partials(state, last, ready, kept, *chunks)

@@ -2,11 +2,13 @@
 
 Chunks are reduced side by side into scratch and combined; dependent reductions and the
 final map follow as further top-level loops, each by the best of map, row and column.
+On a CPU, parts of long sums of products are products themselves: the gradient of a few
+weights is a sum over all that they met.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel
@@ -15,18 +17,23 @@ from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from .contract import CONTRACT, Contract
 from .cut import Cut, cut
 from .price import least_work
-from .rows import COLUMN, MAP, ROW, Walk, ordered, row_axes
+from .products import classify
+from .rows import COLUMN, MAP, ROW, Body, Walk, ordered, row_axes
+from .window import WINDOW, Window
 from .writer import parameters
 
 ENOUGH = 64  # rows for each unit; where there are more, stages cannot help
+CELLS = 4096  # cells of a product, likewise: they split into tiles by themselves
+LONG = 2048  # terms that are worth a stage of their own
 PIECES = 4  # of work for each unit
 
 
 class Chosen(NamedTuple):
     kernel: Kernel
-    family: Walk
+    family: Walk | Contract | Window
     parts: Parts
 
 
@@ -50,10 +57,12 @@ class Full(AsTheyAre):
         own = (PIECES * model.units, model.units * model.group)
         named = hole(holes, "pieces", 0) * model.units
         for pieces in (named,) if named else own:
-            found = cut(kernel, pieces)
+            found = cut(kernel, pieces, _grain(kernel, model))
             if found is None:
                 return None
-            chosen = [_best(normalise(k), model) for k in found.stages]
+            chosen = [
+                _best(normalise(replace(k, steady=0)), model) for k in found.stages
+            ]
             if model.cpu_like:
                 return found, chosen
             if best is None or _seconds(chosen) < _seconds(best[1]):
@@ -61,7 +70,8 @@ class Full(AsTheyAre):
         return best
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 2 * model.launch + least_work(kernel, model)
+        least = least_work(kernel, model)
+        return 2 * model.launch + least * min(1.0, model.scalar / model.product)
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         return {"pieces": (1, 2, 4, 8, 16, 32)}
@@ -69,8 +79,11 @@ class Full(AsTheyAre):
     def cost(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> Cost | None:
-        rows = ordered(kernel, row_axes(kernel))
-        if rows and numel(kernel.extents, rows) >= ENOUGH * model.units:
+        rows, grain = ordered(kernel, row_axes(kernel)), _grain(kernel, model)
+        enough = max(ENOUGH, grain) * model.units
+        if rows and numel(kernel.extents, rows) >= enough:
+            return None
+        if grain > 1 and not _long(kernel):
             return None
         found = self.stages(kernel, model, holes)
         if found is None:
@@ -100,16 +113,33 @@ class Full(AsTheyAre):
         threads = 1
         for c in chosen:
             stage = c.family.write(c.kernel, caps, buffers, strict)
-            body += stage.body
-            threads = max(threads, stage.threads)
+            if isinstance(stage, Body):
+                body += stage.body
+                threads = max(threads, stage.threads)
+            else:
+                body += stage.scopes[0].body
         return Function(name, parameters(kernel), tuple(body), scratch, threads)
 
 
+def _grain(kernel: Kernel, model: DeviceModel) -> int:
+    """Results that are work enough for one piece."""
+    product = model.cpu_like and not isinstance(classify(kernel), str)
+    return CELLS if product else 1
+
+
+def _long(kernel: Kernel) -> bool:
+    """Whether all sums are of many terms."""
+    axes = (kernel.exprs[r].attr[1] for r in kernel.reductions)
+    return all(numel(kernel.extents, a) >= LONG for a in axes)
+
+
 def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
+    walks: tuple[Walk, ...] = (MAP, ROW, COLUMN)
+    tiles = (CONTRACT, WINDOW) if model.cpu_like else ()
     options = [
-        Chosen(kernel, f, f.parts(kernel, model))
-        for f in (MAP, ROW, COLUMN)
-        if f.accepts(kernel) is None
+        Chosen(kernel, f, parts)
+        for f in (*walks, *tiles)
+        if f.accepts(kernel) is None and (parts := f.parts(kernel, model)) is not None
     ]
     return min(options, key=lambda c: _seconds([c]))
 

@@ -60,8 +60,14 @@ class Window:
     def cost(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> Cost | None:
+        parts = self.parts(kernel, model, holes)
+        return parts and total(self.name, 1, parts, model, holes)
+
+    def parts(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Parts | None:
         s = sliding(kernel, model, holes)
-        return s and total(self.name, 1, _parts(kernel, s, model), model, holes)
+        return s and _parts(kernel, s, model)
 
     def overwrites(
         self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
@@ -79,14 +85,21 @@ class Window:
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
     ) -> Function:
-        model, params = model_of(caps), parameters(kernel)
+        params = parameters(kernel)
+        return function(name, self.write(kernel, caps, params, strict, holes))
+
+    def write(
+        self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,
+        holes: Holes = (),
+    ) -> Slides:  # fmt: skip
+        model = model_of(caps)
         s = _sliding(kernel, model, holes)
         panels = panels_of(kernel, s)
-        params = resized(params, (panels,) if panels else ())
-        writer = Slides(kernel, strict, params, s)
+        buffers = resized(buffers, (panels,) if panels else ())
+        writer = Slides(kernel, strict, buffers, s)
         writer.grid = model.outermost(_parts(kernel, s, model), holes)
         writer.write()
-        return function(name, writer)
+        return writer
 
 
 def _sliding(kernel: Kernel, model: DeviceModel, holes: Holes) -> Sliding:
