@@ -178,6 +178,9 @@ class Family(Protocol):
         ...
 
 
+SHOWS = 0.1  # of the seconds that are hidden behind others
+
+
 class AsTheyAre:
     """Of a family that reads every operand where it lies, as it is."""
 
@@ -190,15 +193,21 @@ class AsTheyAre:
 def total(
     family: str, launches: int, parts: Parts, model: DeviceModel, holes: Holes = ()
 ) -> Cost:
-    """On a CPU one unit does scalar work and products, one after the other."""
+    """On a CPU one unit does scalar work and products, one after the other; of what
+    runs beside the longest part, most is hidden."""
     launch = launches * model.launch
     if model.alone and model.outermost(parts, holes) == "serial":  # on one of the units
         launch = launches * model.alone
         once = parts.scalar * model.units, parts.product * model.units
         parts = Parts(parts.bytes, *once)
+    return Cost(launch + overlapped(parts, model), launch, *parts, family)
+
+
+def overlapped(parts: Parts, model: DeviceModel) -> float:
+    """Seconds of parts that run side by side."""
     work = parts.scalar + parts.product if model.cpu_like else max(parts[1:])
-    seconds = launch + max(parts.bytes, work) + 0.1 * sum(parts)
-    return Cost(seconds, launch, *parts, family)
+    longest = max(parts.bytes, work)
+    return longest + SHOWS * (sum(parts) - longest)
 
 
 class KernelCost:

@@ -39,11 +39,15 @@ class Accumulating(Writer):
 
     def fold_lanes(self, r: int, acc: str, lanes: int) -> Ex:
         """The lanes in a fixed order: halves onto halves."""
-        kind = self.acc_type(r)
         while lanes > 1:
             lanes //= 2
-            with self.loop("simd", lanes) as i:
-                above = Op("add", (i, self.number(lanes)), self.index)
-                low, high = Load(acc, i, kind), Load(acc, above, kind)
-                self.emit(Store(acc, i, combine(self.monoid(r), low, high)))
-        return Load(acc, self.number(0), kind)
+            self.halve(r, acc, lanes)
+        return Load(acc, self.number(0), self.acc_type(r))
+
+    def halve(self, r: int, acc: str, lanes: int) -> None:
+        """Takes as many lanes again, which stand above, into the first `lanes`."""
+        kind = self.acc_type(r)
+        with self.loop("simd", lanes) as i:
+            above = Op("add", (i, self.number(lanes)), self.index)
+            low, high = Load(acc, i, kind), Load(acc, above, kind)
+            self.emit(Store(acc, i, combine(self.monoid(r), low, high)))

@@ -16,7 +16,7 @@ from ..axes import SIDE_BY_SIDE, nested, normalise, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
-from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from .contract import CONTRACT, Contract
 from .cut import Cut, cut
 from .price import least_work
@@ -65,7 +65,7 @@ class Full(AsTheyAre):
             ]
             if model.cpu_like:
                 return found, chosen
-            if best is None or _seconds(chosen) < _seconds(best[1]):
+            if best is None or _seconds(chosen, model) < _seconds(best[1], model):
                 best = found, chosen
         return best
 
@@ -141,11 +141,11 @@ def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
         for f in (*walks, *tiles)
         if f.accepts(kernel) is None and (parts := f.parts(kernel, model)) is not None
     ]
-    return min(options, key=lambda c: _seconds([c]))
+    return min(options, key=lambda c: _seconds([c], model))
 
 
-def _seconds(stages: list[Chosen]) -> float:
-    return sum(max(c.parts) + 0.1 * sum(c.parts) for c in stages)
+def _seconds(stages: list[Chosen], model: DeviceModel) -> float:
+    return sum(overlapped(c.parts, model) for c in stages)
 
 
 def _sum(parts: list[Parts]) -> Parts:

@@ -21,6 +21,19 @@ from .values import add, combine, identity, mul
 
 VECTORS = 4  # independent accumulators of a reduction, in vector registers
 ROWS = 4  # terms of columns that are taken in together
+FEW = 4  # turns of a row that fewer accumulators take as well: they end sooner
+
+
+def _vectors_in(count: int, lanes: int) -> list[int]:
+    """`count` lanes in whole vectors and in powers of two, which are vectors too: what
+    a compiler would do one by one."""
+    whole, rest = count // lanes * lanes, count % lanes
+    return [n for n in (whole, *(h for h in _halves(lanes) if rest & h)) if n]
+
+
+def _halves(lanes: int) -> list[int]:
+    """Half of the lanes, and of these, down to one."""
+    return [lanes >> i for i in range(1, lanes.bit_length())]
 
 
 class Nest(Accumulating):
@@ -160,29 +173,51 @@ class Nest(Accumulating):
         """Accumulators per root for a vectorised reduction; 0: one scalar each."""
         if not (self.vector_bytes and s.axes) or s.inner[-1]:
             return 0
-        one = self.vector_bytes // max(self.acc_type(r).itemsize for r in s.roots)
-        n = self.kernel.extents[s.axes[-1]]
+        one, n = self._vector(s), self.kernel.extents[s.axes[-1]]
+        if n < one:
+            return 0
         counts = (self.accumulators >> i for i in range(self.accumulators.bit_length()))
-        return next((k * one for k in counts if k * one <= n), 0)
+        return next((k * one for k in counts if k * one * FEW <= n), one)
+
+    def _vector(self, s: Step) -> int:
+        """Lanes of a vector of sums."""
+        return self.vector_bytes // max(self.acc_type(r).itemsize for r in s.roots)
 
     def _blocked(
         self, s: Step, arrays: dict[int, tuple[str, Affine]], lanes: int
     ) -> None:
-        """Lane l takes every `lanes`-th term: vectors without reassociation later."""
+        """Lane l takes every `lanes`-th term: vectors without reassociation later.
+
+        What is left of a line is less than a vector; where there is one line, it waits
+        until as many lanes are left of the sums: narrower ones before would part them.
+        """
         accs = {r: self.lane_array(r, lanes) for r in s.roots}
-        axis = s.axes[-1]
-        main, rest = divmod(self.kernel.extents[axis], lanes)
+        axis, one = s.axes[-1], self._vector(s)
+        extent = self.kernel.extents[axis]
+        main = extent // lanes * lanes
+        parts = _vectors_in(extent - main, one)
+        last = [n for n in parts if n < one and len(s.axes) == 1]
+
+        def take(start: int, count: int) -> None:
+            self._lane_loop(axis, self.number(start), count, accs, arrays)
 
         def leaf() -> None:
-            with self.loop("serial", main * lanes, step=lanes) as base:
+            with self.loop("serial", main, step=lanes) as base:
                 self._lane_loop(axis, base, lanes, accs, arrays)
-            if rest:
-                base = self.number(main * lanes)
-                self._lane_loop(axis, base, rest, accs, arrays)
+            start = main
+            for count in parts[: len(parts) - len(last)]:
+                take(start, count)
+                start += count
 
         self._descend(s, leaf, 1)
+        for width in _halves(lanes):
+            for r, acc in accs.items():
+                self.halve(r, acc, width)
+            if width in last:
+                take(extent - sum(n for n in last if n <= width), width)
         for r, acc in accs.items():
-            self.define(r, self.result(r, self.fold_lanes(r, acc, lanes)))
+            total = Load(acc, self.number(0), self.acc_type(r))
+            self.define(r, self.result(r, total))
 
     def _lane_loop(
         self, axis: int, base: Ex, count: int, accs: dict[int, str],

@@ -15,6 +15,7 @@ ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
 PACK = 4.0  # flops worth of packing an element of a side of products
 TURN = 6.0  # and more of them where it is transposed
 RAGGED = 24.0  # or its place follows from quotients along both of its directions
+END = 8  # flops worth of each lane of a sum, which become one in the end
 GATHER = 6  # flops worth of an access that is not contiguous
 
 
@@ -75,7 +76,7 @@ class _Price:
         for a in loops:
             counts.append(counts[-1] * max(extents[a], 1))
         memo: dict[int, int] = {}
-        flops = float(len(s.roots) * counts[-1])
+        flops = float(len(s.roots) * counts[-1]) + self._ends(s, counts[-1])
         for e in each(s.work & (self.f.busy | self.f.loads)):
             free = self.kernel.free[e]
             times = memo.get(free)
@@ -90,6 +91,14 @@ class _Price:
         self.scalar += flops * self._slow(s, loops) / self.model.scalar
         for k in s.outputs:
             self._store(self.kernel.outputs[k], loops)
+
+    def _ends(self, s: Step, points: int) -> float:
+        """Flops of adding up the lanes that sums along contiguous axes are made in."""
+        model = self.model
+        if not model.cpu_like or self.todo.vector is not None or not s.axes:
+            return 0.0
+        n, lanes = self.kernel.extents[s.axes[-1]], model.vector_bytes // 4
+        return END * lanes * len(s.roots) * points / n if n >= lanes > 0 else 0.0
 
     def _store(self, o: Output, loops: tuple[int, ...]) -> None:
         size = self.kernel.slots[o.slot][0].itemsize

@@ -53,36 +53,30 @@ static void k0_0_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
 
 static void k0_1(const f32 *restrict b0, f32 *restrict b1, f32 *restrict s0) {
   for (i64 i1 = 0; i1 < 1; i1++) {
-    f32 acc2[32] __attribute__((aligned(64)));
+    f32 acc2[8] __attribute__((aligned(64)));
     #pragma omp simd
-    for (i64 i3 = 0; i3 < 32; i3++) {
+    for (i64 i3 = 0; i3 < 8; i3++) {
       acc2[i3] = 0.0f;
     }
-    #pragma omp simd
-    for (i64 i5 = 0; i5 < 32; i5++) {
-      const i64 v6 = i5;
-      const f32 v7 = s0[v6];
-      acc2[i5] = acc2[i5] + v7;
+    for (i64 i4 = 0; i4 < 32; i4 += 8) {
+      #pragma omp simd
+      for (i64 i5 = 0; i5 < 8; i5++) {
+        const i64 v6 = i4 + i5;
+        const f32 v7 = s0[v6];
+        acc2[i5] = acc2[i5] + v7;
+      }
     }
     #pragma omp simd
-    for (i64 i8_ = 0; i8_ < 16; i8_++) {
-      acc2[i8_] = acc2[i8_] + acc2[i8_ + 16];
+    for (i64 i8_ = 0; i8_ < 4; i8_++) {
+      acc2[i8_] = acc2[i8_] + acc2[i8_ + 4];
     }
     #pragma omp simd
-    for (i64 i9 = 0; i9 < 8; i9++) {
-      acc2[i9] = acc2[i9] + acc2[i9 + 8];
-    }
-    #pragma omp simd
-    for (i64 i10 = 0; i10 < 4; i10++) {
-      acc2[i10] = acc2[i10] + acc2[i10 + 4];
-    }
-    #pragma omp simd
-    for (i64 i11 = 0; i11 < 2; i11++) {
-      acc2[i11] = acc2[i11] + acc2[i11 + 2];
+    for (i64 i9 = 0; i9 < 2; i9++) {
+      acc2[i9] = acc2[i9] + acc2[i9 + 2];
     }
     acc2[0] = acc2[0] + acc2[1];
-    const f32 r13 = acc2[0];
-    b1[0] = r13;
+    const f32 r11 = acc2[0];
+    b1[0] = r11;
   }
 }
 
