@@ -184,6 +184,16 @@ def test_a_narrow_graph_is_decided_at_any_length() -> None:
     assert frontier.decided(live_part(instance("grid", 6_000))) is None
 
 
+def test_a_long_path_of_covers_is_decided() -> None:
+    """Rows in no order: the frontier is narrow where they go from one end on."""
+    g = live_part(instance("covers", 1_200))
+    k = reduced(g, g.cost).graph
+    pick = frontier.decided(k)
+    assert pick is not None
+    proof = exact.prove(k, by_trees(k)[1], exact.Limits())
+    assert proof.optimal and dag_cost(k, pick) == dag_cost(k, proof.pick)
+
+
 @pytest.mark.parametrize("family", ["chain", "grid", "random", "sums"])
 def test_cuts_bound_what_is_shared_by_halves(
     family: str, monkeypatch: pytest.MonkeyPatch
