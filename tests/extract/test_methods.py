@@ -273,7 +273,7 @@ def test_time_that_is_up() -> None:
     assert some.cost < none.cost
 
 
-@pytest.mark.parametrize(("family", "seconds"), [("cover", 1.0), ("grid", 2.5)])
+@pytest.mark.parametrize(("family", "seconds"), [("cover", 2.5), ("grid", 2.0)])
 def test_seconds_are_kept(family: str, seconds: float) -> None:
     """From the problem on, by a clock of this process alone."""
     p = instance(family, 20_000)
@@ -281,5 +281,5 @@ def test_seconds_are_kept(family: str, seconds: float) -> None:
     answer = extracted(
         p, "auto", Effort(seconds=seconds, clock=process_time), lambda what, cost: None
     )
-    assert process_time() - start < seconds + 0.5
+    assert process_time() - start < seconds + 0.2
     assert answer.cost <= min(answer.starts.values())
