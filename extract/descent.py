@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from .greedy import by_trees, dag_cost
 from .postorder import postorder
@@ -13,6 +13,7 @@ EPSILON = 1e-12  # of the total: what is less is rounding
 GROUP = 128  # most classes that move together
 CLIMB = 16  # most unused classes through which they are looked for
 STEPS = 32  # classes touched that count as a move
+CLOSE = 1e-6  # heights that are nearer are given anew
 PASS = 3  # nodes of the graph that count as a move where all are gone through
 
 
@@ -35,7 +36,7 @@ class Descent:
         self.pick = list(pick)
         self.moves = moves
         self.refs = [0] * len(g.of)
-        self.height = [0] * len(g.of)  # more than that of every child
+        self.height = [0.0] * len(g.of)  # more than that of every child
         self.share = [0.0] * len(g.of)
         self.log: list[tuple[int, int]] = []  # (class, its node before)
         self.epsilon = 0.0
@@ -86,9 +87,7 @@ class Descent:
         order, beside = by_trees(g, frozenset(c for c, k in enumerate(refs) if k))
         for c in order:
             pick[c] = beside[c]
-        bottom_up = postorder(range(len(pick)), lambda c: g.kids[pick[c]])
-        for height, c in enumerate(bottom_up):
-            self.height[c] = height
+        for c in self._number():
             self.share[c] = self._shared(c, pick[c])
         total = self.cost()
         self.epsilon = EPSILON * total
@@ -234,7 +233,7 @@ class Descent:
             delta -= self._drop(old)
         self.log.append((c, old))
         self.pick[c] = n
-        self._lift(c)
+        self._place(c)
         return delta
 
     def _hold(self, c: int) -> float:
@@ -300,15 +299,36 @@ class Descent:
         self.moves -= len(seen) // STEPS
         return False
 
-    def _lift(self, c: int) -> None:
-        """Raises `c` above its children, and what has it as a child above it."""
+    def _place(self, c: int) -> None:
+        """Puts what the node of `c` needs and stands above `c` right below it."""
         g, height, pick = self.g, self.height, self.pick
-        todo, steps = deque((c,)), 0
-        while todo:
-            c = todo.popleft()
-            steps += 1
-            h = 1 + max([height[d] for d in g.kids[pick[c]]], default=0)
-            if h > height[c]:
-                height[c] = h
-                todo += [g.owner[u] for u in g.users[c] if pick[g.owner[u]] == u]
-        self.moves -= steps // STEPS
+        top = height[c]
+        above = [d for d in g.kids[pick[c]] if height[d] >= top]
+        if not above:
+            return
+        low = -1.0
+
+        def operands(d: int) -> Iterator[int]:
+            nonlocal low
+            for e in g.kids[pick[d]]:
+                if height[e] >= top:
+                    yield e
+                else:
+                    low = max(low, height[e])
+
+        cone = postorder(above, operands)
+        self.moves -= len(cone) // STEPS
+        step = (top - low) / (len(cone) + 1)
+        for k, d in enumerate(cone, 1):
+            height[d] = low + k * step
+        if step < CLOSE:
+            self.moves -= len(height) // PASS
+            self._number()
+
+    def _number(self) -> list[int]:
+        """The classes, children first; heights are their places."""
+        g, pick = self.g, self.pick
+        bottom_up = postorder(range(len(pick)), lambda c: g.kids[pick[c]])
+        for k, c in enumerate(bottom_up):
+            self.height[c] = float(k)
+        return bottom_up

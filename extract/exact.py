@@ -229,6 +229,7 @@ class Program:
             ("output_flag", False), ("threads", 1), ("random_seed", 0),
             ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-6),
             ("mip_feasibility_tolerance", TOLERANCE),
+            ("mip_heuristic_run_feasibility_jump", False),  # there is a start
         ):  # fmt: skip
             h.setOptionValue(option, value)
         if self.limits.work is not None:

@@ -34,13 +34,13 @@ class Step:
 
 def decided(g: Graph) -> list[int] | None:
     """A best choice; None where the graph is cyclic or too wide."""
-    slots = _slots(g)
-    if slots is None:
+    order = _narrowest(g)
+    if order is None:
         return None
-    order, bit = slots
+    bit = _slots(g, order)
     state, cost = np.zeros(1, np.uint64), np.zeros(1)
     roots, steps, kept = set(g.roots), list[Step](), 0
-    for c in order:
+    for c in order.classes:
         state, cost, step = _step(g, c, c in roots, bit, state, cost)
         steps.append(step)
         kept += len(state)
@@ -87,40 +87,96 @@ def _back(g: Graph, steps: list[Step], at: int) -> list[int]:
     return pick
 
 
-def _slots(g: Graph) -> tuple[list[int], list[int]] | None:
-    """Classes parents first, and each one's bit; None: cyclic, or too wide.
+# ---- orders ------------------------------------------------------------------------
 
-    The highest classes go first, and of those that are as high the ones that add least
-    to the frontier.  Roots are used in every state and need no bit.
-    """
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    classes: list[int]  # parents first
+    width: int  # of the frontier, at most
+
+
+def _narrowest(g: Graph) -> Order | None:
+    """By layers, or by what adds least; None: cyclic, or too wide."""
     below = [sorted({d for n in nodes for d in g.kids[n]}) for nodes in g.of]
     height = _heights(g, below)
     if height is None:
         return None
+    rank = [0] * len(height)
+    least = _Sweep(g, below, rank).order()
+    found = [_Sweep(g, below, [-h for h in height]).order(), least]
+    if least is not None:  # from the far end of a path the frontier has one side
+        rank[next(c for c in reversed(least.classes) if not g.users[c])] = -1
+        found.append(_Sweep(g, below, rank).order())
+    orders = [order for order in found if order is not None]
+    return min(orders, key=lambda order: order.width, default=None)
+
+
+class _Sweep:
+    """Classes of low rank first, of those what adds least to the frontier, of those
+    what came near it first.  Roots are used in every state and no part of it."""
+
+    def __init__(self, g: Graph, below: list[list[int]], rank: list[int]) -> None:
+        roots = set(g.roots)
+        self.below, self.rank = below, rank
+        self.above = [sorted({g.owner[u] for u in users}) for users in g.users]
+        self.left = [len(users) for users in self.above]  # to be decided before
+        self.inside = [c not in roots for c in range(len(below))]
+        self.fresh = list(self.inside)
+        self.adds = [sum([self.fresh[d] for d in kids]) for kids in below]
+        self.near = [len(below)] * len(below)
+        self.heap: list[tuple[int, int, int, int]] = []
+
+    def order(self) -> Order | None:
+        """None where the frontier becomes too wide."""
+        made, width, most, done = list[int](), 0, 0, set[int]()
+        for c in range(len(self.left)):
+            self._ready(c)
+        while self.heap:
+            found = heapq.heappop(self.heap)
+            c = found[-1]
+            if c in done or found != self._entry(c):
+                continue
+            done.add(c)
+            made.append(c)
+            for d in self.below[c]:
+                if self.fresh[d]:
+                    width += 1
+                    self._enter(d, len(made))
+                self.left[d] -= 1
+                self._ready(d)
+            most = max(most, width)
+            if most > SLOTS:
+                return None
+            width -= self.inside[c]
+        return Order(made, most)
+
+    def _entry(self, c: int) -> tuple[int, int, int, int]:
+        return self.rank[c], self.adds[c] - self.inside[c], self.near[c], c
+
+    def _ready(self, c: int) -> None:
+        if not self.left[c]:
+            heapq.heappush(self.heap, self._entry(c))
+
+    def _enter(self, d: int, now: int) -> None:
+        self.fresh[d] = False
+        for c in self.above[d]:
+            self.adds[c] -= 1
+            self.near[c] = min(self.near[c], now)
+            self._ready(c)
+
+
+def _slots(g: Graph, order: Order) -> list[int]:
+    """The bit of each class while it is in the frontier; 0 for roots."""
     seen, free = set(g.roots), [1 << k for k in range(SLOTS)][::-1]
-    bit, order = [0] * len(g.of), list[int]()
-    left = [len({g.owner[u] for u in users}) for users in g.users]
-    heap = [(-height[c], len(below[c]), c) for c, k in enumerate(left) if not k]
-    heapq.heapify(heap)
-    while heap:
-        high, new, c = heapq.heappop(heap)
-        now = sum([d not in seen for d in below[c]])
-        if now < new:
-            heapq.heappush(heap, (high, now, c))
-            continue
-        order.append(c)
-        for d in below[c]:
-            left[d] -= 1
-            if not left[d]:
-                heapq.heappush(heap, (-height[d], len(below[d]), d))
-            if d not in seen:
-                if not free:
-                    return None
-                seen.add(d)
-                bit[d] = free.pop()
+    bit = [0] * len(g.of)
+    for c in order.classes:
+        for d in sorted({d for n in g.of[c] for d in g.kids[n]} - seen):
+            seen.add(d)
+            bit[d] = free.pop()
         if bit[c]:
             free.append(bit[c])
-    return order, bit
+    return bit
 
 
 def _heights(g: Graph, below: list[list[int]]) -> list[int] | None:

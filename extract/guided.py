@@ -60,7 +60,7 @@ def within(
         return Within(list(pick), False, 0)
     k = core.graph
     at = {n: m for m, n in enumerate(small.index)}
-    now = projected(core, [at.get(pick[c], -1) for c in small.name])
+    now = projected(small, core, [at.get(pick[c], -1) for c in small.name])
     edges = ((k.owner[n], d) for n, kids in enumerate(k.kids) for d in kids)
     chosen = [-1] * len(k.of)
     decided, work = True, len(small.owner) // SHRINK

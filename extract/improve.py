@@ -37,12 +37,13 @@ def improved(
     cost, size = dag_cost(g, best), FIRST
     visits = [0 if len(nodes) > 1 else -1 for nodes in g.of]
     while True:
-        used = [c for c in sorted(needed(g, best)) if visits[c] >= 0]
-        if not used:
+        used = needed(g, best)
+        open_ = [c for c in sorted(used) if visits[c] >= 0]
+        if not open_:
             return
-        least = min(visits[c] for c in used)
-        start = rng.choice([c for c in used if visits[c] == least])
-        free = _ball(g, start, size, rng)
+        least = min(visits[c] for c in open_)
+        start = rng.choice([c for c in open_ if visits[c] == least])
+        free = _ball(g, best, used, start, size, rng)
         for c in free:
             visits[c] += visits[c] >= 0
         found, decided, work, nodes = _decide(g, best, free, limits)
@@ -73,14 +74,23 @@ def completed(g: Graph, pick: Sequence[int]) -> list[int]:
     return out
 
 
-def _ball(g: Graph, start: int, size: int, rng: Random) -> set[int]:
-    """Classes around one, until `size` of them have a choice."""
+def _ball(
+    g: Graph, pick: Sequence[int], used: set[int], start: int, size: int, rng: Random
+) -> set[int]:
+    """Classes around one, until `size` of them have a choice.
+
+    A class that is used goes only if all leave that hold it: these are near it.  One
+    that is not comes if any of its users takes it.
+    """
     seen, todo, count = {start}, deque([start]), 0
     while todo and count < size:
         c = todo.popleft()
         count += len(g.of[c]) > 1
         near = [d for n in g.of[c] for d in g.kids[n]]
-        near += [g.owner[u] for u in g.users[c]]
+        users = g.users[c]
+        if c in used:
+            users = [u for u in users if pick[g.owner[u]] == u]
+        near += [g.owner[u] for u in users]
         if len(near) > NEIGHBOURS:
             near = rng.sample(near, NEIGHBOURS)
         for d in near:
@@ -104,7 +114,7 @@ def _decide(
     if core.graph.of:
         at = {n: m for m, n in enumerate(small.index)}
         now = [at[pick[c]] for c in small.name]
-        proof = prove(core.graph, projected(core, now), limits)
+        proof = prove(core.graph, projected(small, core, now), limits)
         chosen, decided, work = proof.pick, proof.optimal, proof.work
     out = list(pick)
     for c, n in enumerate(settled(small, core, chosen)):

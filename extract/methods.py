@@ -9,6 +9,7 @@ is decided by the problem alone; by seconds it is not.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,8 +17,9 @@ from time import monotonic
 from typing import Literal
 
 from . import dag, exact, frontier
+from .annealing import annealed
 from .components import connected
-from .covering import as_cover, walked
+from .covering import Cover, as_cover, bought, chosen
 from .crossing import crossed
 from .exact import Limits, Program, Relaxation
 from .greedy import by_sets, by_sets_in_time, by_trees, dag_cost, lower_bound, needed
@@ -36,13 +38,14 @@ PROOF = 1  # work of a proof of a part, for a move
 LEAST = 1_000  # moves for a part; with no more, its proof comes first
 SEARCHING = 8e-6  # the same for each start of local search
 ROUNDING = 2e-5  # seconds a node that a round of improvement takes, at first
-ENDING = 2e-6  # seconds a node that are kept for the answer
+ENDING = 6e-6  # seconds a node that are kept for the answer
 MODELLING = 4e-5  # seconds a node: with less time left, no program is begun
-RELAXING = 62_000  # entries of the matrix times iterations, for a move
+RELAXING = 58_000  # entries of the matrix times iterations, for a move
 CORE = 1  # moves of local search on the core, for one on the whole graph
-WALK = 90  # work on covers, for a move
+ANNEAL = 6_000  # entries of a cover that are looked at, for a move
 CROSS = 4  # work of crossing choices, for a move
-COVERED = 1  # the same on covers
+HALF = 0.5  # of the time for all improvement, for crossing choices
+COVERED = 0.8  # the same for annealing covers
 WORK = 2  # of proofs in neighbourhoods, for a move
 IDLE = 3  # a share of these that may be of no use in a row
 ROUND = 2_000  # work of one neighbourhood at most
@@ -193,7 +196,7 @@ class _Search:
             if method == "exact":
                 exact.require()
             return self._without(core)
-        now = projected(self.core, self.best)
+        now = projected(self.g, self.core, self.best)
         pick, bound, sure = [-1] * len(core.of), 0.0, True
         for k, group in enumerate(groups):
             part = restricted(core, group)
@@ -261,25 +264,38 @@ class _Search:
         self, part: Graph, pick: list[int], relaxation: Relaxation, moves: int,
         bound: float, share: float,
     ) -> list[int]:  # fmt: skip
-        """As a cover or near the relaxation, then by crossing and by neighbourhoods.
+        """As a cover, or near the relaxation and by crossing; then by neighbourhoods.
 
         All together take a share of the time that is left, or work by the moves.
         """
-        timed = self.effort.seconds is not None
         now = self.clock()
+        timed = self.effort.seconds is not None
         end = now + share * self.left() if timed else math.inf
-        half = (now + end) / 2 if timed else math.inf
         cover = as_cover(part, pick)
+        first = HALF if cover is None else COVERED
+        half = now + first * (end - now) if timed else math.inf
         if cover is not None:
-            over = lambda: self.clock() >= half  # noqa: E731
-            pick = walked(part, pick, cover, WALK * moves, over)
-        elif self.left() > 0:
-            pick = near(part, pick, relaxation, moves, self._round(NEAR))
-        work = (CROSS if cover is None else COVERED) * moves
-        rounds = crossed(part, pick, relaxation, 0, self._rounds_to(half))
-        pick = self._best_of(rounds, part, pick, work, bound, half)
+            pick = self._annealed(part, pick, cover, moves, half)
+        else:
+            if self.left() > 0:
+                pick = near(part, pick, relaxation, moves, self._round(NEAR))
+            rounds = crossed(part, pick, relaxation, 0, self._rounds_to(half))
+            pick = self._best_of(rounds, part, pick, CROSS * moves, bound, half)
         rounds = improved(part, pick, 0, self._rounds_to(end))
         return self._best_of(rounds, part, pick, WORK * moves, bound, end)
+
+    def _annealed(
+        self, part: Graph, pick: list[int], cover: Cover, moves: int, end: float
+    ) -> list[int]:  # fmt: skip
+        """To the end of the moves, or of the time."""
+        start = self.clock()
+        if start >= end:
+            return pick
+        work, done = ANNEAL * moves, lambda: 0.0
+        if end < math.inf:
+            work, done = sys.maxsize, lambda: (self.clock() - start) / (end - start)
+        on = annealed(cover, bought(part, pick, cover), work, done)
+        return chosen(part, pick, cover, on)
 
     def _rounds_to(self, end: float) -> Limits:
         return Limits(ROUND, lambda: end - self.clock())
@@ -322,7 +338,8 @@ class _Search:
         low = bound + self.core.paid
         if self.unit is not None:
             low = float(Fraction(low) * self.unit)
-        low = max(low, lower_bound(self.g, self.order)) if not sure else low
+        if not sure and self.left() > 0:
+            low = max(low, lower_bound(self.g, self.order))
         close = self.cost - low <= OPTIMAL * max(self.cost, low)
         if self.unit is not None:
             close = self.cost - low < float(self.unit) / 2

@@ -85,13 +85,21 @@ def settled(g: Graph, core: Core, chosen: Sequence[int]) -> list[int]:
     return expanded(g, core, pick)
 
 
-def projected(core: Core, pick: Sequence[int]) -> list[int]:
-    """A choice of the core that follows a choice of the given graph where it can."""
-    chosen = set(pick)
+def projected(g: Graph, core: Core, pick: Sequence[int]) -> list[int]:
+    """A choice of the core that follows a choice of `g` where it can.
+
+    Where a node is gone, one is taken that needs no more classes than the choice.
+    """
+    chosen, used = set(pick), needed(g, pick)
     k = core.graph
-    same = [all(n in chosen for n in flat(core.bundles[i])) for i in k.index]
+    inside = [c in used for c in k.name]
     extra = 1e-3 * sum(k.cost) + 1e-300
-    cost = [0.0 if s else extra + c for s, c in zip(same, k.cost, strict=True)]
+    cost = list(k.cost)
+    for n, i in enumerate(k.index):
+        if all(m in chosen for m in flat(core.bundles[i])):
+            cost[n] = 0.0
+        elif not all(inside[d] for d in k.kids[n]):
+            cost[n] += extra
     return by_trees(k, cost=cost)[1]
 
 

@@ -157,7 +157,8 @@ def kits(size: int, rng: Random) -> Problem:
             for _ in range(forms)
         ))  # fmt: skip
     elements: list[int] = []
-    while sum(map(len, classes)) < size:
+    left = size - sum(map(len, classes))
+    while left > 0:
         nodes: list[Node] = []
         for _ in range(rng.randint(2, 4)):
             both = 1 + (rng.random() < 0.2)
@@ -165,6 +166,7 @@ def kits(size: int, rng: Random) -> Problem:
             nodes.append(Node(float(rng.choice((0, 0, 1))), tuple(kids)))
         elements.append(len(classes))
         classes.append(tuple(nodes))
+        left -= len(nodes)
     classes.append((Node(0.0, tuple(elements)),))
     return Problem(tuple(classes), (len(classes) - 1,))
 

@@ -184,6 +184,16 @@ def test_a_narrow_graph_is_decided_at_any_length() -> None:
     assert frontier.decided(live_part(instance("grid", 6_000))) is None
 
 
+def test_a_long_path_of_covers_is_decided() -> None:
+    """Rows in no order: the frontier is narrow where they go from one end on."""
+    g = live_part(instance("covers", 1_200))
+    k = reduced(g, g.cost).graph
+    pick = frontier.decided(k)
+    assert pick is not None
+    proof = exact.prove(k, by_trees(k)[1], exact.Limits())
+    assert proof.optimal and dag_cost(k, pick) == dag_cost(k, proof.pick)
+
+
 @pytest.mark.parametrize("family", ["chain", "grid", "random", "sums"])
 def test_cuts_bound_what_is_shared_by_halves(
     family: str, monkeypatch: pytest.MonkeyPatch
@@ -263,7 +273,7 @@ def test_time_that_is_up() -> None:
     assert some.cost < none.cost
 
 
-@pytest.mark.parametrize(("family", "seconds"), [("cover", 1.0), ("grid", 2.5)])
+@pytest.mark.parametrize(("family", "seconds"), [("cover", 2.5), ("grid", 2.0)])
 def test_seconds_are_kept(family: str, seconds: float) -> None:
     """From the problem on, by a clock of this process alone."""
     p = instance(family, 20_000)
@@ -271,5 +281,5 @@ def test_seconds_are_kept(family: str, seconds: float) -> None:
     answer = extracted(
         p, "auto", Effort(seconds=seconds, clock=process_time), lambda what, cost: None
     )
-    assert process_time() - start < seconds + 0.5
+    assert process_time() - start < seconds + 0.2
     assert answer.cost <= min(answer.starts.values())
