@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..egraph.dtypes import DType, compute
-from ..egraph.scalars import BY_NAME, MONOIDS, Array
+from ..egraph.scalars import BY_NAME, CHOICES, MONOIDS, Array
 from ..extract.kernel import Affine, Atom, Cond, Div, Expr, Kernel, Mod, Val
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
@@ -147,6 +147,8 @@ class _Run:
 
     def reduce(self, i: int, e: Expr) -> Array:
         monoid, axes, acc = e.attr
+        if monoid in CHOICES:
+            return self.choice(e, CHOICES[monoid])
         wide = compute(acc)
         factors = self.factors(i)
         if factors:
@@ -160,6 +162,16 @@ class _Run:
                 reduce(body, axis=tuple(axes), keepdims=True, initial=start)
             )
         return total.astype(compute(e.dtype).numpy, copy=False)
+
+    def choice(self, e: Expr, monoid: str) -> Array:
+        """The least index at which a term is the best one, or NaN if one is."""
+        axes = tuple(e.attr[1])
+        body, at = (self.values[a] for a in e.args)
+        body = np.broadcast_to(body, self.over(body, axes))
+        best = np.asarray(MONOIDS[monoid].reduce(body, axis=axes, keepdims=True))
+        is_best = (body == best) | (body != body)
+        last = np.iinfo(at.dtype).max
+        return np.where(is_best, at, last).min(axis=axes, keepdims=True)
 
     def over(self, body: Array, axes: Sequence[int]) -> tuple[int, ...]:
         n = self.kernel.extents

@@ -178,7 +178,7 @@ class Assembler:
             case "clip":
                 return self._clip(args[0], o.payload)
             case "reduce":
-                return self._reduce(o, args[0])
+                return self._reduce(o, args)
             case "foreign":
                 raise Untraceable(f"{o.payload} runs on its own")
             case _:
@@ -219,17 +219,20 @@ class Assembler:
         low = self.expr("max", (a, self.expr("const", (), (0,), wide)), (), wide)
         return self.expr("min", (low, self.expr("const", (), (top,), wide)), (), wide)
 
-    def _reduce(self, o: Occurrence, arg: int) -> int:
+    def _reduce(self, o: Occurrence, args: tuple[int, ...]) -> int:
         monoid, acc = o.payload
         bound = 0
         for a in o.bound:
             bound |= self.bits(self._atom(a))
         axes = tuple(a for a in range(len(self.extents)) if bound >> a & 1)
-        e = Expr("reduce", (arg,), (monoid, axes, acc), o.dtype)
+        e = Expr("reduce", args, (monoid, axes, acc), o.dtype)
         if e not in self.memo:
             self.memo[e] = len(self.exprs)
             self.exprs.append(e)
-            self.free.append(self.free[arg] & ~bound)
+            free = 0
+            for a in args:
+                free |= self.free[a]
+            self.free.append(free & ~bound)
         return self.memo[e]
 
     def kernel(self) -> Traced:

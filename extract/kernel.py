@@ -71,6 +71,8 @@ class Expr(NamedTuple):
     cast     a         ()                  to `dtype`
     bitcast  a         ()                  to `dtype`
     reduce   a         (monoid, axes: tuple[int, ...], acc: DType)
+    reduce   a, i      (argmax | argmin, axes, acc): the least integer `i` of those
+                       where `a` is best; a NaN is better than any number
     <opcode> a [, b]   ()                  an entry of `scalars.BY_NAME`
     """
 

@@ -67,7 +67,10 @@ def steady(
     return frozenset(seen)
 
 
-_WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0}
+_WEIGHT = {
+    "contract": 1.0, "reduce": 50.0, "argreduce": 50.0, "un": 5.0, "bin": 5.0,
+    "select": 5.0,
+}  # fmt: skip
 
 
 def cheapest(space: Space) -> dict[int, int]:

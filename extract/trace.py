@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
-from ..egraph.dtypes import DType
+from ..egraph.dtypes import BOOL, I32, I64, DType, compute
 from ..egraph.ops import TensorType
 from .affine import ZERO, Digit, Ranges, always, atoms
 from .kernel import Affine, Cond, Val
@@ -19,7 +19,7 @@ from .movement import Index, operand_index
 
 LEAVES = frozenset(("input", "data", "const", "iota"))
 READS = frozenset(("input", "data"))
-HOST = frozenset(("scatter", "argreduce", "random", "call"))
+HOST = frozenset(("scatter", "random", "call"))
 UNSTEADY = frozenset(("input", "random", "call"))  # may differ from run to run
 VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
 ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
@@ -169,7 +169,7 @@ class Tracer:
             o.kind, o.payload = "const", node.attrs[0]
         elif op == "iota":
             o.kind, o.payload = "index", o.index[node.attrs[0]]
-        elif op in ("reduce", "contract"):
+        elif op in ("reduce", "argreduce", "contract"):
             self.reductions.append(i)
         elif op in ("un", "bin", "select", "cast", "bitcast"):
             o.kind = node.attrs[0] if op in ("un", "bin") else op
@@ -258,6 +258,9 @@ class Tracer:
     def bind(self, i: int) -> None:
         o = self.occ[i]
         node = self.terms.node(o.cls)
+        if node.op == "argreduce":
+            self._bind_choice(o, node)
+            return
         if node.op == "reduce":
             monoid, mask, acc = node.attrs
             full = self._shape(node.args[0])
@@ -273,6 +276,29 @@ class Tracer:
             o.args = [self.meet(node.args[0], inner, o.guard)]
         else:
             o.args = [self._product(node, inner, o, acc)]
+
+    def _bind_choice(self, o: Occurrence, node: Term) -> None:
+        """An arg-reduction: of pairs of a term and its position."""
+        kind, axis = cast(tuple[str, int], node.attrs[:2])
+        full = self._shape(node.args[0])
+        n = full[axis]
+        if n == 1:
+            o.kind, o.payload = "const", 0
+            return
+        mask = tuple(int(a == axis) for a in range(len(full)))
+        inner = self._known(o, node, mask, full) or self._bound(o, mask, full)
+        term = self.meet(node.args[0], inner, o.guard)
+        dtype = self.occ[term].dtype
+        wide = I32 if dtype is BOOL else compute(dtype)
+        if dtype is not wide:
+            term = self.pseudo("cast", [term], None, o, wide)
+        count = I32 if n < 1 << 31 else I64
+        at = self.pseudo("index", [], inner[axis], o, count)
+        best = self.pseudo("reduce", [term, at], (kind, count), o, count)
+        self.occ[best].bound = self._loops(inner[axis], n)
+        o.kind, o.args = "cast", [best]
+        if o.dtype is count:
+            o.kind = "same"
 
     def _loops(self, v: Affine, n: int) -> list[int | Digit]:
         """The loops that count an axis of size `n`, which `v` is known to do."""
@@ -311,7 +337,7 @@ class Tracer:
         self, o: Occurrence, node: Term, mask: Sequence[int], full: Sequence[int]
     ) -> Index | None:
         """Where the operand already occurs at the kept index, over loops to bind."""
-        if node.op != "reduce" or 0 in full or not self.share:
+        if node.op == "contract" or 0 in full or not self.share:
             return None
         kept = tuple(ZERO if m else v for v, m in zip(o.index, mask, strict=True))
         outside = self._involved((*kept, *(c.value for c in o.guard)))

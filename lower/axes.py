@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ..egraph.scalars import MONOIDS
+from ..egraph.scalars import CHOICES, MONOIDS
 from ..extract.kernel import (
     Affine,
     Cond,
@@ -139,6 +139,8 @@ def _empty(kernel: Kernel) -> Kernel:
     def expr(e: Expr) -> Expr:
         if e.op != "reduce" or numel(kernel.extents, e.attr[1]):
             return e
+        if e.attr[0] in CHOICES:  # then no element of it is ever asked for
+            return Expr("const", (), (0,), e.dtype)
         return Expr("const", (), (MONOIDS[e.attr[0]].identity(e.dtype),), e.dtype)
 
     exprs = tuple(expr(e) for e in kernel.exprs)

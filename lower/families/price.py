@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...egraph.scalars import CHOICES
 from ...extract.kernel import Expr, Kernel, Output
 from ..axes import ceil_div, coefficient, numel
 from ..model import DeviceModel, Parts
@@ -14,6 +15,7 @@ LINE = 64  # bytes that one scattered access moves
 ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
 PACK = 4.0  # flops worth of packing an element of a side of products
 TURN = 6.0  # and more of them where it is transposed
+CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
 GATHER = 6  # flops worth of an access that is not contiguous
 
 
@@ -74,7 +76,7 @@ class _Price:
         for a in loops:
             counts.append(counts[-1] * max(extents[a], 1))
         memo: dict[int, int] = {}
-        flops = float(len(s.roots) * counts[-1])
+        flops = float(sum(map(self._taking, s.roots)) * counts[-1])
         for e in each(s.work & (self.f.busy | self.f.loads)):
             free = self.kernel.free[e]
             times = memo.get(free)
@@ -89,6 +91,10 @@ class _Price:
         self.scalar += flops * self._slow(s, loops) / self.model.scalar
         for k in s.outputs:
             self._store(self.kernel.outputs[k], loops)
+
+    def _taking(self, r: int) -> int:
+        """Flops of taking a term in."""
+        return CHOICE if self.kernel.exprs[r].attr[0] in CHOICES else 1
 
     def _store(self, o: Output, loops: tuple[int, ...]) -> None:
         size = self.kernel.slots[o.slot][0].itemsize

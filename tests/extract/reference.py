@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.scalars import BY_NAME, MONOIDS, Array
+from rewrite.egraph.scalars import BY_NAME, CHOICES, MONOIDS, Array
 from rewrite.extract.kernel import Affine, Cond, Div, Kernel, Mod, Val
 
 
@@ -72,6 +72,8 @@ class Reference:
                 return args[0].view(e.dtype.numpy)
             case "reduce":
                 monoid, axes, acc = e.attr
+                if monoid in CHOICES:
+                    return self.choice(args[0], args[1], monoid, tuple(axes))
                 m = MONOIDS[monoid]
                 shape = list(args[0].shape)
                 for a in axes:
@@ -82,6 +84,18 @@ class Reference:
                 return np.asarray(r).astype(e.dtype.numpy)
             case _:
                 return BY_NAME[e.op].numpy(*args).astype(e.dtype.numpy)
+
+    def choice(self, x: Array, i: Array, kind: str, axes: tuple[int, ...]) -> Array:
+        """By sorting: NaN first, then the best, then the least index."""
+        shape = np.broadcast_shapes(x.shape, i.shape)
+        x, i = (np.moveaxis(np.broadcast_to(a, shape), axes, range(len(axes)))
+                for a in (x, i))  # fmt: skip
+        rest = x.shape[len(axes) :]
+        x, i = x.reshape(-1, *rest), i.reshape(-1, *rest)
+        worth = -x.astype(np.float64) if kind == "argmax" else x.astype(np.float64)
+        order = np.lexsort((i, worth, ~np.isnan(worth)), axis=0)
+        first = np.take_along_axis(i, order[:1], axis=0)[0]
+        return np.expand_dims(first, axes)
 
     def run(self) -> list[Array]:
         for i, _ in enumerate(self.k.exprs):
