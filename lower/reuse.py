@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..extract.kernel import Kernel, bits
+from dataclasses import replace
+
+from ..extract.kernel import Kernel, Output, bits
 from ..extract.lifetimes import Pairs, Reuse, pointwise, same_place
 from .axes import normalise
 from .choice import Choices
@@ -33,7 +35,7 @@ class InPlace:
             family, holes = decide(kernel, self.model, self.strict, self.choices)
         except LoweringError:
             return ()
-        numbers = {o.slot: k for k, o in enumerate(kernel.outputs)}
+        numbers = {o.slot: k for k, o in enumerate(kernel.outputs) if not o.update}
 
         def may(out: int, slot: int) -> bool:
             read = loads(kernel, slot)
@@ -53,6 +55,20 @@ def loads(kernel: Kernel, slot: int) -> int:
     )
 
 
+def settled(kernel: Kernel, pairs: Pairs) -> Kernel:
+    """Without the outputs before an update that would store what lies there already:
+    an operand, where it and the output are one memory by `pairs`."""
+    if not kernel.updates:
+        return kernel
+
+    def there(o: Output) -> bool:
+        e = kernel.exprs[o.expr]
+        same = o.update is None and e.op == "load" and (o.slot, e.attr[0]) in pairs
+        return same and e.attr[1:] == (o.offset, ())
+
+    return replace(kernel, outputs=tuple(o for o in kernel.outputs if not there(o)))
+
+
 def reuse_of(caps: Caps | None, strict: bool, choices: Choices = NONE) -> Reuse:
     """What a device's kernels may overwrite; without `caps`, the interpreter's."""
     if caps is None:
@@ -64,4 +80,4 @@ def nothing(kernel: Kernel) -> Pairs:
     return ()
 
 
-__all__ = ["InPlace", "reuse_of"]
+__all__ = ["InPlace", "reuse_of", "settled"]

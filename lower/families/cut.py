@@ -271,33 +271,40 @@ def _edited(
 
     for i, e in enumerate(kernel.exprs):
         to[i] = put(change(i, _renamed(e, to), put))
-    outputs = tuple(o._replace(expr=to[o.expr]) for o in kernel.outputs)
+    outputs = tuple(_output(o, to) for o in kernel.outputs)
     every = tuple(exprs)
     made = replace(kernel, exprs=every, free=free_axes(every), outputs=outputs)
     return made, to
 
 
+def _output(o: Output, to: dict[int, int]) -> Output:
+    change = o.update and o.update._replace(when=to[o.update.when])
+    offset = _affine(o.offset, to) if change else o.offset
+    return o._replace(expr=to[o.expr], offset=offset, update=change)
+
+
+def _affine(v: Affine, to: dict[int, int]) -> Affine:
+    terms: list[tuple[Any, int]] = []
+    for a, c in v.terms:
+        if isinstance(a, Val):
+            a = Val(to[a.expr])
+        elif isinstance(a, (Div, Mod)):
+            a = a._replace(value=_affine(a.value, to))
+        terms.append((a, c))
+    return Affine(tuple(terms), v.const)
+
+
 def _renamed(e: Expr, to: dict[int, int]) -> Expr:
     """`e` with the expressions it needs by their new numbers."""
 
-    def affine(v: Affine) -> Affine:
-        terms: list[tuple[Any, int]] = []
-        for a, c in v.terms:
-            if isinstance(a, Val):
-                a = Val(to[a.expr])
-            elif isinstance(a, (Div, Mod)):
-                a = a._replace(value=affine(a.value))
-            terms.append((a, c))
-        return Affine(tuple(terms), v.const)
-
     def conds(guard: Iterable[Cond]) -> tuple[Cond, ...]:
-        return tuple(c._replace(value=affine(c.value)) for c in guard)
+        return tuple(c._replace(value=_affine(c.value, to)) for c in guard)
 
     attr = e.attr
     if e.op == "load":
-        attr = (attr[0], affine(attr[1]), conds(attr[2]))
+        attr = (attr[0], _affine(attr[1], to), conds(attr[2]))
     elif e.op == "index":
-        attr = (affine(attr[0]),)
+        attr = (_affine(attr[0], to),)
     elif e.op == "inside":
         attr = (conds(attr[0]),)
     return e._replace(args=tuple(to[a] for a in e.args), attr=attr)
@@ -312,6 +319,6 @@ def prune(kernel: Kernel) -> Kernel:
     for i in each(live):
         exprs.append(_renamed(kernel.exprs[i], to))
         to[i] = len(exprs) - 1
-    outputs = tuple(o._replace(expr=to[o.expr]) for o in kernel.outputs)
+    outputs = tuple(_output(o, to) for o in kernel.outputs)
     every = tuple(exprs)
     return replace(kernel, exprs=every, free=free_axes(every), outputs=outputs)

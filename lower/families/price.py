@@ -97,13 +97,27 @@ class _Price:
         return CHOICE if self.kernel.exprs[r].attr[0] in CHOICES else 1
 
     def _store(self, o: Output, loops: tuple[int, ...]) -> None:
-        size = self.kernel.slots[o.slot][0].itemsize
+        dtype, count = self.kernel.slots[o.slot]
+        size = dtype.itemsize
         step = abs(coefficient(o.offset, self._neighbour(loops))) if loops else 0
+        if o.update is not None:
+            self._change(o, step, size, count)
+            return
         waste = self._waste(step, [a for a in loops if a in o.axes], size)
         stored = numel(self.kernel.extents, o.axes)
         self.far += stored * size * waste
         if step > 1 and self.model.cpu_like and not self.tiled:
             self.scalar += GATHER * stored / self.model.scalar
+
+    def _change(self, o: Output, step: int, size: int, count: int) -> None:
+        """Read and stored; where neighbours do not lie side by side, a line each, if
+        the buffer is too large to stay close."""
+        points = numel(self.kernel.extents, o.axes)
+        near = step == 1 or count * size <= self.model.on_chip
+        waste = 1.0 if near else LINE / size
+        self.far += 2 * min(points * waste, count) * size
+        if step != 1:
+            self.scalar += GATHER * points / self.model.scalar
 
     def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
         """1, or the factor by which a short innermost loop loses."""

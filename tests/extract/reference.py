@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rewrite.egraph.scalars import BY_NAME, CHOICES, MONOIDS, Array
-from rewrite.extract.kernel import Affine, Cond, Div, Kernel, Mod, Val
+from rewrite.extract.kernel import Affine, Cond, Div, Kernel, Mod, Output, Val
 
 
 class Reference:
@@ -85,6 +85,28 @@ class Reference:
             case _:
                 return BY_NAME[e.op].numpy(*args).astype(e.dtype.numpy)
 
+    def update(self, o: Output, flat: Array) -> None:
+        """Point after point."""
+        assert o.update
+        shape = [1] * len(self.k.extents)
+        for a in o.axes:
+            shape[a] = self.k.extents[a]
+        at, value, when = (
+            np.broadcast_to(x, shape)
+            for x in (self.affine(o.offset), self.values[o.expr],
+                      self.values[o.update.when])
+        )  # fmt: skip
+        f = {"set": lambda _, new: new}.get(o.update.mode) or BY_NAME[
+            o.update.mode
+        ].numpy
+        for place in np.ndindex(*(self.k.extents[a] for a in o.axes)):
+            p = [0] * len(shape)
+            for a, i in zip(o.axes, place, strict=True):
+                p[a] = i
+            if when[tuple(p)]:
+                i = at[tuple(p)]
+                flat[i] = f(flat[i], value[tuple(p)])
+
     def choice(self, x: Array, i: Array, kind: str, axes: tuple[int, ...]) -> Array:
         """By sorting: NaN first, then the best, then the least index."""
         shape = np.broadcast_shapes(x.shape, i.shape)
@@ -104,6 +126,9 @@ class Reference:
             assert varies <= set(self.k.axes_of(self.k.free[i])), (i, self.k.exprs[i])
         out: list[Array] = []
         for o in self.k.outputs:
+            if o.update:
+                self.update(o, out[o.slot - self.k.reads])
+                continue
             dtype, count = self.k.slots[o.slot]
             flat = np.zeros(count, dtype.numpy)
             hits = np.zeros(count, int)

@@ -232,6 +232,47 @@ def row_of_the_best(b: Builder) -> list[int]:
     return [b.gather(table, at, 0)]
 
 
+# ---- scatters ----
+
+
+def _scatter(b: Builder, mode: str, axis: int, x: int, index: int, v: int) -> int:
+    return b.add("scatter", (x, index, v), (mode, axis))
+
+
+@case
+def summed_rows(b: Builder) -> list[int]:
+    """The gradient of an embedding: rows onto zeros, some outside."""
+    zeros = b.expand(b.const(0.0, F32, (1, 1)), (9, 70))
+    at = b.expand(b.input("i", I64, (40, 1)), (40, 70))
+    return [_scatter(b, "add", 0, zeros, at, b.un("exp", b.input("v", F32, (40, 70))))]
+
+
+@case
+def set_along_rows(b: Builder) -> list[int]:
+    """Each element at its own place; of several the last stays."""
+    x, v = b.input("x", F16, (6, 7, 5)), b.input("v", F16, (6, 11, 5))
+    at = b.input("i", I32, (6, 11, 5))
+    return [_scatter(b, "set", 1, b.un("neg", x), at, v)]
+
+
+@case
+def counted(b: Builder) -> list[int]:
+    """A histogram: no axis but the one that is scattered along."""
+    one = b.expand(b.const(1, I8, (1,)), (300,))
+    return [
+        _scatter(b, "add", 0, b.input("x", I8, (10,)), b.input("i", U8, (300,)), one)
+    ]
+
+
+@case
+def scattered_softmax(b: Builder) -> list[int]:
+    """Values that are computed from whole rows, and an index from a choice."""
+    x, v = b.input("x", F32, (8, 33)), b.input("v", F32, (5, 33))
+    at = _choice(b, "argmax", b.input("s", F32, (5, 12)), 1)
+    p = b.macro("softmax", [v], (0, 1))
+    return [_scatter(b, "max", 0, x, b.expand(at, (5, 33)), p)]
+
+
 # ---- contractions ----
 
 
