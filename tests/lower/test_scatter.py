@@ -9,7 +9,7 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.compile import Options, optimize_graph
-from rewrite.egraph.dtypes import BOOL, F16, F32, I8, I32, I64, U8, DType
+from rewrite.egraph.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8, DType
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.indexing import SCATTER as MODES
@@ -19,7 +19,7 @@ from rewrite.lower.axes import normalise
 from rewrite.lower.families.scatter import SCATTER
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import For, Function
-from rewrite.lower.lower import choose
+from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import model_of
 from rewrite.lower.program import Invoke, build
 from rewrite.lower.verify import verify
@@ -238,3 +238,100 @@ def test_half_floats_round_at_each_point() -> None:
         buffers = [given["x" if size == 1 else "v"].copy() for _, size in kernel.slots]
         interpret(SCATTER.lower(kernel, caps, "f", False), buffers)
         assert buffers[-1] == 2048
+
+
+# ---- variants ------------------------------------------------------------------------
+
+
+class Draw:
+    """A scatter or an arg-reduction of operands that were moved about, and their
+    inputs: small integers, whose results are exact in every order and dtype."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.b = Builder()
+        rank = int(self.rng.integers(1, 4))
+        self.shape = tuple(int(n) for n in self.rng.choice((1, 2, 3, 5, 8, 17), rank))
+        self.axis = int(self.rng.integers(rank))
+        self.dtype = (F32, F64, I32, I64, U8)[seed % 5]
+
+    def tensor(self, name: str, shape: tuple[int, ...], dtype: DType) -> int:
+        """By a permutation, padding and a slice, or a reshape, of an input."""
+        b, rng = self.b, self.rng
+        match rng.integers(4):
+            case 0:
+                order = rng.permutation(len(shape))
+                source = b.input(name, dtype, [shape[a] for a in order])
+                return b.permute(source, [int(a) for a in np.argsort(order)])
+            case 1:
+                one = tuple(1 for _ in shape)
+                wide = b.pad(b.input(name, dtype, shape), one, one, 2)
+                start = [int(rng.integers(3)) for _ in shape]
+                return b.slice(wide, start, shape, one)
+            case 2:
+                flat = b.input(name, dtype, (int(np.prod(shape)),))
+                return b.reshape(flat, shape)
+            case _:
+                return b.input(name, dtype, shape)
+
+    def value(self, name: str, shape: tuple[int, ...]) -> int:
+        x = self.tensor(name, shape, self.dtype)
+        if self.rng.random() < 0.5:
+            x = self.b.bin("max", x, self.tensor(f"{name}2", shape, self.dtype))
+        return x
+
+    def scatter(self) -> int:
+        b, rng = self.b, self.rng
+        count = int(rng.choice((1, 2, 4, 9, 16)))
+        full = tuple(count if a == self.axis else n for a, n in enumerate(self.shape))
+        line = tuple(count if a == self.axis else 1 for a in range(len(full)))
+        whole = rng.random() < 0.5
+        at = self.tensor("at", line if whole else full, I32)
+        if rng.random() < 0.5:
+            off = b.expand(b.const(-1, I32, (1,) * len(full)), b.type(at).shape)
+            at = b.bin("add", at, off)
+        at = b.expand(at, full) if whole and line != full else at
+        mode = str(rng.choice([*MODES]))
+        args = (self.value("x", self.shape), at, self.value("v", full))
+        return b.add("scatter", args, (mode, self.axis))
+
+    def choice(self) -> int:
+        kind = str(self.rng.choice(("argmax", "argmin")))
+        return self.b.add(
+            "argreduce", (self.value("x", self.shape),), (kind, self.axis, I64)
+        )
+
+    def buffers(self, kernel: Kernel) -> list[np.ndarray]:
+        out = [self.rng.integers(0, 3, n).astype(d.numpy) for d, n in kernel.slots]
+        for s, (d, n) in enumerate(kernel.slots[: kernel.reads]):
+            if d is I32 and self.dtype is not I32:  # places, some outside
+                top = self.shape[self.axis] + 2
+                out[s] = self.rng.integers(-2, top, n).astype("i4")
+        return out
+
+
+@pytest.mark.parametrize("what", ["scatter", "choice"])
+def test_variants(what: str) -> None:
+    functions: list[Function] = []
+    given: list[list[np.ndarray]] = []
+    wants: list[list[np.ndarray]] = []
+    caps_of_c = device("c").caps() if device("c").probe().ok else None
+    for seed in range(60):
+        draw = Draw(seed)
+        root = draw.scatter() if what == "scatter" else draw.choice()
+        kernel = normalise(kernel_of(draw.b, [root]))
+        buffers = draw.buffers(kernel)
+        want = reference(kernel, buffers)
+        for caps in (CPU, GPU):
+            got = [b.copy() for b in buffers]
+            interpret(verify(lower(kernel, caps, "f")), got)
+            close(kernel, got[kernel.reads :], want)
+        if caps_of_c is not None:
+            functions.append(lower(kernel, caps_of_c, f"f{seed}"))
+            given.append(buffers)
+            wants.append(want)
+    if caps_of_c is None:
+        pytest.skip(device("c").probe().detail)
+    on_c(functions, given)
+    for got, want in zip(given, wants, strict=True):
+        np.testing.assert_array_equal(got[-1], want[0])
