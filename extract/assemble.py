@@ -317,6 +317,15 @@ def with_steady(traced: Traced, steady: Container[int]) -> Traced:
     return replace(traced, kernel=kernel)
 
 
+def with_over(traced: Traced, over: Container[tuple[int, int]]) -> Traced:
+    """The update as it is where the output may lie on an input that is read."""
+    if not over or not traced.kernel.updates:
+        return traced
+    (root,) = traced.writes
+    known = tuple(s for s, c in enumerate(traced.reads) if (root, c) in over)
+    return replace(traced, kernel=replace(traced.kernel, over=bits(known)))
+
+
 def concrete(t: TensorType) -> tuple[int, ...]:
     """The shape of a type whose sizes are all numbers."""
     return cast(tuple[int, ...], t.shape)

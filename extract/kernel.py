@@ -114,6 +114,7 @@ class Kernel:
     slots: tuple[tuple[DType, int], ...]  # element type and count of each buffer
     reads: int  # slots below this number are only read
     steady: int = 0  # bit set of the slots read that hold the same in every run
+    over: int = 0  # of those read that an update may change where they lie
 
     def axes_of(self, bits: int) -> tuple[int, ...]:
         return tuple(a for a in range(len(self.extents)) if bits >> a & 1)

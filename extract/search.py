@@ -50,7 +50,7 @@ class Search:
         self, space: Space, cost: KernelCost, known: Known | None = None
     ) -> None:
         """`known`: kernels of the same classes under the same cost."""
-        self.space, self.known = space, known or Known(cost, space.steady)
+        self.space, self.known = space, known or Known(cost, space)
         self.stamp = 0
         self.tried: dict[int, int] = {}  # class -> stamp
         self.pick: dict[int, int] = {**cheapest(space), **space.own}

@@ -24,6 +24,7 @@ class Space:
     outputs: tuple[int, ...]
     own: Mapping[int, int]  # the input's own e-node for each of its classes
     steady: frozenset[int] = frozenset()  # classes with the same value in every run
+    over: frozenset[tuple[int, int]] = frozenset()  # (output, input it may lie on)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def build(
             steps.append(step)
             continue
         pairs = _sharing(step, memory)
-        kernel = settled(step.kernel, pairs)
+        kernel = settled(step.kernel, pairs, caps, strict)
         key = kernel, frozenset(slot for pair in pairs for slot in pair)
         name = names.get(key)
         if name is None:

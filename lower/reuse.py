@@ -9,7 +9,7 @@ from ..extract.lifetimes import Pairs, Reuse, pointwise, same_place
 from .axes import normalise
 from .choice import Choices
 from .device import Caps
-from .lower import NONE, LoweringError, decide
+from .lower import NONE, LoweringError, choose, decide
 from .model import DeviceModel, model_of
 
 
@@ -55,9 +55,12 @@ def loads(kernel: Kernel, slot: int) -> int:
     )
 
 
-def settled(kernel: Kernel, pairs: Pairs) -> Kernel:
+def settled(
+    kernel: Kernel, pairs: Pairs, caps: Caps | None = None, strict: bool = False
+) -> Kernel:
     """Without the outputs before an update that would store what lies there already:
-    an operand, where it and the output are one memory by `pairs`."""
+    an operand, where it and the output are one memory by `pairs`.  With them, if a
+    device is quicker so: they are shared out in another way."""
     if not kernel.updates:
         return kernel
 
@@ -66,7 +69,13 @@ def settled(kernel: Kernel, pairs: Pairs) -> Kernel:
         same = o.update is None and e.op == "load" and (o.slot, e.attr[0]) in pairs
         return same and e.attr[1:] == (o.offset, ())
 
-    return replace(kernel, outputs=tuple(o for o in kernel.outputs if not there(o)))
+    made = replace(kernel, outputs=tuple(o for o in kernel.outputs if not there(o)))
+    if caps is None:
+        return made
+    both = (
+        choose(normalise(k), model_of(caps), strict)[1].seconds for k in (made, kernel)
+    )
+    return made if next(both) <= next(both) else kernel
 
 
 def reuse_of(caps: Caps | None, strict: bool, choices: Choices = NONE) -> Reuse:

@@ -71,7 +71,7 @@ class Scatter(AsTheyAre):
     def _two(self, kernel: Kernel, model: DeviceModel) -> Cost:
         fill, change = stages(kernel)
         parts = [change_parts(change, model)]
-        if fill is not None:
+        if fill is not None and not _lies_there(kernel):
             parts.append(_filling(fill, model).parts(fill, model))
         summed = Parts(*(sum(p[i] for p in parts) for i in range(3)))
         return total(self.name, len(parts), summed, model)
@@ -117,6 +117,15 @@ def stages(kernel: Kernel) -> Stages:
     *fills, update = kernel.outputs
     made = [normalise(prune(replace(kernel, outputs=(o,)))) for o in (*fills, update)]
     return Stages(made[0] if fills else None, made[-1])
+
+
+def _lies_there(kernel: Kernel) -> bool:
+    """Whether the base is an operand that may be changed where it lies."""
+    fill = kernel.outputs[0]
+    e = kernel.exprs[fill.expr]
+    if e.op != "load" or fill.update is not None:
+        return False
+    return bool(kernel.over >> e.attr[0] & 1) and e.attr[1:] == (fill.offset, ())
 
 
 def _filling(kernel: Kernel, model: DeviceModel) -> Walk:

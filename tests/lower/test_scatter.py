@@ -13,15 +13,20 @@ from rewrite.egraph.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8, DType
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.indexing import SCATTER as MODES
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
 from rewrite.extract.kernel import Kernel, Launch
+from rewrite.extract.plan import plan
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.lower.axes import normalise
+from rewrite.lower.families import FAMILIES
 from rewrite.lower.families.scatter import SCATTER
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import For, Function
 from rewrite.lower.lower import choose, lower
-from rewrite.lower.model import model_of
+from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import Invoke, build
+from rewrite.lower.reuse import settled
 from rewrite.lower.verify import verify
 from rewrite.lower.walking import walk
 
@@ -95,6 +100,15 @@ def test_what_lies_there_is_not_stored_again() -> None:
     assert "b0" not in {getattr(s, "array", "") for s in walk(only.body)}
 
 
+def test_elements_of_a_gpu_find_their_points_in_place_too() -> None:
+    """Without the elements to share out, one thread would take all points."""
+    kernel = normalise(CASES["counted"]())
+    (out,) = {o.slot for o in kernel.outputs}
+    base = kernel.exprs[kernel.outputs[0].expr].attr[0]
+    assert len(settled(kernel, ((out, base),), CPU).outputs) == 1
+    assert len(settled(kernel, ((out, base),), GPU).outputs) == 2
+
+
 def test_a_base_that_is_read_again_is_copied() -> None:
     """The values come from rows that were changed before."""
     b = Builder()
@@ -104,6 +118,22 @@ def test_a_base_that_is_read_again_is_copied() -> None:
     b.alias("out0", "x", "must")
     program = build(schedule(b.build([y]), ((y,),)), CPU)
     assert not program.memory.in_place
+
+
+@pytest.mark.parametrize("alias", [False, True])
+def test_one_place_of_a_cache_is_changed_where_it_lies(alias: bool) -> None:
+    """By the rules it is a choice at each element, which a copy might as well be."""
+    b = Builder()
+    cache, new = b.input("cache", F32, (8, 4096, 128)), b.input("new", F32, (8, 1, 128))
+    at = b.expand(b.input("at", I64, (1, 1, 1)), (8, 1, 128))
+    if alias:
+        b.alias("out0", "cache", "may")
+    graph = b.build([b.add("scatter", (cache, at, new), ("set", 1))])
+    chosen = plan(graph, saturator(load_rules()), kernel_cost(CPU, FAMILIES))
+    program = build(schedule(chosen.graph, chosen.groups), CPU)
+    (step,) = program.steps
+    assert isinstance(step, Invoke)
+    assert [o.update is not None for o in step.kernel.outputs] == [alias]
 
 
 @pytest.mark.parametrize("name", ["numpy", "c"])
