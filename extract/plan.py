@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -136,7 +136,9 @@ def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
     return b.build([where[i] for i in piece.outputs]), where
 
 
-def _aliases(graph: Graph, piece: Piece) -> tuple[tuple[int, int, str], ...]:
+def _aliases(
+    graph: Graph, piece: Piece
+) -> tuple[tuple[int, int, Literal["must", "may"]], ...]:
     """(output, input, kind), by their numbers in the piece."""
     label = {graph.nodes[i].attrs[0]: k for k, i in enumerate(piece.inputs)
              if graph.nodes[i].op == "input"}  # fmt: skip
