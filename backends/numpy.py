@@ -14,10 +14,25 @@ from typing import Any
 import numpy as np
 
 from ..egraph.dtypes import DType, compute
-from ..egraph.scalars import BY_NAME, MONOIDS, Array
-from ..extract.kernel import Affine, Atom, Cond, Div, Expr, Kernel, Mod, Val
+from ..egraph.indexing import SCATTER
+from ..egraph.scalars import BY_NAME, CHOICES, MONOIDS, Array
+from ..extract.kernel import (
+    Affine,
+    Atom,
+    Cond,
+    Div,
+    Expr,
+    Kernel,
+    Mod,
+    Output,
+    Val,
+)
 
 EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
+UFUNCS = {k: f for k, f in SCATTER.items() if f} | {  # by mode of updates
+    "or": np.logical_or,
+    "and": np.logical_and,
+}
 PRODUCT_THRESHOLD = 1 << 12  # points from which on einsum beats plain arrays
 
 
@@ -44,7 +59,24 @@ class _Run:
             value = np.broadcast_to(self.value(o.expr), shape)
             at = np.broadcast_to(self.affine(o.offset), shape)
             out = self.buffers[o.slot]
-            out[at.reshape(-1)] = value.reshape(-1).astype(out.dtype)
+            if o.update is None:
+                out[at.reshape(-1)] = value.reshape(-1).astype(out.dtype)
+            else:
+                self.update(out, at, value, o)
+
+    def update(self, out: Array, at: Array, value: Array, o: Output) -> None:
+        """One point after the other, the axes in their order."""
+        assert o.update is not None
+        when = np.broadcast_to(self.value(o.update.when), at.shape)
+        rest = [a for a in range(self.rank) if a not in o.axes]
+        at, value, when = (
+            x.transpose((*rest, *o.axes)).reshape(-1) for x in (at, value, when)
+        )
+        at, value = at[when], value[when].astype(out.dtype)
+        if o.update.mode == "set":
+            out[at] = value
+        else:
+            UFUNCS[o.update.mode].at(out, at, value)
 
     def shape(self, axes: Sequence[int]) -> tuple[int, ...]:
         n = self.kernel.extents
@@ -147,6 +179,8 @@ class _Run:
 
     def reduce(self, i: int, e: Expr) -> Array:
         monoid, axes, acc = e.attr
+        if monoid in CHOICES:
+            return self.choice(e, CHOICES[monoid])
         wide = compute(acc)
         factors = self.factors(i)
         if factors:
@@ -160,6 +194,16 @@ class _Run:
                 reduce(body, axis=tuple(axes), keepdims=True, initial=start)
             )
         return total.astype(compute(e.dtype).numpy, copy=False)
+
+    def choice(self, e: Expr, monoid: str) -> Array:
+        """The least index at which a term is the best one, or NaN if one is."""
+        axes = tuple(e.attr[1])
+        body, at = (self.values[a] for a in e.args)
+        body = np.broadcast_to(body, self.over(body, axes))
+        best = np.asarray(MONOIDS[monoid].reduce(body, axis=axes, keepdims=True))
+        is_best = (body == best) | (body != body)
+        last = np.iinfo(at.dtype).max
+        return np.where(is_best, at, last).min(axis=axes, keepdims=True)
 
     def over(self, body: Array, axes: Sequence[int]) -> tuple[int, ...]:
         n = self.kernel.extents

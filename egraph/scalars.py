@@ -273,6 +273,9 @@ MONOIDS: dict[str, Monoid] = {
     )
 }
 
+# Arg-reductions find where a term is best; what the best term itself is, by monoid.
+CHOICES = {"argmax": "max", "argmin": "min"}
+
 
 # ---- how reductions can run side by side (extract/cascade.py) -----------------------
 

@@ -15,8 +15,21 @@ from typing import Any, cast
 from ..egraph.dtypes import BOOL, I32, I64, DType
 from ..egraph.ops import TensorType
 from .affine import Digit, Ranges, atoms, map_atoms
-from .kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val, bits, exactly
-from .trace import Conflict, Guard, Occurrence, Terms, Tracer, Untraceable
+from .kernel import (
+    Affine,
+    Cond,
+    Div,
+    Expr,
+    Kernel,
+    Mod,
+    Output,
+    Update,
+    Val,
+    bits,
+    exactly,
+)
+from .movement import Index
+from .trace import Conflict, Guard, Occurrence, Scattered, Terms, Tracer, Untraceable
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,26 +189,28 @@ class Assembler:
             case "guarded":
                 return self._guarded(o.payload, args)
             case "clip":
-                return self._clip(args[0], o.payload)
+                return self._clip(args[0], o.payload)[1]
+            case "fits":
+                return self.expr("eq", self._clip(args[0], o.payload), (), BOOL)
             case "reduce":
-                return self._reduce(o, args[0])
+                return self._reduce(o, args)
             case "foreign":
                 raise Untraceable(f"{o.payload} runs on its own")
             case _:
                 return self.expr(o.kind, args, (), o.dtype)
 
-    def _offset(self, o: Occurrence) -> Affine:
-        """The row-major position of the index."""
+    def _offset(self, c: int, index: Index) -> Affine:
+        """The row-major position of the index in a class."""
         place, parts = 1, list[tuple[Affine, int]]()
-        shape = concrete(self.t.terms.type(o.cls))
-        for v, n in zip(reversed(o.index), reversed(shape), strict=True):
+        shape = concrete(self.t.terms.type(c))
+        for v, n in zip(reversed(index), reversed(shape), strict=True):
             parts.append((self.affine(v), place))
             place *= n
         return self.ranges.combine(parts)
 
     def _load(self, o: Occurrence) -> int:
         slot = self.slots.setdefault(o.cls, len(self.slots))
-        offset, guard = self._offset(o), self.conds(o.guard)
+        offset, guard = self._offset(o.cls, o.index), self.conds(o.guard)
         free = self.bits(offset)
         for c in guard:
             free |= self.bits(c.value)
@@ -209,58 +224,81 @@ class Assembler:
         test = self.expr("inside", (), (inside,), BOOL, free)
         return self.expr("select", (test, *args), (), self.exprs[args[0]].dtype)
 
-    def _clip(self, a: int, top: int) -> int:
-        """`min(max(a, 0), top)` in a type that holds both."""
+    def _clip(self, a: int, top: int) -> tuple[int, int]:
+        """`a` and `min(max(a, 0), top)` in a type that holds both."""
         have = self.exprs[a].dtype
         narrow = have.bits < 32 or have is I32
         wide = I32 if narrow and top < 1 << 31 else I64
         if have is not wide:
             a = self.expr("cast", (a,), (), wide)
         low = self.expr("max", (a, self.expr("const", (), (0,), wide)), (), wide)
-        return self.expr("min", (low, self.expr("const", (), (top,), wide)), (), wide)
+        last = self.expr("const", (), (top,), wide)
+        return a, self.expr("min", (low, last), (), wide)
 
-    def _reduce(self, o: Occurrence, arg: int) -> int:
+    def _reduce(self, o: Occurrence, args: tuple[int, ...]) -> int:
         monoid, acc = o.payload
         bound = 0
         for a in o.bound:
             bound |= self.bits(self._atom(a))
         axes = tuple(a for a in range(len(self.extents)) if bound >> a & 1)
-        e = Expr("reduce", (arg,), (monoid, axes, acc), o.dtype)
+        e = Expr("reduce", args, (monoid, axes, acc), o.dtype)
         if e not in self.memo:
             self.memo[e] = len(self.exprs)
             self.exprs.append(e)
-            self.free.append(self.free[arg] & ~bound)
+            free = 0
+            for a in args:
+                free |= self.free[a]
+            self.free.append(free & ~bound)
         return self.memo[e]
 
     def kernel(self) -> Traced:
         """The kernel of all roots; Untraceable where they have no loop in common."""
         t = self.t
-        made = [self._output(c, i) for c, i in t.roots]
+        made = [self._output(i) for _, i in t.roots]
         sets = [set(axes) for _, axes, _ in made]
         widest = max(sets, key=len)
         if not all(s <= widest or s & widest for s in sets):
             raise Untraceable("the outputs run over different loops")
+        update = self._update(t.scattered) if t.scattered else None
         reads, writes = tuple(self.slots), tuple(c for c, _ in t.roots)
         types = [t.terms.type(c) for c in (*reads, *writes)]
         slots = tuple((x.dtype, prod(concrete(x))) for x in types)
         outputs = tuple(Output(len(reads) + k, *m) for k, m in enumerate(made))
+        if update:
+            outputs += (update._replace(slot=len(reads)),)
         kernel = Kernel(
             tuple(self.extents), tuple(self.exprs), tuple(self.free), outputs, slots,
             len(reads),
         )  # fmt: skip
         passive = ("load", "const", "index", "foreign")
         inside = (o.cls for o in t.occ if o.cls >= 0 and o.kind not in passive)
-        members = tuple(dict.fromkeys(inside))
-        repeated = frozenset(c for c in members if len(t.of_class[c]) > 1)
+        own = (c for c in writes if t.terms.node(c).op == "scatter")
+        members = tuple(dict.fromkeys((*inside, *own)))
+        repeated = frozenset(c for c in members if len(t.of_class.get(c, ())) > 1)
         return Traced(kernel, reads, writes, members, repeated)
 
-    def _output(self, c: int, i: int) -> tuple[int, tuple[int, ...], Affine]:
+    def _output(self, i: int) -> tuple[int, tuple[int, ...], Affine]:
         """(expression, axes from the outermost, offset)"""
-        e = self._build(i)
-        axes: list[int] = []
-        for v in self.t.occ[i].index:
-            axes += [a for a, _ in self.affine(v).terms if isinstance(a, int)]
-        return e, tuple(axes), self._offset(self.t.occ[i])
+        e, o = self._build(i), self.t.occ[i]
+        axes = tuple(a for v in o.index for a in self._axes(v))
+        return e, axes, self._offset(o.cls, o.index)
+
+    def _axes(self, v: Affine) -> tuple[int, ...]:
+        """The loops of an index, which are the digits of one, from the outermost."""
+        return tuple(a for a, _ in self.affine(v).terms if isinstance(a, int))
+
+    def _update(self, s: Scattered) -> Output:
+        """Its slot is that of the output before it."""
+        value, when = self._build(s.value), self._build(s.when)
+        serial = self._axes(s.along)
+        rest = (v for i, v in enumerate(s.to) if i != s.axis)
+        axes = (*(a for v in rest for a in self._axes(v)), *serial)
+        for v in s.to:
+            for a in atoms(v):
+                if isinstance(a, Val):
+                    self._build(a.expr)
+        update = Update(s.mode, when, serial)
+        return Output(0, value, axes, self._offset(s.cls, s.to), update)
 
 
 def _values(o: Occurrence) -> Iterator[Affine]:
@@ -279,6 +317,15 @@ def with_steady(traced: Traced, steady: Container[int]) -> Traced:
     return replace(traced, kernel=kernel)
 
 
+def with_over(traced: Traced, over: Container[tuple[int, int]]) -> Traced:
+    """The update as it is where the output may lie on an input that is read."""
+    if not over or not traced.kernel.updates:
+        return traced
+    (root,) = traced.writes
+    known = tuple(s for s, c in enumerate(traced.reads) if (root, c) in over)
+    return replace(traced, kernel=replace(traced.kernel, over=bits(known)))
+
+
 def concrete(t: TensorType) -> tuple[int, ...]:
     """The shape of a type whose sizes are all numbers."""
     return cast(tuple[int, ...], t.shape)
@@ -293,6 +340,8 @@ def build_kernel(terms: Terms, roots: Sequence[int], stored: Container[int]) -> 
 
     def build(share: bool) -> Traced:
         tracer = Tracer(terms, inside, share)
+        if len(roots) > 1 and any(terms.node(c).op == "scatter" for c in roots):
+            raise Untraceable("a scatter is stored by a kernel of its own")
         for c in sorted(roots, key=size):
             tracer.root(c)
         return Assembler(tracer).kernel()

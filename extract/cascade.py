@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..egraph.dtypes import DType
-from ..egraph.scalars import ABSORBING, DISTRIBUTES, HOMOMORPHISMS
+from ..egraph.scalars import ABSORBING, CHOICES, DISTRIBUTES, HOMOMORPHISMS
 from .kernel import Expr, Kernel, bits, factors, needs
 
 MOMENTS = 2  # of a state: its vector has up to four entries
@@ -129,6 +129,8 @@ class _Cascade:
 
     def state(self, r: int) -> State | str:
         monoid: str = self.kernel.exprs[r].attr[0]
+        if monoid in CHOICES:
+            return f"no correction of a running {monoid} is known"
         (body,) = self.kernel.exprs[r].args
         all_ = factors(self.kernel, body, False) if monoid == "sum" else (body,)
         after = tuple(f for f in all_ if not self.varies(f) and self.running(f))

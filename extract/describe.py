@@ -18,6 +18,8 @@ def describe(kernel: Kernel) -> str:
             words.append("matmul" if matmul else e.attr[0])
         elif e.op not in ("load", "const", "inside", "cast"):
             words.append(e.op)
+    modes = (o.update.mode for o in kernel.outputs if o.update)
+    words += ("scatter" if mode == "set" else f"scatter-{mode}" for mode in modes)
     return " ".join(words) or "copy"
 
 

@@ -71,6 +71,8 @@ class Expr(NamedTuple):
     cast     a         ()                  to `dtype`
     bitcast  a         ()                  to `dtype`
     reduce   a         (monoid, axes: tuple[int, ...], acc: DType)
+    reduce   a, i      (argmax | argmin, axes, acc): the least integer `i` of those
+                       where `a` is best; a NaN is better than any number
     <opcode> a [, b]   ()                  an entry of `scalars.BY_NAME`
     """
 
@@ -80,13 +82,25 @@ class Expr(NamedTuple):
     dtype: DType
 
 
+class Update(NamedTuple):
+    """How an output changes what lies there: by `set`, or an opcode of it and the
+    value.  Along the axes `serial`, in their order, points may meet in one element and
+    come one after the other; points that differ elsewhere never meet."""
+
+    mode: str
+    when: int  # a bool: where it is false, the point is left out
+    serial: tuple[int, ...]
+
+
 class Output(NamedTuple):
-    """Expression `expr` is stored to buffer `slot` for every point of `axes`."""
+    """Expression `expr` is stored to buffer `slot` for every point of `axes`.  Outputs
+    are in order: an update follows the output that fills its buffer."""
 
     slot: int
     expr: int
     axes: tuple[int, ...]
     offset: Affine
+    update: Update | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +114,14 @@ class Kernel:
     slots: tuple[tuple[DType, int], ...]  # element type and count of each buffer
     reads: int  # slots below this number are only read
     steady: int = 0  # bit set of the slots read that hold the same in every run
+    over: int = 0  # of those read that an update may change where they lie
 
     def axes_of(self, bits: int) -> tuple[int, ...]:
         return tuple(a for a in range(len(self.extents)) if bits >> a & 1)
+
+    @property
+    def updates(self) -> bool:
+        return any(o.update for o in self.outputs)
 
     @property
     def reductions(self) -> tuple[int, ...]:
@@ -145,12 +164,19 @@ def subforms(v: Affine) -> Iterator[Affine]:
 
 def gathered(e: Expr) -> tuple[int, ...]:
     """The expressions whose integer values index `e`."""
-    return tuple(
-        atom.expr
-        for v in expr_affines(e)
-        for atom, _ in v.terms
-        if isinstance(atom, Val)
-    )
+    return tuple(i for v in expr_affines(e) for i in _values(v))
+
+
+def _values(v: Affine) -> Iterator[int]:
+    return (atom.expr for atom, _ in v.terms if isinstance(atom, Val))
+
+
+def stored(o: Output) -> tuple[int, ...]:
+    """The expressions that an output is computed from."""
+    if o.update is None:
+        return (o.expr,)
+    places = (i for v in subforms(o.offset) for i in _values(v))
+    return (o.expr, o.update.when, *places)
 
 
 def needs(e: Expr) -> tuple[int, ...]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple, cast
 
-from .assemble import Traced, build_kernel, with_steady
+from .assemble import Traced, build_kernel, with_over, with_steady
 from .kernel import Cost, KernelCost
+from .space import Space
 from .trace import Term, Terms, Untraceable
 
 KEPT = 64  # kernels of the same roots, the last that were asked for
@@ -55,9 +56,8 @@ class _Asking:
 class Known:
     """Kernels by their roots, of classes whose e-nodes and storage change by and by."""
 
-    def __init__(self, cost: KernelCost, steady: Container[int] = ()) -> None:
-        """`steady`: classes with the same value in every run."""
-        self.cost, self.steady = cost, steady
+    def __init__(self, cost: KernelCost, space: Space) -> None:
+        self.cost, self.space = cost, space
         self.past: dict[tuple[int, ...], list[tuple[_Answers, Priced | None]]] = {}
 
     def kernel(
@@ -71,7 +71,8 @@ class Known:
                 return past[-1][1]
         asking = _Asking(terms, stored)
         try:
-            traced = with_steady(build_kernel(asking, roots, asking), self.steady)
+            traced = with_steady(build_kernel(asking, roots, asking), self.space.steady)
+            traced = with_over(traced, self.space.over)
             found = Priced(traced, self.cost(traced.kernel))
         except Untraceable:
             found = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -99,7 +99,8 @@ def plan(
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
-        key = (structure(graph, piece), facts, tuple(i in same for i in piece.inputs))
+        given = tuple(i in same for i in piece.inputs)
+        key = structure(graph, piece), facts, given, _aliases(graph, piece)
         if key not in memo:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
@@ -130,7 +131,23 @@ def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
                 leaf = graph.nodes[a]
                 where[a] = b.add(leaf.op, (), leaf.attrs, leaf.name)
         where[i] = b.add(n.op, [where[a] for a in n.args], n.attrs, n.name)
+    for out, k, kind in _aliases(graph, piece):
+        b.alias(f"out{out}", f"in{k}", kind)
     return b.build([where[i] for i in piece.outputs]), where
+
+
+def _aliases(
+    graph: Graph, piece: Piece
+) -> tuple[tuple[int, int, Literal["must", "may"]], ...]:
+    """(output, input, kind), by their numbers in the piece."""
+    label = {graph.nodes[i].attrs[0]: k for k, i in enumerate(piece.inputs)
+             if graph.nodes[i].op == "input"}  # fmt: skip
+    outputs, number = dict(graph.outputs), {i: k for k, i in enumerate(piece.outputs)}
+    return tuple(
+        (number[outputs[a.output]], label[a.input], a.kind)
+        for a in graph.aliases
+        if outputs[a.output] in number and a.input in label
+    )
 
 
 def _part(
@@ -153,7 +170,8 @@ def _part(
         kept = choose(own_space(graph, values, same), cost, moves)
     cut = (found.own[i] for g in kept.groups for i in g) if kept else ()
     stored = frozenset(c for c in cut if c is not None)
-    choice = choose(space_of(found, same), cost, moves, stored)
+    space = replace(space_of(found, same), over=_over(graph, found.own))
+    choice = choose(space, cost, moves, stored)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
         after, groups = _rebuild(graph, values, found, choice)
@@ -213,7 +231,16 @@ def own_space(
         tuple(i for _, i in graph.outputs),
         dict.fromkeys(graph.live, 0),
         steady(classes, known),
+        _over(at_sizes, range(len(classes))),
     )
+
+
+def _over(graph: Graph, own: Sequence[int | None]) -> frozenset[tuple[int, int]]:
+    """The classes of outputs, with those of the inputs that they may lie on."""
+    outputs = dict(graph.outputs)
+    inputs = {n.attrs[0]: i for i, n in enumerate(graph.nodes) if n.op == "input"}
+    pairs = ((own[outputs[a.output]], own[inputs[a.input]]) for a in graph.aliases)
+    return frozenset((o, i) for o, i in pairs if o is not None and i is not None)
 
 
 def choose(
@@ -221,7 +248,7 @@ def choose(
 ) -> Choice:
     """The best that climbing finds, from the input's own terms, each of them stored or
     just these classes."""
-    known = Known(cost, space.steady)
+    known = Known(cost, space)
     best = _settled(space, known, moves, _climbed(space, known, moves))
     if stored and moves:
         other = _climbed(space, known, moves, stored)

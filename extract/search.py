@@ -26,7 +26,7 @@ from .trace import ELEMENTWISE, HOST, LEAVES, READS, UNSTEADY, VIEWS, Term, Untr
 EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
 NEAR = 24  # classes around a kept move that are tried again
-FOLDS = frozenset(("reduce", "contract"))
+FOLDS = frozenset(("reduce", "argreduce", "contract"))
 RARELY = 1e-3  # of a kernel's time that a run pays, where one serves a thousand runs
 
 
@@ -50,7 +50,7 @@ class Search:
         self, space: Space, cost: KernelCost, known: Known | None = None
     ) -> None:
         """`known`: kernels of the same classes under the same cost."""
-        self.space, self.known = space, known or Known(cost, space.steady)
+        self.space, self.known = space, known or Known(cost, space)
         self.stamp = 0
         self.tried: dict[int, int] = {}  # class -> stamp
         self.pick: dict[int, int] = {**cheapest(space), **space.own}

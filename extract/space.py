@@ -24,6 +24,7 @@ class Space:
     outputs: tuple[int, ...]
     own: Mapping[int, int]  # the input's own e-node for each of its classes
     steady: frozenset[int] = frozenset()  # classes with the same value in every run
+    over: frozenset[tuple[int, int]] = frozenset()  # (output, input it may lie on)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,10 @@ def steady(
     return frozenset(seen)
 
 
-_WEIGHT = {"contract": 1.0, "reduce": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0}
+_WEIGHT = {
+    "contract": 1.0, "reduce": 50.0, "argreduce": 50.0, "un": 5.0, "bin": 5.0,
+    "select": 5.0,
+}  # fmt: skip
 
 
 def cheapest(space: Space) -> dict[int, int]:

@@ -9,17 +9,18 @@ extent that only reductions use, else a new one.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
-from ..egraph.dtypes import DType
+from ..egraph.dtypes import BOOL, I32, I64, DType, compute
 from ..egraph.ops import TensorType
 from .affine import ZERO, Digit, Ranges, always, atoms
 from .kernel import Affine, Cond, Val
 from .movement import Index, operand_index
 
+LOGICAL = {"add": "or", "mul": "and", "max": "or", "min": "and"}  # of truth values
 LEAVES = frozenset(("input", "data", "const", "iota"))
 READS = frozenset(("input", "data"))
-HOST = frozenset(("scatter", "argreduce", "random", "call"))
+HOST = frozenset(("random", "call"))
 UNSTEADY = frozenset(("input", "random", "call"))  # may differ from run to run
 VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
 ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
@@ -68,6 +69,18 @@ class Occurrence:
         self.bound: list[int | Digit] = []
 
 
+class Scattered(NamedTuple):
+    """What a scatter does after its base is stored; occurrences, but for the index."""
+
+    cls: int
+    mode: str
+    value: int
+    when: int
+    axis: int
+    to: Index  # of the element that is changed
+    along: Affine  # counts what may meet in one element
+
+
 class Tracer:
     """Builds one kernel.  `stored` are the classes that are read, not computed."""
 
@@ -83,6 +96,7 @@ class Tracer:
         self.reductions: list[int] = []
         self.outer: set[int] = set()  # loops of the outputs
         self.roots: list[tuple[int, int]] = []
+        self.scattered: Scattered | None = None
 
     # ---- top down: occurrences -------------------------------------------------------
 
@@ -130,8 +144,34 @@ class Tracer:
                 free = [a for a in free if a > same]
                 index.append(self.axis[same])
         self.outer.update(a for v in index for a, _ in v.terms if isinstance(a, int))
-        self.roots.append((c, self.meet(c, tuple(index))))
+        node = self.terms.node(c)
+        if node.op == "scatter":
+            self._scatter(c, node, tuple(index))
+        else:
+            self.roots.append((c, self.meet(c, tuple(index))))
         self.run()
+
+    def _scatter(self, c: int, node: Term, index: Index) -> None:
+        """The base is stored everywhere; then, over loops of which the one along the
+        axis is another, what is scattered."""
+        base, which, value = node.args
+        mode, axis = cast(tuple[str, int], node.attrs)
+        self.roots.append((c, self.meet(base, index)))
+        n, count = self._shape(c)[axis], self._shape(which)[axis]
+        if 0 in (*self._shape(c), count):
+            return
+        along = self.loop(count) if count > 1 else ZERO
+        self.outer.update(a for a, _ in along.terms if isinstance(a, int))
+        at = (*index[:axis], along, *index[axis + 1 :])
+        place = self.meet(which, at)
+        o = self.occ[place]
+        clip = self.pseudo("clip", [place], n - 1, o, o.dtype)
+        self.ranges.val_max[clip] = n - 1
+        to = (*index[:axis], Affine(((Val(clip), 1),)), *index[axis + 1 :])
+        when = self.pseudo("fits", [place], n - 1, o, BOOL)
+        if self.terms.type(c).dtype is BOOL:
+            mode = LOGICAL.get(mode, mode)
+        self.scattered = Scattered(c, mode, self.meet(value, at), when, axis, to, along)
 
     def _covers(self, o: Occurrence) -> bool:
         """Whether the loops of the index run over each element once."""
@@ -169,7 +209,7 @@ class Tracer:
             o.kind, o.payload = "const", node.attrs[0]
         elif op == "iota":
             o.kind, o.payload = "index", o.index[node.attrs[0]]
-        elif op in ("reduce", "contract"):
+        elif op in ("reduce", "argreduce", "contract"):
             self.reductions.append(i)
         elif op in ("un", "bin", "select", "cast", "bitcast"):
             o.kind = node.attrs[0] if op in ("un", "bin") else op
@@ -258,6 +298,9 @@ class Tracer:
     def bind(self, i: int) -> None:
         o = self.occ[i]
         node = self.terms.node(o.cls)
+        if node.op == "argreduce":
+            self._bind_choice(o, node)
+            return
         if node.op == "reduce":
             monoid, mask, acc = node.attrs
             full = self._shape(node.args[0])
@@ -273,6 +316,29 @@ class Tracer:
             o.args = [self.meet(node.args[0], inner, o.guard)]
         else:
             o.args = [self._product(node, inner, o, acc)]
+
+    def _bind_choice(self, o: Occurrence, node: Term) -> None:
+        """An arg-reduction: of pairs of a term and its position."""
+        kind, axis = cast(tuple[str, int], node.attrs[:2])
+        full = self._shape(node.args[0])
+        n = full[axis]
+        if n == 1:
+            o.kind, o.payload = "const", 0
+            return
+        mask = tuple(int(a == axis) for a in range(len(full)))
+        inner = self._known(o, node, mask, full) or self._bound(o, mask, full)
+        term = self.meet(node.args[0], inner, o.guard)
+        dtype = self.occ[term].dtype
+        wide = I32 if dtype is BOOL else compute(dtype)
+        if dtype is not wide:
+            term = self.pseudo("cast", [term], None, o, wide)
+        count = I32 if n < 1 << 31 else I64
+        at = self.pseudo("index", [], inner[axis], o, count)
+        best = self.pseudo("reduce", [term, at], (kind, count), o, count)
+        self.occ[best].bound = self._loops(inner[axis], n)
+        o.kind, o.args = "cast", [best]
+        if o.dtype is count:
+            o.kind = "same"
 
     def _loops(self, v: Affine, n: int) -> list[int | Digit]:
         """The loops that count an axis of size `n`, which `v` is known to do."""
@@ -311,7 +377,7 @@ class Tracer:
         self, o: Occurrence, node: Term, mask: Sequence[int], full: Sequence[int]
     ) -> Index | None:
         """Where the operand already occurs at the kept index, over loops to bind."""
-        if node.op != "reduce" or 0 in full or not self.share:
+        if node.op == "contract" or 0 in full or not self.share:
             return None
         kept = tuple(ZERO if m else v for v, m in zip(o.index, mask, strict=True))
         outside = self._involved((*kept, *(c.value for c in o.guard)))

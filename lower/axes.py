@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ..egraph.scalars import MONOIDS
+from ..egraph.scalars import CHOICES, MONOIDS
 from ..extract.kernel import (
     Affine,
     Cond,
@@ -29,7 +29,10 @@ SIDE_BY_SIDE = "its outputs run over different loops"
 
 
 def nested(kernel: Kernel) -> bool:
-    """Whether the loops of each output are among those of the widest."""
+    """Whether the loops of each output are among those of the widest, and no output
+    changes what another stored."""
+    if kernel.updates:
+        return False
     sets = [bits(o.axes) for o in kernel.outputs]
     widest = max(sets, key=int.bit_count, default=0)
     return not any(s & ~widest for s in sets)
@@ -95,9 +98,12 @@ def rebuild(
         return e._replace(attr=attr)
 
     exprs = tuple(expr(e) for e in kernel.exprs)
-    outputs = tuple(
-        Output(o.slot, o.expr, group(o.axes), affine(o.offset)) for o in kernel.outputs
-    )
+
+    def output(o: Output) -> Output:
+        change = o.update and o.update._replace(serial=group(o.update.serial))
+        return Output(o.slot, o.expr, group(o.axes), affine(o.offset), change)
+
+    outputs = tuple(map(output, kernel.outputs))
     return replace(
         kernel, extents=extents, exprs=exprs, outputs=outputs, free=free_axes(exprs)
     )
@@ -139,6 +145,8 @@ def _empty(kernel: Kernel) -> Kernel:
     def expr(e: Expr) -> Expr:
         if e.op != "reduce" or numel(kernel.extents, e.attr[1]):
             return e
+        if e.attr[0] in CHOICES:  # then no element of it is ever asked for
+            return Expr("const", (), (0,), e.dtype)
         return Expr("const", (), (MONOIDS[e.attr[0]].identity(e.dtype),), e.dtype)
 
     exprs = tuple(expr(e) for e in kernel.exprs)
@@ -186,6 +194,7 @@ def _mergeable(kernel: Kernel) -> tuple[int, int] | None:
     """Axes (a, b) that every index form and every loop uses as `a * |b| + b`."""
     sets = [set(e.attr[1]) for e in kernel.exprs if e.op == "reduce"]
     sets += [set(o.axes) for o in kernel.outputs]
+    sets += [set(o.update.serial) for o in kernel.outputs if o.update]
     forms = [dict(v.terms) for v in affines(kernel)]
     rank = len(kernel.extents)
     for a in range(rank):

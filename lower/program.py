@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..extract.kernel import Host, Kernel, Launch, Schedule
+from ..extract.lifetimes import Pairs
 from ..extract.memory import MemoryPlan, plan_memory
 from .choice import Choices
 from .device import Caps
 from .loops import Function
 from .lower import NONE, lower
 from .prepare import prepared
-from .reuse import reuse_of
+from .reuse import reuse_of, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,16 @@ def build(
         if not isinstance(step, Launch):
             steps.append(step)
             continue
-        key = step.kernel, _sharing(step, memory)
+        pairs = _sharing(step, memory)
+        kernel = settled(step.kernel, pairs, caps, strict)
+        key = kernel, frozenset(slot for pair in pairs for slot in pair)
         name = names.get(key)
         if name is None:
             name = names[key] = f"{prefix}{len(names)}"
             if caps is not None:
-                made = lower(step.kernel, caps, name, strict, choices)
+                made = lower(kernel, caps, name, strict, choices)
                 functions.append(_with_shared(made, key[1]))
-        steps.append(Invoke(name, step.args, step.kernel))
+        steps.append(Invoke(name, step.args, kernel))
     n = schedule.once
     return Program(
         schedule, tuple(functions), tuple(steps[n:]), memory, strict, tuple(steps[:n])
@@ -76,11 +79,11 @@ def joined(programs: Sequence[Program]) -> Program:
     )
 
 
-def _sharing(step: Launch, memory: MemoryPlan) -> frozenset[int]:
-    """The slots whose memory is another slot's as well."""
+def _sharing(step: Launch, memory: MemoryPlan) -> Pairs:
+    """The slots that are one memory: the one written first."""
     pairs = (*memory.reused, *memory.in_place)
     both = (p for p in pairs if p[0] in step.args and p[1] in step.args)
-    return frozenset(step.args.index(b) for pair in both for b in pair)
+    return tuple((step.args.index(a), step.args.index(b)) for a, b in both)
 
 
 def _with_shared(function: Function, slots: frozenset[int]) -> Function:

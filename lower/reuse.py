@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from ..extract.kernel import Kernel, bits
+from dataclasses import replace
+
+from ..extract.kernel import Kernel, Output, bits
 from ..extract.lifetimes import Pairs, Reuse, pointwise, same_place
 from .axes import normalise
 from .choice import Choices
 from .device import Caps
-from .lower import NONE, LoweringError, decide
+from .lower import NONE, LoweringError, choose, decide
 from .model import DeviceModel, model_of
 
 
@@ -33,7 +35,7 @@ class InPlace:
             family, holes = decide(kernel, self.model, self.strict, self.choices)
         except LoweringError:
             return ()
-        numbers = {o.slot: k for k, o in enumerate(kernel.outputs)}
+        numbers = {o.slot: k for k, o in enumerate(kernel.outputs) if not o.update}
 
         def may(out: int, slot: int) -> bool:
             read = loads(kernel, slot)
@@ -53,6 +55,29 @@ def loads(kernel: Kernel, slot: int) -> int:
     )
 
 
+def settled(
+    kernel: Kernel, pairs: Pairs, caps: Caps | None = None, strict: bool = False
+) -> Kernel:
+    """Without the outputs before an update that would store what lies there already:
+    an operand, where it and the output are one memory by `pairs`.  With them, if a
+    device is quicker so: they are shared out in another way."""
+    if not kernel.updates:
+        return kernel
+
+    def there(o: Output) -> bool:
+        e = kernel.exprs[o.expr]
+        same = o.update is None and e.op == "load" and (o.slot, e.attr[0]) in pairs
+        return same and e.attr[1:] == (o.offset, ())
+
+    made = replace(kernel, outputs=tuple(o for o in kernel.outputs if not there(o)))
+    if caps is None:
+        return made
+    both = (
+        choose(normalise(k), model_of(caps), strict)[1].seconds for k in (made, kernel)
+    )
+    return made if next(both) <= next(both) else kernel
+
+
 def reuse_of(caps: Caps | None, strict: bool, choices: Choices = NONE) -> Reuse:
     """What a device's kernels may overwrite; without `caps`, the interpreter's."""
     if caps is None:
@@ -64,4 +89,4 @@ def nothing(kernel: Kernel) -> Pairs:
     return ()
 
 
-__all__ = ["InPlace", "reuse_of"]
+__all__ = ["InPlace", "reuse_of", "settled"]

@@ -23,9 +23,9 @@ from .xp.trace import Leaf
 KNOWN: tuple[Any, ...] = (
     dtypes.of, dims.Poly, table.TensorType, graph.Node, graph.Alias, graph.Graph,
     kernel.Affine, kernel.Div, kernel.Mod, kernel.Val, kernel.Cond, kernel.Expr,
-    kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch, kernel.Host,
-    kernel.Schedule, memory.MemoryPlan, plan.Part, plan.Plan, program.Invoke,
-    program.Program, loops.Function, loops.Param,
+    kernel.Update, kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch,
+    kernel.Host, kernel.Schedule, memory.MemoryPlan, plan.Part, plan.Plan,
+    program.Invoke, program.Program, loops.Function, loops.Param,
     device.Grid, device.KernelSource, Leaf, OnnxNode,
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ from .fold import FOLD
 from .full import FULL
 from .library import LIBRARY
 from .rows import COLUMN, MAP, ROW
+from .scatter import SCATTER
 from .transpose import TRANSPOSE
 from .window import WINDOW
 
@@ -18,6 +19,7 @@ FAMILIES: tuple[Family, ...] = (
     COLUMN,
     FULL,
     TRANSPOSE,
+    SCATTER,
 )
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...egraph.dtypes import BOOL, DType, compute
-from ...egraph.scalars import MONOIDS
+from ...egraph.scalars import CHOICES, MONOIDS
 from ...extract.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Output, Val, bits
 from ..axes import ceil_div, free_axes, numel, rebuild
 from .plan import each, facts, reach
@@ -164,25 +164,52 @@ def _partials(
     size = numel(kernel.extents, kept)
     where = Affine(((part, size), *_flat(kernel.extents, kept).terms))
     chunked, to = _split(kernel, axis, part, chunks, length)
-    wide = {to[r]: _unrounded(chunked.exprs[to[r]]) for r in ready}
-    chunked, _ = _edited(chunked, lambda i, e, _: wide.get(i, e))
-    slots = {r: state.scratch(kernel.exprs[r].attr[2], size * chunks) for r in ready}
-    outputs = tuple(Output(slots[r], to[r], (part, *kept), where) for r in ready)
-    state.stage(replace(chunked, outputs=outputs))
+    chunked, found = _states(chunked, {to[r]: r for r in ready})
+    slots: dict[int, list[int]] = {}
+    outputs: list[Output] = []
+    for r in ready:
+        slots[r] = [state.scratch(chunked.exprs[e].dtype, size * chunks)
+                    for e in found[r]]  # fmt: skip
+        outputs += [
+            Output(slot, e, (part, *kept), where)
+            for slot, e in zip(slots[r], found[r], strict=True)
+        ]
+    state.stage(replace(chunked, outputs=tuple(outputs)))
 
     def combine(i: int, e: Expr, put: Put) -> Expr:
         if i not in slots:
             return e
         monoid, _, acc = e.attr
-        load = put(Expr("load", (), (slots[i], where, ()), compute(acc)))
-        return Expr("reduce", (load,), (monoid, (part,), acc), e.dtype)
+        kinds = (state.slots[slot][0] for slot in slots[i])
+        loads = [Expr("load", (), (slot, where, ()), kind)
+                 for slot, kind in zip(slots[i], kinds, strict=True)]  # fmt: skip
+        return Expr("reduce", tuple(map(put, loads)), (monoid, (part,), acc), e.dtype)
 
     combined = replace(kernel, extents=(*kernel.extents, chunks))
     return _edited(combined, combine)[0]
 
 
-def _unrounded(e: Expr) -> Expr:
-    return e._replace(dtype=compute(e.attr[2]))
+def _states(
+    kernel: Kernel, roots: dict[int, int]
+) -> tuple[Kernel, dict[int, list[int]]]:
+    """The kernel with all that a chunk has to say of the reductions `roots`, by the
+    number that each has there: its total, not rounded; before a choice, the best."""
+    best: dict[int, int] = {}
+
+    def widen(i: int, e: Expr, put: Put) -> Expr:
+        if i not in roots:
+            return e
+        monoid, axes, acc = e.attr
+        if monoid in CHOICES:
+            kind = kernel.exprs[kernel.exprs[i].args[0]].dtype
+            attr = (CHOICES[monoid], axes, kind)
+            best[i] = put(Expr("reduce", e.args[:1], attr, kind))
+        return e._replace(dtype=compute(acc))
+
+    made, to = _edited(kernel, widen)
+    return made, {
+        r: [best[i], to[i]] if i in best else [to[i]] for i, r in roots.items()
+    }
 
 
 def _split(
@@ -220,10 +247,11 @@ def _guarded(kernel: Kernel, axis: int, inside: Cond) -> tuple[Kernel, dict[int,
             return e
         dtype = kernel.exprs[kernel.exprs[i].args[0]].dtype
         test = put(Expr("inside", (), ((inside,),), BOOL))
-        neutral = MONOIDS[e.attr[0]].identity(dtype)
-        other = put(Expr("const", (), (neutral,), dtype))
+        name: str = e.attr[0]
+        monoid = CHOICES.get(name, name)
+        other = put(Expr("const", (), (MONOIDS[monoid].identity(dtype),), dtype))
         arg = put(Expr("select", (test, e.args[0], other), (), dtype))
-        return e._replace(args=(arg,))
+        return e._replace(args=(arg, *e.args[1:]))
 
     return _edited(kernel, change)
 
@@ -245,33 +273,40 @@ def _edited(
 
     for i, e in enumerate(kernel.exprs):
         to[i] = put(change(i, _renamed(e, to), put))
-    outputs = tuple(o._replace(expr=to[o.expr]) for o in kernel.outputs)
+    outputs = tuple(_output(o, to) for o in kernel.outputs)
     every = tuple(exprs)
     made = replace(kernel, exprs=every, free=free_axes(every), outputs=outputs)
     return made, to
 
 
+def _output(o: Output, to: dict[int, int]) -> Output:
+    change = o.update and o.update._replace(when=to[o.update.when])
+    offset = _affine(o.offset, to) if change else o.offset
+    return o._replace(expr=to[o.expr], offset=offset, update=change)
+
+
+def _affine(v: Affine, to: dict[int, int]) -> Affine:
+    terms: list[tuple[Any, int]] = []
+    for a, c in v.terms:
+        if isinstance(a, Val):
+            a = Val(to[a.expr])
+        elif isinstance(a, (Div, Mod)):
+            a = a._replace(value=_affine(a.value, to))
+        terms.append((a, c))
+    return Affine(tuple(terms), v.const)
+
+
 def _renamed(e: Expr, to: dict[int, int]) -> Expr:
     """`e` with the expressions it needs by their new numbers."""
 
-    def affine(v: Affine) -> Affine:
-        terms: list[tuple[Any, int]] = []
-        for a, c in v.terms:
-            if isinstance(a, Val):
-                a = Val(to[a.expr])
-            elif isinstance(a, (Div, Mod)):
-                a = a._replace(value=affine(a.value))
-            terms.append((a, c))
-        return Affine(tuple(terms), v.const)
-
     def conds(guard: Iterable[Cond]) -> tuple[Cond, ...]:
-        return tuple(c._replace(value=affine(c.value)) for c in guard)
+        return tuple(c._replace(value=_affine(c.value, to)) for c in guard)
 
     attr = e.attr
     if e.op == "load":
-        attr = (attr[0], affine(attr[1]), conds(attr[2]))
+        attr = (attr[0], _affine(attr[1], to), conds(attr[2]))
     elif e.op == "index":
-        attr = (affine(attr[0]),)
+        attr = (_affine(attr[0], to),)
     elif e.op == "inside":
         attr = (conds(attr[0]),)
     return e._replace(args=tuple(to[a] for a in e.args), attr=attr)
@@ -286,6 +321,6 @@ def prune(kernel: Kernel) -> Kernel:
     for i in each(live):
         exprs.append(_renamed(kernel.exprs[i], to))
         to[i] = len(exprs) - 1
-    outputs = tuple(o._replace(expr=to[o.expr]) for o in kernel.outputs)
+    outputs = tuple(_output(o, to) for o in kernel.outputs)
     every = tuple(exprs)
     return replace(kernel, exprs=every, free=free_axes(every), outputs=outputs)

@@ -6,18 +6,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 from ...egraph.dtypes import BOOL, DType, compute
+from ...egraph.scalars import CHOICES
 from ...extract.kernel import Affine, Kernel
 from ..axes import coefficient, numel
-from ..loops import Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
-from .accumulate import Accumulating
+from ..loops import Assign, Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
+from .accumulate import Accumulating, Arrays
 from .cuts import guards, pieces
 from .plan import Plan, Step, each
 from .ranges import Span
-from .values import add, combine, identity, mul
+from .values import add, mul
 
 VECTORS = 4  # independent accumulators of a reduction, in vector registers
 ROWS = 4  # terms of columns that are taken in together
@@ -155,19 +156,22 @@ class Nest(Accumulating):
     # ---- ways to reduce ----
 
     def _scalars(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
-        accs = {r: self._accumulator(r) for r in s.roots}
+        held = self.holders(s.roots)
+        accs = {r: self.accumulator(r) for r in s.roots if held[r][0] == r}
 
         def leaf() -> None:
             for r, acc in accs.items():
-                self.take(acc, self.monoid(r), self.term(r))
+                self.take(r, acc)
             self._fill(arrays)
 
         self._descend(s, leaf)
-        for r, acc in accs.items():
-            self.define(r, self.result(r, acc))
+        self._define(held, accs)
 
-    def _accumulator(self, r: int) -> Var:
-        return self.variable(identity(self.monoid(r), self.kernel.exprs[r].attr[2]))
+    def _define(
+        self, held: Mapping[int, tuple[int, int]], ends: Mapping[int, tuple[Ex, ...]]
+    ) -> None:
+        for r, (holder, part) in held.items():
+            self.define(r, self.result(r, ends[holder][part]))
 
     def _lanes(self, s: Step) -> int:
         """Accumulators per root for a vectorised reduction; 0: one scalar each."""
@@ -181,7 +185,7 @@ class Nest(Accumulating):
 
     def _vector(self, s: Step) -> int:
         """Lanes of a vector of sums."""
-        return self.vector_bytes // max(self.acc_type(r).itemsize for r in s.roots)
+        return self.vector_bytes // max(self.itemsize(r) for r in s.roots)
 
     def _blocked(
         self, s: Step, arrays: dict[int, tuple[str, Affine]], lanes: int
@@ -191,7 +195,8 @@ class Nest(Accumulating):
         What is left of a line is less than a vector; where there is one line, it waits
         until as many lanes are left of the sums: narrower ones before would part them.
         """
-        accs = {r: self.lane_array(r, lanes) for r in s.roots}
+        held = self.holders(s.roots)
+        accs = {r: self.lane_array(r, lanes) for r in s.roots if held[r][0] == r}
         axis, one = s.axes[-1], self._vector(s)
         extent = self.kernel.extents[axis]
         main = extent // lanes * lanes
@@ -215,30 +220,30 @@ class Nest(Accumulating):
                 self.halve(r, acc, width)
             if width in last:
                 take(extent - sum(n for n in last if n <= width), width)
-        for r, acc in accs.items():
-            total = Load(acc, self.number(0), self.acc_type(r))
-            self.define(r, self.result(r, total))
+        ends = {r: self.held(r, acc, self.number(0)) for r, acc in accs.items()}
+        self._define(held, ends)
 
     def _lane_loop(
-        self, axis: int, base: Ex, count: int, accs: dict[int, str],
+        self, axis: int, base: Ex, count: int, accs: dict[int, Arrays],
         arrays: dict[int, tuple[str, Affine]],
     ) -> None:  # fmt: skip
         with self.loop("simd", count) as lane:
             self.at(axis, Op("add", (base, lane), self.index))
             for r, acc in accs.items():
-                self.accumulate(r, acc, lane, self.term(r))
+                self.accumulate(r, acc, lane, self.terms(r))
             self._fill(arrays)
 
     def _columns(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
         """An accumulator for each column of the tile; columns innermost."""
-        accs = {r: self.lane_array(r, self.columns) for r in s.roots}
+        held = self.holders(s.roots)
+        accs = {r: self.lane_array(r, self.columns) for r in held if held[r][0] == r}
         mine = {e: x for e, x in arrays.items() if self._varies(e)}
         shared = {e: x for e, x in arrays.items() if e not in mine}  # by all columns
 
         def leaf() -> None:
             def terms(i: Ex) -> None:
                 for r, acc in accs.items():
-                    self.accumulate(r, acc, i, self.term(r))
+                    self.accumulate(r, acc, i, self.terms(r))
                 self._fill(mine)
 
             self._over_columns(s, terms)
@@ -249,10 +254,10 @@ class Nest(Accumulating):
         else:
             self._descend(s, lambda: self._by_rows(s.axes[-1], accs), 1)
         where = Affine(((self.local, 1),))
-        for r, acc in accs.items():
-            self.keep(r, self._finish(r, acc), where)
+        for r, (holder, part) in held.items():
+            self.keep(r, self._finish(r, accs[holder][part]), where)
 
-    def _by_rows(self, axis: int, accs: dict[int, str]) -> None:
+    def _by_rows(self, axis: int, accs: dict[int, Arrays]) -> None:
         """Several terms between the load and the store of an accumulator."""
         main, rest = divmod(self.kernel.extents[axis], ROWS)
         with self.loop("serial", main * ROWS, step=ROWS) as base:
@@ -260,20 +265,22 @@ class Nest(Accumulating):
         if rest:
             self._rows_at(axis, self.number(main * ROWS), rest, accs)
 
-    def _rows_at(self, axis: int, base: Ex, count: int, accs: dict[int, str]) -> None:
+    def _rows_at(
+        self, axis: int, base: Ex, count: int, accs: dict[int, Arrays]
+    ) -> None:
         with self._column_loop(0, self.columns) as i:
-            totals: dict[int, Ex] = {
-                r: self.let(Load(acc, i, self.acc_type(r)), "a")
-                for r, acc in accs.items()
-            }
+            totals = {r: self._named(self.held(r, acc, i)) for r, acc in accs.items()}
             for row in range(count):
                 with self.loop("serial", 1):  # names of its own, no loop
                     self.at(axis, add(base, self.number(row)))
                     for r, total in totals.items():
-                        taken = combine(self.monoid(r), total, self.term(r))
-                        totals[r] = self.let(taken, "a")
+                        totals[r] = self._named(self.taken(r, total, self.terms(r)))
             for r, acc in accs.items():
-                self.emit(Store(acc, i, totals[r]))
+                for array, total in zip(acc, totals[r], strict=True):
+                    self.emit(Store(array, i, total))
+
+    def _named(self, parts: tuple[Ex, ...]) -> tuple[Ex, ...]:
+        return tuple(self.let(x, "a") for x in parts)
 
     def _finish(self, r: int, acc: str) -> str:
         """The accumulators in the type of the reduction's value."""
@@ -393,18 +400,33 @@ class GroupNest(Nest):
             self.threaded = False
 
     def _grouped(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
-        accs = {r: self._accumulator(r) for r in s.roots}
+        held = self.holders(s.roots)
+        accs = {r: self.accumulator(r) for r in s.roots if held[r][0] == r}
 
         def terms() -> None:
             for r, acc in accs.items():
-                self.take(acc, self.monoid(r), self.term(r))
+                self.take(r, acc)
             self._fill(arrays)
 
         self._descend(s, lambda: self._dealt(s, terms), 1 if s.axes else 0)
-        for r, acc in accs.items():
-            self.emit(GroupReduce(acc, self.monoid(r)))
-        for r, acc in accs.items():
-            self.define(r, self.result(r, acc))
+        self._define(held, {r: self._together(r, acc) for r, acc in accs.items()})
+
+    def _together(self, r: int, acc: tuple[Var, ...]) -> tuple[Var, ...]:
+        """What the threads have, as each thread's; of several that have a best term,
+        the first."""
+        monoid = self.monoid(r)
+        if monoid not in CHOICES:
+            self.emit(GroupReduce(acc[0], monoid))
+            return acc
+        own, at = acc
+        best = self.variable(own)
+        self.emit(GroupReduce(best, CHOICES[monoid]))
+        mine: Ex = Op("eq", (own, best), BOOL)
+        if own.dtype.is_float:
+            mine = Op("or", (mine, Op("isnan", (own,), BOOL)), BOOL)
+        self.emit(Assign(at, Op("select", (mine, at, self.starts(r)[1]), at.dtype)))
+        self.emit(GroupReduce(at, "min"))
+        return best, at
 
     def _stores(self, s: Step) -> None:
         if self.threaded:

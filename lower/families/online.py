@@ -15,6 +15,7 @@ from ...extract.cascade import State
 from ...extract.kernel import Affine, bits
 from ..axes import ceil_div, numel
 from ..loops import Ex, Lit, Load, Op, Store
+from .accumulate import Arrays
 from .blocking import Blocking, Whole, even
 from .corrections import (
     Corrections,
@@ -203,7 +204,7 @@ class Online(Corrections):
             span(self.number(main * lanes), rest)
         for e, array in arrays.items():
             self.keep(e, array, Affine(((self.local, 1),)))
-        return {key: self.fold_lanes(key[0], acc, lanes) for key, acc in accs.items()}
+        return {k: self.fold_lanes(k[0], acc, lanes)[0] for k, acc in accs.items()}
 
     def _open(self, i: Ex, first: Ex, at: Ex, count: int) -> None:
         """A place of the block, and the products inside the pass there."""
@@ -216,7 +217,7 @@ class Online(Corrections):
             self.define(root, self.result(root, total))
 
     def _terms_of(
-        self, s: State, accs: dict[tuple[int, Part], str], lane: Ex, place: Ex
+        self, s: State, accs: dict[tuple[int, Part], Arrays], lane: Ex, place: Ex
     ) -> None:
         if s.root not in self.state:
             side = row_factors(self.fold, s)
@@ -224,7 +225,7 @@ class Online(Corrections):
             return
         for part in self.state[s.root]:
             term = self._product(s, part_factors(s, part))
-            self.accumulate(s.root, accs[s.root, part], lane, term)
+            self.accumulate(s.root, accs[s.root, part], lane, (term,))
 
     def _product(self, s: State, parts: Sequence[int]) -> Ex:
         kind = self.acc_type(s.root)

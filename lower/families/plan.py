@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...egraph.scalars import BY_NAME
-from ...extract.kernel import Kernel, bits, needs
+from ...extract.kernel import Kernel, Output, bits, needs, stored
 from ..axes import accesses, numel
 
 HEAVY = 8  # flops from which on a value is staged rather than computed again
@@ -46,7 +46,7 @@ class Facts(NamedTuple):
     args: tuple[int, ...]  # what each expression needs
     heavy: tuple[int, ...]  # flops of one evaluation; of a reduction, its terms
     order: tuple[int, ...]  # axes, the most contiguous last
-    stored: int  # what outputs store
+    stored: int  # what outputs are computed from
     reductions: int
     loads: int
     busy: int  # what costs flops by itself
@@ -63,7 +63,7 @@ def each(mask: int) -> Iterator[int]:
 def facts(kernel: Kernel) -> Facts:
     args: list[int] = []
     heavy: list[int] = []
-    reductions = loads = busy = stored = 0
+    reductions = loads = busy = outputs = 0
     for i, e in enumerate(kernel.exprs):
         args.append(bits(needs(e)))
         opcode = BY_NAME.get(e.op)
@@ -78,9 +78,9 @@ def facts(kernel: Kernel) -> Facts:
             reductions |= 1 << i
         heavy.append(flops)
     for o in kernel.outputs:
-        stored |= 1 << o.expr
+        outputs |= bits(stored(o))
     order = axis_order(kernel)
-    return Facts(tuple(args), tuple(heavy), order, stored, reductions, loads, busy)
+    return Facts(tuple(args), tuple(heavy), order, outputs, reductions, loads, busy)
 
 
 def axis_order(kernel: Kernel) -> tuple[int, ...]:
@@ -168,17 +168,25 @@ class _Planner:
     def _stores(self, open_: int, have: int) -> Iterator[Step]:
         groups: dict[tuple[int, ...], tuple[int, ...]] = {}
         for k, o in enumerate(self.kernel.outputs):
-            left = (a for a in o.axes if not (open_ | self.vector) >> a & 1)
-            axes = tuple(sorted(left, key=self._place))
+            left = [a for a in o.axes if not (open_ | self.vector) >> a & 1]
+            axes = self._nest(o, left)
             groups[axes] = (*groups.get(axes, ()), k)
         for axes, outputs in groups.items():
             yield self._step(open_, axes, (), outputs, have, 0)
+
+    def _nest(self, o: Output, left: list[int]) -> tuple[int, ...]:
+        """The contiguous axes innermost; those that have an order, in theirs."""
+        serial = o.update.serial if o.update else ()
+        rest = sorted((a for a in left if a not in serial), key=self._place)
+        return (*rest, *serial)
 
     def _step(
         self, open_: int, axes: tuple[int, ...], roots: tuple[int, ...],
         outputs: tuple[int, ...], have: int, later: int,
     ) -> Step:  # fmt: skip
-        goal = bits(tuple(self.kernel.outputs[k].expr for k in outputs))
+        goal = 0
+        for k in outputs:
+            goal |= bits(stored(self.kernel.outputs[k]))
         for r in roots:
             goal |= self.f.args[r]
         work = reach(self.f, goal, have)

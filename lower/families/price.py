@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...egraph.scalars import CHOICES
 from ...extract.kernel import Expr, Kernel, Output
 from ..axes import ceil_div, coefficient, numel
 from ..model import DeviceModel, Parts
@@ -16,6 +17,7 @@ PACK = 4.0  # flops worth of packing an element of a side of products
 TURN = 6.0  # and more of them where it is transposed
 RAGGED = 24.0  # or its place follows from quotients along both of its directions
 END = 8  # flops worth of each lane of a sum, which become one in the end
+CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
 GATHER = 6  # flops worth of an access that is not contiguous
 
 
@@ -76,7 +78,8 @@ class _Price:
         for a in loops:
             counts.append(counts[-1] * max(extents[a], 1))
         memo: dict[int, int] = {}
-        flops = float(len(s.roots) * counts[-1]) + self._ends(s, counts[-1])
+        taken = sum(map(self._taking, s.roots)) * counts[-1]
+        flops = float(taken) + self._ends(s, counts[-1])
         for e in each(s.work & (self.f.busy | self.f.loads)):
             free = self.kernel.free[e]
             times = memo.get(free)
@@ -100,14 +103,32 @@ class _Price:
         n, lanes = self.kernel.extents[s.axes[-1]], model.vector_bytes // 4
         return END * lanes * len(s.roots) * points / n if n >= lanes > 0 else 0.0
 
+    def _taking(self, r: int) -> int:
+        """Flops of taking a term in."""
+        return CHOICE if self.kernel.exprs[r].attr[0] in CHOICES else 1
+
     def _store(self, o: Output, loops: tuple[int, ...]) -> None:
-        size = self.kernel.slots[o.slot][0].itemsize
+        dtype, count = self.kernel.slots[o.slot]
+        size = dtype.itemsize
         step = abs(coefficient(o.offset, self._neighbour(loops))) if loops else 0
+        if o.update is not None:
+            self._change(o, step, size, count)
+            return
         waste = self._waste(step, [a for a in loops if a in o.axes], size)
         stored = numel(self.kernel.extents, o.axes)
         self.far += stored * size * waste
         if step > 1 and self.model.cpu_like and not self.tiled:
             self.scalar += GATHER * stored / self.model.scalar
+
+    def _change(self, o: Output, step: int, size: int, count: int) -> None:
+        """Read and stored; where neighbours do not lie side by side, a line each, if
+        the buffer is too large to stay close."""
+        points = numel(self.kernel.extents, o.axes)
+        near = step == 1 or count * size <= self.model.on_chip
+        waste = 1.0 if near else LINE / size
+        self.far += 2 * min(points * waste, count) * size
+        if step != 1:
+            self.scalar += GATHER * points / self.model.scalar
 
     def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
         """1, or the factor by which a short innermost loop loses."""

@@ -54,6 +54,8 @@ class Contraction(NamedTuple):
 @lru_cache(maxsize=4096)
 def classify(kernel: Kernel) -> tuple[Contraction, ...] | str:
     """The contractions that the kernel is, or the reason why it is none."""
+    if kernel.updates:
+        return "it scatters"
     sets = dict[int, list[int]]()
     for i, o in enumerate(kernel.outputs):
         sets.setdefault(bits(o.axes), []).append(i)

@@ -27,10 +27,11 @@ TILES = (512, 256, 128, 64)  # columns of a column's unit of work
 
 
 def common_axes(kernel: Kernel) -> int:
-    """Bits of the axes that every output has and no reduction binds."""
+    """Bits of the axes that every output has, along which its points never meet, and
+    no reduction binds."""
     common = (1 << len(kernel.extents)) - 1
     for o in kernel.outputs:
-        common &= bits(o.axes)
+        common &= bits(o.axes) & ~bits(o.update.serial if o.update else ())
     for r in kernel.reductions:
         common &= ~bits(kernel.exprs[r].attr[1])
     return common
@@ -50,7 +51,7 @@ def ordered(kernel: Kernel, axes: int) -> tuple[int, ...]:
     return tuple(a for a in facts(kernel).order if axes >> a & 1)
 
 
-def _tile(choices: tuple[int, ...], n: int, rows: int, units: int) -> int:
+def tile_of(choices: tuple[int, ...], n: int, rows: int, units: int) -> int:
     """The largest tile that still gives every unit several pieces of work."""
     for t in choices:
         if rows * ceil_div(n, t) >= 4 * units:
@@ -257,7 +258,7 @@ class Tiles(Walk):
         outer = ordered(kernel, rows & ~(1 << vector))
         count = numel(kernel.extents, outer)
         n = kernel.extents[vector]
-        own = _tile(self.sizes, n, count, model.units)
+        own = tile_of(self.sizes, n, count, model.units)
         tile = min(hole(holes, "tile", own), n)
         capacity = model.on_chip * hole(holes, "keep", 1)
         return plan(kernel, outer, vector, tile, capacity)

@@ -16,7 +16,6 @@ from ...extract.affine import atoms
 from ...extract.kernel import Affine, Div, Kernel, Mod, Val
 from ..loops import (
     Array,
-    Assign,
     Ex,
     For,
     If,
@@ -30,7 +29,7 @@ from ..loops import (
 )  # fmt: skip
 from .plan import facts
 from .ranges import Span, index_type
-from .values import combine, divide
+from .values import divide
 
 HIDDEN = Var("", BOOL)  # marks a name that means another value outside
 
@@ -140,7 +139,7 @@ class Scopes:
         if isinstance(key, (Div, Mod)):
             return self._index_varies(key.value, axis)
         kind, what = cast(tuple[str, Any], key)
-        if kind == "affine":
+        if kind in ("affine", "position"):
             return self._index_varies(what, axis)
         tests = cast(tuple[tuple[Affine, int | None, int | None], ...], what)
         return any(self._index_varies(form, axis) for form, _, _ in tests)
@@ -177,10 +176,6 @@ class Scopes:
         var = Var(self.fresh(stem), value.dtype, value.lanes)
         self.scopes[depth].body.append(Let(var, value))
         return var
-
-    def take(self, var: Var, monoid: str, value: Ex) -> None:
-        """Takes `value` into the accumulator `var`."""
-        self.emit(Assign(var, combine(monoid, var, value)))
 
     def variable(self, value: Ex, stem: str = "a") -> Var:
         """A mutable variable in the innermost scope."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import BY_NAME, MONOIDS, SExpr
 from ..loops import Ex, Lit, Op
@@ -80,6 +82,21 @@ def combine(monoid: str, a: Ex, b: Ex) -> Ex:
             return Op("fma", (x, y, a), a.dtype)
         case _:
             return Op(MONOIDS[monoid].op, (a, b), a.dtype)
+
+
+def better(monoid: str, new: Sequence[Ex], old: Sequence[Ex]) -> Ex:
+    """Whether of two pairs (a term, its position) `new` comes first: a NaN before any
+    number, the best term of `monoid` before others, the least position of equals."""
+    (x, i), (y, j) = new, old
+    less = (y, x) if monoid == "max" else (x, y)
+    earlier = Op("lt", (i, j), BOOL)
+    tie = Op("and", (Op("eq", (x, y), BOOL), earlier), BOOL)
+    first = Op("or", (Op("lt", less, BOOL), tie), BOOL)
+    if not x.dtype.is_float:
+        return first
+    over = Op("or", (Op("not", (Op("isnan", (y,), BOOL),), BOOL), earlier), BOOL)
+    missing = Op("and", (Op("isnan", (x,), BOOL), over), BOOL)
+    return Op("or", (first, missing), BOOL)
 
 
 def identity(monoid: str, acc: DType) -> Lit:

@@ -97,7 +97,7 @@ class Writer(Scopes):
         if x.op == "const":
             return Lit(x.attr[0], to), 0
         if x.op == "index":
-            v, depth = self.affine(x.attr[0])
+            v, depth = self.affine(x.attr[0], "position")
             return convert(v, to), depth
         if x.op == "inside":
             v, _, depth = self.conds(x.attr[0])
@@ -167,9 +167,11 @@ class Writer(Scopes):
 
     # ---- indices ----
 
-    def affine(self, v: Affine) -> tuple[Ex, int]:
-        """An index form as a number: inner terms last, outer sums named outside."""
-        found = self._find(("affine", v))
+    def affine(self, v: Affine, use: str = "affine") -> tuple[Ex, int]:
+        """An index form as a number: inner terms last, outer sums named outside.  As
+        data (`use` is position) it has a name of its own: what only loads and stores
+        are indexed by is seen not to overflow, and they to lie side by side."""
+        found = self._find((use, v))
         if found:
             return found
         runs, terms = self._runs(v)
@@ -183,7 +185,7 @@ class Writer(Scopes):
             depth = at
             total = add(total, mul(value, c))
         total = add(total, self.number(v.const))
-        return self._remember(("affine", v), total, depth), depth
+        return self._remember((use, v), total, depth), depth
 
     def _runs(self, v: Affine) -> tuple[list[tuple[Ex, int, int]], Terms]:
         """Axes that were opened at one number, where `v` grows evenly with it: that

@@ -325,6 +325,16 @@ class _Generator(Named):
         ints = [i for i in known if self._ints(i) == tuple(shape)]
         return self.rng.choice(ints) if ints else self._input(shape, I32)
 
+    def _lines_for(self, x: int, axis: int, count: int) -> int:
+        """Positions of elements, or of whole lines across the axis."""
+        if self.rng.random() < 0.5:
+            return self._index_for(x, axis, count)
+        full = [count if i == axis else d for i, d in enumerate(self._ints(x))]
+        line = self._input([count if i == axis else 1 for i in range(len(full))], I32)
+        made = self.b.expand(line, full)
+        self.bound.setdefault(made, self.bound[line])
+        return made
+
     def _gather(self) -> int | None:
         x = self._pick(lambda i: bool(self._ints(i)))
         axis = self.rng.randrange(len(self._ints(x)))
@@ -344,7 +354,7 @@ class _Generator(Named):
             step = [-1 if a == axis else 1 for a in range(len(shape))]
             index = self.b.slice(self.b.iota(axis, I32, shape), start, shape, step)
         else:
-            index = self._index_for(x, axis, self.rng.choice((1, 2, 4)))
+            index = self._lines_for(x, axis, self.rng.choice((1, 2, 4, 9)))
             y = self._input(self._ints(index), self.b.type(x).dtype)
         a, b = self._bound_of(x), self._bound_of(y)
         grown = a.either(b)

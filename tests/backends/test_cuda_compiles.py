@@ -19,11 +19,13 @@ from rewrite.extract.plan import plan
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.fuzz import KINDS, random_graph, variants
 from rewrite.fuzz.models import transformer
+from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
-from rewrite.lower.model import kernel_cost
+from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
+from tests.lower.cases import CASES
 
 LIKE_H200 = Caps(
     "NVIDIA H200", cpu_like=False, dtypes=frozenset(dtypes.ALL), threads=256,
@@ -56,4 +58,22 @@ def test_random_graphs(mode: Any, arch: str) -> None:
     rules = load_rules()
     graphs = [random_graph(seed, mode) for seed in range(30)]
     made = [f for k, g in enumerate(graphs) for f in functions(g, f"g{k}", rules)]
+    assert len(compile_only(made, arch)) > 1000
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_scatters_and_choices(arch: str) -> None:
+    """Both ways to scatter, and every family that takes an arg-reduction."""
+    model, made = model_of(LIKE_H200), list[Function]()
+    for name, make in CASES.items():
+        kernel = normalise(make())
+        if not (kernel.updates or name.startswith("best")):
+            continue
+        for family in FAMILIES:
+            if family.accepts(kernel) is None and family.cost(kernel, model):
+                pulled = family.domains(kernel, model).get("pulled", ())
+                for holes in [(("pulled", n),) for n in pulled] or [()]:
+                    name = f"f{len(made)}"
+                    made.append(family.lower(kernel, LIKE_H200, name, False, holes))
+    assert len(made) > 15
     assert len(compile_only(made, arch)) > 1000

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.scalars import BY_NAME, MONOIDS, Array
-from rewrite.extract.kernel import Affine, Cond, Div, Kernel, Mod, Val
+from rewrite.egraph.scalars import BY_NAME, CHOICES, MONOIDS, Array
+from rewrite.extract.kernel import Affine, Cond, Div, Kernel, Mod, Output, Val
 
 
 class Reference:
@@ -72,6 +72,8 @@ class Reference:
                 return args[0].view(e.dtype.numpy)
             case "reduce":
                 monoid, axes, acc = e.attr
+                if monoid in CHOICES:
+                    return self.choice(args[0], args[1], monoid, tuple(axes))
                 m = MONOIDS[monoid]
                 shape = list(args[0].shape)
                 for a in axes:
@@ -83,6 +85,40 @@ class Reference:
             case _:
                 return BY_NAME[e.op].numpy(*args).astype(e.dtype.numpy)
 
+    def update(self, o: Output, flat: Array) -> None:
+        """Point after point."""
+        assert o.update
+        shape = [1] * len(self.k.extents)
+        for a in o.axes:
+            shape[a] = self.k.extents[a]
+        at, value, when = (
+            np.broadcast_to(x, shape)
+            for x in (self.affine(o.offset), self.values[o.expr],
+                      self.values[o.update.when])
+        )  # fmt: skip
+        f = {"set": lambda _, new: new}.get(o.update.mode) or BY_NAME[
+            o.update.mode
+        ].numpy
+        for place in np.ndindex(*(self.k.extents[a] for a in o.axes)):
+            p = [0] * len(shape)
+            for a, i in zip(o.axes, place, strict=True):
+                p[a] = i
+            if when[tuple(p)]:
+                i = at[tuple(p)]
+                flat[i] = f(flat[i], value[tuple(p)])
+
+    def choice(self, x: Array, i: Array, kind: str, axes: tuple[int, ...]) -> Array:
+        """By sorting: NaN first, then the best, then the least index."""
+        shape = np.broadcast_shapes(x.shape, i.shape)
+        x, i = (np.moveaxis(np.broadcast_to(a, shape), axes, range(len(axes)))
+                for a in (x, i))  # fmt: skip
+        rest = x.shape[len(axes) :]
+        x, i = x.reshape(-1, *rest), i.reshape(-1, *rest)
+        worth = -x.astype(np.float64) if kind == "argmax" else x.astype(np.float64)
+        order = np.lexsort((i, worth, ~np.isnan(worth)), axis=0)
+        first = np.take_along_axis(i, order[:1], axis=0)[0]
+        return np.expand_dims(first, axes)
+
     def run(self) -> list[Array]:
         for i, _ in enumerate(self.k.exprs):
             self.values.append(self.expr(i))
@@ -90,6 +126,9 @@ class Reference:
             assert varies <= set(self.k.axes_of(self.k.free[i])), (i, self.k.exprs[i])
         out: list[Array] = []
         for o in self.k.outputs:
+            if o.update:
+                self.update(o, out[o.slot - self.k.reads])
+                continue
             dtype, count = self.k.slots[o.slot]
             flat = np.zeros(count, dtype.numpy)
             hits = np.zeros(count, int)

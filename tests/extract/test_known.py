@@ -22,7 +22,7 @@ from .standin import cost
 def test_what_is_known_is_what_a_trace_gives(seed: int) -> None:
     graph = expand_macros(random_graph(seed))
     space = space_of(saturator(load_rules())(graph, False, frozenset()), ())
-    known = Known(cost)
+    known = Known(cost, space)
     for _ in range(2):  # the second climb finds most kernels known
         search = Search(space, cost, known)
         search.run(4_000)

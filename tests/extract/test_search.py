@@ -160,11 +160,22 @@ def test_a_merge_stores_only_what_others_read(seed: int) -> None:
 
 def test_host_ops_stand_alone_and_their_operands_are_stored() -> None:
     b = Builder()
-    x, i = b.input("x", F32, (4, 8)), b.input("i", I64, (4, 8))
-    y = b.add("scatter", [b.un("exp", x), i, x], ("add", 1))
+    x = b.input("x", F32, (4, 8))
+    y = b.add("call", [b.un("exp", x)], ("f", 0, F32, (4, 8)))
     graph = b.build([b.un("neg", y)])
     s = schedule(graph, groups_of(graph))
     assert [type(step) for step in s.steps] == [Launch, Host, Launch]
+
+
+def test_a_scatter_is_a_kernel_with_what_it_reads_inside() -> None:
+    b = Builder()
+    x, i = b.input("x", F32, (4, 8)), b.input("i", I64, (4, 8))
+    at = b.bin("mul", i, i)
+    y = b.add("scatter", [b.un("exp", x), at, b.un("tanh", x)], ("add", 1))
+    graph = b.build([b.un("neg", y)])
+    groups = groups_of(graph)
+    assert groups[0] == (y,) and len(groups) == 2
+    check(graph, groups)
 
 
 def test_macros_and_softmax_variants_are_one_kernel() -> None:

@@ -150,3 +150,23 @@ def test_misaligned_reshape_stays_right() -> None:
     y = b.bin("add", a, b.reshape(x, (6, 4)))
     check(b.build([b.macro("softmax", [y], (1, 0))]))
     check(b.build([y]))
+
+
+@pytest.mark.parametrize("kind", ["argmax", "argmin"])
+def test_a_choice_shares_the_loop_of_its_row(kind: str) -> None:
+    b = Builder()
+    x = b.input("x", F32, (3, 8))
+    p = b.macro("softmax", [x], (0, 1))
+    traced = check(b.build([p, b.add("argreduce", (p,), (kind, 1, I64))]))
+    assert traced.kernel.extents == (3, 8)
+
+
+@pytest.mark.parametrize("mode", ["set", "add", "mul", "max", "min"])
+def test_a_scatter_stores_its_base_and_then_its_updates(mode: str) -> None:
+    b = Builder()
+    x, v = b.input("x", F32, (2, 5, 3)), b.input("v", F32, (2, 7, 3))
+    y = b.add("scatter", (b.un("neg", x), b.input("i", I64, (2, 7, 3)), v), (mode, 1))
+    fill, change = check(b.build([y])).kernel.outputs
+    assert fill.slot == change.slot and fill.update is None
+    assert change.update and change.update.mode == mode
+    assert set(fill.axes) & set(change.axes) == set(change.axes[:2])

@@ -171,6 +171,108 @@ def attention(b: Builder) -> list[int]:
     return [b.macro("attention", [q, k, v], 0.3)]
 
 
+# ---- arg-reductions ----
+
+
+def _choice(b: Builder, kind: str, x: int, axis: int, dtype: DType = I64) -> int:
+    return b.add("argreduce", (x,), (kind, axis, dtype))
+
+
+@case
+def best_of_rows(b: Builder) -> list[int]:
+    """Beside the best value, which need not be found again."""
+    x = b.un("tanh", b.input("x", F32, (5, 150)))
+    return [_choice(b, "argmax", x, 1), b.reduce("max", x, [1])]
+
+
+@case
+def best_of_columns(b: Builder) -> list[int]:
+    x = b.input("x", I8, (13, 70))
+    return [_choice(b, "argmin", x, 0, I32), b.reduce("sum", x, [0])]
+
+
+@case
+def best_of_all(b: Builder) -> list[int]:
+    """With a length that no number of pieces divides."""
+    return [_choice(b, "argmax", b.input("x", F64, (1201,)), 0)]
+
+
+@case
+def best_of_one(b: Builder) -> list[int]:
+    x = b.input("x", F16, (7, 1))
+    return [_choice(b, "argmin", x, 1), _choice(b, "argmin", x, 0)]
+
+
+@case
+def best_of_the_masked(b: Builder) -> list[int]:
+    x, m = b.input("x", BF16, (6, 3, 20)), b.input("m", BOOL, (6, 3, 20))
+    low = b.expand(b.const(-3.0, BF16, (1, 1, 1)), (6, 3, 20))
+    return [_choice(b, "argmin", b.select(m, x, low), 1, I8)]
+
+
+@case
+def best_of_places_out_of_order(b: Builder) -> list[int]:
+    """Of a row whose elements lie in columns; and of truth."""
+    x = b.reshape(b.permute(b.input("x", U8, (4, 6, 5)), (2, 1, 0)), (5, 24))
+    y = b.un("not", b.bin("lt", x, b.expand(b.const(3, U8, (1, 1)), (5, 24))))
+    return [_choice(b, "argmax", x, 1), _choice(b, "argmax", y, 1)]
+
+
+@case
+def best_of_a_softmax(b: Builder) -> list[int]:
+    p = b.macro("softmax", [b.input("x", F32, (4, 90))], (0, 1))
+    return [p, _choice(b, "argmax", p, 1)]
+
+
+@case
+def row_of_the_best(b: Builder) -> list[int]:
+    """What is found says what is read."""
+    table, x = b.input("t", F32, (9, 30)), b.input("x", F32, (3, 9))
+    at = b.expand(_choice(b, "argmax", x, 1), (3, 30))
+    return [b.gather(table, at, 0)]
+
+
+# ---- scatters ----
+
+
+def _scatter(b: Builder, mode: str, axis: int, x: int, index: int, v: int) -> int:
+    return b.add("scatter", (x, index, v), (mode, axis))
+
+
+@case
+def summed_rows(b: Builder) -> list[int]:
+    """The gradient of an embedding: rows onto zeros, some outside."""
+    zeros = b.expand(b.const(0.0, F32, (1, 1)), (9, 70))
+    at = b.expand(b.input("i", I64, (40, 1)), (40, 70))
+    return [_scatter(b, "add", 0, zeros, at, b.un("exp", b.input("v", F32, (40, 70))))]
+
+
+@case
+def set_along_rows(b: Builder) -> list[int]:
+    """Each element at its own place; of several the last stays."""
+    x, v = b.input("x", F16, (6, 7, 5)), b.input("v", F16, (6, 11, 5))
+    at = b.input("i", I32, (6, 11, 5))
+    return [_scatter(b, "set", 1, b.un("neg", x), at, v)]
+
+
+@case
+def counted(b: Builder) -> list[int]:
+    """A histogram: no axis but the one that is scattered along."""
+    one = b.expand(b.const(1, I8, (1,)), (300,))
+    return [
+        _scatter(b, "add", 0, b.input("x", I8, (10,)), b.input("i", U8, (300,)), one)
+    ]
+
+
+@case
+def scattered_softmax(b: Builder) -> list[int]:
+    """Values that are computed from whole rows, and an index from a choice."""
+    x, v = b.input("x", F32, (8, 33)), b.input("v", F32, (5, 33))
+    at = _choice(b, "argmax", b.input("s", F32, (5, 12)), 1)
+    p = b.macro("softmax", [v], (0, 1))
+    return [_scatter(b, "max", 0, x, b.expand(at, (5, 33)), p)]
+
+
 # ---- contractions ----
 
 
