@@ -151,11 +151,18 @@ class Closure:
                     todo.extend((x, y, False) for x, y in self.operands(link))
         return list(out.values())
 
+    def root(self, t: int) -> int:
+        """The name of the class of a term."""
+        return self._root[t]
+
     def operands(self, link: Link) -> list[tuple[int, int]]:
         """The equations that a congruence rests on."""
+        return [pair for _, pair in self.pairs(link)]
+
+    def pairs(self, link: Link) -> list[tuple[int, tuple[int, int]]]:
+        """The same, each with the position of its operand."""
         if isinstance(link.reason, Given):
             return []
-        pairs = zip(
-            kids(self.terms[link.start]), kids(self.terms[link.end]), strict=True
-        )
-        return [(x, y) for x, y in pairs if x != y]
+        start, end = kids(self.terms[link.start]), kids(self.terms[link.end])
+        both = enumerate(zip(start, end, strict=True))
+        return [(k, (x, y)) for k, (x, y) in both if x != y]

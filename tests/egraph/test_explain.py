@@ -52,6 +52,21 @@ def test_an_explanation_names_rules_places_and_the_users_nodes() -> None:
     assert found.outputs == (("z", len(found.lemmas) - 1),)
 
 
+def test_steps_stand_in_reading_order_and_name_what_they_touch() -> None:
+    found = explain(small(), simplified(), RULES)
+    assert found.checked == ("numeric",) and found.seconds > 0
+    assert found.weakest == "ieee"
+    zero = next(s for s in found.steps if s.rule == "add-zero")
+    assert (zero.forward, zero.contract) == (True, "ieee")
+    assert dict(zero.bindings)["t"] == "f32" and dict(zero.bindings)["s"] == "[2, 3]"
+    nodes = small().nodes
+    assert any(nodes[i].name == "shifted" for i in zero.before)
+    assert [simplified().nodes[i].op for i in zero.after] == ["permute"]
+    # Of the product, which two permutations hide, the second operand changes.
+    assert zero.path and zero.path[-1] == 1
+    assert len({s.path for s in found.steps}) > 1
+
+
 def test_equal_graphs_need_no_step() -> None:
     found = explain(small(), small(), RULES)
     assert found.steps == found.lemmas == ()
