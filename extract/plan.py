@@ -58,6 +58,7 @@ class Part:
     notes: tuple[str, ...]
     nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
     steady: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
+    limits: tuple[str, ...] = ()  # budgets that were spent: e-nodes, steps, moves, ...
 
 
 @dataclass(frozen=True)
@@ -165,9 +166,10 @@ def _part(
         after, groups = graph, choice.groups
     if kept and kept.seconds < choice.seconds * CLEARLY:
         choice, after, groups = kept, graph, kept.groups
+    limits = (*filter(None, [found.stopped]), *(["moves"] if choice.exhausted else []))
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
-        found.fired, 1, notes, nan_free, same,
+        found.fired, 1, notes, nan_free, same, limits,
     )  # fmt: skip
 
 
@@ -250,9 +252,11 @@ def _climbed(
     if stored:
         search.cut(stored)
     early = _merged(search)
-    shift(search, search.run(moves * max(len(search.pos), 1)))
+    left = search.run(moves * max(len(search.pos), 1))
+    shift(search, left)
     late = _merged(search)
-    return early if early.seconds < late.seconds else late
+    best = early if early.seconds < late.seconds else late
+    return replace(best, exhausted=moves > 0 and left <= 0)
 
 
 def _used(space: Space, choice: Choice) -> dict[int, int]:
