@@ -1,34 +1,30 @@
 """Why a result equals its input: the rules used, as a DAG of lemmas, each step checked.
 
-Both graphs are saturated in one e-graph with the journal on; the congruence closure of
-the journal then proves each output equal to its counterpart.  What is returned has
-passed `check`; what does not pass raises.
+`proving` finds a proof; `checker` and then `check` ask of it whether it is one; here it
+is put into words.  What does not pass raises, and is never shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
 
-from .check import Checker, Terms, check_lemmas
+from .check import Terms, check_values
+from .checker import check
 from .dtypes import DType
-from .encode import SIGNATURES
+from .encode import Names
 from .engine import Engine
 from .explore import Budget
 from .graph import Graph
-from .journal import Journal, record
 from .ops import TensorType
-from .proof import Closure, Given, Lemma, Link
+from .proof import Lemma, Proof, Use
+from .proving import ExplainError, parts, prove, sides, tensor_variables
 from .ruleset import Rule, RuleSet
-from .sexpr import Atom, Expr, Form
+from .saturate import facts_for
+from .sexpr import Expr, Form
 
 type Outputs = tuple[tuple[str, int | None], ...]
-
-
-class ExplainError(RuntimeError):
-    """Two graphs that the rules do not prove equal; the message names the output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +78,9 @@ class Explanation:
     """Steps in reading order: one after the other, each lemma's where it is first
     needed, they turn the input into the output.
 
-    Lemmas stand in order of need; an output goes to the lemma that proves it, or to None
-    where it is the same term in both graphs.  `seconds` went into finding and checking;
-    `checked` says how it was checked."""
+    Lemmas stand in order of need; an output goes to the lemma that proves it, or to
+    None where it is the same term in both graphs.  `seconds` went into finding and
+    checking; `checked` says how it was checked."""
 
     steps: tuple[Step, ...]
     lemmas: tuple[Proved, ...]
@@ -132,172 +128,145 @@ def explain(
     """The checked proof that `after` computes what `before` does (concrete sizes);
     `nan_free` as for `saturate`, of nodes of `before`.  With `depth`, nodes without a
     name are spelled out that deep, instead of going by their number."""
-    if [n for n, _ in before.outputs] != [n for n, _ in after.outputs]:
-        raise ExplainError(
-            "the two graphs have different outputs; compare like with like"
-        )
     started = perf_counter()
-    journal = record(before, after, rules, budget, engine, nan_free)
-    closure = Closure(journal.terms)
-    closure.merge((use.left, use.right) for use in journal.uses)
-    goals = _goals(before, after, journal)
-    for label, (a, b) in goals.items():
-        if not closure.equal(a, b):
-            raise ExplainError(
-                f"output {label!r}: no chain of rule uses joins the two graphs within "
-                "the budget; raise it, or check that both use the same rules"
-            )
-    lemmas = closure.lemmas([pair for pair in goals.values() if pair[0] != pair[1]])
-    check_lemmas(lemmas, closure)
-    writer = _Writer((before, after), journal, rules, closure, lemmas, depth)
-    steps, proved, outputs = writer.write(goals)
-    seconds = perf_counter() - started
-    return Explanation(steps, proved, outputs, seconds, ("numeric",))
-
-
-def _goals(before: Graph, after: Graph, journal: Journal) -> dict[str, tuple[int, int]]:
-    goals: dict[str, tuple[int, int]] = {}
-    for (label, i), (_, j) in zip(before.outputs, after.outputs, strict=True):
-        a, b = journal.before[i], journal.after[j]
-        assert a is not None and b is not None
-        goals[label] = (a, b)
-    return goals
+    known = facts_for(before, rules) if nan_free is None else nan_free
+    proof = prove(before, after, rules, budget, engine, known)
+    check(proof, before, after, rules, known)
+    check_values(proof, rules)
+    made = _Writer(before, proof, rules, depth).write()
+    return replace(made, seconds=perf_counter() - started)
 
 
 class _Writer:
-    """Checks the uses that the lemmas need and puts everything into words."""
+    """Puts a proof into words."""
 
     def __init__(
-        self, graphs: tuple[Graph, Graph], journal: Journal, rules: RuleSet,
-        closure: Closure, lemmas: list[Lemma], depth: int | None = None,
-    ) -> None:  # fmt: skip
-        self.journal, self.rules, self.closure = journal, rules, closure
-        self.lemmas = lemmas
-        self.number = {(x.left, x.right): i for i, x in enumerate(lemmas)}
-        self.checker = Checker(journal, rules, closure)
-        names = _names(graphs[0], journal, numbered=depth is None)
-        self.namer = Namer(self.checker.terms, names, depth or 3)
-        places = (journal.before, journal.after)
-        self.nodes = tuple(_by_class(closure, where) for where in places)
+        self, before: Graph, proof: Proof, rules: RuleSet, depth: int | None = None
+    ) -> None:
+        self.proof, self.rules = proof, rules
+        labels = {label: i for i, label in enumerate(proof.labels)}
+        self.terms = Terms(proof.terms, Names(labels))
+        names = _names(before, proof, numbered=depth is None)
+        self.namer = Namer(self.terms, names, depth or 3)
+        self.root = _classes(proof)
+        places = (proof.before, proof.after)
+        self.nodes = tuple(_by_class(self.root, where) for where in places)
         self.steps: list[Step] = []
         self.step_of: dict[tuple[int, bool], int] = {}
 
-    def write(
-        self, goals: Mapping[str, tuple[int, int]]
-    ) -> tuple[tuple[Step, ...], tuple[Proved, ...], Outputs]:
-        for pair in goals.values():
-            self._read(pair)
-        proved = tuple(
-            Proved(
-                self.namer.term(x.left),
-                self.namer.term(x.right),
-                tuple(map(self._move, x.path)),
-            )
-            for x in self.lemmas
-        )
-        outputs = tuple((label, self.number.get(pair)) for label, pair in goals.items())
-        return tuple(self.steps), proved, outputs
+    def write(self) -> Explanation:
+        number = {(x.left, x.right): i for i, x in enumerate(self.proof.lemmas)}
+        goals = [(g.output, number.get((g.left, g.right))) for g in self.proof.goals]
+        self._read([i for _, i in goals if i is not None])
+        proved = tuple(map(self._proved, self.proof.lemmas))
+        how = ("structural", "numeric")
+        return Explanation(tuple(self.steps), proved, tuple(goals), checked=how)
 
-    def _read(self, goal: tuple[int, int]) -> None:
-        """Writes the steps below a goal in the order in which they rewrite it."""
+    def _read(self, goals: Sequence[int]) -> None:
+        """Writes the steps in the order in which they rewrite the goals."""
         known = set[int]()
-        todo: list[tuple[int, int, tuple[int, ...]] | tuple[Link, tuple[int, ...]]] = []
-
-        def lemma(pair: tuple[int, int], path: tuple[int, ...]) -> None:
-            i = self.number.get(pair)
-            if i is not None and i not in known:
-                known.add(i)
-                todo.extend((link, path) for link in reversed(self.lemmas[i].path))
-
-        lemma(goal, ())
+        lemmas = self.proof.lemmas
+        todo: list[tuple[int | None, int | None, bool, tuple[int, ...]]] = [
+            (None, i, True, ()) for i in reversed(goals)
+        ]
         while todo:
-            match todo.pop():
-                case (Link() as link, path) if isinstance(link.reason, Given):
-                    self._step(link, path)
-                case (Link() as link, path):
-                    pairs = self.closure.pairs(link)
-                    todo.extend((*p, (*path, k)) for k, p in reversed(pairs))
-                case (a, b, path):
-                    lemma((a, b), path)
+            use, lemma, forward, path = todo.pop()
+            if use is not None:
+                self._step(use, forward, path)
+            elif lemma is not None and lemma not in known:
+                known.add(lemma)
+                todo.extend(
+                    (m.use, m.lemma, m.forward, (*path, *m.path))
+                    for m in reversed(lemmas[lemma].moves)
+                )
 
-    def _move(self, link: Link) -> Move:
-        result = self.namer.term(link.end)
-        if isinstance(link.reason, Given):
-            return Move(result, self.step_of[link.reason.use, link.reason.forward])
-        pairs = self.closure.pairs(link)
-        return Move(result, None, parts=tuple(self.number[p] for _, p in pairs))
+    def _proved(self, lemma: Lemma) -> Proved:
+        """Equal operands, which a proof replaces one by one, are one move here."""
+        term = self.namer.term
+        moves: list[Move] = []
+        parts: list[int] = []
+        for move in lemma.moves:
+            if move.use is None:
+                parts.append(move.lemma or 0)
+                continue
+            start, end = self._ends(move.use, move.forward)
+            if parts:
+                moves.append(Move(term(start), None, tuple(parts)))
+                parts = []
+            moves.append(Move(term(end), self.step_of[move.use, move.forward]))
+        if parts:
+            moves.append(Move(term(lemma.right), None, tuple(parts)))
+        return Proved(term(lemma.left), term(lemma.right), tuple(moves))
 
-    def _step(self, link: Link, path: tuple[int, ...]) -> None:
-        assert isinstance(link.reason, Given)
-        key = (link.reason.use, link.reason.forward)
-        if key in self.step_of:
+    def _ends(self, use: int, forward: bool) -> tuple[int, int]:
+        u = self.proof.uses[use]
+        return (u.left, u.right) if forward else (u.right, u.left)
+
+    def _step(self, number: int, walked: bool, path: tuple[int, ...]) -> None:
+        if (number, walked) in self.step_of:
             return
-        use = self.journal.uses[link.reason.use]
-        self.checker.use(use)
-        rule = self.rules.rule(use.rule)
-        forward = use.forward == link.reason.forward
-        sides = (rule.left, rule.right) if forward else (rule.right, rule.left)
-        self.step_of[key] = len(self.steps)
+        use = self.proof.uses[number]
+        rule, forward = self.rules.rule(use.rule), use.forward == walked
+        start, end = self._ends(number, walked)
+        left, right = sides(rule, forward)
+        self.step_of[number, walked] = len(self.steps)
         self.steps.append(
             Step(
                 rule.name, f"{rule.place.file}:{rule.place.line}", rule.contract,
-                forward, path, self.namer.term(link.start), self.namer.term(link.end),
-                self._bindings(rule, link, sides),
-                self._touched(0, sides[0], link.start),
-                self._touched(1, sides[1], link.end),
-                self.checker.terms.type(link.start),
+                forward, path, self.namer.term(start), self.namer.term(end),
+                self._bindings(rule, use), self._touched(0, left, start),
+                self._touched(1, right, end), self.terms.type(start),
             )
         )  # fmt: skip
 
-    def _bindings(
-        self, rule: Rule, link: Link, sides: tuple[Expr, Expr]
-    ) -> tuple[tuple[str, str], ...]:
-        """What the variables that stand on a side stand for, by name."""
-        found: dict[str, str] = {}
-        for side, t in zip(sides, (link.start, link.end), strict=True):
-            for kind, e, x in self._parts(side, t):
-                if isinstance(e, Atom) and e.is_symbol:
-                    shown = self.namer.operand(x) if kind == "t" else _attr(x)
-                    found[e.text] = shown
-        return tuple(sorted(found.items()))
-
-    def _parts(self, side: Expr, t: int) -> Iterator[tuple[str, Expr, Any]]:
-        """The fields and subterms of a side, each with its kind and what it is."""
-        yield "t", side, t
-        if isinstance(side, Form):
-            row = self.journal.terms[t]
-            for kind, e, x in zip(SIGNATURES[row[0]], side.args, row[1:], strict=True):
-                if kind == "t":
-                    yield from self._parts(e, x)
-                else:
-                    yield kind, e, x
+    def _bindings(self, rule: Rule, use: Use) -> tuple[tuple[str, str], ...]:
+        """What the rule's variables stand for, as text."""
+        tensors = tensor_variables(rule)
+        return tuple(
+            (k, self.namer.operand(x) if k in tensors else _attr(x))
+            for k, x in use.bindings
+        )
 
     def _touched(self, which: int, side: Expr, t: int) -> tuple[int, ...]:
         """The nodes of a graph that are equal to a term that a side spells out."""
-        parts = self._parts(side, t)
-        roots = {self.closure.root(x) for k, e, x in parts
-                 if k == "t" and isinstance(e, Form)}  # fmt: skip
-        roots.add(self.closure.root(t))
+        found = parts(side, t, self.proof.terms)
+        spelled = [x for kind, e, x in found if kind == "t" and isinstance(e, Form)]
+        roots = {self.root[x] for x in (t, *spelled)}
         nodes = self.nodes[which]
         return tuple(sorted(i for r in roots for i in nodes.get(r, ())))
 
 
+def _classes(proof: Proof) -> list[int]:
+    """For each term one that stands for all that the proof shows to be equal to it."""
+    up = list(range(len(proof.terms)))
+
+    def root(t: int) -> int:
+        while up[t] != t:
+            t = up[t] = up[up[t]]
+        return t
+
+    for x in proof.lemmas:
+        uses = [proof.uses[m.use] for m in x.moves if m.use is not None]
+        for t in (x.right, *(t for u in uses for t in (u.left, u.right))):
+            up[root(t)] = root(x.left)
+    return [root(t) for t in range(len(up))]
+
+
 def _by_class(
-    closure: Closure, where: Sequence[int | None]
+    root: Sequence[int], where: Sequence[int | None]
 ) -> dict[int, tuple[int, ...]]:
     """The nodes of a graph by the class of their terms."""
     out: dict[int, tuple[int, ...]] = {}
     for i, t in enumerate(where):
         if t is not None:
-            r = closure.root(t)
-            out[r] = (*out.get(r, ()), i)
+            out[root[t]] = (*out.get(root[t], ()), i)
     return out
 
 
-def _names(before: Graph, journal: Journal, *, numbered: bool) -> dict[int, str]:
+def _names(before: Graph, proof: Proof, *, numbered: bool) -> dict[int, str]:
     """The user's names of terms; nodes without one go by their number, if by any."""
     names: dict[int, str] = {}
-    for i, (node, t) in enumerate(zip(before.nodes, journal.before, strict=True)):
+    for i, (node, t) in enumerate(zip(before.nodes, proof.before, strict=True)):
         if t is not None and node.op != "const" and (node.name or numbered):
             names.setdefault(t, node.name or f"%{i}")
     return names
@@ -337,3 +306,6 @@ def _attr(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     return value.name if isinstance(value, DType) else str(value)
+
+
+__all__ = ["ExplainError", "Explanation", "Move", "Proved", "Step", "explain"]

@@ -1,21 +1,18 @@
 """Explanations are proofs: checked, complete, and refused where a step is wrong."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rewrite.egraph.check import Checker, CheckError, check_lemmas
+from rewrite.egraph.check import CheckError
 from rewrite.egraph.choose import random_choice, to_graph
 from rewrite.egraph.dtypes import F32, I32
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.explain import ExplainError, explain
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.indexing import SCATTER
-from rewrite.egraph.journal import record
 from rewrite.egraph.pointwise import PointError, Points, sample
-from rewrite.egraph.proof import Closure, Congruent, Given, Lemma
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturate
 
@@ -54,7 +51,7 @@ def test_an_explanation_names_rules_places_and_the_users_nodes() -> None:
 
 def test_steps_stand_in_reading_order_and_name_what_they_touch() -> None:
     found = explain(small(), simplified(), RULES)
-    assert found.checked == ("numeric",) and found.seconds > 0
+    assert found.checked == ("structural", "numeric") and found.seconds > 0
     assert found.weakest == "ieee"
     zero = next(s for s in found.steps if s.rule == "add-zero")
     assert (zero.forward, zero.contract) == (True, "ieee")
@@ -110,57 +107,6 @@ def test_a_wrong_rule_makes_the_explanation_an_error(tmp_path: Path) -> None:
     wrong = b.build({"z": b.bin("add", x, b.permute(y, (1, 0)))})
     with pytest.raises(CheckError, match=r"wrong\.egg:2:1: a use of no-law could not"):
         explain(small(), wrong, load_rules([path]))
-
-
-def test_a_forged_step_is_caught() -> None:
-    journal = record(small(), simplified(), RULES)
-    checker = Checker(journal, RULES)
-    for use in journal.uses:
-        checker.use(use)
-    use = next(u for u in journal.uses if u.rule == "add-zero")
-    other = next(t for t in journal.after if t is not None)
-    for forged in (
-        replace(use, right=other),
-        replace(use, rule="mul-zero"),
-        replace(use, left=other),
-    ):
-        with pytest.raises(CheckError):
-            Checker(journal, RULES).use(forged)
-
-
-def terms() -> dict[int, tuple[object, ...]]:
-    """a, b, c; f(a), f(b), f(f(a)), f(f(b))"""
-    out: dict[int, tuple[object, ...]] = {
-        i: ("Input", f"n{i}", "f32", ()) for i in range(3)
-    }
-    out |= {3: ("Un", "f", 0), 4: ("Un", "f", 1), 5: ("Un", "f", 3), 6: ("Un", "f", 4)}
-    return out
-
-
-def test_congruence_closure_proves_through_operands() -> None:
-    closure = Closure(terms())
-    assert not closure.equal(5, 6)
-    closure.merge([(0, 2), (1, 2)])
-    assert closure.equal(5, 6)
-    lemmas = closure.lemmas([(5, 6)])
-    check_lemmas(lemmas, closure)
-    assert [(x.left, x.right) for x in lemmas] == [(0, 1), (3, 4), (5, 6)]
-    assert [link.reason for link in lemmas[0].path] == [Given(0, True), Given(1, False)]
-    assert lemmas[2].path[0].reason == Congruent()
-
-
-def test_broken_proofs_are_caught() -> None:
-    closure = Closure(terms())
-    closure.merge([(0, 2), (1, 2)])
-    a, b, c = closure.lemmas([(5, 6)])
-    for bad in (
-        [b, c],
-        [a, c, b],
-        [a, b, Lemma(5, 4, c.path)],
-        [Lemma(0, 1, a.path[1:])],
-    ):
-        with pytest.raises(CheckError):
-            check_lemmas(bad, closure)
 
 
 @pytest.mark.parametrize("seed", range(12))
