@@ -27,11 +27,11 @@ from .caching import cache
 from .calibrating import calibrate
 from .compile import Compiled, Precision
 from .costs import name_of
-from .explaining import diff, explain
 from .extracting import extract
 from .fitting import device_reuse
 from .fuzz.oracle import compare
 from .report.accuracy import largest_error
+from .report.command import diff, explain
 from .terminal import (
     AsJson,
     CostOption,

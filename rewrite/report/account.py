@@ -112,7 +112,7 @@ class StepView:
     before: str
     after: str
     bindings: dict[str, str]
-    cost: tuple[float, float] | None  # of the piece before and after the step
+    cost: tuple[float, float] | None  # of the forms before and after, op by op
     equal: str  # the rule's contract
     nodes_before: tuple[tuple[int, ...], ...]
     nodes_after: tuple[tuple[int, ...], ...]

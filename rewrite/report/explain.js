@@ -515,7 +515,7 @@ function select(k) {
     make('p', { class: 'label' }, 'takes'), term(s.before),
     make('p', { class: 'label' }, 'makes'), term(s.after),
     make('table', {},
-      row('cost', s.cost ? `${seconds(s.cost[0])} → ${seconds(s.cost[1])}` : '–'),
+      row('op by op', s.cost ? `${seconds(s.cost[0])} → ${seconds(s.cost[1])}` : '–'),
       row('where', `${s.file}:${s.line}`),
       row('piece', `${s.part}` + (piece && piece.uses > 1 ? `, used ${piece.uses} times` : '')),
       ...Object.entries(s.bindings).map(([k, v]) => row(k, term(v)))),
@@ -617,6 +617,12 @@ function header() {
   if (sizes) $('#figures').append(figure('at', sizes));
 }
 
+// What a step saves or adds, op by op.
+function change(cost) {
+  const by = cost ? cost[1] - cost[0] : 0;
+  return Math.abs(by) < 1e-9 ? '' : `${by < 0 ? '−' : '+'}${seconds(Math.abs(by))}`;
+}
+
 function lists() {
   let part = null;
   data.steps.forEach((s, k) => {
@@ -625,7 +631,7 @@ function lists() {
     part = s.part;
     $('#steps').append(make('li', { 'data-step': k, onclick: () => select(k) },
       make('span', { class: 'n' }, s.number + 1), s.rule,
-      s.cost && s.cost[1] < s.cost[0] ? make('em', {}, `−${seconds(s.cost[0] - s.cost[1])}`) : ''));
+      change(s.cost) && make('em', {}, change(s.cost)) || ''));
   });
   for (const k of data.kernels)
     $('#kernels').append(make('li', { 'data-kernel': k.number, onclick: () => kernel(k.number) },

@@ -63,7 +63,9 @@ class _Accounting:
         self.sizes = c.likely(sizes)
         self.at = places(c.source, c.plan, self.rules, self.options.hints)
         self.price = cost_for(c.device, self.options.precision, self.options.cost)
-        self.proofs = Proofs(self.plan.parts, self.rules, self.at)
+        self.proofs = Proofs(
+            self.plan.parts, self.rules, self.at, self.price, self.options.hints
+        )
         words = self.at.after.words
         self.decisions = Decisions(
             self.plan.graph, self.plan.groups, self.sizes, self.price, words

@@ -5,38 +5,53 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from rewrite.egraph.explain import Explanation, Step, explain
 from rewrite.egraph.graph import Graph, Node, substitute, witness
+from rewrite.egraph.proving import prove
 from rewrite.egraph.ruleset import Rule, RuleSet
 from rewrite.egraph.sexpr import laid_out
+from rewrite.extract.kernel import KernelCost
 from rewrite.extract.plan import Part, Symbols
 
 from .account import RuleView, StepView
+from .forms import Shape, costs
 from .places import Places, Use
 from .words import Words, in_symbols
 
 
-def explained(
-    part: Part, rules: RuleSet, names: Mapping[int, str] | None = None
-) -> Explanation:
-    """The checked proof for one part, at a witness of its symbolic sizes; `names` are
-    words for nodes of `part.before`."""
-    words = names or {}
+class Sides(NamedTuple):
+    """A piece as it is proved: at numbers for its symbols, in the user's words."""
+
+    before: Graph
+    after: Graph
+    rules: RuleSet
+
+
+def explained(part: Part, rules: RuleSet) -> Explanation:
+    """The checked proof for one part, at a witness of its symbolic sizes."""
+    before, after, on = _sides(part, rules, {}, witness(part.before))
+    return explain(before, after, on, nan_free=part.nan_free)
+
+
+def _sides(
+    part: Part, rules: RuleSet, names: Mapping[int, str], values: Mapping[str, int]
+) -> Sides:
+    """`names` are words for nodes of `part.before`."""
     inputs = {
-        n.attrs[0]: words[i]
+        n.attrs[0]: names[i]
         for i, n in enumerate(part.before.nodes)
-        if n.op == "input" and i in words
+        if n.op == "input" and i in names
     }
-    before, after = (_called(_fixed(g), inputs) for g in (part.before, part.after))
+    graphs = [substitute(g, values) if values else g for g in (part.before, part.after)]
+    before, after = (_called(g, inputs) for g in graphs)
     nodes = tuple(
-        replace(n, name=words.get(i, n.name)) if n.op not in ("input", "const") else n
+        replace(n, name=names.get(i, n.name)) if n.op not in ("input", "const") else n
         for i, n in enumerate(before.nodes)
     )
-    before = replace(before, nodes=nodes)
-    if part.before.symbols:
-        rules = rules.for_any_size()
-    return explain(before, after, rules, nan_free=part.nan_free)
+    on = rules.for_any_size() if values else rules
+    return Sides(replace(before, nodes=nodes), after, on)
 
 
 def _called(graph: Graph, names: Mapping[str, str]) -> Graph:
@@ -51,38 +66,44 @@ def _called(graph: Graph, names: Mapping[str, str]) -> Graph:
     return replace(graph, nodes=tuple(map(named, graph.nodes)))
 
 
-def _fixed(graph: Graph) -> Graph:
-    values = witness(graph)
-    return substitute(graph, values) if values else graph
-
-
 # ---- steps as they are shown ---------------------------------------------------------
 
 
 class Proofs:
     """The proofs of all pieces of a plan, one after the other."""
 
-    def __init__(self, parts: Sequence[Part], rules: RuleSet, at: Places) -> None:
+    def __init__(
+        self, parts: Sequence[Part], rules: RuleSet, at: Places, price: KernelCost,
+        hints: Mapping[str, int],
+    ) -> None:  # fmt: skip
         self.rules, self.at = rules, at
+        known: dict[Shape, float] = {}
         self.steps: list[StepView] = []
         self.found: list[tuple[Explanation, tuple[int, int]]] = []
         for p, part in enumerate(parts):
             uses = at.uses[p] if at.uses else ()
             words = _words(at.before.words, uses[0].before if uses else {})
-            found = explained(part, rules, words)
+            values = witness(part.before, hints)
+            before, after, on = _sides(part, rules, words, values)
+            found = explain(before, after, on, nan_free=part.nan_free)
+            proof = prove(before, after, on, nan_free=part.nan_free)
+            spent = costs(proof, price, known)
             first = len(self.steps)
-            said = _Said(part, words)
-            for s in found.steps:
-                self.steps.append(self._step(s, p, uses, said))
+            said = _Said(part, words, values)
+            for s, cost in zip(found.steps, spent, strict=True):
+                self.steps.append(self._step(s, p, uses, said, cost))
             self.found.append((found, (first, len(self.steps))))
 
-    def _step(self, s: Step, part: int, uses: Sequence[Use], said: _Said) -> StepView:
+    def _step(
+        self, s: Step, part: int, uses: Sequence[Use], said: _Said,
+        cost: tuple[float, float] | None,
+    ) -> StepView:  # fmt: skip
         file, _, line = s.place.rpartition(":")
         return StepView(
             len(self.steps), part, s.rule, file, int(line),
             "forward" if s.forward else "backward", s.path,
             said(s.left), said(s.right), {k: said.value(v) for k, v in s.bindings},
-            None, s.contract,
+            cost, s.contract,
             tuple(_there(u.before, s.before) for u in uses),
             tuple(_there(u.after, s.after) for u in uses),
         )  # fmt: skip
@@ -119,8 +140,10 @@ class _Said:
     """Texts of a proof with the user's symbols for the sizes of the witness, and
     without descriptions in front of what they describe."""
 
-    def __init__(self, part: Part, words: Mapping[int, str]) -> None:
-        self.values = witness(part.before)
+    def __init__(
+        self, part: Part, words: Mapping[int, str], values: Mapping[str, int]
+    ) -> None:
+        self.values = values
         self.dim = Symbols(part.before, self.values).dim
         named = {n.name for n in part.before.nodes if n.name}
         self.descriptions = {w for w in words.values() if w not in named}

@@ -160,7 +160,8 @@ def _counted(a: Account, p: PartView, shown: int) -> str:
 
 def _step(s: StepView, width: int, paint: Paint) -> list[str]:
     back = "<-" if s.direction == "backward" else "  "
-    cost = f"  {us(s.cost[0])} -> {us(s.cost[1])} us" if s.cost else ""
+    changed = s.cost is not None and abs(s.cost[0] - s.cost[1]) > 1e-9
+    cost = f"  {us(s.cost[0])} -> {us(s.cost[1])} us" if changed and s.cost else ""
     where = paint("faint", f"{s.file}:{s.line} ({s.equal})")
     rule = paint("rule", f"{s.rule:{width}}")
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from importlib.resources import files
 from pathlib import Path
@@ -24,7 +25,9 @@ from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.text import parse
 from rewrite.extract.plan import plan
+from rewrite.extract.schedule import own_groups
 from rewrite.report.account import Account
+from rewrite.report.decisions import Decisions
 from rewrite.report.diff import diff
 from rewrite.report.prose import coloured, prose
 from tests.authoring.test_user_rules import CIRCLE, GRAPH
@@ -133,8 +136,6 @@ def test_what_is_stored_is_cheaper_stored(layers: Account) -> None:
 
 def test_other_ways_cost_what_they_would(symbolic: Account) -> None:
     """The price of a value held the other way is that of a schedule that does so."""
-    from rewrite.report.decisions import Decisions
-
     run = compiled(parse(SYMBOLIC), hints={"b": 128})
     chosen, sizes = run.plan, {"b": 128}
     price = cost_for(run.device)
@@ -183,6 +184,23 @@ def test_a_piece_that_repeats_is_explained_once(layers: Account) -> None:
     for k in alike:
         other = layers.kernels[k.like or 0]
         assert (k.label, k.seconds) == (other.label, other.seconds)
+
+
+def test_steps_lead_from_the_cost_of_the_input_to_that_of_the_result(
+    layers: Account,
+) -> None:
+    """Op by op: the first form is what was written, the last what was chosen."""
+    price = cost_for("c")
+    run = compiled(stacked(3))
+    for piece, part in zip(layers.pieces, run.plan.parts, strict=True):
+        steps = layers.steps[piece.steps[0] : piece.steps[1]]
+        known = [s.cost for s in steps if s.cost is not None]
+        assert len(known) > len(steps) / 2
+        chosen = Decisions(part.after, own_groups(part.after), {}, price, str).total
+        assert known[0][0] == pytest.approx(piece.own_seconds)
+        assert known[-1][1] == pytest.approx(chosen)
+        for one, two in itertools.pairwise(steps):
+            assert not (one.cost and two.cost) or one.cost[1] == two.cost[0]
 
 
 def test_one_node(symbolic: Account) -> None:

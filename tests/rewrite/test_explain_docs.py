@@ -50,7 +50,9 @@ def test_the_step_is_the_one_that_is_printed(model: Path) -> None:
     done = CliRunner().invoke(app, [*words, "--json"])
     (step,) = json.loads(done.stdout)["steps"]
     (shown,) = (json.loads(text) for kind, text in BLOCKS if kind == "json")
-    assert {**step, "line": 0} == {**shown, "line": 0}
+    figures: dict[str, object] = {"line": 0, "cost": None}
+    assert {**step, **figures} == {**shown, **figures}
+    assert step["cost"] and step["cost"][0] < step["cost"][1]
     jsonschema.validate(shown, {**SCHEMA["$defs"]["step"], "$defs": SCHEMA["$defs"]})
 
 

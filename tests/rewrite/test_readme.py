@@ -18,7 +18,7 @@ def block(kind: str, nth: int = 0) -> str:
 
 def without_numbers(text: str) -> list[str]:
     """Lines with predicted times and line numbers blanked: machines differ in those."""
-    text = re.sub(r"\d+\.\d+ us", "TIME us", text)
+    text = re.sub(r"(\d+\.\d+ -> )?\d+\.\d+ us", "TIME us", text)
     text = re.sub(r"(\.egg):\d+", r"\1:LINE", text)
     return [re.sub(r"\s+", " ", line).strip() for line in text.strip().splitlines()]
 

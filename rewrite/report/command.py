@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .terminal import (
+from rewrite.terminal import (
     AsJson,
     CostOption,
     DeviceName,
@@ -32,9 +32,9 @@ from .terminal import (
 if TYPE_CHECKING:
     from rewrite.egraph.graph import Graph
 
-    from .compile import Compiled, Options
-    from .report.diff import Json
-    from .report.prose import Paint
+    from ..compile import Compiled, Options
+    from .diff import Json
+    from .prose import Paint
 
 Model = Annotated[Path, typer.Argument(help="A .graph, .onnx or .rw file.")]
 Run = Annotated[bool, typer.Option("--run/--no-run", help="Measure errors.")]
@@ -64,13 +64,13 @@ def explain(
     The kernels, what each stores and what else was possible; then the rules used, each
     step checked (docs/explain.md).
     """
-    from .report.prose import prose
+    from .prose import prose
 
     with plain_errors():
         options = _options(precision, rules, effort, cost, memory)
         c, bound = _compiled(model, device, options, dim)
         with progress_bar() as told:
-            from .report.explain import account
+            from .explain import account
 
             found = account(c, bound, node=node, kernel=kernel, ablate=ablate, run=run,
                             told=told)  # fmt: skip
@@ -105,8 +105,8 @@ def diff(
     Y`, or `rewrite diff A B`, where each is a model, a bundle, or what `rewrite explain
     --json` has printed.
     """
-    from .report.diff import diff as compare
-    from .report.diff import shown
+    from .diff import diff as compare
+    from .diff import shown
 
     with plain_errors():
         pair = _pair(models, rules, device)
@@ -163,7 +163,7 @@ class _Explained:
     def json(self) -> Json:
         if self.path.suffix.lower() == ".json":
             return _read_json(self.path)
-        from .report.explain import account
+        from .explain import account
 
         self.compiled, bound = _compiled(self.path, self.device, self.options, self.dim)
         return account(self.compiled, bound, run=False).json()
@@ -174,7 +174,7 @@ class _Explained:
         """Kernels that are lost without a rule; None for what was only read."""
         if self.compiled is None:
             return None
-        from .report.explain import lost_without
+        from .explain import lost_without
 
         if rule not in self.again:
             self.again[rule] = lost_without(self.compiled, rule)
@@ -201,7 +201,7 @@ def _options(
     precision: str, rules: list[Path] | None, effort: int, cost: str,
     memory: str | None,
 ) -> Options:  # fmt: skip
-    from .compile import Options
+    from ..compile import Options
 
     return Options(
         precision_named(precision), tuple(rules or ()), effort, False,
@@ -213,8 +213,8 @@ def _compiled(
     path: Path, device: str | None, options: Options, dim: list[str] | None
 ) -> tuple[Compiled, dict[str, int]]:
     """The optimized model, and the sizes that were named."""
-    from .authoring.models import NoModel, find, load
-    from .compile import optimize_graph
+    from ..authoring.models import NoModel, find, load
+    from ..compile import optimize_graph
 
     kind = path.suffix.lower()
     if kind == ".rw":
@@ -247,7 +247,7 @@ def _sizes(graph: Graph, dim: list[str] | None) -> dict[str, int]:
 
 def _bundle(path: Path, device: str | None, options: Options) -> Compiled:
     """A bundle holds its plan; the rule files that it was made with are named anew."""
-    from .bundle import BundleError, load
+    from ..bundle import BundleError, load
 
     try:
         c, _ = load(path, device)
@@ -262,6 +262,6 @@ def _bundle(path: Path, device: str | None, options: Options) -> Compiled:
 
 def _paint() -> Paint:
     """Colour where a person reads along."""
-    from .report.prose import coloured, plain
+    from .prose import coloured, plain
 
     return coloured if sys.stdout.isatty() else plain
