@@ -115,7 +115,7 @@ def _inside(
     for n, w in zip(source.nodes, where, strict=True):
         if n.op not in MACROS:
             continue
-        word, todo = f"{n.op} {n.name or w}", [w]
+        word, todo = n.name if n.op in n.name else f"{n.op} {n.name or w}", [w]
         while todo:
             i = todo.pop()
             if i not in found and model.nodes[i].args:

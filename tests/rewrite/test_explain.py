@@ -16,10 +16,12 @@ from typer.testing import CliRunner
 import rewrite
 from rewrite import xp
 from rewrite.authoring.labels import Unknown
+from rewrite.authoring.models import load
 from rewrite.cli import app
 from rewrite.compile import Compiled
 from rewrite.costs import cost_for
 from rewrite.egraph.dtypes import F32
+from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
@@ -30,6 +32,7 @@ from rewrite.report.account import Account
 from rewrite.report.decisions import Decisions
 from rewrite.report.diff import diff
 from rewrite.report.prose import coloured, prose
+from rewrite.report.words import Words, scopes
 from tests.authoring.test_user_rules import CIRCLE, GRAPH
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +109,26 @@ def test_names_are_the_users_and_sizes_their_symbols(symbolic: Account) -> None:
     assert by_text["heads.scores"].scope == ("heads",)
     assert by_text["heads.scores - heads.top"].type == "f32[b, b]"
     assert by_text["heads.scores - heads.top"].labels == ("%10",)
+
+
+def test_values_of_models_keep_their_names() -> None:
+    import onnx
+
+    path = REPLAY / "bert_layer.onnx"
+    proto = onnx.load(str(path), load_external_data=False)
+    known = {name for n in proto.graph.node for name in n.output}
+    graph = load(path).graph
+    named = {n.name for n in graph.nodes if n.name and not n.is_leaf}
+    assert named <= known and len(named) > 50
+    words = Words(graph)
+    found = dict(
+        zip(map(words, range(len(graph))), scopes(graph, words.names), strict=True)
+    )
+    assert found["layer_norm"] == ("model", "embeddings", "LayerNorm")
+    inner = {scope for text, scope in found.items() if text.startswith("linear")}
+    assert {s[:3] for s in inner} >= {("model", "encoder", "layer.0")}
+    opened = expand_macros(graph)
+    assert {"layer_norm", "layer_norm_1"} <= {n.name for n in opened.nodes}
 
 
 def test_costs_add_up(layers: Account) -> None:
