@@ -19,7 +19,7 @@ from rewrite.extract.plan import steady_nodes
 from rewrite.extract.schedule import GraphTerms, in_order
 from rewrite.extract.search import RARELY
 from rewrite.extract.space import host_seconds
-from rewrite.extract.trace import HOST, LEAVES, VIEWS, Untraceable
+from rewrite.extract.trace import HOST, LEAVES, UNSTEADY, VIEWS, Untraceable
 from rewrite.lower.axes import normalise
 from rewrite.lower.model import KernelCost as Roofline
 
@@ -76,7 +76,11 @@ class Pricing:
     def _host(self, root: int) -> Priced:
         args = self.graph.nodes[root].args
         seconds = host_seconds([self.graph.nodes[c].type for c in (*args, root)])
-        return Priced(seconds, None, None, args, (root,), False)
+        steady = self.graph.nodes[root].op not in UNSTEADY
+        once = steady and self._once([root], args)
+        return Priced(
+            seconds * (RARELY if once else 1.0), None, None, args, (root,), once
+        )
 
 
 class Decisions:
@@ -148,6 +152,10 @@ class Decisions:
     def apart(self, k: int) -> tuple[float | None, str]:
         return self._instead([k], [((c,), self.stored) for c in self.groups[k]])
 
+    def share(self, k: int) -> float:
+        """What a run pays of a kernel."""
+        return RARELY if self.priced[k].once else 1.0
+
     def families(self, k: int) -> list[Alternative]:
         """What each family would make of the kernel."""
         kernel, now = self.priced[k].kernel, self.priced[k].cost
@@ -161,8 +169,7 @@ class Decisions:
                 continue
             why = f.accepts(plain)
             cost = f.cost(plain, model) if why is None else None
-            share = RARELY if self.priced[k].once else 1.0
-            seconds = rest + cost.seconds * share if cost else None
+            seconds = rest + cost.seconds * self.share(k) if cost else None
             reason = "" if cost else why or "it does not fit the device"
             out.append(Alternative("family", f.name, seconds, reason))
         return sorted(out, key=_dear)
@@ -185,7 +192,7 @@ class Decisions:
             p.cost) else None  # fmt: skip
         return KernelView(
             k, label, p.cost.family if p.cost else "host", part, like, p.once,
-            p.cost.seconds if p.cost else p.seconds, parts, moved,
+            p.cost.seconds if p.cost else p.seconds / self.share(k), parts, moved,
             tuple(self.text(c) for c in dict.fromkeys(p.reads)), tuple(values),
             tuple(others), best,
         )  # fmt: skip

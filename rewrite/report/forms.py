@@ -38,13 +38,21 @@ class Forms:
         for t in proof.before:
             if t is not None:
                 self.term.setdefault(self.root[t], t)
+        for t in (*proof.before, *(g.left for g in proof.goals)):
+            if t is not None:
+                self._adopt(t)
 
     def step(self, use: int, forward: bool) -> None:
         """The class takes the form that the step makes."""
         u = self.proof.uses[use]
         end = u.right if forward else u.left
         self.term[self.root[end]] = end
-        todo = list(self.terms.node(end).args)
+        self._adopt(end)
+
+    def _adopt(self, t: int) -> None:
+        """Classes that a term reads and that have no form yet take the term's."""
+        self.term.setdefault(self.root[t], t)
+        todo = list(self.terms.node(t).args)
         while todo:
             t = todo.pop()
             if self.root[t] not in self.term:

@@ -28,6 +28,7 @@ from rewrite.egraph.saturate import saturator
 from rewrite.egraph.text import parse
 from rewrite.extract.plan import plan
 from rewrite.extract.schedule import own_groups
+from rewrite.fuzz import random_graph
 from rewrite.report.account import Account
 from rewrite.report.decisions import Decisions
 from rewrite.report.diff import diff
@@ -142,6 +143,16 @@ def test_costs_add_up(layers: Account) -> None:
     for k in layers.kernels:
         if k.parts and k.like is None:
             assert k.parts.launch + k.parts.bytes <= k.seconds + k.parts.bytes
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 18])
+def test_graphs_of_all_kinds_are_explained(seed: int) -> None:
+    """Padding, whose number is a term; constants that the host scatters; ..."""
+    run = compiled(random_graph(seed, "exact" if seed % 2 else "smooth", 24))
+    found = run.explain(run=False)
+    assert found.seconds == pytest.approx(run.plan.seconds)
+    jsonschema.validate(json.loads(json.dumps(found.json())), SCHEMA)
+    assert str(found)
 
 
 def test_what_is_stored_is_cheaper_stored(layers: Account) -> None:
@@ -378,6 +389,17 @@ def test_bundles_are_explained(tmp_path: Path) -> None:
     assert status == 0, err
     want = str(made.explain(run=False))
     assert out.strip() == want.strip()
+
+
+def test_a_bundle_made_with_other_rules_asks_for_them(tmp_path: Path) -> None:
+    rules, path = tmp_path / "circle.egg", tmp_path / "waves.rw"
+    rules.write_text(CIRCLE, encoding="utf-8")
+    compiled(parse(GRAPH), rules=[rules]).save(path)
+    status, out, err = command("explain", path, "--no-run")
+    assert status == 2 and not out
+    assert "'circle' was used" in err and "--rules FILE" in err
+    status, out, err = command("explain", path, "--no-run", "--rules", rules)
+    assert status == 0 and "circle.egg:7" in out, err
 
 
 @pytest.mark.parametrize(
