@@ -6,19 +6,22 @@ is put into words.  What does not pass raises, and is never shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from time import perf_counter
 
 from .check import Terms, check_values
 from .checker import check
 from .dtypes import DType
-from .encode import Names
+from .encode import SIGNATURES, Names
 from .engine import Engine
 from .explore import Budget
 from .graph import Graph
+from .needed import needed
 from .ops import TensorType
-from .proof import Lemma, Proof, Use
+from .proof import CheckError, Lemma, Proof, Use
 from .proving import ExplainError, parts, prove, sides, tensor_variables
 from .ruleset import Rule, RuleSet
 from .saturate import facts_for
@@ -36,6 +39,7 @@ class Step:
     from the root of the term where its lemma is first needed, to the term that changes.
     `before` are the nodes of the input graph, `after` those of the chosen graph, that
     are equal to a term of the step: to one that it takes, to one that it makes.
+    A step that `only_moves` changes where elements stand, and none of them.
     """
 
     rule: str
@@ -49,6 +53,7 @@ class Step:
     before: tuple[int, ...]
     after: tuple[int, ...]
     type: TensorType
+    only_moves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +103,33 @@ class Explanation:
         return max((s.contract for s in self.steps), key=CONTRACTS.index,
                    default="bitwise")  # fmt: skip
 
+    def about(self, node: int) -> tuple[Step, ...]:
+        """The steps that take a node of the input graph, in reading order."""
+        return tuple(s for s in self.steps if node in s.before)
+
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, folded: bool = True) -> str:
+        """All lemmas; folded, steps in a row that only move elements are one line."""
         lines: list[str] = []
         for i, lemma in enumerate(self.lemmas):
             lines.append(f"lemma {i}: {lemma.left}")
-            lines += [f"  {self._shown(move)}" for move in lemma.moves]
+            runs = groupby(lemma.moves, lambda m: folded and self._only_moves(m))
+            for moving, run in runs:
+                lines += self._run(list(run)) if moving else map(self._shown, run)
         for label, i in self.outputs:
             lines.append(f"{label}: {'unchanged' if i is None else f'by lemma {i}'}")
         return "\n".join(lines)
+
+    def _only_moves(self, move: Move) -> bool:
+        return move.step is not None and self.steps[move.step].only_moves
+
+    def _run(self, moves: list[Move]) -> list[str]:
+        if len(moves) == 1:
+            return [self._shown(moves[0])]
+        rules = (self.steps[m.step].rule for m in moves if m.step is not None)
+        return [f"  = {moves[-1].result}    [moved by {', '.join(rules)}]"]
 
     def _shown(self, move: Move) -> str:
         if move.step is None:
@@ -113,7 +137,7 @@ class Explanation:
         else:
             step = self.steps[move.step]
             why = f"{step.rule} {'' if step.forward else '(backwards) '}{step.place}"
-        return f"= {move.result}    [{why}]"
+        return f"  = {move.result}    [{why}]"
 
 
 def explain(
@@ -131,8 +155,15 @@ def explain(
     started = perf_counter()
     known = facts_for(before, rules) if nan_free is None else nan_free
     proof = prove(before, after, rules, budget, engine, known)
-    check(proof, before, after, rules, known)
-    check_values(proof, rules)
+    try:
+        check(proof, before, after, rules, known)
+        check_values(proof, rules)
+    except CheckError as e:
+        least = needed(before, after, rules, budget, engine, known)
+        raise CheckError(
+            f"{e}\nno proof is shown; the result rests on these rules, of which none "
+            f"can be spared: {', '.join(least)}"
+        ) from None
     made = _Writer(before, proof, rules, depth).write()
     return replace(made, seconds=perf_counter() - started)
 
@@ -216,6 +247,7 @@ class _Writer:
                 forward, path, self.namer.term(start), self.namer.term(end),
                 self._bindings(rule, use), self._touched(0, left, start),
                 self._touched(1, right, end), self.terms.type(start),
+                only_moves(rule),
             )
         )  # fmt: skip
 
@@ -234,6 +266,27 @@ class _Writer:
         roots = {self.root[x] for x in (t, *spelled)}
         nodes = self.nodes[which]
         return tuple(sorted(i for r in roots for i in nodes.get(r, ())))
+
+
+MOVING = frozenset(("Reshape", "Permute", "Expand", "Slice", "Window", "Concat"))
+
+
+def only_moves(rule: Rule) -> bool:
+    """Whether a rule moves elements, past what is computed of them or not: both its
+    sides compute the same, bit for bit, and one of them moves something."""
+    sides = [Counter(_operations(e)) for e in (rule.left, rule.right)]
+    moved = any(head in MOVING for side in sides for head, _ in side)
+    same = [{k: n for k, n in side.items() if k[0] not in MOVING} for side in sides]
+    return moved and same[0] == same[1] and rule.contract == "bitwise"
+
+
+def _operations(e: Expr) -> Iterator[tuple[str, str]]:
+    """Constructors, with the opcode of those that have one; constants are none."""
+    if isinstance(e, Form) and e.head in SIGNATURES:
+        if e.head not in ("Const", "Odd"):
+            yield e.head, str(e.args[0]) if SIGNATURES[e.head][0] == "s" else ""
+        for a in e.args:
+            yield from _operations(a)
 
 
 def _classes(proof: Proof) -> list[int]:

@@ -24,6 +24,8 @@ from .rows import kids, with_kids
 from .ruleset import ANALYSED, Rule, RuleSet
 from .sexpr import Atom, Expr, Form
 
+MORE = Budget(growth=40, enodes=12_000)
+
 
 class ExplainError(RuntimeError):
     """Two graphs that the rules do not prove equal; the message names the output."""
@@ -42,8 +44,12 @@ def prove(
         raise ExplainError(
             "the two graphs have different outputs; compare like with like"
         )
+    # Where the budget cut the search that chose this form, it may cut this one earlier.
     journal = record(before, after, rules, budget, engine, nan_free)
     found = Builder(journal, rules).proof(before, after)
+    if isinstance(found, str) and journal.stopped and budget is None:
+        journal = record(before, after, rules, MORE, engine, nan_free)
+        found = Builder(journal, rules).proof(before, after)
     if isinstance(found, str):
         raise ExplainError(
             f"output {found!r}: no chain of rule uses joins the two graphs within "

@@ -159,7 +159,7 @@ def _part(
     try:
         after, groups = _rebuild(graph, values, found, choice)
         if values:
-            _check_sizes(graph, after)
+            check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
         choice = kept or choose(own_space(graph, values, same), cost, moves)
@@ -181,14 +181,17 @@ def space_of(found: Saturated, known: Iterable[int]) -> Space:
     return Space(found.classes, found.types, found.outputs, own, same)
 
 
-def _check_sizes(before: Graph, after: Graph) -> None:
-    """Equal results at small sizes too, or GraphError: the witness is no proof."""
+def check_sizes(before: Graph, after: Graph) -> list[dict[str, int]]:
+    """Equal results at small sizes too, or GraphError: the witness is no proof.  The
+    sizes at which they were compared."""
+    compared: list[dict[str, int]] = []
     for first in (1, 2, 5):
         sizes = {name: first + i for i, name in enumerate(before.symbols)}
         try:
             small = substitute(before, sizes)
         except GraphError:
             continue  # a size that the graph itself does not take
+        compared.append(sizes)
         rng = np.random.default_rng(first)
         inputs = {n.attrs[0]: _draw(rng, n.type) for n in small.inputs}
         want = evaluate(small, inputs, "f64")
@@ -196,6 +199,7 @@ def _check_sizes(before: Graph, after: Graph) -> None:
         for label, value in want.items():
             if not np.allclose(got[label], value, 1e-5, 1e-6, equal_nan=True):
                 raise GraphError(f"{label} differs at sizes {sizes}")
+    return compared
 
 
 def _draw(rng: np.random.Generator, t: TensorType) -> Array:

@@ -9,7 +9,7 @@ from rewrite.egraph.check import CheckError
 from rewrite.egraph.choose import random_choice, to_graph
 from rewrite.egraph.dtypes import F32, I32
 from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.explain import ExplainError, explain
+from rewrite.egraph.explain import ExplainError, explain, only_moves
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.indexing import SCATTER
 from rewrite.egraph.pointwise import PointError, Points, sample
@@ -105,8 +105,30 @@ def test_a_wrong_rule_makes_the_explanation_an_error(tmp_path: Path) -> None:
     b = Builder()
     x, y = b.input("x", F32, (2, 3)), b.input("y", F32, (3, 2))
     wrong = b.build({"z": b.bin("add", x, b.permute(y, (1, 0)))})
-    with pytest.raises(CheckError, match=r"wrong\.egg:2:1: a use of no-law could not"):
+    with pytest.raises(
+        CheckError, match=r"wrong\.egg:2:1: a use of no-law could not"
+    ) as e:
         explain(small(), wrong, load_rules([path]))
+    _, least = str(e.value).split("none can be spared: ")
+    assert set(least.split(", ")) >= {"no-law", "add-zero"}
+
+
+def test_steps_that_only_move_elements_are_folded_away() -> None:
+    found = explain(small(), simplified(), RULES)
+    moving = {s.rule for s in found.steps if s.only_moves}
+    assert moving == {"permute-permute", "permute-id"}
+    assert not only_moves(RULES.rule("sum-hoist"))
+    assert not only_moves(RULES.rule("neg-mul"))
+    assert only_moves(RULES.rule("permute-bin"))
+    assert "[moved by permute-permute, permute-id]" in str(found)
+    assert "[permute-permute layout.egg:17]" in found.text(folded=False)
+
+
+def test_what_became_of_a_node() -> None:
+    found = explain(small(), simplified(), RULES)
+    shifted = next(i for i, n in enumerate(small().nodes) if n.name == "shifted")
+    assert [s.rule for s in found.about(shifted)] == ["add-zero"]
+    assert found.about(0) == ()
 
 
 @pytest.mark.parametrize("seed", range(12))
