@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rewrite.egraph.explain import CONTRACTS
+from rewrite.egraph.graph import witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.egraph.text import node_lines
-from rewrite.extract.plan import Part, choose, own_space
+from rewrite.extract.plan import Part, check_sizes, choose, own_space
 from rewrite.extract.schedule import own_groups
 
 from ..authoring.labels import labels as called
@@ -25,7 +26,7 @@ from .accuracy import measured
 from .decisions import Decisions
 from .focus import focused
 from .places import Side, places
-from .proofs import Proofs, explained
+from .proofs import Proofs
 from .words import titled
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class _Accounting:
         self.proofs = Proofs(
             self.plan.parts, self.rules, self.at, self.price, self.options.hints
         )
+        self.proofs.check(c.source, c.plan)
         words = self.at.after.words
         self.decisions = Decisions(
             self.plan.graph, self.plan.groups, self.sizes, self.price, words
@@ -127,7 +129,8 @@ class _Accounting:
         unruled = choose(space, self.price, self.moves).seconds
         return PartView(
             i, part.uses, (len(part.before.live), len(part.after.live)), own, unruled,
-            chosen, steps, found.rules, found.weakest, part.limits, part.notes,
+            chosen, steps, found.rules, found.weakest, part.limits,
+            (*part.notes, *_proved_at(part, self.options.hints)),
         )  # fmt: skip
 
     @property
@@ -197,6 +200,20 @@ class _Accounting:
         return found
 
 
+def _proved_at(part: Part, hints: Mapping[str, int]) -> list[str]:
+    """What a proof at numbers says of symbols."""
+    values = witness(part.before, hints)
+    if not values:
+        return []
+    compared = [_sizes(s) for s in check_sizes(part.before, part.after)]
+    rest = f"; compared besides at {'; '.join(compared)}" if compared else ""
+    return [f"proved at {_sizes(values)}{rest}"]
+
+
+def _sizes(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in values.items())
+
+
 def _known(c: Compiled, rules: RuleSet) -> None:
     """A bundle does not hold the rule files that it was made with."""
     known = {r.name for f in rules.files for r in f.rules}
@@ -207,4 +224,4 @@ def _known(c: Compiled, rules: RuleSet) -> None:
         )
 
 
-__all__ = ["account", "explained", "lost_without"]
+__all__ = ["account", "lost_without"]

@@ -11,10 +11,13 @@ from rewrite.egraph.explain import Explanation, Step, explain
 from rewrite.egraph.graph import Graph, Node, substitute, witness
 from rewrite.egraph.proving import prove
 from rewrite.egraph.ruleset import Rule, RuleSet
+from rewrite.egraph.saturate import facts_for
 from rewrite.egraph.sexpr import laid_out
+from rewrite.egraph.whole import Optimization, Piece, check_whole, expansions
 from rewrite.extract.kernel import KernelCost
-from rewrite.extract.plan import Part, Symbols
+from rewrite.extract.plan import Part, Plan, Symbols
 
+from ..explaining import instances
 from .account import RuleView, StepView
 from .forms import Shape, costs
 from .places import Places, Use
@@ -27,12 +30,6 @@ class Sides(NamedTuple):
     before: Graph
     after: Graph
     rules: RuleSet
-
-
-def explained(part: Part, rules: RuleSet) -> Explanation:
-    """The checked proof for one part, at a witness of its symbolic sizes."""
-    before, after, on = _sides(part, rules, {}, witness(part.before))
-    return explain(before, after, on, nan_free=part.nan_free)
 
 
 def _sides(
@@ -108,6 +105,16 @@ class Proofs:
             tuple(_there(u.after, s.after) for u in uses),
         )  # fmt: skip
 
+    def check(self, source: Graph, plan: Plan) -> None:
+        """That the pieces, in their places, make the chosen graph of the user's."""
+        made = zip(plan.parts, self.found, strict=True)
+        whole = Optimization(
+            tuple(Piece(p.before, p.after, f, p.nan_free) for p, (f, _) in made),
+            expansions(source), instances(self.at.cuts) if plan.parts else (), (),
+        )  # fmt: skip
+        known = facts_for(self.at.cuts.model, self.rules)
+        check_whole(whole, source, plan.graph, known)
+
     def used(self) -> tuple[RuleView, ...]:
         """The rules of all steps, in the order in which they are first used."""
         count: dict[str, int] = {}
@@ -175,4 +182,4 @@ def _source(rules: RuleSet, rule: Rule) -> str:
     return ""
 
 
-__all__ = ["Proofs", "explained", "rule_view"]
+__all__ = ["Proofs", "rule_view"]

@@ -18,8 +18,8 @@ from rewrite.egraph.proving import ExplainError, prove
 from rewrite.egraph.rulefile import RuleFileError, load_rules
 from rewrite.egraph.saturate import facts_for, saturate, saturator
 from rewrite.egraph.scalars import Array
+from rewrite.explaining import explained_part
 from rewrite.extract.plan import plan
-from rewrite.report.explain import explained
 
 from ..extract.standin import cost
 from .wild_graphs import drawn
@@ -168,7 +168,7 @@ def test_guards_of_attention(name: str) -> None:
 @pytest.mark.parametrize("name", ["constant", "iota", "two layers"])
 def test_removed_guards_are_explained(name: str) -> None:
     found = plan(CASES[name][0](), saturator(RULES), cost)
-    used = {r for part in found.parts for r in explained(part, RULES).rules}
+    used = {r for part in found.parts for r in explained_part(part, RULES).rules}
     assert {"isnan-free", "select-false"} <= used
 
 
