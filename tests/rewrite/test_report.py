@@ -64,7 +64,7 @@ def test_boxes_do_not_overlap() -> None:
 
 def test_names_in_boxes_are_only_text() -> None:
     box = Box((("op", "</text><script>"),), "leaf", "</title><b>&amp;")
-    assert ElementTree.fromstring(boxes_svg([box], []))
+    assert ElementTree.fromstring(boxes_svg([box], [])) is not None
     page = page_html("</title><script>", [], {"a": "</script>"})
     assert page.count("<script") == 2 and page.count("</script>") == 2
 
