@@ -136,6 +136,8 @@ def _words(said: Words, place: Mapping[int, int]) -> dict[int, str]:
     taken: set[str] = set()
     for i, there in place.items():
         word = said.short(there)
+        if word in taken and there not in said.names:
+            word = said.spelled(there)
         while word in taken:
             word += "'"
         taken.add(word)
