@@ -89,7 +89,8 @@ $(VENV)/installed: pyproject.toml | $(VENV)/bin/python
 # The strict editable install is a tree of links, which type checkers understand; it is
 # made again when a file comes or goes.
 $(VENV)/files: FORCE | $(VENV)/bin/python
-	@find $(PACKAGES) -name '*.py' -o -name '*.egg' -o -name py.typed | LC_ALL=C sort > $@.new
+	@find $(PACKAGES) -name '*.py' -o -name '*.egg' -o -name py.typed \
+	    -o -path '*/report/explain.*' | LC_ALL=C sort > $@.new
 	@cmp -s $@.new $@ || cp $@.new $@
 
 $(VENV)/linked: $(VENV)/installed $(VENV)/files

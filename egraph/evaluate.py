@@ -115,7 +115,11 @@ def opened(graph: Graph) -> tuple[Graph, tuple[int, ...]]:
     for node in graph.nodes:
         args = [where[i] for i in node.args]
         if node.op in MACROS:
-            where.append(MACROS[node.op].expand(b, args, node.attrs))
+            fresh = len(b.nodes)
+            made = MACROS[node.op].expand(b, args, node.attrs)
+            if node.name and made >= fresh:  # the user's word for the result
+                b.nodes[made] = replace(b.nodes[made], name=node.name)
+            where.append(made)
         else:
             where.append(b.add(node.op, args, node.attrs, node.name))
     out = b.build({label: where[i] for label, i in graph.outputs})

@@ -54,6 +54,8 @@ class Run:
         self.seconds: dict[str, float] = {}
         self.truncated = False
         self.stopped = ""
+        self.until: Callable[[Session], bool] = lambda session: False
+        self.reached = False  # what was looked for
 
     @property
     def ran_away(self) -> bool:
@@ -77,6 +79,8 @@ class Run:
 
     def schedule(self, *schedules: str) -> bool:
         """A step: runs schedules until they run away; whether they changed anything."""
+        if self.reached:
+            return False
         if self.done == self.last:
             self.stopped = "e-nodes"
             return False
@@ -88,6 +92,7 @@ class Run:
             name = label.rstrip("<=>")  # a birewrite counts under name=> and name<=
             if name in self.names:
                 self.fired[name] = self.fired.get(name, 0) + n
+        self.reached = self.until(self.session)
         return changed
 
     def full(self) -> bool:
@@ -124,14 +129,16 @@ def explore[R](
     budget: Budget,
     rows: int,
     read: Callable[[Session, Run], R],
+    until: Callable[[Session], bool] | None = None,
 ) -> R:
     """What `read` finds after all phases: `sources` are loaded, then `graph`, the text
-    of so many `rows`."""
+    of so many `rows`.  With `until` there are no more steps once that is so."""
     last = sys.maxsize
     while True:
         with engine.session(sources) as session:
             session.run(graph, "graph")
             run = Run(session, rules, budget, rows, last)
+            run.until = until or run.until
             run.explore()
             if not run.ran_away:
                 return read(session, run)

@@ -9,8 +9,9 @@ all that a proof needs: every union came from a step or from congruence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from .encode import SIGNATURES, Encoded, Names, Row, encode, names_of, show
 from .engine import Engine, Session, Tables, shared
@@ -42,6 +43,7 @@ class Journal:
     after: tuple[int | None, ...]
     names: Names
     nan_free: frozenset[int] = frozenset()
+    stopped: str = ""  # what ended saturation before its fixpoint
 
 
 def record(
@@ -52,24 +54,42 @@ def record(
     engine: Engine | None = None,
     nan_free: frozenset[int] | None = None,
 ) -> Journal:
-    """Saturates both graphs in one e-graph, keeping the journal; `nan_free` as for
-    `saturate`, of nodes of `before`."""
+    """Saturates both graphs in one e-graph until their outputs are equal, keeping the
+    journal; `nan_free` as for `saturate`, of nodes of `before`."""
     names = names_of(before, after)
     known = facts_for(before, rules) if nan_free is None else nan_free
     parts = [encode(before, names, known), encode(after, names)]
-    joined, places = _join(parts)
-    tables = explore(
+    joined, places = join(parts)
+    tables, stopped = explore(
         engine or shared(), instrumented(rules), joined.text + "\n" + _twins(joined),
         rules, budget or Budget(), len(joined.rows), _tables,
+        functools.partial(equal, ends(places, before, after)),
     )  # fmt: skip
-    return _read(tables, places, joined)
+    return replace(_read(tables, places, joined), stopped=stopped)
 
 
-def _tables(session: Session, _: Run) -> Tables:
-    return session.tables([*(f"p{c}" for c in SIGNATURES), "Step", "Twin"])
+def _tables(session: Session, run: Run) -> tuple[Tables, str]:
+    wanted = [*(f"p{c}" for c in SIGNATURES), "Step", "Twin"]
+    return session.tables(wanted), run.stopped
 
 
-def _join(parts: list[Encoded]) -> tuple[Encoded, list[tuple[int | None, ...]]]:
+type Places = Sequence[Sequence[int | None]]
+
+
+def ends(places: Places, before: Graph, after: Graph) -> list[tuple[int, int]]:
+    """The rows of each output in the two graphs, of which `places` has the rows."""
+    outputs = zip(before.outputs, after.outputs, strict=True)
+    pairs = [(places[0][i], places[1][j]) for (_, i), (_, j) in outputs]
+    return [(a, b) for a, b in pairs if a is not None and b is not None]
+
+
+def equal(pairs: Sequence[tuple[int, int]], session: Session) -> bool:
+    """Whether the rows of each pair are in one class by now."""
+    home = dict(session.tables(["Node"])["Node"])
+    return all(home[a] == home[b] for a, b in pairs)
+
+
+def join(parts: list[Encoded]) -> tuple[Encoded, list[tuple[int | None, ...]]]:
     """The rows of all graphs, equal ones once, and where each graph's nodes went."""
     rows: dict[Row, int] = {}
     facts = set[int]()

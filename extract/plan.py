@@ -58,6 +58,7 @@ class Part:
     notes: tuple[str, ...]
     nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
     steady: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
+    limits: tuple[str, ...] = ()  # budgets that were spent: e-nodes, steps, moves, ...
 
 
 @dataclass(frozen=True)
@@ -176,16 +177,17 @@ def _part(
     try:
         after, groups = _rebuild(graph, values, found, choice)
         if values:
-            _check_sizes(graph, after)
+            check_sizes(graph, after)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
         choice = kept or choose(own_space(graph, values, same), cost, moves)
         after, groups = graph, choice.groups
     if kept and kept.seconds < choice.seconds * CLEARLY:
         choice, after, groups = kept, graph, kept.groups
+    limits = (*filter(None, [found.stopped]), *(["moves"] if choice.exhausted else []))
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
-        found.fired, 1, notes, nan_free, same,
+        found.fired, 1, notes, nan_free, same, limits,
     )  # fmt: skip
 
 
@@ -197,14 +199,17 @@ def space_of(found: Saturated, known: Iterable[int]) -> Space:
     return Space(found.classes, found.types, found.outputs, own, same)
 
 
-def _check_sizes(before: Graph, after: Graph) -> None:
-    """Equal results at small sizes too, or GraphError: the witness is no proof."""
+def check_sizes(before: Graph, after: Graph) -> list[dict[str, int]]:
+    """Equal results at small sizes too, or GraphError: the witness is no proof.  The
+    sizes at which they were compared."""
+    compared: list[dict[str, int]] = []
     for first in (1, 2, 5):
         sizes = {name: first + i for i, name in enumerate(before.symbols)}
         try:
             small = substitute(before, sizes)
         except GraphError:
             continue  # a size that the graph itself does not take
+        compared.append(sizes)
         rng = np.random.default_rng(first)
         inputs = {n.attrs[0]: _draw(rng, n.type) for n in small.inputs}
         want = evaluate(small, inputs, "f64")
@@ -212,6 +217,7 @@ def _check_sizes(before: Graph, after: Graph) -> None:
         for label, value in want.items():
             if not np.allclose(got[label], value, 1e-5, 1e-6, equal_nan=True):
                 raise GraphError(f"{label} differs at sizes {sizes}")
+    return compared
 
 
 def _draw(rng: np.random.Generator, t: TensorType) -> Array:
@@ -277,9 +283,11 @@ def _climbed(
     if stored:
         search.cut(stored)
     early = _merged(search)
-    shift(search, search.run(moves * max(len(search.pos), 1)))
+    left = search.run(moves * max(len(search.pos), 1))
+    shift(search, left)
     late = _merged(search)
-    return early if early.seconds < late.seconds else late
+    best = early if early.seconds < late.seconds else late
+    return replace(best, exhausted=moves > 0 and left <= 0)
 
 
 def _used(space: Space, choice: Choice) -> dict[int, int]:

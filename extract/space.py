@@ -36,6 +36,7 @@ class Choice:
     seconds: float
     own_seconds: float  # the input's own schedule under the same model
     own_kernels: int
+    exhausted: bool = False  # the budget of moves ended the climb
 
 
 def steady(

@@ -34,6 +34,7 @@ from .compile import (
     warn,
 )
 from .costs import CostModel
+from .report.account import Account
 from .xp.trace import (
     Leaf,
     Traced,
@@ -127,11 +128,13 @@ class Optimized:
         trees = (self.traced.arguments, self.traced.result)
         save(self.compiled, Path(path), trees)
 
-    def explain(self) -> str:
-        """The rules between input and result, each step checked."""
-        from .report.explain import explain_text
-
-        return explain_text(self.compiled)
+    def explain(
+        self, node: str = "", kernel: str = "", *, ablate: bool = False,
+        run: bool = True,
+    ) -> Account:  # fmt: skip
+        """The whole decision, each step of its proof checked: `str` of it is text,
+        `.json()` data, `.html()` a page (docs/explain.md).  `run`: measure errors."""
+        return self.compiled.explain(node, kernel, ablate=ablate, run=run)
 
 
 def _at(tree: Any, path: Sequence[Any]) -> Any:

@@ -30,6 +30,8 @@ from .costs import name_of
 from .extracting import extract
 from .fitting import device_reuse
 from .fuzz.oracle import compare
+from .report.accuracy import largest_error
+from .report.command import diff, explain
 from .terminal import (
     AsJson,
     CostOption,
@@ -283,31 +285,6 @@ def read_arrays(path: Path) -> dict[str, Any]:
         fail(f"{path}: an .npz of plain arrays was expected ({e})")
 
 
-def largest_error(got: Any, want: Any) -> float:
-    """The largest difference over the largest magnitude of the reference."""
-    a, b = np.asarray(got, np.float64), np.asarray(want, np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    if same.all():
-        return 0.0
-    with np.errstate(invalid="ignore"):
-        gap = np.where(same, 0.0, np.nan_to_num(np.abs(a - b), nan=np.inf))
-    scale = float(np.max(np.abs(b[np.isfinite(b)]), initial=0.0)) or 1.0
-    return float(np.max(gap)) / scale
-
-
-@app.command()
-def explain(
-    file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
-    rules: RuleFiles = None, effort: Effort = 2, cost: CostOption = "roofline",
-) -> None:  # fmt: skip
-    """Why the optimized graph equals the input: the rules used, each step checked."""
-    from .report.explain import explain_text
-
-    with plain_errors():
-        c = compiled(file, device, precision, rules, effort, cost=cost)
-        print(explain_text(c))
-
-
 @app.command()
 def devices(
     dtypes: Annotated[
@@ -377,6 +354,8 @@ def fuzz(
 
 app.add_typer(cache, name="cache")
 app.command()(calibrate)
+app.command()(explain)
+app.command()(diff)
 app.command()(extract)
 app.command()(bench)
 app.command()(tune)

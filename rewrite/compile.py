@@ -42,6 +42,7 @@ from .costs import NAMES, CostError, CostModel, cost_for, is_kept, is_named, nam
 from .fitting import device_reuse, fitted
 from .identity import plan_key
 from .learned import MeasuredCost
+from .report.account import Account
 from .shelf import Built, Kept, Shelf, plans, used_by, without_bodies
 from .tuning.kept import choices_for
 
@@ -230,6 +231,15 @@ class Compiled:
         from .bundle import save
 
         save(self, Path(path))
+
+    def explain(
+        self, node: str = "", kernel: str = "", *, ablate: bool = False,
+        run: bool = True, sizes: Mapping[str, int] | None = None,
+    ) -> Account:  # fmt: skip
+        """The whole decision, each step of its proof checked (docs/explain.md)."""
+        from .report.explain import account
+
+        return account(self, sizes, node=node, kernel=kernel, ablate=ablate, run=run)
 
     def code(self, sizes: Mapping[str, int] | None = None) -> str:
         """The source text that the device compiles."""

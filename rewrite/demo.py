@@ -71,7 +71,6 @@ def run_demo(
 ) -> None:
     """Optimizes the block, runs it beside NumPy, prints and draws what happened."""
     from . import xp
-    from .report.compiled import compiled_html
 
     heads = max(width // 32, 1)
     p = parameters(width)
@@ -120,6 +119,6 @@ def run_demo(
     gain = times["NumPy"] / times["rewrite"]
     out.print(f"optimized in {c.optimize_seconds:.2f} s; {gain:.1f} times NumPy\n")
     out.print(show_kernels(fast.kernels), soft_wrap=True)
-    page = compiled_html(c)
+    page = fast.explain().html()
     report.write_text(page, encoding="utf-8")
     out.print(f"\npicture: {report}")

@@ -26,8 +26,10 @@ from rewrite.extract.remat import MemoryLimitError
 from rewrite.extract.trace import Untraceable
 from rewrite.lower.device import DeviceError
 
+from .authoring.labels import Unknown
 from .compile import Precision
 from .costs import EXPECTED, CostName, is_named
+from .report.account import NoExplanation, Unexplained
 from .xp.tracer import TraceError
 
 out = Console(highlight=False)
@@ -35,7 +37,8 @@ out = Console(highlight=False)
 # What a user can mend: graphs, inputs, rules, devices, sizes.
 USER_ERRORS = (
     GraphError, InputError, RuleFileError, EngineError, EncodeError, ExplainError,
-    CheckError, TraceError, DeviceError, Untraceable, MemoryLimitError,
+    CheckError, TraceError, DeviceError, Untraceable, MemoryLimitError, Unknown,
+    Unexplained, NoExplanation,
 )  # fmt: skip
 
 GraphFile = Annotated[Path, typer.Argument(help="A .graph or .onnx file.")]

@@ -8,6 +8,7 @@ call that the host runs with ONNX's reference implementation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import onnx
 
@@ -79,10 +80,22 @@ class Loader:
             _check_text(node.op_type, node.name, node.domain, *node.input, *node.output)
             where = f"{node.op_type} ({node.name or ', '.join(node.output)})"
             values = [_found(scope, i, where) if i else None for i in node.input]
+            fresh = len(self.b.nodes)
             results = self._node(node, values, versions, scope)
             for name, value in zip(node.output, results):  # noqa: B905  # trailing outputs may be unused
                 if name:
                     scope[name] = value
+                    self._name(name, value, fresh)
+
+    def _name(self, name: str, value: Value, fresh: int) -> None:
+        """The model's word for a value, if a node was made for it; within a function,
+        that of whoever calls it."""
+        i = value.node
+        if i is None or i < fresh or self.depth:
+            return
+        node = self.b.nodes[i]
+        if not node.name and node.op not in ("const", "iota"):
+            self.b.nodes[i] = replace(node, name=name)
 
     def _node(
         self, node: onnx.NodeProto, values: list[Value | None],

@@ -1,111 +1,227 @@
-"""`rewrite explain`: the rules between a graph and its optimized form, as text.
+"""`rewrite explain`: the whole decision about a graph, from its plan.
 
-What is printed has been checked: each use of a rule by evaluating its two sides, the
-chain by congruence.  A piece that repeats is explained once.
+What is said of rules has been proved and checked; what is said of costs is predicted at
+the sizes that are named; errors are measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from rewrite.egraph.explain import Explanation, explain
-from rewrite.egraph.graph import Graph, Node, substitute, witness
+from rewrite.egraph.explain import CONTRACTS
+from rewrite.egraph.graph import witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
-from rewrite.extract.plan import Part
+from rewrite.egraph.text import node_lines
+from rewrite.extract.plan import Part, check_sizes, choose, own_space
+from rewrite.extract.schedule import own_groups
 
-from ..authoring.pieces import cut, interfaces
+from ..authoring.labels import labels as called
+from ..authoring.pieces import Cut
+from ..costs import cost_for, name_of
+from .ablation import ablated
+from .account import Ablation, Account, KernelView, NodeView, PartView, Unexplained
+from .accuracy import measured
+from .decisions import Decisions
+from .focus import focused
+from .places import Side, places
+from .proofs import Proofs
+from .words import titled
 
 if TYPE_CHECKING:
     from ..compile import Compiled
 
-
-def explain_text(compiled: Compiled) -> str:
-    """All parts of the plan, each with its steps and the rules it needs."""
-    plan, options = compiled.plan, compiled.options
-    rules = load_rules(options.rules or None, options.precision)
-    before, after = len(compiled.source.live), len(plan.graph.live)
-    lines = [
-        f"{compiled.source.name}: {before} nodes -> {after}, "
-        f"{plan.own_kernels} kernels -> {len(plan.groups)}, predicted "
-        f"{plan.own_seconds * 1e6:.1f} -> {plan.seconds * 1e6:.1f} us "
-        f"on {compiled.device.name}"
-    ]
-    names = _names(compiled, rules)
-    for i, part in enumerate(plan.parts):
-        lines += ["", *_part(i, part, rules, names[i])]
-    return "\n".join(lines)
+type Told = Callable[[str, int, int], None]
 
 
-def _names(compiled: Compiled, rules: RuleSet) -> Sequence[Mapping[str, str]]:
-    """For each part, the user's words for what it reads and gives."""
-    cuts = cut(compiled.source, rules, compiled.options.hints or {})
-    if len(cuts.pieces) != len(compiled.plan.parts):  # a plan without rules is one part
-        return [{} for _ in compiled.plan.parts]
-    return interfaces(compiled.source, cuts)
+def account(
+    c: Compiled, sizes: Mapping[str, int] | None = None, *, node: str = "",
+    kernel: str = "", ablate: bool = False, run: bool = True,
+    told: Told = lambda what, done, of: None,
+) -> Account:  # fmt: skip
+    """All that there is to say about `c`; of one `node` or `kernel` if it is named.
+    `run`: measure errors.  `ablate`: do all again without each rule that is used."""
+    whole = _Accounting(c, sizes or {}).account(ablate, run, sizes, told)
+    return focused(whole, node, kernel) if node or kernel else whole
 
 
-def _part(i: int, part: Part, rules: RuleSet, names: Mapping[str, str]) -> list[str]:
-    times = f", used {part.uses} times" if part.uses > 1 else ""
-    found = explained(part, rules, names)
-    head = (
-        f"part {i}{times}: {len(part.before.live)} nodes -> {len(part.after.live)}, "
-        f"{len(found.steps)} steps, each checked"
-    )
-    lines = [head, *(f"note: {n}" for n in part.notes)]
-    width = max((len(s.rule) for s in found.steps), default=0)
-    for k, s in enumerate(found.steps, 1):
-        lines.append(f"{k:4}  {s.rule:{width}}  {s.left}")
-        lines.append(f"{'':4}  {'=':>{width}}  {s.right}    {s.place} ({s.contract})")
-    if found.rules:
-        lines.append("rules: " + " ".join(found.rules))
-        lines.append(f"weakest contract: {weakest(found)}")
-    else:
-        lines.append("the same terms: only the kernels differ")
-    return lines
+def lost_without(c: Compiled, rule: str) -> tuple[str, ...]:
+    """What the kernels compute that are there no more without one rule."""
+    at = _Accounting(c, {})
+    found = ablated(at.pieces(), at.rules, at.price, at.decisions.total, at.moves,
+                    c.options.hints, only=frozenset([rule]))  # fmt: skip
+    return tuple(k for a in found for k in a.lost)
 
 
-ORDER = ("bitwise", "ieee", "real")
+class _Accounting:
+    """What all parts of the account look at."""
+
+    def __init__(self, c: Compiled, sizes: Mapping[str, int]) -> None:
+        self.c, self.plan, self.options = c, c.plan, c.options
+        self.rules = load_rules(self.options.rules or None, self.options.precision)
+        _known(c, self.rules)
+        self.sizes = c.likely(sizes)
+        self.at = places(c.source, c.plan, self.rules, self.options.hints)
+        self.price = cost_for(c.device, self.options.precision, self.options.cost)
+        self.proofs = Proofs(
+            self.plan.parts, self.rules, self.at, self.price, self.options.hints
+        )
+        self.proofs.check(c.source, c.plan)
+        words = self.at.after.words
+        self.decisions = Decisions(
+            self.plan.graph, self.plan.groups, self.sizes, self.price, words
+        )
+
+    def account(
+        self, ablate: bool, run: bool, sizes: Mapping[str, int] | None, told: Told
+    ) -> Account:
+        from .. import __version__
+
+        c, plan, d = self.c, self.plan, self.decisions
+        kernels = self._kernels()
+        errors = measured(c, sizes) if run else (None, "it was not asked for")
+        pieces = tuple(self._piece(i, p) for i, p in enumerate(plan.parts))
+        own = sum(p.uses * p.own_seconds for p in pieces) or plan.own_seconds
+        weakest = max((f.weakest for f, _ in self.proofs.found), key=CONTRACTS.index,
+                      default="bitwise")  # fmt: skip
+        return Account(
+            c.source.name, __version__, c.device.name, self.options.precision,
+            name_of(self.options.cost), tuple(map(str, self.options.rules)),
+            dict(self.sizes) if c.source.symbols else {},
+            (len(c.source.live), len(plan.graph.live)), plan.own_kernels, own, d.total,
+            weakest, self._nodes(self.at.before, kernels, after=False),
+            self._nodes(self.at.after, kernels, after=True), kernels, pieces,
+            tuple(self.proofs.steps), self.proofs.used(),
+            tuple(sorted({limit for p in plan.parts for limit in p.limits})),
+            tuple(dict.fromkeys(plan.notes)), *errors,
+            self._ablation(told) if ablate else None,
+        )  # fmt: skip
+
+    # ---- kernels and pieces ----------------------------------------------------------
+
+    def _kernels(self) -> tuple[KernelView, ...]:
+        """Why a kernel is as it is, is said where its piece first stands."""
+        homes, first = self.at.after.home, dict[tuple[int, int], int]()
+        out: list[KernelView] = []
+        for k, group in enumerate(self.decisions.groups):
+            part, copy = homes.get(group[0], (None, 0))
+            like = None
+            if part is not None:
+                local = self._local(part, copy, group[0])
+                like = first.setdefault((part, local), k)
+            same = None if like in (None, k) else like
+            out.append(self.decisions.view(k, part, same))
+        return tuple(out)
+
+    def _local(self, part: int, copy: int, node: int) -> int:
+        there = self.at.uses[part][copy].after
+        return min((i for i, j in there.items() if j == node), default=node)
+
+    def _piece(self, i: int, part: Part) -> PartView:
+        found, steps = self.proofs.found[i]
+        own = Decisions(
+            part.before, own_groups(part.before), self.sizes, self.price, str
+        ).total
+        chosen = Decisions(part.after, part.groups, self.sizes, self.price, str).total
+        values = {s: self.sizes[s] for s in part.before.symbols}
+        space = own_space(part.before, values, part.steady)
+        unruled = choose(space, self.price, self.moves).seconds
+        return PartView(
+            i, part.uses, (len(part.before.live), len(part.after.live)), own, unruled,
+            chosen, steps, found.rules, found.weakest, part.limits,
+            (*part.notes, *_proved_at(part, self.options.hints)),
+        )  # fmt: skip
+
+    @property
+    def moves(self) -> int:
+        from ..compile import MOVES
+
+        return MOVES[self.options.effort]
+
+    def pieces(self) -> list[tuple[Cut, Part, frozenset[str]]]:
+        """As they are cut, as they were chosen, and the rules that it takes."""
+        found = zip(
+            self.at.cuts.pieces, self.plan.parts, self.proofs.found, strict=False
+        )
+        return [(cut, part, frozenset(f.rules)) for cut, part, (f, _) in found]
+
+    def _ablation(self, told: Told) -> tuple[Ablation, ...]:
+        hints, now = self.options.hints, self.decisions.total
+        return ablated(self.pieces(), self.rules, self.price, now, self.moves, hints,
+                       told)  # fmt: skip
+
+    # ---- nodes -----------------------------------------------------------------------
+
+    def _nodes(
+        self, side: Side, kernels: tuple[KernelView, ...], *, after: bool
+    ) -> tuple[NodeView, ...]:
+        graph, words = side.graph, side.words
+        lines = node_lines(graph, inline=8)
+        there = self._same(after)
+        computed, labels = self._computed(), {} if after else self._labels()
+        out: list[NodeView] = []
+        for i in sorted(graph.live):
+            n = graph.nodes[i]
+            part, copy = side.home.get(i, (None, 0))
+            same = tuple(there.get(i, ()))
+            mine = [i] if after else same
+            inside = sorted({k for j in mine for k in computed.get(j, ())})
+            out.append(NodeView(
+                i, n.op, titled(graph, words, i), words(i), i in words.names,
+                tuple(labels.get(i, ())), str(n.type), lines[i], n.args,
+                tuple(label for label, o in graph.outputs if o == i),
+                side.scopes[i], part if n.args else None, copy, tuple(inside), same,
+            ))  # fmt: skip
+        return tuple(out)
+
+    def _computed(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for k, p in enumerate(self.decisions.priced):
+            stored = self.decisions.groups[k]
+            inner = [c for c in p.members if self.plan.graph.nodes[c].args]
+            for c in {*inner, *stored}:
+                found.setdefault(c, []).append(k)
+        return found
+
+    def _labels(self) -> dict[int, list[str]]:
+        """What nodes before are called in the user's graph."""
+        found: dict[int, list[str]] = {}
+        for label, i in zip(called(self.c.source), self.at.where, strict=True):
+            found.setdefault(i, []).append(label)
+        for label, i in self.at.before.graph.outputs:
+            found.setdefault(i, []).append(label)
+        return {i: list(dict.fromkeys(names)) for i, names in found.items()}
+
+    def _same(self, after: bool) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for i, j in self.at.same.items():
+            found.setdefault(j if after else i, []).append(i if after else j)
+        return found
 
 
-def weakest(found: Explanation) -> str:
-    """The weakest promise among the rules used: what the result as a whole keeps."""
-
-    def rank(contract: str) -> int:
-        return ORDER.index(contract) if contract in ORDER else len(ORDER)
-
-    return max((s.contract for s in found.steps), key=rank, default="bitwise")
-
-
-def explained(
-    part: Part, rules: RuleSet, names: Mapping[str, str] | None = None
-) -> Explanation:
-    """The checked proof for one part, at a witness of its symbolic sizes; `names` are
-    words for its inputs and outputs."""
-    before, after = (_called(_fixed(g), names or {}) for g in (part.before, part.after))
-    if part.before.symbols:
-        rules = rules.for_any_size()
-    return explain(before, after, rules, nan_free=part.nan_free)
+def _proved_at(part: Part, hints: Mapping[str, int]) -> list[str]:
+    """What a proof at numbers says of symbols."""
+    values = witness(part.before, hints)
+    if not values:
+        return []
+    compared = [_sizes(s) for s in check_sizes(part.before, part.after)]
+    rest = f"; compared besides at {'; '.join(compared)}" if compared else ""
+    return [f"proved at {_sizes(values)}{rest}"]
 
 
-def _called(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """The graph with its inputs and outputs called by other names."""
-
-    def named(n: Node) -> Node:
-        if n.op != "input" or n.attrs[0] not in names:
-            return n
-        word = names[n.attrs[0]]
-        return replace(n, attrs=(word, *n.attrs[1:]), name=word)
-
-    return replace(
-        graph,
-        nodes=tuple(map(named, graph.nodes)),
-        outputs=tuple((names.get(label, label), i) for label, i in graph.outputs),
-    )
+def _sizes(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in values.items())
 
 
-def _fixed(graph: Graph) -> Graph:
-    values = witness(graph)
-    return substitute(graph, values) if values else graph
+def _known(c: Compiled, rules: RuleSet) -> None:
+    """A bundle does not hold the rule files that it was made with."""
+    known = {r.name for f in rules.files for r in f.rules}
+    if missing := sorted(set(c.plan.fired) - known):
+        raise Unexplained(
+            f"{c.source.name}: the rule {missing[0]!r} was used, and is in no file "
+            "that is given here; name its file (--rules FILE)"
+        )
+
+
+__all__ = ["account", "lost_without"]

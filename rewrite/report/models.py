@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import onnx
 
 from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.ruleset import RuleSet
 
-from .compiled import fired_rows
 from .network import Network, State, network, plain, states
 from .operators import COLOURS, operators_svg
 from .page import (
+    RuleRow,
     bytes_text,
     figure,
     figures,
@@ -67,6 +68,16 @@ def models_html(
         rules_section("Rules that matched", matched, _MATCHED),
     ]
     return page_html(plain(title), sections, found.summary())
+
+
+def fired_rows(fired: Mapping[str, int], rules: RuleSet) -> list[RuleRow]:
+    known = {r.name: r for r in rules.rules}
+    rows: list[RuleRow] = []
+    for name, times in sorted(fired.items(), key=lambda x: (-x[1], x[0])):
+        if name in known and times:
+            rule = known[name]
+            rows.append(RuleRow(name, times, str(rule.place), rule.contract, rule.doc))
+    return rows
 
 
 def _kinds(before: Network, after: Network) -> dict[str, tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""One offline HTML page: a graph before and after, its kernels, and the rules used."""
+"""One offline HTML page of sections: pictures side by side, figures, tables."""
 
 from __future__ import annotations
 
@@ -6,21 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-
-from rewrite.egraph.graph import Graph
-
-from .svg import Groups, graph_svg, group_colour
-
-
-@dataclass(frozen=True, slots=True)
-class KernelRow:
-    """A kernel as the page lists it."""
-
-    name: str
-    seconds: float  # predicted, or measured where the caller has it
-    bytes: float  # moved to and from memory
-    family: str
-    writes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,38 +17,6 @@ class RuleRow:
     place: str = ""  # file:line
     contract: str = ""
     text: str = ""  # its one-sentence reason
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A graph and its kernels; `groups[i]` are the node numbers of `kernels[i]`."""
-
-    graph: Graph
-    groups: Groups = ()
-    kernels: Sequence[KernelRow] = ()
-
-    @property
-    def seconds(self) -> float:
-        return sum(k.seconds for k in self.kernels)
-
-    @property
-    def bytes(self) -> float:
-        return sum(k.bytes for k in self.kernels)
-
-
-def before_after_html(
-    before: Side, after: Side, rules: Sequence[RuleRow] = (), title: str = ""
-) -> str:
-    """A page that needs nothing but a browser; its data is also in it as JSON."""
-    drawn = [graph_svg(side.graph, side.groups) for side in (before, after)]
-    sections = [
-        _summary(before, after),
-        pictures(*drawn),
-        _kernels(after),
-        rules_section("Rules that fired", rules),
-    ]
-    data = _data(before, after, rules)
-    return page_html(title or before.graph.name, sections, data)
 
 
 def page_html(title: str, sections: Sequence[str], data: object) -> str:
@@ -91,16 +44,6 @@ def bytes_text(count: float) -> str:
         if count >= 1000**power:
             return f"{count / 1000**power:.3g} {unit}"
     return f"{count:.0f} B"
-
-
-def _summary(before: Side, after: Side) -> str:
-    rows = [
-        ("nodes", str(len(before.graph.live)), str(len(after.graph.live))),
-        ("kernels", str(len(before.kernels)), str(len(after.kernels))),
-        ("time", seconds_text(before.seconds), seconds_text(after.seconds)),
-        ("memory traffic", bytes_text(before.bytes), bytes_text(after.bytes)),
-    ]
-    return figures([figure(*row) for row in rows])
 
 
 def figures(cells: Sequence[str]) -> str:
@@ -131,21 +74,6 @@ def table(head: Sequence[str], rows: Sequence[str]) -> str:
     )
 
 
-def _kernels(after: Side) -> str:
-    total = after.seconds or 1.0
-    rows = [
-        f'<tr data-kernel="k{i}"><td><span class="chip" style="background:'
-        f'{group_colour(i)}">k{i}</span></td><td>{escape(k.name)}</td>'
-        f'<td class="n">{seconds_text(k.seconds)}</td>'
-        f'<td class="n">{100 * k.seconds / total:.0f} %</td>'
-        f'<td class="n">{bytes_text(k.bytes)}</td><td>{escape(k.family)}</td>'
-        f"<td>{escape(k.writes)}</td></tr>"
-        for i, k in enumerate(after.kernels)
-    ]
-    head = ("", "kernel", "time", "share", "bytes", "family", "writes")
-    return f"<section><h2>Kernels after</h2>{table(head, rows)}</section>"
-
-
 def rules_section(title: str, rules: Sequence[RuleRow], note: str = "") -> str:
     if not rules:
         return ""
@@ -158,18 +86,6 @@ def rules_section(title: str, rules: Sequence[RuleRow], note: str = "") -> str:
     head = ("rule", "times", "equal", "where", "why")
     said = f"<p>{escape(note)}</p>" if note else ""
     return f"<section><h2>{escape(title)}</h2>{said}{table(head, rows)}</section>"
-
-
-def _data(before: Side, after: Side, rules: Sequence[RuleRow]) -> object:
-    def side(s: Side) -> dict[str, object]:
-        kernels = [
-            {"name": k.name, "seconds": k.seconds, "bytes": k.bytes, "family": k.family}
-            for k in s.kernels
-        ]
-        return {"nodes": len(s.graph.live), "kernels": kernels}
-
-    used = [{"name": r.name, "uses": r.uses, "place": r.place} for r in rules]
-    return {"before": side(before), "after": side(after), "rules": used}
 
 
 _CSS = """

@@ -23,7 +23,6 @@ import rewrite
 import rewrite.onnx
 from rewrite import xp
 from rewrite.egraph.text import parse
-from rewrite.report.compiled import compiled_html
 
 TWO = """
 (ruleset mine)
@@ -179,9 +178,9 @@ def test_the_onnx_backend(two: Path) -> None:
 
 def test_the_page_of_a_graph(circle: Path) -> None:
     run = rewrite.compile_graph(parse(GRAPH), "c", rules=[circle], fallback=False)
-    page = compiled_html(run)
-    assert "circle" in page
-    assert "circle.egg:7" in page
+    found = run.explain(run=False)
+    assert [(r.name, r.line) for r in found.rules] == [("circle", 7)]
+    assert all(text in found.html() for text in ('"circle"', "circle.egg"))
 
 
 # ---- the command line ----------------------------------------------------------------

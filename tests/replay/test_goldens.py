@@ -17,6 +17,7 @@ from rewrite.egraph.dtypes import ALL
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
+from rewrite.explaining import explained_part
 from rewrite.extract.describe import describe
 from rewrite.extract.kernel import Launch
 from rewrite.extract.plan import plan
@@ -24,7 +25,6 @@ from rewrite.extract.schedule import schedule
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
-from rewrite.report.explain import explained
 
 from .weights import fill, load, metadata, random_inputs
 
@@ -43,7 +43,7 @@ def report(name: str) -> str:
     sizes = {s: sizes[s] for s in graph.symbols}
     rules, price = load_rules(), kernel_cost(CAPS, FAMILIES)
     found = plan(graph, saturator(rules), price, hints=sizes)
-    used = {r for part in found.parts for r in explained(part, rules).rules}
+    used = {r for part in found.parts for r in explained_part(part, rules).rules}
     lines = [
         f"nodes {len(graph.live)} -> {len(found.graph.live)}",
         f"kernels {found.own_kernels} -> {len(found.groups)}",

@@ -143,13 +143,13 @@ def _data(answer: Answer) -> dict[str, Any]:
         "proof": None if proof is None else {
             "steps": [
                 {"rule": s.rule, "place": s.place, "equal": s.contract,
-                 "left": s.left, "right": s.right, "type": str(s.type)}
+                 "left": s.left, "right": s.right, "forward": s.forward,
+                 "type": str(s.type)}
                 for s in proof.steps
             ],
             "lemmas": [
                 {"left": x.left, "right": x.right, "moves": [
-                    {"result": m.result, "step": m.step, "forward": m.forward,
-                     "parts": list(m.parts)}
+                    {"result": m.result, "step": m.step, "parts": list(m.parts)}
                     for m in x.moves
                 ]}
                 for x in proof.lemmas

@@ -18,12 +18,12 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import Goal, load_rules
 from rewrite.egraph.ruleset import Rule, RuleSet, reads_sizes
 from rewrite.egraph.saturate import Saturated, Saturator
+from rewrite.explaining import explained_part
 from rewrite.extract.plan import (
     Plan,
     _part,  # pyright: ignore[reportPrivateUsage]  # the one way in which they are planned
     plan,
 )
-from rewrite.report.explain import explained
 
 from ..models import Model, load, names
 from ..parallel import each
@@ -214,7 +214,7 @@ def _measure(task: _Base) -> ModelCover:
     chosen, found = planned(model, rules, setting)
     pieces = tuple(
         PieceCover(k, part.uses, part.seconds, s.enodes, dict(part.fired),
-                   frozenset(explained(part, rules).rules))
+                   frozenset(explained_part(part, rules).rules))
         for k, (part, s) in enumerate(zip(chosen.parts, found, strict=True))
     )  # fmt: skip
     spent: dict[str, float] = {}

@@ -1,0 +1,187 @@
+"""The checked proof of each piece, in the user's words and at the places where it is
+used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from rewrite.egraph.explain import Explanation, Step, explain
+from rewrite.egraph.graph import Graph, Node, substitute, witness
+from rewrite.egraph.proving import prove
+from rewrite.egraph.ruleset import Rule, RuleSet
+from rewrite.egraph.saturate import facts_for
+from rewrite.egraph.sexpr import laid_out
+from rewrite.egraph.whole import Optimization, Piece, check_whole, expansions
+from rewrite.extract.kernel import KernelCost
+from rewrite.extract.plan import Part, Plan, Symbols
+
+from ..explaining import instances
+from .account import RuleView, StepView
+from .forms import Shape, costs
+from .places import Places, Use
+from .words import Words, in_symbols
+
+
+class Sides(NamedTuple):
+    """A piece as it is proved: at numbers for its symbols, in the user's words."""
+
+    before: Graph
+    after: Graph
+    rules: RuleSet
+
+
+def _sides(
+    part: Part, rules: RuleSet, names: Mapping[int, str], values: Mapping[str, int]
+) -> Sides:
+    """`names` are words for nodes of `part.before`."""
+    inputs = {
+        n.attrs[0]: names[i]
+        for i, n in enumerate(part.before.nodes)
+        if n.op == "input" and i in names
+    }
+    graphs = [substitute(g, values) if values else g for g in (part.before, part.after)]
+    before, after = (_called(g, inputs) for g in graphs)
+    nodes = tuple(
+        replace(n, name=names.get(i, n.name)) if n.op not in ("input", "const") else n
+        for i, n in enumerate(before.nodes)
+    )
+    on = rules.for_any_size() if values else rules
+    return Sides(replace(before, nodes=nodes), after, on)
+
+
+def _called(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with its inputs called by other names."""
+
+    def named(n: Node) -> Node:
+        if n.op != "input" or n.attrs[0] not in names:
+            return n
+        word = names[n.attrs[0]]
+        return replace(n, attrs=(word, *n.attrs[1:]), name=word)
+
+    return replace(graph, nodes=tuple(map(named, graph.nodes)))
+
+
+# ---- steps as they are shown ---------------------------------------------------------
+
+
+class Proofs:
+    """The proofs of all pieces of a plan, one after the other."""
+
+    def __init__(
+        self, parts: Sequence[Part], rules: RuleSet, at: Places, price: KernelCost,
+        hints: Mapping[str, int],
+    ) -> None:  # fmt: skip
+        self.rules, self.at = rules, at
+        known: dict[Shape, float] = {}
+        self.steps: list[StepView] = []
+        self.found: list[tuple[Explanation, tuple[int, int]]] = []
+        for p, part in enumerate(parts):
+            uses = at.uses[p] if at.uses else ()
+            words = _words(at.before.words, uses[0].before if uses else {})
+            values = witness(part.before, hints)
+            before, after, on = _sides(part, rules, words, values)
+            found = explain(before, after, on, nan_free=part.nan_free)
+            proof = prove(before, after, on, nan_free=part.nan_free)
+            spent = costs(proof, price, known)
+            first = len(self.steps)
+            said = _Said(part, words, values)
+            for s, cost in zip(found.steps, spent, strict=True):
+                self.steps.append(self._step(s, p, uses, said, cost))
+            self.found.append((found, (first, len(self.steps))))
+
+    def _step(
+        self, s: Step, part: int, uses: Sequence[Use], said: _Said,
+        cost: tuple[float, float] | None,
+    ) -> StepView:  # fmt: skip
+        file, _, line = s.place.rpartition(":")
+        return StepView(
+            len(self.steps), part, s.rule, file, int(line),
+            "forward" if s.forward else "backward", s.path,
+            said(s.left), said(s.right), {k: said.value(v) for k, v in s.bindings},
+            cost, s.contract,
+            tuple(_there(u.before, s.before) for u in uses),
+            tuple(_there(u.after, s.after) for u in uses),
+        )  # fmt: skip
+
+    def check(self, source: Graph, plan: Plan) -> None:
+        """That the pieces, in their places, make the chosen graph of the user's."""
+        made = zip(plan.parts, self.found, strict=True)
+        whole = Optimization(
+            tuple(Piece(p.before, p.after, f, p.nan_free) for p, (f, _) in made),
+            expansions(source), instances(self.at.cuts) if plan.parts else (), (),
+        )  # fmt: skip
+        known = facts_for(self.at.cuts.model, self.rules)
+        check_whole(whole, source, plan.graph, known)
+
+    def used(self) -> tuple[RuleView, ...]:
+        """The rules of all steps, in the order in which they are first used."""
+        count: dict[str, int] = {}
+        for s in self.steps:
+            count[s.rule] = count.get(s.rule, 0) + 1
+        return tuple(rule_view(self.rules, r, n) for r, n in count.items())
+
+
+def _there(where: Mapping[int, int], nodes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted({where[i] for i in nodes if i in where}))
+
+
+def _words(said: Words, place: Mapping[int, int]) -> dict[int, str]:
+    """Names for the nodes of a piece: what they are called where it first stands.
+
+    No two are alike: inputs of one name would be one input.
+    """
+    found: dict[int, str] = {}
+    taken: set[str] = set()
+    for i, there in place.items():
+        word = said.short(there)
+        if word in taken and there not in said.names:
+            word = said.spelled(there)
+        while word in taken:
+            word += "'"
+        taken.add(word)
+        found[i] = word
+    return found
+
+
+class _Said:
+    """Texts of a proof with the user's symbols for the sizes of the witness, and
+    without descriptions in front of what they describe."""
+
+    def __init__(
+        self, part: Part, words: Mapping[int, str], values: Mapping[str, int]
+    ) -> None:
+        self.values = values
+        self.dim = Symbols(part.before, self.values).dim
+        named = {n.name for n in part.before.nodes if n.name}
+        self.descriptions = {w for w in words.values() if w not in named}
+
+    def __call__(self, text: str) -> str:
+        head, sign, rest = text.partition(" = ")
+        while sign and head in self.descriptions:
+            text = rest
+            head, sign, rest = text.partition(" = ")
+        return self.value(text)
+
+    def value(self, text: str) -> str:
+        return in_symbols(text, self.dim, self.values)
+
+
+def rule_view(rules: RuleSet, name: str, steps: int) -> RuleView:
+    """The rule's own text, as its file has it."""
+    rule = rules.rule(name)
+    text = _source(rules, rule)
+    return RuleView(name, rule.place.file, rule.place.line, rule.contract, rule.doc,
+                    text, steps)  # fmt: skip
+
+
+def _source(rules: RuleSet, rule: Rule) -> str:
+    for f in rules.files:
+        for form in f.forms:
+            if form.place == rule.place:
+                return laid_out([form]).strip()
+    return ""
+
+
+__all__ = ["Proofs", "rule_view"]

@@ -1,0 +1,193 @@
+"""An account as text for a terminal: the decision, then the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .account import Account, Alternative, Held, KernelView, PartView, StepView
+
+SHOWN = 3  # values of a kernel, the ones nearest to being held the other way
+MEANING = {
+    "bitwise": "every bit is the same",
+    "ieee": "equal under ==",
+    "real": "equal over the reals; floats may round in another order",
+    "approx": "close: a rule says how close",
+}
+VERBS = {"store": "storing", "inline": "computing again"}
+
+type Paint = Callable[[str, str], str]  # (kind, text); kinds: head, rule, faint, dear
+
+CODES = {"head": "1", "rule": "36", "faint": "2", "dear": "33"}
+
+
+def plain(kind: str, text: str) -> str:
+    return text
+
+
+def coloured(kind: str, text: str) -> str:
+    """With the escapes of a terminal."""
+    return f"\x1b[{CODES[kind]}m{text}\x1b[0m"
+
+
+def prose(a: Account, paint: Paint = plain) -> str:
+    lines = [*_head(a, paint), "", paint("head", "Kernels"), *_kernels(a, paint)]
+    for piece in a.pieces:
+        lines += ["", *_piece(a, piece, paint)]
+    if a.ablation is not None:
+        lines += ["", *_ablation(a, paint)]
+    return "\n".join(lines)
+
+
+def _head(a: Account, paint: Paint) -> list[str]:
+    at = ", ".join(f"{k}={v}" for k, v in a.sizes.items())
+    lines = [
+        paint("head", a.model) + (f": {a.only}" if a.only else ""),
+        f"nodes      {a.nodes[0]} -> {a.nodes[1]}",
+        f"kernels    {a.own_kernels} -> {_count(a)}",
+        f"predicted  {us(a.own_seconds)} -> {us(a.seconds)} us on {a.device}"
+        + (f" by {a.cost}" if a.cost != "roofline" else "")
+        + (f" at {at}" if at else ""),
+        f"equal      {a.equal}: {MEANING.get(a.equal, '')}".rstrip(": "),
+    ]
+    lines += [
+        f"error      {m.output}: {m.error:.1e}, as written {m.own:.1e} ({m.inputs})"
+        for m in a.measured or ()
+    ]
+    if a.measured is None:
+        lines.append(f"error      not measured: {a.unmeasured}")
+    reached = ", ".join(a.limits) or "none was reached"
+    lines.append(f"limits     {reached}")
+    return [*lines, *(f"note       {n}" for n in a.notes)]
+
+
+def _count(a: Account) -> int:
+    """All kernels of the schedule, whichever are looked at."""
+    return max((k for n in a.after for k in n.kernels), default=len(a.kernels) - 1) + 1
+
+
+def us(seconds: float) -> str:
+    return f"{seconds * 1e6:.1f}"
+
+
+def more(seconds: float | None, total: float) -> str:
+    """By how much another way is dearer."""
+    if seconds is None:
+        return "impossible"
+    return f"{(seconds - total) * 1e6:+.1f} us"
+
+
+# ---- kernels -------------------------------------------------------------------------
+
+
+def _kernels(a: Account, paint: Paint) -> list[str]:
+    lines: list[str] = []
+    for k in a.kernels:
+        lines += _kernel(a, k, paint)
+    return lines or ["none is left: the outputs are inputs or constants"]
+
+
+def _kernel(a: Account, k: KernelView, paint: Paint) -> list[str]:
+    name = f"k{k.number}"
+    time = "once" if k.once else f"{us(k.seconds)} us"
+    head = f"{paint('rule', f'{name:<4}')} {time:>9}  {k.family:<10} {k.label}"
+    stored = [v for v in k.values if v.how == "stored"]
+    if k.like is not None:
+        writes = ", ".join(f"{v.text}: {v.type}" for v in stored)
+        return [head, f"     stores   {writes}", paint("faint", f"     as k{k.like}")]
+    lines = [head]
+    if k.parts:
+        parts = (("launch", k.parts.launch), ("bytes", k.parts.bytes),
+                 ("scalar", k.parts.scalar), ("products", k.parts.product))  # fmt: skip
+        shown = ", ".join(f"{word} {us(s)}" for word, s in parts if s)
+        lines.append(paint("faint", f"     spent on {shown}"))
+    lines += [_held(v, a.seconds) for v in stored]
+    inner = sorted((v for v in k.values if v.how == "inlined"), key=_other)
+    lines += [_held(v, a.seconds) for v in inner[:SHOWN]]
+    if len(inner) > SHOWN:
+        lines.append(paint("faint", f"     inlines  {len(inner) - SHOWN} more values"))
+    best = k.runner_up
+    if best is not None:
+        lines.append(f"     runner-up {said(best)}: {more(best.seconds, a.seconds)}")
+    return lines
+
+
+def said(a: Alternative) -> str:
+    if a.kind == "family":
+        return f"the family {a.what}"
+    return f"{VERBS[a.kind]} {a.what}" if a.kind in VERBS else a.what
+
+
+def _other(v: Held) -> float:
+    return float("inf") if v.otherwise is None else v.otherwise
+
+
+def _held(v: Held, total: float) -> str:
+    word, other = ("stores ", "inlined") if v.how == "stored" else ("inlines", "stored")
+    why = v.reason if v.otherwise is None else f"{other}: {more(v.otherwise, total)}"
+    return f"     {word}  {v.text}: {v.type}" + (f"  ({why})" if why else "")
+
+
+# ---- steps ---------------------------------------------------------------------------
+
+
+def _piece(a: Account, p: PartView, paint: Paint) -> list[str]:
+    steps = [s for s in a.steps if s.part == p.number]
+    times = f", which stands {p.uses} times in the model" if p.uses > 1 else ""
+    lines = [
+        paint("head", f"Piece {p.number}") + times,
+        f"{p.nodes[0]} nodes -> {p.nodes[1]}, {_counted(a, p, len(steps))}",
+        f"predicted {us(p.own_seconds)} us with each op a kernel, "
+        f"{us(p.unruled_seconds)} fused as written, {us(p.seconds)} as chosen",
+        *(f"limit: {x}" for x in p.limits), *(f"note: {n}" for n in p.notes),
+    ]  # fmt: skip
+    width = max((len(s.rule) for s in steps), default=0)
+    for s in steps:
+        lines += _step(s, width, paint)
+    if p.rules:
+        lines.append("rules: " + " ".join(p.rules))
+        lines.append(f"weakest contract: {p.equal}")
+    else:
+        lines.append("the same terms: only the kernels differ")
+    return lines
+
+
+def _counted(a: Account, p: PartView, shown: int) -> str:
+    steps = p.steps[1] - p.steps[0]
+    if a.only:
+        return f"{shown} of its {steps} steps touch it, each checked"
+    return f"{steps} step{'' if steps == 1 else 's'}, each checked"
+
+
+def _step(s: StepView, width: int, paint: Paint) -> list[str]:
+    back = "<-" if s.direction == "backward" else "  "
+    changed = s.cost is not None and abs(s.cost[0] - s.cost[1]) > 1e-9
+    cost = f"  {us(s.cost[0])} -> {us(s.cost[1])} us" if changed and s.cost else ""
+    where = paint("faint", f"{s.file}:{s.line} ({s.equal})")
+    rule = paint("rule", f"{s.rule:{width}}")
+    return [
+        f"{s.number + 1:4}  {rule} {back} {s.before}",
+        f"{'':4}  {'':{width}} => {s.after}    {where}{cost}",
+    ]
+
+
+def _ablation(a: Account, paint: Paint) -> list[str]:
+    """The rules that the result needs."""
+    lines = [paint("head", "Without a rule")]
+    found = a.ablation or ()
+    width = max((len(x.rule) for x in found), default=0)
+    for x in found:
+        if x.rise <= 1e-9:
+            continue
+        lost = "; lost: " + "; ".join(x.lost) if x.lost else ""
+        lines.append(f"  {x.rule:{width}}  {us(a.seconds)} -> {us(x.seconds)} us{lost}")
+    idle = _idle([x.rule for x in found if x.rise <= 1e-9])
+    return [*lines, *idle]
+
+
+def _idle(rules: Sequence[str]) -> list[str]:
+    if not rules:
+        return []
+    return ["  no dearer without: " + " ".join(rules)]
+
+
+__all__ = ["coloured", "plain", "prose"]

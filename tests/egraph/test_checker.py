@@ -1,0 +1,103 @@
+"""The checker takes proofs that are proofs, and nothing else."""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rewrite.egraph.checker import Checker, check
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.graph import Builder
+from rewrite.egraph.proof import CheckError, Goal, Lemma, Move, Proof, Use
+from rewrite.egraph.rulefile import load_rules
+
+from .forgeries import RULES, WAYS, Case, case
+
+made = cache(case)
+
+
+def judge(c: Case) -> None:
+    check(c.proof, c.before, c.after, c.rules, c.nan_free)
+
+
+def test_a_proof_is_taken() -> None:
+    judge(made())
+    used = {u.rule for u in made().proof.uses}
+    assert {"sum-hoist", "isnan-free", "add-zero", "permute-id"} <= used
+    assert any(m.lemma is not None for x in made().proof.lemmas for m in x.moves)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_broken_proof_is_refused(way: str) -> None:
+    forge, why = WAYS[way]
+    broken = forge(made())
+    assert broken != made()
+    with pytest.raises(CheckError, match=why):
+        judge(broken)
+
+
+MORE = """
+;; Wrong: a cast is no identity.
+;;@ equal real
+(rewrite (Cast x t) x :ruleset algebra :name "no-cast")
+;; A rule that computes with what it may not.
+;;@ equal real
+(rewrite (Reshape x s) (Reshape x (vec-set s 3 1)) :ruleset algebra :name "no-axis")
+"""
+
+
+@pytest.fixture(scope="module")
+def more(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rules") / "more.egg"
+    path.write_text(MORE)
+    return path
+
+
+def by_one_use(path: Path, name: str, *rows: tuple[object, ...]) -> Case:
+    """x of type f32[2,3] and a row above it, made equal by a rule of the file."""
+    rules = load_rules([path])
+    b = Builder()
+    before = b.build([b.input("x", F32, (2, 3))])
+    place = str(rules.rule(name).place)
+    bindings = {"x": 0, "t": "f64", "s": (3, 2)}
+    wanted = ("s", "x") if name == "no-axis" else ("t", "x")
+    use = Use(name, place, True, 1, 0, tuple((k, bindings[k]) for k in wanted))
+    lemma = Lemma(1, 0, (Move((), True, use=0),))
+    proof = Proof(
+        (("Input", "n0", "f32", (2, 3)), *rows), ("x",), (use,), (lemma,),
+        (Goal("out0", 0, 0),), (0,), (0,),
+    )  # fmt: skip
+    return Case(proof, before, before, rules, frozenset())
+
+
+def test_sides_of_two_types_are_refused(more: Path) -> None:
+    with pytest.raises(CheckError, match=r"f64.*f32.*differ"):
+        judge(by_one_use(more, "no-cast", ("Cast", 0, "f64")))
+
+
+def test_a_side_without_a_value_is_refused(more: Path) -> None:
+    with pytest.raises(CheckError, match="has no value"):
+        judge(by_one_use(more, "no-axis", ("Reshape", 0, (3, 2))))
+
+
+def test_two_arrays_of_one_label_are_refused() -> None:
+    c = made()
+    label = c.proof.labels[0]
+    data = [{label: np.full(2, v, np.float32)} for v in (0, 1)]
+    before, after = (replace(g, data=d) for g, d in zip((c.before, c.after), data,
+                                                          strict=True))  # fmt: skip
+    with pytest.raises(CheckError, match="two arrays are called"):
+        judge(replace(c, before=before, after=after))
+
+
+def test_types_are_those_of_the_op_table() -> None:
+    """The checker derives them from the rules, the builder from the table."""
+    c = made()
+    checker = Checker(c.proof, RULES)
+    for graph, where in ((c.before, c.proof.before), (c.after, c.proof.after)):
+        for node, t in zip(graph.nodes, where, strict=True):
+            if t is not None:
+                kind = (node.shape, node.dtype.name)
+                assert checker.types[checker.given[t]] == kind

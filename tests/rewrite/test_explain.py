@@ -1,0 +1,427 @@
+"""`rewrite explain` and `rewrite diff`: what they say is so; errors say what to do."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import rewrite
+from rewrite import xp
+from rewrite.authoring.labels import Unknown
+from rewrite.authoring.models import load
+from rewrite.cli import app
+from rewrite.compile import Compiled
+from rewrite.costs import cost_for
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.evaluate import expand_macros
+from rewrite.egraph.graph import Graph
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
+from rewrite.egraph.text import parse
+from rewrite.extract.plan import plan
+from rewrite.extract.schedule import own_groups
+from rewrite.fuzz import random_graph
+from rewrite.report.account import Account
+from rewrite.report.decisions import Decisions
+from rewrite.report.diff import diff
+from rewrite.report.prose import coloured, prose
+from rewrite.report.words import Words, scopes
+from tests.authoring.test_user_rules import CIRCLE, GRAPH
+
+ROOT = Path(__file__).parents[2]
+REPLAY = ROOT / "tests" / "replay" / "models"
+SCHEMA = json.loads(
+    files("rewrite.report").joinpath("explain.schema.json").read_text("utf-8")
+)
+SYMBOLIC = """
+graph attend(q: f32[b, 64], k: f32[b, 64]) {
+  heads.k: f32[64, b] = permute k perm=[1, 0]
+  %3: f32[b, 1, 64] = reshape q
+  %4: f32[b, 64] = permute heads.k perm=[1, 0]
+  %5: f32[1, b, 64] = reshape %4
+  %6: f32[b, b, 1] = contract %3 %5 full=[b, b, 64] mask=[0, 0, 1] acc=f32
+  heads.scores: f32[b, b] = reshape %6
+  heads.top: f32[b, 1] = reduce max heads.scores mask=[0, 1] acc=f32
+  %9: f32[b, b] = expand heads.top mask=[0, 1]
+  %10: f32[b, b] = sub heads.scores %9
+  heads.e: f32[b, b] = exp %10
+  %12: f32[b, 1] = reduce sum heads.e mask=[0, 1] acc=f32
+  %13: f32[b, b] = expand %12 mask=[0, 1]
+  y: f32[b, b] = div heads.e %13
+  return y
+}
+"""
+
+
+def compiled(graph: Graph, **options: Any) -> Compiled:
+    return rewrite.compile_graph(graph, "c", fallback=False, cache=False, **options)
+
+
+def stacked(layers: int) -> Graph:
+    """Layers that are alike: a product, a softmax by hand, a residual."""
+
+    def f(x: Any, p: Any) -> Any:
+        for layer in p.values():
+            h = x @ layer["w"] * 0.5 + layer["b"]
+            e = xp.exp(h - xp.max(h, axis=-1, keepdims=True))
+            x = x + e / xp.sum(e, axis=-1, keepdims=True)
+        return x
+
+    types = {"w": xp.TensorType(F32, (64, 64)), "b": xp.TensorType(F32, (64,))}
+    names = [f"l{i}" for i in range(layers)]
+    return xp.trace(f, xp.TensorType(F32, (32, 64)), dict.fromkeys(names, types))
+
+
+@pytest.fixture(scope="module")
+def layers() -> Account:
+    return compiled(stacked(3)).explain()
+
+
+@pytest.fixture(scope="module")
+def symbolic() -> Account:
+    return compiled(parse(SYMBOLIC), hints={"b": 128}).explain()
+
+
+def test_json_is_as_the_schema_says(layers: Account, symbolic: Account) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    check = jsonschema.Draft202012Validator(SCHEMA)
+    for account in (layers, symbolic):
+        data = json.loads(json.dumps(account.json()))
+        check.validate(data)
+        data["kernels"][0]["seconds"] = "soon"
+        assert not check.is_valid(data)
+
+
+def test_names_are_the_users_and_sizes_their_symbols(symbolic: Account) -> None:
+    said = str(symbolic)
+    assert "heads.scores" in said and "f32[b, b]" in said
+    assert "%1" not in said.replace("%12", "%1") and "1009" not in said
+    witness = {n for n in range(100, 200) if f"[{n}, " in said or f", {n}]" in said}
+    assert not witness
+    by_text = {n.text: n for n in symbolic.before}
+    assert by_text["heads.scores"].scope == ("heads",)
+    assert by_text["heads.scores - heads.top"].type == "f32[b, b]"
+    assert by_text["heads.scores - heads.top"].labels == ("%10",)
+
+
+def test_values_of_models_keep_their_names() -> None:
+    import onnx
+
+    path = REPLAY / "bert_layer.onnx"
+    proto = onnx.load(str(path), load_external_data=False)
+    known = {name for n in proto.graph.node for name in n.output}
+    graph = load(path).graph
+    named = {n.name for n in graph.nodes if n.name and not n.is_leaf}
+    assert named <= known and len(named) > 50
+    words = Words(graph)
+    found = dict(
+        zip(map(words, range(len(graph))), scopes(graph, words.names), strict=True)
+    )
+    assert found["layer_norm"] == ("model", "embeddings", "LayerNorm")
+    inner = {scope for text, scope in found.items() if text.startswith("linear")}
+    assert {s[:3] for s in inner} >= {("model", "encoder", "layer.0")}
+    opened = expand_macros(graph)
+    assert {"layer_norm", "layer_norm_1"} <= {n.name for n in opened.nodes}
+
+
+def test_costs_add_up(layers: Account) -> None:
+    once = 1e-3  # what a run pays of a kernel that runs once
+    total = sum(k.seconds * (once if k.once else 1) for k in layers.kernels)
+    assert total == pytest.approx(layers.seconds)
+    pieces = sum(p.uses * p.seconds for p in layers.pieces)
+    assert pieces == pytest.approx(layers.seconds, rel=1e-6)
+    own = sum(p.uses * p.own_seconds for p in layers.pieces)
+    assert own == pytest.approx(layers.own_seconds) and own > 2 * layers.seconds
+    for k in layers.kernels:
+        if k.parts and k.like is None:
+            assert k.parts.launch + k.parts.bytes <= k.seconds + k.parts.bytes
+
+
+@pytest.mark.parametrize("seed", [2, 3, 4, 18])
+def test_graphs_of_all_kinds_are_explained(seed: int) -> None:
+    """Padding, whose number is a term; constants that the host scatters; ..."""
+    run = compiled(random_graph(seed, "exact" if seed % 2 else "smooth", 24))
+    found = run.explain(run=False)
+    assert found.seconds == pytest.approx(run.plan.seconds)
+    jsonschema.validate(json.loads(json.dumps(found.json())), SCHEMA)
+    assert str(found)
+
+
+def test_what_is_stored_is_cheaper_stored(layers: Account) -> None:
+    """The search ends where no single move helps: no other way is much cheaper."""
+    priced = [
+        v.otherwise for k in layers.kernels for v in k.values if v.otherwise is not None
+    ]
+    assert len(priced) >= 10
+    assert min(priced) > layers.seconds * 0.98
+    for k in layers.kernels:
+        known = [o.seconds for o in k.others if o.seconds is not None]
+        if k.runner_up is not None:
+            assert k.runner_up.seconds == min(known)
+
+
+def test_other_ways_cost_what_they_would(symbolic: Account) -> None:
+    """The price of a value held the other way is that of a schedule that does so."""
+    run = compiled(parse(SYMBOLIC), hints={"b": 128})
+    chosen, sizes = run.plan, {"b": 128}
+    price = cost_for(run.device)
+    looked = 0
+    for k in symbolic.kernels:
+        for v in k.values:
+            if v.how == "stored" and v.otherwise is not None:
+                groups = [tuple(c for c in g if c != v.node) for g in chosen.groups]
+            elif v.how == "inlined" and v.otherwise is not None:
+                groups = [(v.node,), *chosen.groups]
+            else:
+                continue
+            looked += 1
+            order = sorted((g for g in groups if g), key=max)
+            whole = Decisions(chosen.graph, order, sizes, price, str)
+            assert whole.total == pytest.approx(v.otherwise), v.text
+    assert looked > 3
+
+
+def test_errors_are_measured(layers: Account) -> None:
+    assert layers.measured is not None
+    assert {m.output for m in layers.measured} == {"out0"}
+    for m in layers.measured:
+        assert 0 < m.error < 1e-4 and 0 < m.own < 1e-4
+
+
+def test_errors_that_cannot_be_measured_say_why() -> None:
+    graph = parse(
+        "graph g(x: f32[2]) {\n  y: f32[2] = call there x token=0\n  return y\n}"
+    )
+    found = compiled(graph).explain()
+    assert found.measured is None and "'there'" in found.unmeasured
+
+
+def test_a_piece_that_repeats_is_explained_once(layers: Account) -> None:
+    (piece,) = (p for p in layers.pieces if p.uses > 1)
+    steps = layers.steps[piece.steps[0] : piece.steps[1]]
+    assert steps and all(len(s.nodes_before) == piece.uses for s in steps)
+    nodes = {n.id: n for n in layers.before}
+    for s in steps:
+        for use in zip(*s.nodes_before, strict=True):  # the same nodes of each use
+            assert len({nodes[i].op for i in use}) == 1
+    alike = [k for k in layers.kernels if k.like is not None]
+    mine = sum(k.part == piece.number for k in layers.kernels)
+    assert len(alike) == mine * (piece.uses - 1) // piece.uses
+    for k in alike:
+        other = layers.kernels[k.like or 0]
+        assert (k.label, k.seconds) == (other.label, other.seconds)
+
+
+def test_steps_lead_from_the_cost_of_the_input_to_that_of_the_result(
+    layers: Account,
+) -> None:
+    """Op by op: the first form is what was written, the last what was chosen."""
+    price = cost_for("c")
+    run = compiled(stacked(3))
+    for piece, part in zip(layers.pieces, run.plan.parts, strict=True):
+        steps = layers.steps[piece.steps[0] : piece.steps[1]]
+        known = [s.cost for s in steps if s.cost is not None]
+        assert len(known) > len(steps) / 2
+        chosen = Decisions(part.after, own_groups(part.after), {}, price, str).total
+        assert known[0][0] == pytest.approx(piece.own_seconds)
+        assert known[-1][1] == pytest.approx(chosen)
+        for one, two in itertools.pairwise(steps):
+            assert not (one.cost and two.cost) or one.cost[1] == two.cost[0]
+
+
+def test_one_node(symbolic: Account) -> None:
+    run = compiled(parse(SYMBOLIC), hints={"b": 128})
+    found = run.explain("heads.top", run=False)
+    assert found.only == "node heads.top" and len(found.kernels) > 0
+    (top,) = (n.id for n in found.before if n.text == "heads.top")
+    assert all(top in use for s in found.steps for use in s.nodes_before)
+    with pytest.raises(Unknown, match=r"'heads.tip'; did you mean .*heads.top"):
+        run.explain("heads.tip", run=False)
+    assert run.explain("%10", run=False).only == "node heads.scores - heads.top"
+
+
+def test_one_kernel() -> None:
+    run = compiled(parse(SYMBOLIC), hints={"b": 128})
+    found = run.explain(kernel="k1", run=False)
+    assert [k.number for k in found.kernels] == [1] and found.only == "kernel 1"
+    inside = {n.id for n in found.after if 1 in n.kernels}
+    assert found.steps
+    for s in found.steps:
+        assert any(inside.intersection(use) for use in s.nodes_after)
+    with pytest.raises(Unknown, match="kernels are k0 to k1"):
+        run.explain(kernel="k77", run=False)
+
+
+def test_rules_left_out_one_by_one() -> None:
+    found = compiled(parse(SYMBOLIC)).explain(run=False, ablate=True)
+    assert found.ablation is not None
+    assert {a.rule for a in found.ablation} == {r.name for r in found.rules}
+    worst = found.ablation[0]
+    assert worst.rule == "div-recip" and worst.rise > 1e-4 and worst.lost
+    assert worst.seconds == pytest.approx(found.seconds * (1 + worst.rise))
+    assert "Without a rule" in str(found)
+
+
+def test_limits_are_named() -> None:
+    graph = stacked(1)
+    assert compiled(graph).explain(run=False).limits == ()
+    none = compiled(graph, effort=0).explain(run=False)
+    assert none.limits == ()  # no moves were asked for
+    part = compiled(graph).plan.parts[0]
+    few = plan(graph, saturator(load_rules()), cost_for("c"), moves=1).parts[0]
+    assert part.limits == () and few.limits == ("moves",)
+
+
+def test_colour_is_only_paint(symbolic: Account) -> None:
+    import re
+
+    painted = prose(symbolic, coloured)
+    assert painted != str(symbolic)
+    assert re.sub(r"\x1b\[\d+m", "", painted) == str(symbolic)
+
+
+def test_the_page_is_whole_and_offline(layers: Account) -> None:
+    import re
+
+    page = layers.html()
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found and json.loads(found[1]) == json.loads(json.dumps(layers.json()))
+    links = set(re.findall(r"https?://[^\"' )<]+", page.replace(found[0], "")))
+    assert links == {"http://www.w3.org/2000/svg"}  # a name, not a fetch
+    assert not re.search(
+        r"<(img|iframe)|src=|@import|url\(", page.replace(found[0], "")
+    )
+
+
+def test_names_from_models_are_only_text_in_pages() -> None:
+    text = (
+        'graph "</title><script>"(x: f32[2]) {\n  %1 "</script><b>": f32[2] = exp x\n'
+    )
+    graph = parse(text + '  return "</h1>" = %1\n}')
+    page = compiled(graph).explain(run=False).html()
+    assert page.count("<script") == 2 and page.count("</script>") == 2
+    assert "</title><script>" not in page and "</script><b>" not in page
+
+
+# ---- diff ----------------------------------------------------------------------------
+
+
+def test_equal_explanations_differ_in_nothing(layers: Account) -> None:
+    data = layers.json()
+    found = diff(data, data, ("a", "b"))
+    assert found.changes == () and found.same == len(layers.kernels)
+    assert "the same kernels" in str(found)
+
+
+def test_a_diff_names_the_rule_that_did_it(tmp_path: Path) -> None:
+    model, rules = tmp_path / "waves.graph", tmp_path / "circle.egg"
+    model.write_text(GRAPH, encoding="utf-8")
+    rules.write_text(CIRCLE, encoding="utf-8")
+    sides = ("--rules", "-", "--rules", rules, "--device", "c")
+    status, out, err = command("diff", model, *sides, "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    assert found["seconds"][1] < found["seconds"][0]
+    (change,) = found["changes"]
+    assert (change["rules"], change["how"]) == (["circle"], "proof")
+    assert found["rules"] == [[], ["circle"]]
+    status, out, err = command("diff", model, *sides)
+    assert "by circle (by the proof)" in out
+
+
+def test_a_rule_in_doubt_is_left_out() -> None:
+    """Of several rules that touch a kernel, those that it is lost without."""
+    data = compiled(parse(SYMBOLIC), hints={"b": 128}).explain(run=False).json()
+    other = {**data, "steps": [], "kernels": [
+        {**k, "label": f"other {k['label']}"} for k in data["kernels"]
+    ]}  # fmt: skip
+    asked: list[str] = []
+
+    def without(side: int, rule: str) -> list[str]:
+        asked.append(rule)
+        assert side == 0
+        return [k["label"] for k in data["kernels"]] if rule == "div-recip" else []
+
+    found = diff(data, other, ("a", "b"), without)
+    by = [c.rules for c in found.changes if c.how == "rerun"]
+    assert by and all(rules == ("div-recip",) for rules in by)
+    assert len(asked) > len(by)
+
+
+# ---- the command line ----------------------------------------------------------------
+
+
+def command(*args: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, list(map(str, args)))
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_commands(tmp_path: Path) -> None:
+    model, page = REPLAY / "mlp.onnx", tmp_path / "page.html"
+    status, out, err = command("explain", model, "--device", "c", "--json",
+                               "--html", page)  # fmt: skip
+    assert status == 0, err
+    jsonschema.validate(json.loads(out), SCHEMA)
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+    kept = tmp_path / "old.json"
+    kept.write_text(out, encoding="utf-8")
+    status, out, err = command("diff", kept, model, "--device", "numpy", "--json")
+    assert status == 0, err
+    assert json.loads(out)["changes"]
+
+
+def test_bundles_are_explained(tmp_path: Path) -> None:
+    q = np.ones((8, 16), np.float32)
+    made = rewrite.optimize(
+        lambda q: xp.nn.softmax(q * 2.0), q, device="c", cache=False
+    )
+    path = tmp_path / "softmax.rw"
+    made.save(path)
+    status, out, err = command("explain", path, "--no-run")
+    assert status == 0, err
+    want = str(made.explain(run=False))
+    assert out.strip() == want.strip()
+
+
+def test_a_bundle_made_with_other_rules_asks_for_them(tmp_path: Path) -> None:
+    rules, path = tmp_path / "circle.egg", tmp_path / "waves.rw"
+    rules.write_text(CIRCLE, encoding="utf-8")
+    compiled(parse(GRAPH), rules=[rules]).save(path)
+    status, out, err = command("explain", path, "--no-run")
+    assert status == 2 and not out
+    assert "'circle' was used" in err and "--rules FILE" in err
+    status, out, err = command("explain", path, "--no-run", "--rules", rules)
+    assert status == 0 and "circle.egg:7" in out, err
+
+
+@pytest.mark.parametrize(
+    ("args", "wanted"),
+    [
+        (("explain", "model.py"), "call `.explain()`"),
+        (("explain", "old.json"), "name the model, or `rewrite diff`"),
+        (("explain", REPLAY / "mlp.onnx", "--node", "clases"), "did you mean classes"),
+        (("explain", REPLAY / "mlp.onnx", "--dim", "b=3"), "symbols here: batch"),
+        (("diff", REPLAY / "mlp.onnx"), "--rules or --device twice"),
+        (("diff", "broken.json", "broken.json"), "JSON was expected"),
+        (("diff", "other.json", "other.json"), "'rewrite explanation 1' was expected"),
+        (("explain", "nothing.graph"), "no such file"),
+    ],
+)
+def test_errors_are_one_line_that_says_what_to_do(
+    args: tuple[object, ...], wanted: str, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    (tmp_path / "other.json").write_text("{}", encoding="utf-8")
+    named = [tmp_path / a if str(a).endswith((".json", ".py", ".graph")) else a
+             for a in args]  # fmt: skip
+    status, out, err = command(*named)
+    assert status == 2 and not out
+    assert err.startswith("error: ") and wanted in err and err.count("\n") == 1

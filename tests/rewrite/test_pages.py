@@ -1,0 +1,131 @@
+"""The page of an explanation, in a real browser: it opens, answers and asks nobody."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rewrite
+from rewrite.egraph.graph import Graph
+from tests.egraph.models import transformer
+
+from .chromium import Browser, executable
+
+pytestmark = pytest.mark.skipif(
+    executable() is None, reason="no chromium here: apt-get install chromium"
+)
+SECONDS = 2.0  # that a page of 5,000 nodes may take to open, and to answer
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+def page(graph: Graph, path: Path) -> Path:
+    run = rewrite.compile_graph(graph, "c", fallback=False, cache=False)
+    path.write_text(run.explain(run=False).html(), encoding="utf-8")
+    return path
+
+
+def opened(browser: Browser, path: Path) -> None:
+    browser.requests.clear()
+    browser.complaints.clear()
+    browser.open(path)
+
+
+LIT = "[...document.querySelectorAll('{} .lit')].map(e => e.dataset.box)"
+
+
+def test_steps_light_what_they_touch(browser: Browser, tmp_path: Path) -> None:
+    opened(browser, page(transformer(1, 16, 16, 2), tmp_path / "page.html"))
+    steps = browser.run("data.steps.length")
+    assert steps > 10
+    lit: list[tuple[object, object]] = []
+    for number in range(4):
+        browser.key("ArrowRight")
+        assert browser.run("$('#count').textContent") == f"step {number + 1} of {steps}"
+        assert browser.run("$('#detail h2').textContent").startswith(
+            browser.run(f"data.steps[{number}].rule")
+        )
+        found = tuple(browser.run(LIT.format(side)) for side in ("#before", "#after"))
+        for side, boxes in zip(("before", "after"), found, strict=True):
+            ids = browser.run(
+                f"[...new Set(data.steps[{number}].nodes_{side}.flat())]"
+                f".filter(i => panes.{side}.home.has(i))"
+            )
+            assert sorted(boxes) == sorted(f"n{i}" for i in ids)
+        lit.append((found[0], found[1]))
+    browser.key("ArrowLeft")
+    again = tuple(browser.run(LIT.format(side)) for side in ("#before", "#after"))
+    assert again == lit[2] and lit[2] != lit[3]
+    browser.click("#steps li:nth-child(6)")
+    assert browser.run("$('#count').textContent") == f"step 6 of {steps}"
+    browser.key("Escape")
+    assert browser.run(LIT.format("main")) == []
+    assert browser.complaints == []
+    assert [r for r in browser.requests if r != "data:,"] == [
+        (tmp_path / "page.html").as_uri()
+    ]
+
+
+def test_groups_open_and_close(browser: Browser, tmp_path: Path) -> None:
+    opened(browser, page(transformer(1, 16, 16, 2), tmp_path / "page.html"))
+    boxes = "document.querySelectorAll('#after [data-box]').length"
+    before = browser.run(boxes)
+    browser.click("#after .close")
+    kernels = browser.run("data.kernels.length")
+    closed = browser.run("document.querySelectorAll('#after .group:not(.open)').length")
+    assert closed == kernels and browser.run(boxes) < before
+    key = browser.run("$('#after .group').dataset.group")
+    browser.click("#after .group")
+    frame = f"document.querySelector('#after [data-group=\"{key}\"]')"
+    assert browser.run(f"{frame}.classList.contains('open')")
+    assert browser.run(f"{frame}.querySelectorAll('.node').length") > 3
+    browser.click(f'#after [data-group="{key}"] > text')
+    assert not browser.run(f"{frame}.classList.contains('open')")
+    browser.click("#after .open")
+    assert (
+        browser.run("document.querySelectorAll('#after .group:not(.open)').length") == 0
+    )
+    assert browser.complaints == []
+
+
+def test_kernels_and_nodes_say_what_became_of_them(
+    browser: Browser, tmp_path: Path
+) -> None:
+    opened(browser, page(transformer(1, 16, 16, 2), tmp_path / "page.html"))
+    browser.click("[data-tab=kernels]")
+    browser.click("#kernels li:nth-child(2)")
+    assert browser.run("$('#detail h2').textContent").startswith("kernel 1 ")
+    inside = browser.run("data.after.filter(n => n.kernels.includes(1)).map(n => n.id)")
+    drawn = browser.run(f"{inside}.filter(i => panes.after.home.has(i))")
+    assert set(browser.run(LIT.format("#after"))) == {f"n{i}" for i in drawn}
+    browser.run("pick(panes.before, data.before.find(n => n.text === 'l0.att.q.w').id)")
+    assert browser.run("$('#detail h2').textContent") == "l0.att.q.w"
+    assert browser.complaints == []
+
+
+def test_five_thousand_nodes_open_and_answer_at_once(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = page(transformer(38, 16, 16, 2), tmp_path / "page.html")
+    started = time.perf_counter()
+    opened(browser, path)
+    seconds = [time.perf_counter() - started]
+    assert browser.run("data.before.length") > 5000
+    shown = browser.run("document.querySelectorAll('[data-box]').length")
+    assert shown < 400
+    for ask in ("move(1)", "panes.before.toggle('/l7')", "$('#after .close').click()"):
+        took = browser.run(
+            f"(() => {{ const t = performance.now(); {ask};"
+            "document.body.getBoundingClientRect();"
+            "return (performance.now() - t) / 1e3; })()"
+        )
+        seconds.append(took)
+    assert max(seconds) < SECONDS, seconds
+    assert browser.complaints == []
