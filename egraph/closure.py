@@ -14,8 +14,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from .encode import Row
 from .rows import kids, with_kids
@@ -59,6 +59,25 @@ class Equation:
     about: tuple[int, ...] = ()
 
 
+class Forest:
+    """Which terms are joined, and nothing more."""
+
+    def __init__(self, terms: Iterable[int]) -> None:
+        self._above = {t: t for t in terms}
+
+    def top(self, t: int) -> int:
+        above = self._above
+        while above[t] != t:
+            above[t] = t = above[above[t]]
+        return t
+
+    def join(self, a: int, b: int) -> None:
+        self._above[self.top(a)] = self.top(b)
+
+    def joined(self, a: int, b: int) -> bool:
+        return self.top(a) == self.top(b)
+
+
 type Pair = tuple[int, int]
 type Steps = tuple[Edge, ...]
 
@@ -78,6 +97,7 @@ class Closure:
         self._users: dict[int, list[int]] = {t: [] for t in self.terms}
         self._edges: dict[int, list[tuple[int, Edge]]] = {t: [] for t in self.terms}
         self._lengths: dict[Pair, float] = {}
+        self._together: Callable[[Sequence[float]], float] = sum
         self._congruent = set[Pair]()
         self._signatures: dict[tuple[object, ...], int] = {}
         for t, row in self.terms.items():
@@ -104,8 +124,44 @@ class Closure:
         while True:
             left = [(i, e) for i, e in waiting if not self._given(i, e)]
             if len(left) == len(waiting):
-                return
+                break
             waiting = left
+        self._stamp_anew()
+
+    def _stamp_anew(self) -> None:
+        """Small stamps: in which order equations came is no matter, only what rests on
+        what.  Terms that are congruent are first joined as such, so that what rests on
+        them need not go round by something that both equal."""
+        equal, alike = Forest(self.terms), Forest(self.terms)
+
+        def holds(e: Edge) -> bool:
+            return all(equal.joined(a, b) for a, b in e.rests_on)
+
+        def ready(e: Edge) -> bool:
+            return holds(e) and all(
+                alike.joined(a, b) or self._signature(a) != self._signature(b)
+                for a, b in e.rests_on
+            )
+
+        waiting = [e for t, edges in self._edges.items() for _, e in edges
+                   if e.start == t]  # fmt: skip
+        self._edges = {t: [] for t in self.terms}
+        for stamp in itertools.count(ALWAYS):
+            now = list(map(ready, waiting))
+            if not any(now):
+                now = list(map(holds, waiting))
+            for edge in itertools.compress(waiting, now):
+                self._add(replace(edge, stamp=stamp))
+                equal.join(edge.start, edge.end)
+                if edge.given is None:
+                    alike.join(edge.start, edge.end)
+            waiting = [e for e, done in zip(waiting, now, strict=True) if not done]
+            if not any(now):
+                return
+
+    def _add(self, edge: Edge) -> None:
+        self._edges[edge.start].append((edge.end, edge))
+        self._edges[edge.end].append((edge.start, edge))
 
     def _given(self, i: int, e: Equation) -> bool:
         facts = [self._fact(t) for t in e.about]
@@ -124,8 +180,7 @@ class Closure:
 
     def _union(self, edge: Edge) -> list[Edge]:
         """Joins two classes by an edge; the congruences that this makes."""
-        self._edges[edge.start].append((edge.end, edge))
-        self._edges[edge.end].append((edge.start, edge))
+        self._add(edge)
         small, large = self._root[edge.start], self._root[edge.end]
         if small == large:
             return []
@@ -169,11 +224,32 @@ class Closure:
                         came[other] = edge if edge.start == t else edge.back
                         heapq.heappush(heap, (length, other))
         self._lengths[a, b] = best[b]
+        direct = self._direct(a, b, bound)
+        if direct and (length := self._length(direct, depth)) <= best[b]:
+            self._lengths[a, b] = length
+            return (direct,)
         out: list[Edge] = []
         while b != a:
             out.append(came[b])
             b = came[b].start
         return self._joined(out[::-1])
+
+    def _direct(self, a: int, b: int, bound: int) -> Edge | None:
+        """The congruence of two terms that others join, under the least bound of all
+        chains of congruences between them."""
+        if a == b or self._signature(a) != self._signature(b):
+            return None
+        heap, seen = [(ALWAYS, a)], set[int]()
+        while heap:
+            stamp, t = heapq.heappop(heap)
+            if t == b:
+                return self._congruence(a, b, stamp)
+            if t not in seen:
+                seen.add(t)
+                for other, edge in self._edges[t]:
+                    if edge.given is None and edge.stamp < bound and other not in seen:
+                        heapq.heappush(heap, (max(stamp, edge.stamp), other))
+        return None
 
     def _joined(self, steps: Sequence[Edge]) -> Steps:
         """Congruences one after the other are one, whose operands may be nearer."""
@@ -188,9 +264,8 @@ class Closure:
 
     def _length(self, edge: Edge, depth: int) -> float:
         """About how many uses of rules an edge takes."""
-        return float(edge.given is not None) + sum(
-            self._distance(x, y, edge.stamp, depth) for _, x, y in edge.needs
-        )
+        needs = [self._distance(x, y, edge.stamp, depth) for _, x, y in edge.needs]
+        return float(edge.given is not None) + (self._together(needs) if needs else 0.0)
 
     def _distance(self, a: int, b: int, bound: int, depth: int) -> float:
         pair = ordered(a, b)
@@ -207,10 +282,21 @@ class Closure:
         """A path for each goal and for each equation that a path rests on, by ordered
         pairs, what is used before its users.
 
-        Of two bounds under which a pair is needed the smaller one's path serves both,
-        since it goes down in stamps from either.
+        What two operands need may be all different, or all the same: paths that are
+        short by the sum of their lengths go round what is needed twice, those that are
+        short by the longest do not.  The proof that uses less is taken.
         """
         ends = [ordered(a, b) for a, b in goals if a != b]
+        made: list[dict[Pair, Steps]] = []
+        for together in (sum, max):
+            self._together = together
+            self._lengths.clear()
+            made.append(self._proofs(ends))
+        return _in_order(min(made, key=_uses), ends)
+
+    def _proofs(self, ends: Sequence[Pair]) -> dict[Pair, Steps]:
+        """Of two bounds under which a pair is needed the smaller one's path serves
+        both, since it goes down in stamps from either."""
         found: dict[Pair, Steps] = {}
         todo = [(pair, NO_BOUND) for pair in ends]
         while todo:
@@ -219,11 +305,17 @@ class Closure:
                 continue
             found[pair] = self.path(*pair, bound)
             todo += [(need, e.stamp) for e in found[pair] for need in e.rests_on]
-        return _in_order(found, ends)
+        return found
 
 
 def ordered(a: int, b: int) -> Pair:
     return (a, b) if a < b else (b, a)
+
+
+def _uses(found: Mapping[Pair, Steps]) -> int:
+    """How many equations that were given a proof takes."""
+    steps = (e.given for path in found.values() for e in path)
+    return len({given for given in steps if given is not None})
 
 
 def _top(steps: Steps) -> int:

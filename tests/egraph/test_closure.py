@@ -63,6 +63,41 @@ def test_a_long_way_for_operands_counts() -> None:
     assert list(found) == [(6, 7)] and given(found[6, 7]) == [4, 5]
 
 
+def spelled(x: int, at: int) -> dict[int, tuple[object, ...]]:
+    """r(s(x)) and q(x), which is another way to say it; p of it, and of it and x."""
+    return {
+        at: ("Un", "s", x), at + 1: ("Un", "r", at), at + 2: ("Un", "q", x),
+        at + 3: ("Bin", "p", at + 1, x),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_no_other_form_is_made_and_undone(turn: int) -> None:
+    """r(s(x)) = q(x) for all x: what holds of r(s(a)) and r(s(b)) because a = b is not
+    shown by q(a) and q(b), whichever was joined first."""
+    closure = Closure(leaves(2) | spelled(0, 2) | spelled(1, 6))
+    rules = [Equation(3, 4), Equation(7, 8), Equation(0, 1)]
+    closure.merge(rules[::turn])
+    found = closure.proofs([(5, 9)])
+    follows(found)
+    used = {e.given for steps in found.values() for e in steps} - {None}
+    assert len(used) == 1
+
+
+def test_what_two_operands_need_is_counted_once() -> None:
+    """f(g(a), g(a)) = f(g(b), g(b)) takes the two equations between a and b once; by
+    a form that names a alone it would take these and two more."""
+    rows = leaves(3) | {
+        3: ("Un", "g", 0), 4: ("Un", "g", 2), 5: ("Bin", "f", 3, 3),
+        6: ("Bin", "f", 4, 4), 7: ("Un", "h", 0), 8: ("Un", "h", 2),
+    }  # fmt: skip
+    closure = Closure(rows)
+    closure.merge([Equation(0, 1), Equation(1, 2), Equation(5, 7), Equation(6, 8)])
+    found = closure.proofs([(5, 6)])
+    follows(found)
+    assert {e.given for steps in found.values() for e in steps} == {None, 0, 1}
+
+
 def test_an_equation_waits_for_its_fact() -> None:
     """0 = 1 holds if 2 is known; that follows from 3 = 2, of which 3 is."""
     closure = Closure(leaves(4), known=[3])
