@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rewrite.backends.binding import deliver
 from rewrite.backends.devices import default_device
@@ -42,9 +42,11 @@ from .costs import NAMES, CostError, CostModel, cost_for, is_kept, is_named, nam
 from .fitting import device_reuse, fitted
 from .identity import plan_key
 from .learned import MeasuredCost
-from .report.account import Account
 from .shelf import Built, Kept, Shelf, plans, used_by, without_bodies
 from .tuning.kept import choices_for
+
+if TYPE_CHECKING:
+    from .report.account import Account
 
 type Precision = Literal["strict", "default", "fast"]
 

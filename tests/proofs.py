@@ -31,12 +31,12 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import Precision, load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.egraph.saturate import saturator
+from rewrite.explaining import explained_part
 from rewrite.extract.plan import Plan, plan
 from rewrite.fuzz import random_graph
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.onnx.model import NeedsInputs
-from rewrite.report.explain import explained
 
 from .onnx.coverage import array
 from .replay.test_goldens import CAPS, NAMES
@@ -69,7 +69,7 @@ def prove_all(name: str, made: Plan, rules: RuleSet) -> Outcome:
     start = process_time()
     for i, part in enumerate(made.parts):
         try:
-            proofs.append(explained(part, rules))
+            proofs.append(explained_part(part, rules))
         except Exception as e:
             failed.append(f"piece {i}: {type(e).__name__}: {e}")
     steps = sum(len(p.steps) for p in proofs)

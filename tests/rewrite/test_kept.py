@@ -164,7 +164,7 @@ def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [
     lambda b: b[:-1], lambda b: b"", lambda b: bytes([b[0] ^ 1]) + b[1:],
-    lambda b: b[: len(b) // 2] + b"x" + b[len(b) // 2 + 1 :],
+    lambda b: b[: len(b) // 2] + bytes([b[len(b) // 2] ^ 1]) + b[len(b) // 2 + 1 :],
 ])  # fmt: skip
 def test_a_spoilt_entry_is_none(spoil: Callable[[bytes], bytes], folder: Path) -> None:
     first = optimize_graph(parse(SOFTMAX), "c", KEEP)
