@@ -142,8 +142,19 @@ def false_premise(c: Case) -> Case:
 
 
 def reordered(c: Case) -> Case:
+    """A lemma before one that it rests on."""
     lemmas = c.proof.lemmas
-    return proof(c, lemmas=(*lemmas[1:], lemmas[0]))
+    i, j = next((i, m.lemma) for i, x in enumerate(lemmas) for m in x.moves
+                if m.lemma is not None)  # fmt: skip
+    return proof(c, lemmas=at(at(lemmas, i, lemmas[j]), j, lemmas[i]))
+
+
+def altered_mask(c: Case) -> Case:
+    """Of a sum of the graphs, wherever it stands."""
+    said = {t for t in (*c.proof.before, *c.proof.after) if t is not None}
+    old = next(r[:4] for t, r in enumerate(c.proof.terms)
+               if t in said and r[0] == "Reduce")  # fmt: skip
+    return term(c, old, (*old[:3], tuple(1 for _ in old[3])))
 
 
 def circular(c: Case) -> Case:
@@ -264,8 +275,7 @@ WAYS: dict[str, tuple[Callable[[Case], Case], str]] = {
     "an altered mask": (
         lambda c: bound(c, "sum-hoist", m=(1, 0)), "another term stands left"),
     "an altered mask everywhere": (
-        lambda c: term(c, ("Reduce", "sum", 9, (0, 1)), ("Reduce", "sum", 9, (1, 1))),
-        "is another term"),
+        altered_mask, "is another term"),
     "an altered result of arithmetic": (
         lambda c: bound(c, "neg-mul-const", r=2.5), "another term stands"),
     "an altered constant": (

@@ -68,7 +68,7 @@ def test_equal_layers_are_proved_once() -> None:
         sum(x.piece == i for x in found.instances) for i in range(len(made.parts))
     ]
     assert found.weakest == "real" and found.seconds > 0
-    assert len(found.rules) > 5
+    assert {"mean", "permute-id"} <= set(found.rules)
 
 
 def test_symbols_are_numbers_and_other_sizes_compared() -> None:
