@@ -143,8 +143,8 @@ class Closure:
                 for a, b in e.rests_on
             )
 
-        waiting = [e for t, edges in self._edges.items() for _, e in edges
-                   if e.start == t]  # fmt: skip
+        edges = (e for t, out in self._edges.items() for _, e in out if e.start == t)
+        waiting = sorted(edges, key=_came)
         self._edges = {t: [] for t in self.terms}
         for stamp in itertools.count(ALWAYS):
             now = list(map(ready, waiting))
@@ -306,6 +306,11 @@ class Closure:
             found[pair] = self.path(*pair, bound)
             todo += [(need, e.stamp) for e in found[pair] for need in e.rests_on]
         return found
+
+
+def _came(edge: Edge) -> int:
+    """Of two rules that say the same the one that came first is named."""
+    return NO_BOUND if edge.given is None else edge.given
 
 
 def ordered(a: int, b: int) -> Pair:
