@@ -22,6 +22,7 @@ from .loops import (
     Assign,
     Barrier,
     Ex,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -221,6 +222,8 @@ class _Machine:
             case If(cond, inner):
                 test, then = self.ex(cond), self.body(inner)
                 return lambda env: then(env) if test(env) else None
+            case Fetch():
+                return lambda env: None
             case Gemm():
                 return self.gemm(s)
             case Barrier() | GroupReduce():

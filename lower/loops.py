@@ -135,6 +135,16 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Fetch:
+    """A hint that what lies at `index` of a buffer is soon read, or written: memory may
+    begin to bring it.  The place may lie outside of the buffer."""
+
+    array: str
+    index: Ex
+    write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class If:
     cond: Ex
     body: tuple[Stmt, ...]
@@ -189,7 +199,9 @@ class Gemm:
         return (self.out, m, n), (self.a, m, k), (self.b, k, n)
 
 
-type Stmt = For | Let | Assign | Array | Store | If | Barrier | GroupReduce | Gemm
+type Stmt = (
+    For | Let | Assign | Array | Store | Fetch | If | Barrier | GroupReduce | Gemm
+)
 
 
 @dataclass(frozen=True, slots=True)

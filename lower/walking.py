@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from .loops import (
     Assign,
     Ex,
+    Fetch,
     For,
     Gemm,
     GroupReduce,
@@ -39,6 +40,8 @@ def values(stmt: Stmt) -> tuple[Ex, ...]:
             return (value,)
         case Store(index=index, value=value):
             return (index, value)
+        case Fetch(index=index):
+            return (index,)
         case If(cond=cond):
             return (cond,)
         case GroupReduce(var=var):

@@ -10,6 +10,7 @@ from ..loops import (
     Array,
     Assign,
     Barrier,
+    Fetch,
     For,
     Gemm,
     GroupReduce,
@@ -56,6 +57,8 @@ class Printer(Expressions):
                     lines.append(f"{pad}{name_of(var.name)} = {text};")
                 case Store():
                     lines.append(pad + self.store(stmt, scope))
+                case Fetch():
+                    lines += [pad + x for x in self.fetch(stmt, scope)]
                 case Barrier():
                     lines += [pad + x for x in self.barrier()]
                 case GroupReduce():
@@ -133,6 +136,12 @@ class Printer(Expressions):
             return f"{array}[{bare(index)}] = {bare(value)};"
         fits = self.fits(stmt, scope)
         return self.store_lanes(array, index, value, stored(dtype), n, fits)
+
+    def fetch(self, stmt: Fetch, scope: Scope) -> list[str]:
+        if not self.dialect.fetch:
+            return []
+        array, index = name_of(stmt.array), bare(self.index(stmt.index, scope))
+        return [self.dialect.fetch.format(a=array, i=index, w=int(stmt.write))]
 
     def gemm(self, stmt: Gemm, scope: Scope) -> str:
         """A call of the host's library, by the arguments of `cblas_sgemm`."""

@@ -40,6 +40,7 @@ class Dialect:
     unroll: str  # pragma for a loop of {n} trips
     simd: str = ""  # pragma for a loop whose turns are independent
     simd_trips: int = 1  # of fewer it is left out
+    fetch: str = ""  # asks for {a} at {i}, to be written if {w}; empty: left out
     aligned: bool = False  # the vector forms of access want multiples of {n}
     # For devices with groups of threads; empty for the host.
     kernel: str = ""  # qualifiers of a kernel with groups of {n} threads
@@ -121,6 +122,8 @@ typedef uint64_t u64;
 #else
 #define RW_FMA(f, a, b, c) (a * b + c)
 #endif
+#define RW_FETCH(p, i, write) \\
+  __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
 """
 
 C = Dialect(
@@ -153,6 +156,7 @@ C = Dialect(
     splat="({v}){{{i}}}",
     unroll="#pragma GCC unroll {n}",
     simd="#pragma omp simd",
+    fetch="RW_FETCH({a}, {i}, {w});",
 )
 
 _OPENCL_HEADER = """\

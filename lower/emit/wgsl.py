@@ -19,6 +19,7 @@ from ..loops import (
     Array,
     Assign,
     Barrier,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -185,6 +186,8 @@ class Printer(Values):
                 return [head, *self.block(body, depth + 1), pad + "}"]
             case For():
                 return self.loop(stmt, depth)
+            case Fetch():
+                return []
             case Barrier():
                 return [pad + x for x in BARRIER]
             case GroupReduce():

@@ -13,8 +13,9 @@ from ...egraph.dtypes import BOOL, DType, compute
 from ...egraph.scalars import CHOICES
 from ...extract.kernel import Affine, Kernel
 from ..axes import coefficient, numel
-from ..loops import Assign, Barrier, Ex, GroupReduce, Load, Op, Param, Store, Var
+from ..loops import Assign, Barrier, Ex, Fetch, GroupReduce, Load, Op, Param, Store, Var
 from .accumulate import Accumulating, Arrays
+from .ahead import LINE, Ask
 from .cuts import guards, pieces
 from .plan import Plan, Step, each
 from .ranges import Span
@@ -51,6 +52,7 @@ class Nest(Accumulating):
         self.columns = 1
         self.local = len(kernel.extents)  # stands for the column within the tile
         self.accumulators = VECTORS
+        self.asks: Mapping[Step, tuple[Ask, ...]] = {}
 
     def run(self, todo: Plan) -> None:
         """A grid over the outer loops (and tiles of the vector axis)."""
@@ -208,6 +210,7 @@ class Nest(Accumulating):
 
         def leaf() -> None:
             with self.loop("serial", main, step=lanes) as base:
+                self._ask(s, base, lanes)
                 self._lane_loop(axis, base, lanes, accs, arrays)
             start = main
             for count in parts[: len(parts) - len(last)]:
@@ -222,6 +225,16 @@ class Nest(Accumulating):
                 take(extent - sum(n for n in last if n <= width), width)
         ends = {r: self.held(r, acc, self.number(0)) for r, acc in accs.items()}
         self._define(held, ends)
+
+    def _ask(self, s: Step, base: Ex, lanes: int) -> None:
+        """Hints for as many lines as the lanes from `base` on take."""
+        for slot, offset, write in self.asks.get(s, ()):
+            buffer = self.buffers[slot]
+            with self.loop("serial", 1):  # names of its own, no loop
+                self.at(s.axes[-1], base)
+                at = self.affine(offset)[0]
+                for i in range(0, lanes, LINE // buffer.dtype.itemsize):
+                    self.emit(Fetch(buffer.name, add(at, self.number(i)), write))
 
     def _lane_loop(
         self, axis: int, base: Ex, count: int, accs: dict[int, Arrays],

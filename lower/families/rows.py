@@ -16,6 +16,7 @@ from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from .ahead import asks
 from .nest import VECTORS, GroupNest, Nest
 from .plan import Plan, Step, facts, plan, reach
 from .price import least_work, price
@@ -183,6 +184,7 @@ class Row(Walk):
             nest = Nest(kernel, strict, buffers, max(caps.vector_bytes, 16))
             nest.accumulators = hole(holes, "vectors", VECTORS)
             nest.grid = model.outermost(self.parts(kernel, model, holes), holes)
+            nest.asks = asks(kernel, todo, model.on_chip)
             nest.run(todo)
             return Body(tuple(nest.scopes[0].body), 1)
         group = GroupNest(kernel, strict, buffers)

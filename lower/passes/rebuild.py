@@ -10,6 +10,7 @@ from ..loops import (
     Assign,
     Barrier,
     Ex,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -67,6 +68,9 @@ def with_values(s: Stmt, change: Change) -> Stmt:
             return (
                 s if to is index and new is value else replace(s, index=to, value=new)
             )
+        case Fetch(index=index):
+            new = change(index)
+            return s if new is index else replace(s, index=new)
         case If(cond=cond):
             new = change(cond)
             return s if new is cond else replace(s, cond=new)
@@ -112,7 +116,7 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
                 return replace(s, var=var(s.var))
             case Array():
                 return replace(s, name=name(s.name))
-            case Store():
+            case Store() | Fetch():
                 return replace(s, array=name(s.array))
             case Gemm(out=out, a=a, b=b):
                 out, a, b = (x._replace(array=name(x.array)) for x in (out, a, b))

@@ -9,6 +9,7 @@ from ..loops import (
     Array,
     Assign,
     Barrier,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -115,6 +116,11 @@ class _Parser(Expressions):
                     self.take()
                     cond = self.expression(BOOL)
                     return If(cond, self.block())
+                case "fetch":
+                    self.take()
+                    write = self.skip("out")
+                    at = self.place(self.word("a buffer's name"))
+                    return Fetch(at.at.text, self.typed(at.index, None), write)
                 case "barrier":
                     self.take()
                     return Barrier()

@@ -11,6 +11,7 @@ from ..loops import (
     Assign,
     Barrier,
     Ex,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -116,6 +117,9 @@ class _Printer:
                 to = compute(arrays[array]) if array in arrays else None
                 place = ex.place(array, index, lanes)
                 return [f"{pad}{place} = {ex.show(value, to)}"]
+            case Fetch(array, index, write):
+                head = "fetch out" if write else "fetch"
+                return [f"{pad}{head} {ex.place(array, index, 1)}"]
             case Barrier():
                 return [pad + "barrier"]
             case GroupReduce(var, monoid):

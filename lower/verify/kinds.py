@@ -10,6 +10,7 @@ from ..loops import (
     Assign,
     Barrier,
     Ex,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -67,6 +68,8 @@ class Kinds(Walk):
                 self.meets("a reduction of the group")
                 self.assigned(var)
                 self.varying.discard(var.name)
+            case Fetch():
+                pass
             case Gemm():
                 if any(loop.kind != "serial" for loop in self.loops):
                     self.fault("a library's product inside of a loop that is shared")

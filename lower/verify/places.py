@@ -10,7 +10,20 @@ from __future__ import annotations
 import math
 
 from ..intervals import Interval, Linear, extremes, interval, linear, of_loop
-from ..loops import Array, Ex, For, Function, Gemm, If, Let, Load, Op, Stmt, Store
+from ..loops import (
+    Array,
+    Ex,
+    Fetch,
+    For,
+    Function,
+    Gemm,
+    If,
+    Let,
+    Load,
+    Op,
+    Stmt,
+    Store,
+)  # fmt: skip
 from .walk import Walk
 
 
@@ -55,6 +68,8 @@ class Places(Walk):
                 self.value(value)
                 self.inside(array, index, lanes)
                 self.apart(s)
+            case Fetch(_, index):
+                self.value(index)
             case Gemm():
                 for x, rows, columns in s.matrices:
                     self.value(x.at)

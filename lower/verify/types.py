@@ -12,6 +12,7 @@ from ..loops import (
     Array,
     Assign,
     Ex,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -103,6 +104,10 @@ class Types(Walk):
                 self.product(s)
             case Array():
                 self.declare(s)
+            case Fetch(array, index):
+                self.place(array, index, 1)
+                if not isinstance(self.arrays.get(array), Param):
+                    self.fault(f"{array!r} is fetched, which is no buffer")
             case Store(array, index, value, lanes):
                 held = self.place(array, index, lanes)
                 if held is not None:

@@ -12,6 +12,7 @@ from rewrite.lower.loops import (
     Assign,
     Barrier,
     Ex,
+    Fetch,
     For,
     Function,
     GroupReduce,
@@ -279,7 +280,27 @@ def no_points() -> Case:
     return Case(f, (normal(4),), lambda x: (x[:0], x))
 
 
+def asking(rows: int = 9, width: int = 40) -> Case:
+    """Hints for the next row, which is outside at the end, and for what is written."""
+    r, i, s = i32("r"), i32("i"), Var("s", F32)
+    here, next_ = at(r, width, i), at(add(r, n(1)), width, i)
+    body = (
+        Let(s, Lit(0.0, F32), mutable=True),
+        For(i, width, "serial", (
+            Fetch("x", next_), Assign(s, add(s, Load("x", here, F32))),
+        )),
+        Fetch("y", r, True),
+        Store("y", r, s),
+    )  # fmt: skip
+    f = Function(
+        "asking", (reads("x", rows * width), writes("y", rows)),
+        (For(r, rows, "grid", body),),
+    )  # fmt: skip
+    return Case(f, (normal(rows, width),), lambda x: (x.sum(1),))
+
+
 CASES = (
     softmax_rows(), norm_blocks(), norm_blocks(threads=48), norm_blocks(threads=1),
     two_steps(), guarded_transpose(), tile_matmul(), odd_lanes(), no_points(),
+    asking(),
 )  # fmt: skip

@@ -98,7 +98,8 @@ class Writer:
         del self.taken[taken:]
 
     def statement(self, s: Scope, depth: int, own: list[str]) -> None:
-        kinds = ["let", "let", "flet", "var", "array", *["store"] * 2 * bool(own)]
+        kinds = ["let", "let", "flet", "var", "array", "fetch"]
+        kinds += ["store"] * 2 * bool(own)
         kinds += ["assign"] * 2 * bool(s.mutable) + ["loop", "if", "simd"] * (depth > 0)
         match self.one(*kinds):
             case "let":
@@ -127,6 +128,10 @@ class Writer:
                 value = self.int(s) if to == "z" else self.float(s)
                 at = f"{self.point} * {SIZE} + {at}" if to in "yz" else at
                 self.lines.append(f"{to}[{at}] = {value}")
+            case "fetch":
+                out, buffer = self.one("", "out "), self.one("x", "n", "y")
+                at = f"{self.number(0, 999)} + {self.int(s)}"
+                self.lines.append(f"fetch {out}{buffer}[{at}]")
             case "loop":
                 self.loop(s, depth, own)
             case "simd":

@@ -82,6 +82,11 @@ BROKEN = [
     ("grid i < 8 {\nserial j < 4 {\ny[i * 3 + j] = 1.0\n}\n}", "two turns of the grid"),
     ("grid i < 8 {\ny[i * 2 +: 4] = x[i +: 4]\n}", "two turns of the grid loop"),
     ("grid i < 8 {\nsimd j < 4 {\ny[i] = 1.0\n}\n}", "two turns of the simd loop"),
+    ("grid i < 8 {\nfetch x[i + 99]\nfetch out y[i]\n}", None),
+    ("grid i < 8 {\nfetch x[i / 0]\n}", "a division by a number that is not positive"),
+    ("grid i < 8 {\nfetch w[i]\n}", "array 'w' is not in scope"),
+    ("grid i < 8 {\nfetch x[x[i]]\n}", "an index of f32"),
+    ("grid i < 8 {\nlocal a: f32[4]\nfetch a[i]\n}", "'a' is fetched, which is no"),
     # loops
     ("serial j < 4 {\ngrid i < 8 {\n}\n}", "a grid loop inside of something else"),
     ("block j < 4 {\ngrid i < 8 {\n}\n}", "a grid loop inside of something else"),

@@ -17,6 +17,8 @@ typedef uint64_t u64;
 #else
 #define RW_FMA(f, a, b, c) (a * b + c)
 #endif
+#define RW_FETCH(p, i, write) \
+  __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
 
 static inline __attribute__((always_inline)) f32 rw_abs_f32(f32 a) {
   return __builtin_fabsf(a);
