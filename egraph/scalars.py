@@ -42,7 +42,7 @@ class Scalar:
     numpy: Callable[..., Array]
     code: str = ""  # empty for a composite
     smt: str | None = None  # None: an uninterpreted function in proofs
-    flops: int = 1  # in units of one fused multiply-add
+    flops: int = 1  # in units of one fused multiply-add (`bench/scalars.py`)
     gives_bool: bool = False
     expansion: SExpr | None = None  # over `a`, for composites
     exact: bool = False  # bit-identical in every IEEE implementation
@@ -166,16 +166,16 @@ _BASE = (
     _unary("recip", FLOAT, _recip, "(1 / {a})", smt="(/ 1 a)",
            flops=4, exact=True),
     _unary("sqrt", FLOAT, np.sqrt, flops=4, exact=True),
-    _unary("exp", FLOAT, np.exp, flops=8),
-    _unary("exp2", FLOAT, np.exp2, flops=8),
-    _unary("expm1", FLOAT, np.expm1, flops=10),
-    _unary("log", FLOAT, np.log, flops=8),
-    _unary("log2", FLOAT, np.log2, flops=8),
-    _unary("log1p", FLOAT, np.log1p, flops=10),
-    _unary("sin", FLOAT, np.sin, flops=12),
-    _unary("cos", FLOAT, np.cos, flops=12),
-    _unary("tanh", FLOAT, np.tanh, flops=10),
-    _unary("erf", FLOAT, erf, flops=12),
+    _unary("exp", FLOAT, np.exp, flops=14),
+    _unary("exp2", FLOAT, np.exp2, flops=14),
+    _unary("expm1", FLOAT, np.expm1, flops=18),
+    _unary("log", FLOAT, np.log, flops=20),
+    _unary("log2", FLOAT, np.log2, flops=20),
+    _unary("log1p", FLOAT, np.log1p, flops=28),
+    _unary("sin", FLOAT, np.sin, flops=60),
+    _unary("cos", FLOAT, np.cos, flops=60),
+    _unary("tanh", FLOAT, np.tanh, flops=12),
+    _unary("erf", FLOAT, erf, flops=32),
     _unary("floor", FLOAT, np.floor, exact=True),
     _unary("ceil", FLOAT, np.ceil, exact=True),
     _unary("trunc", FLOAT, np.trunc, exact=True),
@@ -187,9 +187,9 @@ _BASE = (
     _binary("sub", NUMBER, np.subtract, "({a} - {b})", smt="(- a b)", exact=True),
     _binary("mul", NUMBER, np.multiply, "({a} * {b})", smt="(* a b)", exact=True),
     _binary("div", FLOAT, np.divide, "({a} / {b})", smt="(/ a b)", flops=4, exact=True),
-    _binary("floordiv", NUMBER, _int_or_float_div, flops=6, exact=True),
-    _binary("mod", NUMBER, np.mod, flops=8, exact=True),
-    _binary("pow", FLOAT, np.power, flops=20),
+    _binary("floordiv", NUMBER, _int_or_float_div, flops=40, exact=True),
+    _binary("mod", NUMBER, np.mod, flops=40, exact=True),
+    _binary("pow", FLOAT, np.power, flops=60),
     _binary("max", ANY, np.maximum, smt="(ite (>= a b) a b)", exact=True),
     _binary("min", ANY, np.minimum, smt="(ite (<= a b) a b)", exact=True),
     _binary("and", LOGIC, np.bitwise_and, "({a} & {b})", exact=True),

@@ -96,7 +96,7 @@ def cpu_model(caps: Caps) -> DeviceModel:
     """A CPU by its threads and vector width: 17e9 vectorised f32 flops a 16-byte unit
     and thread, memory shared by the threads."""
     width = max(caps.vector_bytes, 16)
-    per_thread = 14e9 * width / 16
+    per_thread = 17e9 * width / 16
     return DeviceModel(
         caps.name, True, 4e-6, min(20e9 * caps.threads, 120e9), 40e9 * caps.threads,
         16 << 20, 256 << 10, caps.threads, 1,

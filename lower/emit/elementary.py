@@ -112,9 +112,12 @@ def _split(k: Body, a: Term) -> tuple[Term, Term]:
     """e and f with a = 2**e * (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for normal or
     subnormal a > 0."""
     tiny = k.let("tiny", a < 1.1754943508222875e-38)
-    u = k.let("u", bits(select(tiny, a * 8388608.0, a), U32))
-    shifted = k.let("shifted", u + (0x3F800000 - 0x3F3504F3))
     bias = select(tiny, lit(150, I32), 127)
+    return _split_normal(k, select(tiny, a * 8388608.0, a), bias)
+
+
+def _split_normal(k: Body, a: Term, bias: Term) -> tuple[Term, Term]:
+    shifted = k.let("shifted", bits(a, U32) + (0x3F800000 - 0x3F3504F3))
     e = k.let("e", cast(bits(shifted >> 23, I32) - bias, F32))
     m = bits((shifted & 0x007FFFFF) + 0x3F3504F3, F32)
     return e, k.let("f", m - 1.0)
@@ -146,14 +149,14 @@ def _log2(k: Body, a: Term) -> Term:
 
 
 def _log1p(k: Body, a: Term) -> Term:
-    """Near 0, twice the inverse hyperbolic tangent of a / (a + 2)."""
-    t = k.let("t", a / (a + 2.0))
-    s = k.let("s", t * t)
-    odd = (0.6666667, 0.4, 0.2857143, 0.22222222, 0.18181819, 0.15384616)
-    near = k.let("near", fma(t * s, polynomial(s, odd), t + t))
-    far = call("log", a + 1.0)
-    small = k.let("small", (a > -0.25) & (a < 0.375))
-    return select(small, select(s.eq(0.0), a, near), far)
+    """log(u), u = 1 + a as rounded, and of what that lost the part that counts.  There
+    is one choice: gcc makes no vectors of choices between choices."""
+    u = k.let("u", a + 1.0)
+    lost = k.let("lost", (a - (u - 1.0)) / u)
+    e, f = _split_normal(k, u, lit(127, I32))
+    head, rest = _log_of_1p(f)
+    y = fma(e, LN2_HIGH, fma(e, LN2_LOW, rest + lost) + head)
+    return _log_edges(u, k.let("y", select(u.eq(1.0), a, y)))
 
 
 def _tanh(k: Body, a: Term) -> Term:

@@ -73,6 +73,7 @@ class Corrections(Panels):
         self.rows = numel(kernel.extents, fold.m)
         self.places = numel(kernel.extents, fold.axes)
         self.columns = numel(kernel.extents, fold.e)
+        self.at_once = self.places <= tiles.block
         self.state: dict[int, dict[Part, str]] = {}  # arrays, by part of its vector
         self.states = (*fold.rows, *(s for s, _ in fold.wide))
         self.runs = self._running()

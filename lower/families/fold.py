@@ -32,7 +32,7 @@ from .blocking import (
     register_tile,
 )
 from .plan import each, facts, reach
-from .price import GATHER, PACK, TURN, occupancy
+from .price import END, GATHER, PACK, TURN, occupancy, taking
 from .products import Contraction, Product, contiguous
 
 
@@ -318,11 +318,12 @@ def _parts(kernel: Kernel, fold: Fold, model: DeviceModel, holes: Holes = ()) ->
         macs += batch * height * n * k
         packed += _packing(kernel, c, batch * down * n * k)
     rate = model.scalar_rate(fold.dtype)
-    scalar = packed + batch * m * (j * _middle(kernel, fold) + _end(kernel, fold))
-    for s, c in fold.wide:  # sums are corrected once a block
-        scalar += (
-            2 * batch * m * c.sizes(kernel)[2] * ceil_div(j, t.block) * bool(s.needs)
-        )
+    blocks = ceil_div(j, t.block)
+    each_row = j * _middle(kernel, fold) + _end(kernel, fold)
+    each_row += blocks * t.lanes * END * sum(taking(kernel, s.root) for s in fold.rows)
+    for s, c in fold.wide if blocks > 1 else ():  # sums are corrected once a block
+        each_row += 2 * c.sizes(kernel)[2] * blocks * bool(s.needs)
+    scalar = packed + batch * m * each_row
     return Parts(
         _traffic(kernel, fold, down, model),
         scalar / rate / spread,
@@ -343,7 +344,7 @@ def _middle(kernel: Kernel, fold: Fold) -> float:
     states = (*fold.rows, *(s for s, _ in fold.wide))
     have = bits(tuple(c.products[0].root for c in fold.inner))
     have |= bits(tuple(s.root for s in states))
-    flops = 2.0 * len(states)
+    flops = 1.0 * sum(1 + taking(kernel, s.root) for s in states)
     for level in sorted(set(fold.level.values())):
         tops = bits(tuple(x for s in states if fold.level[s.root] == level
                           for x in row_factors(fold, s)))  # fmt: skip

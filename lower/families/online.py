@@ -3,7 +3,8 @@
 For each block of the pass: the products inside it are made as `Panels` makes them; then
 row by row the states take the block in, those that need others after them, and what has
 been taken in already is corrected; then the left sides of the wide states, which stand
-in an array, meet the packed right sides.
+in an array, meet the packed right sides.  Where the pass is one block, states are
+final once they have it, and nothing is corrected.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Online(Corrections):
         t, dtype = self.tiles, self.fold.dtype
         for s in self.fold.rows:
             self.state[s.root] = {}
-            for part in kept_parts(s):
+            for part in [whole(s)] if self.at_once else kept_parts(s):
                 array = self.state[s.root][part] = self.array("state", dtype, t.rows)
                 self._fill(array, t.rows, identity(s.monoid, dtype))
         for s, c in self.fold.wide:
@@ -155,7 +156,7 @@ class Online(Corrections):
         for level in range(max(self.fold.level.values()) + 1):
             states = [s for s in self.states if self.fold.level[s.root] == level]
             rows = [s for s in states if s.root in self.state]
-            for s in rows:
+            for s in () if self.at_once else rows:
                 old[s.root] = self._read(s, i, first)
             got = self._take(states, rows, i, first, count, level)
             for s in rows:
@@ -261,6 +262,12 @@ class Online(Corrections):
         self, s: State, i: Ex, old: Vectors, got: dict[tuple[int, Part], Ex], seen: Ex
     ) -> None:
         """The state with the block taken in; bodies read its stand-in from here on."""
+        if self.at_once:
+            ((part, array),) = self.state[s.root].items()
+            value = self.let(got[s.root, part], "s")
+            self.emit(Store(array, i, value))
+            self.define(s.root, self.result(s.root, value))
+            return
         moved = self.moved(s, old, guarded=True)
         held: dict[Part, Ex] = {}
         for part, array in self.state[s.root].items():
@@ -271,7 +278,7 @@ class Online(Corrections):
         self.define(s.root, self.result(s.root, self.stand_in(s, now)))
 
     def _correct_sums(self, s: State, i: Ex, old: Vectors) -> None:
-        if s.shift is None:
+        if s.shift is None or self.at_once:
             return
         by = self.let(self.shifted(s, s.shift, old), "c")
         columns = self._blocks(self._contraction_of(s), 1).columns
@@ -316,13 +323,15 @@ class Online(Corrections):
 
     def _ended(self, s: State, ends: Vectors) -> Ex:
         """The state's true value, with the factors that waited."""
-        value = self.moved(s, ends, guarded=False)[whole(s)]
+        held = ends[s.root].held
+        value = (held if self.at_once else self.moved(s, ends, guarded=False))[whole(s)]
         for a in s.after:
             value = Op("mul", (value, convert(self.value(a), value.dtype)), value.dtype)
         return value
 
     def _scale(self, s: State, ends: Vectors) -> list[Ex]:
         """The factors of a wide state that are the same for the whole row."""
-        out = [self.shifted(s, s.shift, ends)] if s.shift is not None else []
+        moves = s.shift is not None and not self.at_once
+        out = [self.shifted(s, s.shift, ends)] if moves else []
         out += [convert(self.value(a), self.acc_type(s.root)) for a in s.after]
         return [self.let(x, "c") for x in out]

@@ -18,6 +18,7 @@ TURN = 6.0  # and more of them where it is transposed
 RAGGED = 24.0  # or its place follows from quotients along both of its directions
 END = 8  # flops worth of each lane of a sum, which become one in the end
 CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
+BOUND = 3  # and of keeping the larger of two floats, or one that is no number
 GATHER = 6  # flops worth of an access that is not contiguous
 
 
@@ -43,6 +44,14 @@ def least_work(kernel: Kernel, model: DeviceModel) -> float:
         axes = kernel.axes_of(kernel.free[r]) + kernel.exprs[r].attr[1]
         terms += numel(kernel.extents, axes)
     return terms / model.scalar
+
+
+def taking(kernel: Kernel, r: int) -> int:
+    """Flops of taking a term into a reduction."""
+    x = kernel.exprs[r]
+    if x.attr[0] in CHOICES:
+        return CHOICE
+    return BOUND if x.attr[0] in ("max", "min") and x.dtype.is_float else 1
 
 
 def occupancy(grid: int, units: int) -> float:
@@ -78,7 +87,7 @@ class _Price:
         for a in loops:
             counts.append(counts[-1] * max(extents[a], 1))
         memo: dict[int, int] = {}
-        taken = sum(map(self._taking, s.roots)) * counts[-1]
+        taken = sum(taking(self.kernel, r) for r in s.roots) * counts[-1]
         flops = float(taken) + self._ends(s, counts[-1])
         for e in each(s.work & (self.f.busy | self.f.loads)):
             free = self.kernel.free[e]
@@ -101,11 +110,8 @@ class _Price:
         if not model.cpu_like or self.todo.vector is not None or not s.axes:
             return 0.0
         n, lanes = self.kernel.extents[s.axes[-1]], model.vector_bytes // 4
-        return END * lanes * len(s.roots) * points / n if n >= lanes > 0 else 0.0
-
-    def _taking(self, r: int) -> int:
-        """Flops of taking a term in."""
-        return CHOICE if self.kernel.exprs[r].attr[0] in CHOICES else 1
+        all_ = sum(taking(self.kernel, r) for r in s.roots)
+        return END * lanes * all_ * points / n if n >= lanes > 0 else 0.0
 
     def _store(self, o: Output, loops: tuple[int, ...]) -> None:
         dtype, count = self.kernel.slots[o.slot]
