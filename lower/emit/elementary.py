@@ -113,14 +113,15 @@ def _split(k: Body, a: Term) -> tuple[Term, Term]:
     subnormal a > 0."""
     tiny = k.let("tiny", a < 1.1754943508222875e-38)
     bias = select(tiny, lit(150, I32), 127)
-    return _split_normal(k, select(tiny, a * 8388608.0, a), bias)
+    n, f = _split_normal(k, select(tiny, a * 8388608.0, a), bias)
+    return k.let("e", cast(n, F32)), f
 
 
 def _split_normal(k: Body, a: Term, bias: Term) -> tuple[Term, Term]:
     shifted = k.let("shifted", bits(a, U32) + (0x3F800000 - 0x3F3504F3))
-    e = k.let("e", cast(bits(shifted >> 23, I32) - bias, F32))
+    n = k.let("whole", bits(shifted >> 23, I32) - bias)
     m = bits((shifted & 0x007FFFFF) + 0x3F3504F3, F32)
-    return e, k.let("f", m - 1.0)
+    return n, k.let("f", m - 1.0)
 
 
 def _log_of_1p(f: Term) -> tuple[Term, Term]:
@@ -149,11 +150,13 @@ def _log2(k: Body, a: Term) -> Term:
 
 
 def _log1p(k: Body, a: Term) -> Term:
-    """log(u), u = 1 + a as rounded, and of what that lost the part that counts.  There
-    is one choice: gcc makes no vectors of choices between choices."""
+    """log(u), u = 1 + a as rounded, and of what that lost the part that counts; u is
+    put together again, since some compilers hold u - 1 for a."""
     u = k.let("u", a + 1.0)
-    lost = k.let("lost", (a - (u - 1.0)) / u)
-    e, f = _split_normal(k, u, lit(127, I32))
+    n, f = _split_normal(k, u, lit(127, I32))
+    half = k.let("half", _power_of_two(n - 1))  # 2**128 overflows
+    lost = k.let("lost", (a * 0.5 - fma(f, half, half - 0.5)) / (u * 0.5))
+    e = k.let("e", cast(n, F32))
     head, rest = _log_of_1p(f)
     y = fma(e, LN2_HIGH, fma(e, LN2_LOW, rest + lost) + head)
     return _log_edges(u, k.let("y", select(u.eq(1.0), a, y)))

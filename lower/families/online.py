@@ -331,7 +331,7 @@ class Online(Corrections):
 
     def _scale(self, s: State, ends: Vectors) -> list[Ex]:
         """The factors of a wide state that are the same for the whole row."""
-        moves = s.shift is not None and not self.at_once
-        out = [self.shifted(s, s.shift, ends)] if moves else []
+        shift = None if self.at_once else s.shift
+        out = [] if shift is None else [self.shifted(s, shift, ends)]
         out += [convert(self.value(a), self.acc_type(s.root)) for a in s.after]
         return [self.let(x, "c") for x in out]
