@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ...egraph.dtypes import DType
 from ...egraph.scalars import MONOIDS
-from ..device import DeviceError, Grid, KernelSource
+from ..device import DeviceError, Grid, KernelSource, Start
 from ..loops import Array, Function, GroupReduce, Param
 from ..walking import walk
 from .cfamily import Printer
@@ -19,6 +19,7 @@ from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
 from .layout import LEGEND, comment, headed
+from .products import described, products
 from .stages import Stage, index_lets, stages
 
 WARP = 32
@@ -33,13 +34,22 @@ def source(
     """`group_size` says how many threads share the points of a grid."""
     printer = KernelPrinter(dialect)
     texts: list[str] = []
-    launches: dict[str, tuple[Grid, ...]] = {}
+    launches: dict[str, tuple[Start, ...]] = {}
     for function in functions:
         if function.name in launches:
             raise DeviceError(f"two functions are called {function.name!r}")
-        made = [printer.kernel(function, s, group_size) for s in stages(function)]
-        texts += [comment(function), *(text for text, _ in made)]
-        launches[function.name] = tuple(launch for _, launch in made)
+        texts.append(comment(function))
+        starts: list[Start] = []
+        for stage in stages(function):
+            if stage.kind == "library" and dialect.library:
+                calls = products(function, stage)
+                texts += [f"// {dialect.library}: {described(function, calls)}\n"]
+                starts += calls
+            else:
+                text, launch = printer.kernel(function, stage, group_size)
+                texts.append(text)
+                starts.append(launch)
+        launches[function.name] = tuple(starts)
     head = (dialect.header, *printer.helpers.values(), LEGEND)
     return KernelSource("\n".join((*head, *texts)), launches)
 
