@@ -6,11 +6,14 @@ Products of f32 are never made by TF32, those of small floats are summed in f32.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from ctypes import c_char_p, c_double, c_float, c_int, c_longlong, c_size_t, c_void_p
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..egraph.dtypes import BF16, F16, F32, F64, DType, compute
@@ -22,14 +25,13 @@ COMPUTE = {F32: 68, F64: 70}  # CUBLAS_COMPUTE_32F, which is no TF32, and _64F
 DEFAULT_ALGORITHM = -1  # CUBLAS_GEMM_DEFAULT
 # CUBLAS_DEFAULT_MATH with CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION.
 MATH = 16
-VERSION = (0, 1, 2)  # libraryPropertyType: major, minor, patch level
+USUAL = "/usr/local/cuda"  # where toolkits are
 WORKSPACE = 32 << 20  # bytes; what NVIDIA recommends for its largest devices
 ONES = {F32: c_float(1), F64: c_double(1)}
 ZEROS = {F32: c_float(0), F64: c_double(0)}
 
 _MATRIX = (c_void_p, c_int, c_int, c_longlong)  # address, kind, step, distance
 SIGNATURES: dict[str, tuple[Any, ...]] = {
-    "cublasGetProperty": (c_int, c_void_p),
     "cublasCreate_v2": (c_void_p,),
     "cublasSetMathMode": (c_void_p, c_int),
     "cublasSetStream_v2": (c_void_p, c_void_p),
@@ -84,32 +86,59 @@ def _columns(x: Placed) -> tuple[int, Columns]:
 
 @dataclass(frozen=True, slots=True)
 class Cublas:
-    """`detail` says which, or why there is none; then `library` is none, too."""
+    """`detail` says which, or why there is none; then there is no `path`."""
 
     detail: str
-    library: Any = None
+    path: Path | None = None
 
     @property
     def there(self) -> bool:
-        return self.library is not None
+        return self.path is not None
+
+    def load(self) -> Any:
+        """The library.  That takes some 0.3 s, so it is left to who calls it."""
+        if self.path is None:
+            raise DeviceError(f"cuda: products by a library: {self.detail}")
+        try:
+            for needed in sorted(self.path.parent.glob("libcublasLt.so.*")):
+                ctypes.CDLL(str(needed), ctypes.RTLD_GLOBAL)
+            return typed(ctypes.CDLL(str(self.path)))
+        except (OSError, AttributeError) as e:
+            raise DeviceError(f"{self.path} cannot be called ({e})") from e
 
 
 @cache
 def cublas() -> Cublas:
-    """The library from a wheel, a toolkit, or loaded by somebody else already."""
-    try:
-        finder: Any = import_module("cuda.pathfinder")
-        path = str(finder.load_nvidia_dynamic_lib("cublas").abs_path)
-        library = ctypes.CDLL(path)
-        return Cublas(f"cuBLAS {_version(typed(library))}", library)
-    except ImportError:
-        return Cublas("cuda-pathfinder, which finds cuBLAS, is not installed; "
-                      "`pip install cuda-pathfinder`")  # fmt: skip
-    except (RuntimeError, OSError, AttributeError) as e:
-        reason = (str(e).splitlines() or [type(e).__name__])[0]
-        return Cublas(
-            f"cuBLAS cannot be loaded ({reason}); `pip install nvidia-cublas`"
-        )
+    """The newest library of a wheel, else of a toolkit."""
+    for folder in (*_wheels(), *_toolkits()):
+        if files := sorted(folder.glob("libcublas.so.[0-9]*")):
+            return Cublas(f"cuBLAS {_version(files[0])}", files[0])
+    return Cublas("no wheel or toolkit has cuBLAS; `pip install nvidia-cublas`, or set "
+                  "CUDA_HOME")  # fmt: skip
+
+
+def _wheels() -> Iterator[Path]:
+    spec = find_spec("nvidia")
+    for place in (spec and spec.submodule_search_locations) or ():
+        yield from sorted(Path(place).glob("cu[0-9]*/lib"), reverse=True)
+        yield Path(place) / "cublas" / "lib"
+
+
+def _toolkits() -> Iterator[Path]:
+    named = (os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH"))
+    for home in filter(None, (*named, USUAL)):
+        yield Path(home) / "lib64"
+
+
+def _version(path: Path) -> str:
+    """As the file is called, or the wheel that brought it along."""
+    full = path.resolve().name.removeprefix("libcublas.so.")
+    for wheel in ("nvidia-cublas", "nvidia-cublas-cu12") if "." not in full else ():
+        try:
+            return version(wheel)
+        except PackageNotFoundError:
+            continue
+    return full
 
 
 def typed(library: Any) -> Any:
@@ -120,13 +149,6 @@ def typed(library: Any) -> Any:
     library.cublasGetStatusString.argtypes = (c_int,)
     library.cublasGetStatusString.restype = c_char_p
     return library
-
-
-def _version(library: Any) -> str:
-    numbers = [c_int() for _ in VERSION]
-    for part, n in zip(VERSION, numbers, strict=True):
-        _check(library, library.cublasGetProperty(part, ctypes.byref(n)))
-    return ".".join(str(n.value) for n in numbers)
 
 
 @dataclass(slots=True)
@@ -165,13 +187,10 @@ class Handle:
         )  # fmt: skip
 
     def _call(self, name: str, *args: Any) -> None:
-        _check(self.library, getattr(self.library, name)(*args), name)
-
-
-def _check(library: Any, status: int, name: str = "cublasGetProperty") -> None:
-    if status:
-        text = library.cublasGetStatusString(status).decode()
-        raise DeviceError(f"{name} answers {text}")
+        status = getattr(self.library, name)(*args)
+        if status:
+            text = self.library.cublasGetStatusString(status).decode()
+            raise DeviceError(f"{name} answers {text}")
 
 
 __all__ = ["Arguments", "Columns", "Cublas", "Handle", "arguments", "cublas", "typed"]

@@ -252,10 +252,9 @@ class CudaDevice:
     @cached_property
     def products(self) -> Handle:
         """cuBLAS in our context, with memory of its own."""
-        if not cublas().there:
-            raise DeviceError(f"cuda: products by a library: {cublas().detail}")
+        library = cublas().load()
         self._workspace = self.alloc(WORKSPACE)
-        return Handle(cublas().library, self._workspace.address)
+        return Handle(library, self._workspace.address)
 
     @cached_property
     def pool(self) -> Pool[Any]:

@@ -10,6 +10,7 @@ import ctypes
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_char_p, c_int, c_void_p
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -206,8 +207,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> CudaDevice:
 def test_the_device_calls_it_between_its_kernels(
     stub: CudaDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = Cublas("a library", typed(Library()))
-    monkeypatch.setattr("rewrite.backends.cuda.cublas", lambda: found)
+    monkeypatch.setattr(Cublas, "load", lambda _: typed(Library()))
     for make in (TAKEN["two axes of a batch"], SMALL["f16 batch"]):
         k, made = kernel(make), lowered(make)
         arrays = buffers_for(k)
@@ -218,7 +218,7 @@ def test_the_device_calls_it_between_its_kernels(
 def test_without_it_kernels_that_call_it_are_refused(
     stub: CudaDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    none = Cublas("cuBLAS cannot be loaded (it is not here)")
+    none = Cublas("it is not here")
     monkeypatch.setattr("rewrite.backends.cuda.cublas", lambda: none)
     with pytest.raises(DeviceError, match="it is not here"):
         stub.compile([lowered(TAKEN["plain"])])
@@ -227,20 +227,38 @@ def test_without_it_kernels_that_call_it_are_refused(
         stub.compile([lowered(TAKEN["plain"])])
 
 
-def test_it_says_why_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: str) -> Any:
-        raise RuntimeError('no file "libcublas.so.13"\nin many places')
+def test_it_is_found_and_says_which_or_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = SimpleNamespace(submodule_search_locations=[str(tmp_path / "nvidia")])
+    monkeypatch.setattr(finding, "find_spec", lambda _: places)
+    monkeypatch.setattr(finding, "version", lambda _: "13.9")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
+    monkeypatch.setenv("CUDA_PATH", "")
+    monkeypatch.setattr(finding, "USUAL", str(tmp_path / "none"))
+    find = finding.cublas.__wrapped__
+    assert not find().there
+    assert "pip install nvidia-cublas" in find().detail
+    with pytest.raises(DeviceError, match="no wheel or toolkit has cuBLAS"):
+        find().load()
 
-    finder = SimpleNamespace(load_nvidia_dynamic_lib=missing)
-    monkeypatch.setattr(finding, "import_module", lambda _: finder)
-    found = finding.cublas.__wrapped__()
-    assert found.library is None
-    assert 'loaded (no file "libcublas.so.13"); `pip install' in found.detail
+    def put(name: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text("no library")
+
+    put("toolkit/lib64/libcublas.so.12.4.5")
+    assert find().detail == "cuBLAS 12.4.5"
+    put("nvidia/cublas/lib/libcublas.so.12")
+    put("nvidia/cu13/lib/libcublas.so.13")
+    assert find().detail == "cuBLAS 13.9"
+    with pytest.raises(DeviceError, match=r"cu13/lib/libcublas.so.13 cannot be called"):
+        find().load()
 
 
 def gpu_with_cublas() -> Device:
     dev = open_device("cuda")
-    if cublas().library is None:
+    if not cublas().there:
         pytest.skip(cublas().detail)
     return dev
 
