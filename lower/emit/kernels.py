@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...egraph.dtypes import DType
 from ...egraph.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource, Start
-from ..loops import Array, Function, GroupReduce, Param
+from ..loops import Array, For, Function, GroupReduce, Param
 from ..walking import walk
 from .cfamily import Printer
 from .dialects import Dialect
@@ -24,6 +24,7 @@ from .stages import Stage, index_lets, stages
 
 WARP = 32
 SHARED_ALIGN = 16  # bytes
+AHEAD = 128  # statements of a thread's loop, written out
 
 type GroupSize = Callable[[Stage], int]
 
@@ -88,6 +89,14 @@ class KernelPrinter(Printer):
         space = self.dialect.pointer
         restrict = "" if p.shared else f"{self.dialect.restrict} "
         return f"{space}{const}{stored(p.dtype)} *{restrict}{name}"
+
+    def pragma(self, loop: For, count: int) -> str:
+        """A thread asks for all that a short loop reads before it waits for any."""
+        if loop.kind != "thread":
+            return Printer.pragma(self, loop, count)
+        turns = count // self.threads
+        short = turns > 1 and turns * sum(1 for _ in walk(loop.body)) <= AHEAD
+        return self.dialect.unroll.format(n=turns) if short else ""
 
     def position(self, stage: Stage, count: int) -> list[str]:
         """The loop variables of this thread or group."""
