@@ -24,6 +24,10 @@ class Blas:
     detail: str
     calls: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def there(self) -> bool:
+        return bool(self.calls)
+
 
 @cache
 def blas() -> Blas:

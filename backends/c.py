@@ -151,7 +151,7 @@ class CDevice:
             threads=thread_count(), max_threads=1, shared_bytes=1 << 18,
             vector_bytes=self.toolchain.vector_bytes,
             rates=rates(self.name, self.probe().detail),
-            library=blas().detail if blas().calls else "",
+            library=blas().detail if blas().there else "",
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> HostBuffer:

@@ -1,4 +1,7 @@
-"""NVIDIA GPUs: NVRTC compiles, pycuda holds memory and launches."""
+"""NVIDIA GPUs: NVRTC compiles, pycuda holds memory and launches.
+
+Launches are made on the legacy default stream, or captured and replayed on one other
+stream, which waits for it and for which it waits: all are in order."""
 
 from __future__ import annotations
 
@@ -12,15 +15,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..egraph import dtypes
 from ..egraph.scalars import Array
-from ..lower.device import Caps, DeviceError, Grid, KernelSource, Probe
+from ..lower.device import (
+    Caps,
+    DeviceError,
+    Grid,
+    KernelSource,
+    Probe,
+    Products,
+    Start,
+)
 from ..lower.loops import Function
 from . import nvrtc
+from .cublas import WORKSPACE, Arguments, Handle, arguments, cublas
 from .host_memory import flat, landing
 from .limits import check_count, check_functions, check_launches
 from .memory import Block, Pool
@@ -33,6 +45,15 @@ log = logging.getLogger("rewrite")
 
 type Step = tuple[str, Sequence[int]]
 type Call = tuple[str, Sequence["CudaBuffer"]]
+
+
+class Started(Protocol):
+    """A kernel or a library's call, on addresses of all buffers of its function."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, addresses: Sequence[int], stream: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +109,7 @@ class CudaModule:
     device: CudaDevice
     owner: Any
     functions: Mapping[str, Function]
-    kernels: Mapping[str, tuple[tuple[Any, Grid], ...]]
+    starts: Mapping[str, tuple[Started, ...]]
     scratch: dict[str, tuple[CudaBuffer, ...]] = field(
         default_factory=dict[str, tuple[CudaBuffer, ...]]
     )
@@ -106,7 +127,7 @@ class CudaModule:
         cu: Any = import_module("cuda.bindings.driver")
         for name, _ in calls:
             self._scratch(self.functions[name])  # no allocation inside a capture
-        stream = self.device.driver.Stream()
+        stream = self.device.stream
         handle = cu.CUstream(stream.handle)
         mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         _driver_check(cu.cuStreamBeginCapture(handle, mode))
@@ -117,7 +138,7 @@ class CudaModule:
             ended = cu.cuStreamEndCapture(handle)
         (graph,) = _driver_check(ended)
         (executable,) = _driver_check(cu.cuGraphInstantiate(graph, 0))
-        names = tuple(x.name for f, _ in calls for _, x in self.kernels[f])
+        names = tuple(x.name for f, _ in calls for x in self.starts[f])
         held = (self, stream, graph, tuple(calls))
         return _Graph(cu, executable, handle, names, self.device.launched, held)
 
@@ -128,13 +149,9 @@ class CudaModule:
         check_count(function, buffers)
         every = (*buffers, *(scratch or self._scratch(function)))
         addresses = [b.address for b in every]
-        for kernel, launch in self.kernels[name]:
-            if launch.groups:
-                self.device.launched.append(launch.name)
-                kernel.prepared_async_call(
-                    (launch.groups, 1), (launch.threads, 1, 1), stream, *addresses,
-                    shared_size=launch.shared_bytes,
-                )  # fmt: skip
+        for start in self.starts[name]:
+            self.device.launched.append(start.name)
+            start(addresses, stream)
 
     def _scratch(self, function: Function) -> tuple[CudaBuffer, ...]:
         if function.name not in self.scratch:
@@ -142,6 +159,37 @@ class CudaModule:
                 self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
             )
         return self.scratch[function.name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel and its grid."""
+
+    kernel: Any
+    grid: Grid
+
+    @property
+    def name(self) -> str:
+        return self.grid.name
+
+    def __call__(self, addresses: Sequence[int], stream: Any) -> None:
+        self.kernel.prepared_async_call(
+            (self.grid.groups, 1), (self.grid.threads, 1, 1), stream, *addresses,
+            shared_size=self.grid.shared_bytes,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Multiplied:
+    """A call of cuBLAS."""
+
+    name: str
+    handle: Handle
+    arguments: Arguments
+
+    def __call__(self, addresses: Sequence[int], stream: Any) -> None:
+        where = 0 if stream is None else int(stream.handle)
+        self.handle.multiply(self.arguments, addresses, where)
 
 
 class CudaDevice:
@@ -193,7 +241,20 @@ class CudaDevice:
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             vector_bytes=0, max_buffer=self._gpu.total_memory(),
             rates=rates(self.name, self.probe().detail),
+            library=cublas().detail if cublas().there else "",
         )  # fmt: skip
+
+    @cached_property
+    def stream(self) -> Any:
+        """Of all that is captured; one that waits for the legacy default stream."""
+        return self.driver.Stream()
+
+    @cached_property
+    def products(self) -> Handle:
+        """cuBLAS in our context, with memory of its own."""
+        library = cublas().load()
+        self._workspace = self.alloc(WORKSPACE)
+        return Handle(library, self._workspace.address)
 
     @cached_property
     def pool(self) -> Pool[Any]:
@@ -254,7 +315,11 @@ class CudaDevice:
         module = self._loaded(source, contract)
         by_name = {f.name: f for f in functions}
         made = {
-            name: tuple((self._kernel(module, by_name[name], x), x) for x in each)
+            name: tuple(
+                self._start(module, by_name[name], x)
+                for x in each
+                if isinstance(x, Products) or x.groups
+            )
             for name, each in source.launches.items()
         }
         return CudaModule(self, module, by_name, made)
@@ -271,13 +336,15 @@ class CudaDevice:
         cubin = nvrtc.kept_cubin(source.text, self.arch, contract, anew=True)
         return self.driver.module_from_buffer(cubin)
 
-    def _kernel(self, module: Any, function: Function, launch: Grid) -> Any:
+    def _start(self, module: Any, function: Function, launch: Start) -> Started:
+        if isinstance(launch, Products):
+            return _Multiplied(launch.name, self.products, arguments(launch))
         kernel = module.get_function(launch.name)
         kernel.prepare("P" * (len(function.params) + len(function.scratch)))
         if launch.shared_bytes > STATIC_SHARED:
             limit = self.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             kernel.set_attribute(limit, launch.shared_bytes)
-        return kernel
+        return _Kernel(kernel, launch)
 
     def sync(self) -> None:
         with self._surfacing():

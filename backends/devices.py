@@ -17,6 +17,7 @@ CLASSES = {
     "opencl": ("opencl", "OpenCLDevice"),
     "wgpu": ("wgpu", "WgpuDevice"),
 }
+LIBRARIES = {"c": "blas", "cuda": "cublas"}  # modules with a function of that name
 DEFAULTS = ("cuda", "c", "numpy")  # the first whose probe passes
 
 
@@ -53,6 +54,16 @@ def matrix() -> list[list[str]]:
     caps = [d.caps() for d in found]
     lines = [[str(t), *(support(c, t) for c in caps)] for t in ALL]
     return [["dtype", *(d.name for d in found)], *lines]
+
+
+def library(name: str) -> Probe | None:
+    """Whether the device has a library of products; None: its kernels can call none."""
+    if name not in LIBRARIES:
+        return None
+    found = getattr(
+        import_module(f".{LIBRARIES[name]}", __package__), LIBRARIES[name]
+    )()
+    return Probe(found.there, found.detail)
 
 
 def describe() -> list[tuple[str, Probe]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from ..egraph.dtypes import DType, compute
-from ..lower.device import Caps, DeviceError, Grid
+from ..lower.device import Caps, DeviceError, Grid, Products, Start
 from ..lower.emit.stages import dtypes_of
 from ..lower.loops import Function
 
@@ -39,8 +40,13 @@ def lacks(caps: Caps, name: str, dtype: DType) -> str:
     )
 
 
-def check_launches(caps: Caps, launches: Mapping[str, Sequence[Grid]]) -> None:
-    for launch in (x for each in launches.values() for x in each):
+def check_launches(
+    caps: Caps, launches: Mapping[str, Sequence[Start]]
+) -> dict[str, tuple[Grid, ...]]:
+    """The kernels of each function, if the device takes them."""
+    if not caps.library and any(isinstance(x, Products) for x in _every(launches)):
+        raise DeviceError(f"{caps.name} has no library of products; lower without one")
+    for launch in (x for x in _every(launches) if isinstance(x, Grid)):
         if launch.threads > caps.max_threads:
             raise DeviceError(
                 f"{caps.name}: {launch.name} wants groups of {launch.threads} threads, "
@@ -51,6 +57,14 @@ def check_launches(caps: Caps, launches: Mapping[str, Sequence[Grid]]) -> None:
                 f"{caps.name}: {launch.name} shares {launch.shared_bytes} bytes, "
                 f"the device has {caps.shared_bytes}; lower with smaller tiles"
             )
+    return {
+        name: tuple(x for x in each if isinstance(x, Grid))
+        for name, each in launches.items()
+    }
+
+
+def _every(launches: Mapping[str, Sequence[Start]]) -> Iterator[Start]:
+    return chain.from_iterable(launches.values())
 
 
 def check_count(function: Function, buffers: Sequence[object]) -> None:

@@ -229,11 +229,11 @@ class OpenCLDevice:
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool
     ) -> OpenCLModule:
-        check_launches(self.caps(), source.launches)
+        grids = check_launches(self.caps(), source.launches)
         program = self._loaded(source, contract)
         made = {
             name: tuple((self._cl.Kernel(program, x.name), x) for x in each)
-            for name, each in source.launches.items()
+            for name, each in grids.items()
         }
         return OpenCLModule(self, {f.name: f for f in functions}, made)
 

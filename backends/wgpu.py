@@ -226,13 +226,13 @@ class WgpuDevice:
         self, source: KernelSource, functions: Sequence[Function], contract: bool
     ) -> WgpuModule:
         """WGSL leaves contraction to the device, whatever `contract` asks for."""
-        check_launches(self.caps(), source.launches)
+        grids = check_launches(self.caps(), source.launches)
         try:
             shader = self._device.create_shader_module(code=source.text)
             layouts = {f.name: self._layout(f) for f in functions}
             made = {
                 name: tuple((self._pipeline(shader, layouts[name], x), x) for x in each)
-                for name, each in source.launches.items()
+                for name, each in grids.items()
             }
         except self._wgpu.GPUError as e:
             raise CompileError(f"WGSL did not compile:\n{e}") from e

@@ -65,6 +65,10 @@ def matmul(x: Any, w: Any, b: Any) -> Any:
     return gelu(x @ w, 1.0, b)
 
 
+def attention(q: Any, k: Any, v: Any) -> Any:
+    return softmax(q @ xp.permute_dims(k, (0, 2, 1)) * 0.125) @ v
+
+
 def seconds(run: Executable, target: Any) -> float:
     """Median device seconds of one run of the program."""
     for _ in range(3):
@@ -75,6 +79,7 @@ def seconds(run: Executable, target: Any) -> float:
 def kernels(target: Any) -> int:
     big, sq = normal(1 << 24), normal(4096, 4096)
     row, small = normal(4096), normal(1024, 1024)
+    heads = tuple(normal(8, 1024, 64) for _ in "qkv")
     cases: list[tuple[str, Callable[..., Any], tuple[Any, ...], float, float]] = [
         ("copy 16M", lambda x: x * 1.0000001, (big,), 8 * big.size, 0),
         ("gelu chain 16M", gelu, (big, np.float32(2), np.float32(1)), 8 * big.size, 0),
@@ -85,6 +90,7 @@ def kernels(target: Any) -> int:
         ("transpose 4096^2", turn, (sq,), 8 * sq.size, 0),
         ("matmul gelu 1024", matmul, (small, small, row[:1024]), 0, 2 * 1024.0**3),
         ("matmul gelu 4096", matmul, (sq, normal(4096, 4096), row), 0, 2 * 4096.0**3),
+        ("attention 8x1024x64", attention, heads, 0, 4 * 8 * 1024.0**2 * 64),
     ]  # fmt: skip
     bad, copy = 0, 0.0
     for name, f, args, moved, flops in cases:
@@ -103,7 +109,7 @@ def kernels(target: Any) -> int:
             rate = f"{flops / t / 1e12:6.1f} TFLOP/s"
         families = " ".join(k.family for k in fast.kernels)
         bad += error > 1e-4
-        print(f"{name:18} {t * 1e6:9.1f} us  {rate:28} error {error:.1e}  {families}")
+        print(f"{name:20} {t * 1e6:9.1f} us  {rate:28} error {error:.1e}  {families}")
     return bad
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..egraph.dtypes import DType
 from ..egraph.scalars import Array
@@ -37,7 +37,7 @@ class Caps:
     rates: tuple[
         tuple[str, float | Curve], ...
     ] = ()  # measured, by name (`DeviceModel`)
-    library: str = ""  # of products, which functions may call (`Gemm`)
+    library: str = ""  # of products, which functions may call (`Gemm`): its name
     overlap: bool = True  # a launch may be given one memory as two buffers
 
 
@@ -59,12 +59,41 @@ class Grid:
     shared_bytes: int
 
 
+class Placed(NamedTuple):
+    """Matrices in a buffer of a function, by its number among parameters and scratch:
+    element (i, j) of the g-th at `at` + `apart` * g + `down` * i + `across` * j."""
+
+    buffer: int
+    dtype: DType
+    at: int
+    apart: int
+    down: int
+    across: int
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """One call of the device's library: `count` products like a `Gemm` at once."""
+
+    name: str
+    count: int
+    m: int
+    n: int
+    k: int
+    out: Placed
+    a: Placed
+    b: Placed
+
+
+type Start = Grid | Products
+
+
 @dataclass(frozen=True, slots=True)
 class KernelSource:
     """What a device compiles, and how each function of it is started."""
 
     text: str
-    launches: Mapping[str, tuple[Grid, ...]]  # by function; none: called as it is
+    launches: Mapping[str, tuple[Start, ...]]  # by function; none: called as it is
 
 
 class Prepared(Protocol):

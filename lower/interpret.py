@@ -241,7 +241,8 @@ class _Machine:
                     raise Trap(f"a product reaches beyond {x.array!r}")
                 steps = tuple(d * flat.itemsize for d in (x.down, x.across))
                 views.append(as_strided(flat[at:], (rows, columns), steps))
-            views[0][...] = views[1] @ views[2]
+            wide = np.result_type(views[0], np.float32)
+            views[0][...] = views[1].astype(wide) @ views[2].astype(wide)
 
         return run
 

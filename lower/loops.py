@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from math import copysign
 from typing import ClassVar, Literal, NamedTuple
 
-from ..egraph.dtypes import DType
+from ..egraph.dtypes import BF16, F16, F32, F64, DType
 
 type LoopKind = Literal["grid", "block", "thread", "serial", "simd", "unroll"]
 type Space = Literal["local", "shared"]  # per thread (per iteration), per group
@@ -166,6 +166,12 @@ class GroupReduce:
     monoid: str
 
 
+# Types of both sides and of the result; small floats are multiplied and summed in f32.
+PRODUCTS = (
+    (F32, F32), (F64, F64), (F16, F16), (F16, F32), (BF16, BF16), (BF16, F32),
+)  # fmt: skip
+
+
 class Matrix(NamedTuple):
     """Element (i, j) lies at `at` + `down` * i + `across` * j; one of the two is 1."""
 
@@ -182,8 +188,8 @@ class Matrix(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Gemm:
     """`out` = `a` times `b`, m x k times k x n, none of them 0, by the library of a
-    device that has one (`Caps.library`).  It has threads of its own: outside of all
-    loops but serial ones."""
+    device that has one (`Caps.library`), of types in `PRODUCTS`.  It has threads of its
+    own: outside of all loops but serial ones."""
 
     m: int
     n: int

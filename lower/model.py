@@ -120,7 +120,7 @@ def _by_kind(caps: Caps) -> DeviceModel:
         caps.name, False, base.launch, base.bandwidth, base.cache_bandwidth, base.cache,
         min(base.on_chip, caps.shared_bytes), base.units, caps.threads,
         scalar=base.scalar, narrow=base.narrow, product=base.product,
-        largest=caps.max_threads,
+        largest=caps.max_threads, library=bool(caps.library),
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ KNOWN: tuple[Any, ...] = (
     kernel.Update, kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch,
     kernel.Host, kernel.Schedule, memory.MemoryPlan, plan.Part, plan.Plan,
     program.Invoke, program.Program, loops.Function, loops.Param,
-    device.Grid, device.KernelSource, Leaf, OnnxNode,
+    device.Grid, device.Placed, device.Products, device.KernelSource, Leaf, OnnxNode,
 )  # fmt: skip
 
 

@@ -147,7 +147,10 @@ class Printer(Expressions):
         """A call of the host's library, by the arguments of `cblas_sgemm`."""
         if self.dialect.name != "C":
             raise DeviceError(f"{self.dialect.name} has no library of products")
-        double = scope.arrays[stmt.out.array] is F64
+        kinds = {scope.arrays[x.array] for x, _, _ in stmt.matrices}
+        if not kinds <= {F32, F64}:
+            raise DeviceError("the host's library multiplies f32 and f64 alone")
+        double = kinds == {F64}
         places: list[tuple[str, str, int]] = []
         for x, _, _ in stmt.matrices:
             plain = x.across == 1

@@ -52,6 +52,7 @@ class Dialect:
     shared_block: str = ""  # declares that block, where the language needs it
     barrier: str = ""
     shuffle: str = ""  # {a} of the thread whose number in its warp of 32 differs by {n}
+    library: str = ""  # of products that the host calls between launches
 
 
 C_TYPES = {
@@ -271,6 +272,7 @@ CUDA = Dialect(
     nan={"f32": "__int_as_float(0x7fc00000)",
          "f64": "__longlong_as_double(0x7ff8000000000000ll)"},
     index=None,
+    library="cuBLAS",
     restrict="__restrict__",
     vector="typedef rw_vector<{t}, {n}> {v};\n",
     lane="{a}.lane[{i}]",

@@ -120,7 +120,7 @@ def _span(stage: Stage, loops: Loops, body: Body, params: Params) -> str:
     """The points numbered `rw_begin` up to `rw_end`, last loop fastest."""
     lines = [f"  {_pointer(p)}{name_of(p.name)} = rw_b[{i}];"
              for i, p in enumerate(params)]  # fmt: skip
-    if not any(isinstance(s, For) for s in body):
+    if stage.kind != "library" and not any(isinstance(s, For) for s in body):
         lines.append("  #pragma omp simd")
     lines.append("  for (i64 rw_i = rw_begin; rw_i < rw_end; rw_i++) {")
     lines += [f"    const i64 {x}" for x in _coordinates(loops)]

@@ -11,18 +11,20 @@ from dataclasses import dataclass
 
 from ...egraph.dtypes import DType
 from ...egraph.scalars import MONOIDS
-from ..device import DeviceError, Grid, KernelSource
-from ..loops import Array, Function, GroupReduce, Param
+from ..device import DeviceError, Grid, KernelSource, Start
+from ..loops import Array, For, Function, GroupReduce, Param
 from ..walking import walk
 from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
 from .layout import LEGEND, comment, headed
+from .products import described, products
 from .stages import Stage, index_lets, stages
 
 WARP = 32
 SHARED_ALIGN = 16  # bytes
+AHEAD = 128  # statements of a thread's loop, written out
 
 type GroupSize = Callable[[Stage], int]
 
@@ -33,13 +35,22 @@ def source(
     """`group_size` says how many threads share the points of a grid."""
     printer = KernelPrinter(dialect)
     texts: list[str] = []
-    launches: dict[str, tuple[Grid, ...]] = {}
+    launches: dict[str, tuple[Start, ...]] = {}
     for function in functions:
         if function.name in launches:
             raise DeviceError(f"two functions are called {function.name!r}")
-        made = [printer.kernel(function, s, group_size) for s in stages(function)]
-        texts += [comment(function), *(text for text, _ in made)]
-        launches[function.name] = tuple(launch for _, launch in made)
+        texts.append(comment(function))
+        starts: list[Start] = []
+        for stage in stages(function):
+            if stage.kind == "library" and dialect.library:
+                calls = products(function, stage)
+                texts += [f"// {dialect.library}: {described(function, calls)}\n"]
+                starts += calls
+            else:
+                text, launch = printer.kernel(function, stage, group_size)
+                texts.append(text)
+                starts.append(launch)
+        launches[function.name] = tuple(starts)
     head = (dialect.header, *printer.helpers.values(), LEGEND)
     return KernelSource("\n".join((*head, *texts)), launches)
 
@@ -78,6 +89,14 @@ class KernelPrinter(Printer):
         space = self.dialect.pointer
         restrict = "" if p.shared else f"{self.dialect.restrict} "
         return f"{space}{const}{stored(p.dtype)} *{restrict}{name}"
+
+    def pragma(self, loop: For, count: int) -> str:
+        """A thread asks for all that a short loop reads before it waits for any."""
+        if loop.kind != "thread":
+            return Printer.pragma(self, loop, count)
+        turns = count // self.threads
+        short = turns > 1 and turns * sum(1 for _ in walk(loop.body)) <= AHEAD
+        return self.dialect.unroll.format(n=turns) if short else ""
 
     def position(self, stage: Stage, count: int) -> list[str]:
         """The loop variables of this thread or group."""

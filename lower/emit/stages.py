@@ -1,8 +1,9 @@
 """A function as a sequence of launches: what emitters share before any text.
 
-A top-level `grid` or `block` nest is a stage of its own; the statements between two
-nests are one single-threaded stage.  Immutable top-level lets are repeated in each
-later stage that reads them, since a launch cannot see another's locals.
+A top-level `grid` or `block` nest is a stage of its own, and so is a call of the
+library with the loops around it; the statements between them are one single-threaded
+stage.  Immutable top-level lets are repeated in each later stage that reads them, since
+a launch cannot see another's locals.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..loops import (
     Ex,
     For,
     Function,
+    Gemm,
     If,
     Let,
     Load,
@@ -31,13 +33,13 @@ from ..loops import (
 )
 from ..walking import subterms, trips, values, variables, walk
 
-type StageKind = Literal["grid", "block", "single"]
+type StageKind = Literal["grid", "block", "single", "library"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """`body` for each point (one at least) of the perfect nest `loops`, outermost
-    first."""
+    first; those around a call of the library are in the body."""
 
     name: str
     kind: StageKind
@@ -67,7 +69,7 @@ def check_name(name: str) -> None:
 
 def stages(function: Function) -> tuple[Stage, ...]:
     check_name(function.name)
-    if not any(_is_nest(s) for s in function.body):
+    if not any(_is_nest(s) or is_call(s) for s in function.body):
         return (Stage(f"{function.name}_0", "single", (), function.body),)
     found: list[Stage] = []
     lets: list[Let] = []
@@ -87,6 +89,9 @@ def stages(function: Function) -> tuple[Stage, ...]:
             flush()
             loops, body = _perfect_nest(stmt)
             add("grid" if stmt.kind == "grid" else "block", loops, body)
+        elif is_call(stmt):
+            flush()
+            add("library", (), (stmt,))
         elif isinstance(stmt, Let) and not stmt.mutable:
             _refuse_stale(function, stmt, function.body[i:])
             lets.append(stmt)
@@ -108,6 +113,7 @@ def _refuse_local(function: Function, stmt: Stmt) -> None:
 def _refuse_stale(function: Function, let: Let, rest: tuple[Stmt, ...]) -> None:
     """A repeated let must find what it found at first."""
     written = {s.array for s in walk(rest) if isinstance(s, Store)}
+    written |= {s.out.array for s in walk(rest) if isinstance(s, Gemm)}
     for ex in subterms(let.value):
         if isinstance(ex, Load) and ex.array in written:
             raise DeviceError(
@@ -118,6 +124,11 @@ def _refuse_stale(function: Function, let: Let, rest: tuple[Stmt, ...]) -> None:
 
 def _is_nest(stmt: Stmt) -> bool:
     return isinstance(stmt, For) and stmt.kind in ("grid", "block")
+
+
+def is_call(stmt: Stmt) -> bool:
+    """Whether it calls the library, in loops or not."""
+    return any(isinstance(s, Gemm) for s in walk((stmt,)))
 
 
 def _perfect_nest(loop: For) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:

@@ -13,9 +13,15 @@ from ...extract.kernel import Kernel
 from ..axes import ceil_div
 from ..choice import Domains, Holes
 from ..loops import Barrier, Ex, Lit, Load, Op, Param, Store
+from .price import occupancy
 from .products import Contraction, contiguous
 from .sides import Sides
 from .values import add, divide, mul
+
+# By elements of a thread's tile: the larger, the less is read for each of its sums.
+# Measured on an H100 (`python bench/tiles.py`), where all units are busy.
+SPEEDS = {64: 1.0, 32: 0.94, 16: 0.83, 8: 0.64, 4: 0.31}
+PAD = 4  # elements between rows of a tile that is filled across them: other banks
 
 
 class Shape(NamedTuple):
@@ -31,10 +37,16 @@ class Shape(NamedTuple):
     def threads(self) -> int:
         return (self.rows // self.height) * (self.columns // self.width)
 
+    @property
+    def speed(self) -> float:
+        """Of its multiply-adds, beside the largest."""
+        return SPEEDS[self.height * self.width]
+
 
 SHAPES = (
-    Shape(128, 128, 16, 8, 8), Shape(64, 64, 16, 4, 4), Shape(32, 32, 16, 4, 2),
-    Shape(16, 16, 16, 2, 2),
+    Shape(128, 128, 32, 8, 8), Shape(128, 128, 16, 8, 8),
+    Shape(64, 64, 32, 4, 4), Shape(64, 64, 16, 4, 4),
+    Shape(32, 32, 32, 4, 2), Shape(32, 32, 16, 4, 2), Shape(16, 16, 16, 2, 2),
 )  # fmt: skip
 
 
@@ -49,18 +61,24 @@ def shape_for(
     kernel: Kernel, c: Contraction, units: int, threads: int, shared: int,
     holes: Holes = (),
 ) -> Shape | None:  # fmt: skip
-    """The largest tile that fits the device and still gives every unit a block; None
-    where none fits, or the one with these holes does not."""
+    """Of the tiles that fit the device the quickest, as far as they are within the
+    product and give every unit a block; None where none fits, or the one with these
+    holes does not."""
     batch, m, n, _ = c.sizes(kernel)
 
     def fitting(s: Shape) -> bool:
         left, right = c.sides
-        elements = (len(left) * s.rows + len(right) * s.columns) * s.depth
+        rows = len(left) * (s.rows + PAD) + len(right) * (s.columns + PAD)
         return (
             s.threads <= threads
-            and elements * c.dtype.itemsize <= shared
+            and rows * s.depth * c.dtype.itemsize <= shared
             and s.height * s.width * len(c.products) <= 128  # registers
         )
+
+    def seconds(s: Shape) -> float:
+        down, across = ceil_div(m, s.rows), ceil_div(n, s.columns)
+        padded = down * s.rows * across * s.columns
+        return padded / s.speed / occupancy(batch * down * across, units)
 
     fits = [s for s in SHAPES if fitting(s)]
     if holes and fits:
@@ -68,10 +86,7 @@ def shape_for(
         assert own is not None
         s = own._replace(**{k: v for k, v in holes if k in Shape._fields})
         return s if fitting(s) else None
-    for s in fits:
-        if batch * ceil_div(m, s.rows) * ceil_div(n, s.columns) >= units:
-            return s
-    return fits[-1] if fits else None
+    return min(fits, key=seconds, default=None)
 
 
 class Blocks(Sides):
@@ -110,7 +125,8 @@ class Blocks(Sides):
         s, dtype = self.shape, self.c.dtype
         for sides, size in zip(self.c.sides, (s.rows, s.columns), strict=True):
             for side in sides:
-                name = self.array("tile", dtype, size * s.depth, "shared")
+                step = self._step(side, size)
+                name = self.array("tile", dtype, step * s.depth, "shared")
                 self.tiles[side] = name
         for p in self.c.products:
             name = self.array("sums", dtype, s.height * s.width)
@@ -127,6 +143,11 @@ class Blocks(Sides):
             for side in sides:
                 self._side(side, origin, axes, extent, size, first)
 
+    def _step(self, side: tuple[int, ...], size: int) -> int:
+        """Elements from row to row of a side's tile, a row for each of k.  Where
+        neighbouring threads fill a column, they would meet in one bank."""
+        return size + PAD * contiguous(self.kernel, side, self.c.k)
+
     def _side(
         self, side: tuple[int, ...], origin: Ex, axes: tuple[int, ...], extent: int,
         size: int, first: Ex,
@@ -141,7 +162,7 @@ class Blocks(Sides):
             i, k = (high, low) if along_k else (low, high)
             ok = self.stand(axes, add(origin, i), extent, extent % size == 0)
             ok_k = self.stand(self.c.k, add(first, k), self.k, self.k % depth == 0)
-            to = add(mul(k, size), i)
+            to = add(mul(k, self._step(side, size)), i)
             self.emit(Store(self.tiles[side], to, self.product(side, ok, ok_k)))
 
     def _multiply(self) -> None:
@@ -151,8 +172,8 @@ class Blocks(Sides):
             with self.loop("serial", s.depth) as k:
                 for p in self.c.products:
                     left, right = self.tiles[p.a], self.tiles[p.b]
-                    row = add(mul(k, s.rows), mul(y, s.height))
-                    column = add(mul(k, s.columns), x)
+                    row = add(mul(k, self._step(p.a, s.rows)), mul(y, s.height))
+                    column = add(mul(k, self._step(p.b, s.columns)), x)
                     a = [
                         self.let(Load(left, add(row, self.number(i)), dtype))
                         for i in range(s.height)

@@ -123,6 +123,7 @@ class Tile(NamedTuple):
     columns: int
     height: int
     width: int
+    speed: float = 1.0  # of its multiply-adds
 
 
 def _contractions(kernel: Kernel, holes: Holes = ()) -> tuple[Contraction, ...]:
@@ -167,7 +168,7 @@ def _unpacked(
 def _shape(
     kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
 ) -> Shape | None:
-    return shape_for(kernel, c, model.units // 2, model.largest, model.on_chip, holes)
+    return shape_for(kernel, c, model.units, model.largest, model.on_chip, holes)
 
 
 def _tile(
@@ -178,7 +179,9 @@ def _tile(
         fits = not holes or fits_close(b, len(c.products), c.dtype.itemsize, model)
         return Tile(b.rows, b.columns, b.height, b.width) if fits else None
     s = _shape(kernel, c, model, holes)
-    return None if s is None else Tile(s.rows, s.columns, s.rows, s.columns)
+    if s is None:
+        return None
+    return Tile(s.rows, s.columns, s.rows, s.columns, s.speed)
 
 
 def _parts(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts | None:
@@ -223,7 +226,7 @@ def _part(
     return Parts(
         traffic(kernel, c, (down, across), model),
         scalar / rate / spread,
-        macs / model.product_rate(c.dtype) / spread,
+        macs / model.product_rate(c.dtype) / spread / tile.speed,
     )
 
 

@@ -63,7 +63,7 @@ def parted(kernel: Kernel, root: int) -> Cut:
     kept = tuple(a for a in facts(kernel).order if kernel.free[root] >> a & 1)
     where, dtype = _flat(kernel.extents, kept), kernel.exprs[root].dtype
     slot = len(kernel.slots)
-    slots = (*kernel.slots, (compute(dtype), numel(kernel.extents, kept)))
+    slots = (*kernel.slots, (dtype, numel(kernel.extents, kept)))
     stored = (Output(slot, root, kept, where),)
     load = Expr("load", (), (slot, where, ()), dtype)
     rest, _ = _edited(kernel, lambda i, e, _: load if i == root else e)

@@ -2,26 +2,33 @@
 
 The kernel in stages (`cut.py`): the product into scratch, or into the output if nothing
 follows, then what follows as a map.  Whether that is faster is for the clock to say: a
-library has threads of its own, which look out for work after a call.
+CPU's library has threads of its own, which look out for work after a call; a GPU's may
+multiply by units that our kernels do not use.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
-from ...egraph.dtypes import F32, F64
+from ...egraph.dtypes import F32
 from ...extract.kernel import Affine, Cost, Kernel
-from ..axes import nested, normalise, numel
+from ..axes import nested, normalise
 from ..choice import Domains, Holes
 from ..device import Caps
-from ..loops import Function, Gemm, Matrix, Param, Stmt
+from ..loops import PRODUCTS, Function, Gemm, Matrix, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, total
 from .cut import Cut, parted
-from .products import Contraction, classify, plain, steps_along, turned
+from .products import Contraction, Plain, classify, even, steps_along, turned
 from .rows import MAP
 from .writer import Writer, parameters
+
+LARGEST = (1 << 31) - 1  # size or step that libraries count to
+CALLS = 64  # on a GPU; more launches than that are no way to multiply
 
 
 class Lying(NamedTuple):
@@ -38,6 +45,12 @@ class Call(NamedTuple):
 
     contraction: Contraction
     matrices: tuple[Lying, Lying, Lying]  # the result first
+    small: bool  # the sides are floats of under 32 bits
+
+    def launches(self, kernel: Kernel) -> int:
+        """Calls, where one does all products along an axis."""
+        counts = [kernel.extents[a] for a in self.contraction.batch]
+        return math.prod(counts) // max(counts, default=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +85,15 @@ class Library(AsTheyAre):
         first, *rest = (normalise(k) for k in _stages(kernel).stages)
         found = call_of(first)
         assert not isinstance(found, str), found
+        calls = 1 if model.cpu_like else found.launches(first)
+        if calls > CALLS or (found.small and model.cpu_like):
+            return None
         batch, m, n, k = found.contraction.sizes(first)
         rate = model.product_rate(found.contraction.dtype)
         parts = [Parts(0.0, 0.0, batch * m * n * k / rate)]
         parts += [MAP.parts(k, model) for k in rest]
         summed = Parts(*(sum(p[i] for p in parts) for i in range(3)))
-        return total(self.name, len(parts), summed, model)
+        return total(self.name, calls + len(rest), summed, model)
 
     def overwrites(
         self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
@@ -110,17 +126,18 @@ def _stages(kernel: Kernel) -> Cut:
 
 
 def _products(first: Kernel, strict: bool, buffers: tuple[Param, ...]) -> list[Stmt]:
-    """A call for each matrix of the batch."""
+    """A call for each matrix of the batch, a loop for each of its axes."""
     found = call_of(first)
     assert not isinstance(found, str), found
-    c, matrices = found
     writer = Writer(first, strict, buffers)
-    _, m, n, k = c.sizes(first)
-    with writer.loop("serial", numel(first.extents, c.batch)) as g:
-        writer.unravel(c.batch, g)
+    _, m, n, k = found.contraction.sizes(first)
+    with ExitStack() as loops:
+        for axis in found.contraction.batch:
+            i = loops.enter_context(writer.loop("serial", first.extents[axis]))
+            writer.at(axis, i)
         out, a, b = (
             Matrix(buffers[x.slot].name, writer.affine(x.rest)[0], x.down, x.across)
-            for x in matrices
+            for x in found.matrices
         )
         writer.emit(Gemm(m, n, k, out, a, b))
     return writer.scopes[0].body
@@ -136,22 +153,44 @@ def call_of(kernel: Kernel) -> Call | str:
     if len(found) != 1 or len(c.products) != 1 or len(kernel.outputs) != 1:
         return "several products"
     root = c.products[0].root
-    if kernel.outputs[0].expr != root or c.dtype not in (F32, F64):
+    if kernel.outputs[0].expr != root:
         return "its sums are not what is stored"
-    kinds = kernel.exprs[root].dtype, kernel.slots[kernel.outputs[0].slot][0]
-    if kinds != (c.dtype, c.dtype):
+    made, summed = kernel.exprs[root].dtype, kernel.exprs[root].attr[2]
+    if made is not kernel.slots[kernel.outputs[0].slot][0] or summed is not c.dtype:
         return "its sums are of another type"
-    for way in (c, turned(c)):
+    for way in _ways(c):
         matrices = _matrices(kernel, way)
         if matrices is not None:
-            return Call(way, matrices)
+            return _call(kernel, way, matrices)
     return "an operand does not lie as a matrix"
+
+
+def _ways(c: Contraction) -> list[Contraction]:
+    """The product, its sides exchanged or not; last those of which outer axes of a side
+    are a batch, for which the other side stays as it is."""
+    found: list[tuple[int, Contraction]] = []
+    for way in (c, turned(c)):
+        for i, j in product(range(len(way.m)), range(len(way.n))):
+            batch = (*way.batch, *way.m[:i], *way.n[:j])
+            found.append((i + j, way._replace(batch=batch, m=way.m[i:], n=way.n[j:])))
+    return [way for _, way in sorted(found, key=lambda x: x[0])]
+
+
+def _call(
+    kernel: Kernel, c: Contraction, matrices: tuple[Lying, Lying, Lying]
+) -> Call | str:
+    made, a, b = (kernel.slots[x.slot][0] for x in matrices)
+    if a is not b or (a, made) not in PRODUCTS:
+        return f"no library multiplies {a} and {b} to {made}"
+    if max(*c.sizes(kernel), *(max(x.down, x.across) for x in matrices)) > LARGEST:
+        return "it is larger than libraries count"
+    return Call(c, matrices, a.bits < F32.bits)
 
 
 def _matrices(kernel: Kernel, c: Contraction) -> tuple[Lying, Lying, Lying] | None:
     p, o = c.products[0], kernel.outputs[0]
     _, m, n, k = c.sizes(kernel)
-    a, b = plain(kernel, c, p.a, c.m), plain(kernel, c, p.b, c.n)
+    a, b = _side(kernel, c, p.a, c.m), _side(kernel, c, p.b, c.n)
     down, across = (steps_along(kernel, o.offset, axes) for axes in (c.m, c.n))
     if a is None or b is None or down is None or across is None:
         return None
@@ -165,6 +204,18 @@ def _matrices(kernel: Kernel, c: Contraction) -> tuple[Lying, Lying, Lying] | No
     if None in fitted or fitted[0] is None or fitted[0].across != 1:
         return None
     return fitted  # type: ignore[return-value]
+
+
+def _side(
+    kernel: Kernel, c: Contraction, side: tuple[int, ...], own: tuple[int, ...]
+) -> Plain | None:
+    """The load that a side is; widened, if it is of small floats."""
+    x = kernel.exprs[side[0]]
+    if len(side) > 1 or x.dtype is not c.dtype:
+        return None
+    if x.op == "cast":
+        x = kernel.exprs[x.args[0]]
+    return even(kernel, c, x, own) if x.op == "load" else None
 
 
 def _lying(x: Lying, rows: int, columns: int) -> Lying | None:

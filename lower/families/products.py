@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...egraph.dtypes import F32, F64, DType, compute
 from ...extract.affine import atoms
-from ...extract.kernel import Affine, Kernel, bits, factors, needs
+from ...extract.kernel import Affine, Expr, Kernel, bits, factors, needs
 from ..axes import coefficient, numel
 from .plan import HEAVY, each, facts, reach
 
@@ -299,10 +299,15 @@ def plain(
     """The side as a load of the type that products are computed in, if it is one and
     runs evenly along its `own` axes and along k."""
     x = kernel.exprs[side[0]]
-    if len(side) > 1 or x.op != "load" or x.attr[2]:
+    if len(side) > 1 or x.op != "load" or x.dtype is not c.dtype:
         return None
-    slot, offset, _ = x.attr
-    if kernel.slots[slot][0] is not c.dtype or x.dtype is not c.dtype:
+    return even(kernel, c, x, own)
+
+
+def even(kernel: Kernel, c: Contraction, x: Expr, own: tuple[int, ...]) -> Plain | None:
+    """A load of elements as they are stored, if it runs so."""
+    slot, offset, guard = x.attr
+    if guard or kernel.slots[slot][0] is not x.dtype:
         return None
     if not all(isinstance(a, int) for a, _ in offset.terms):
         return None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from ...egraph.dtypes import BOOL, F32, F64, I32, I64, DType, compute
+from ...egraph.dtypes import BOOL, I32, I64, DType, compute
 from ...egraph.scalars import BY_NAME, MONOIDS
 from ..intervals import of_type
 from ..loops import (
+    PRODUCTS,
     Array,
     Assign,
     Ex,
@@ -135,7 +136,8 @@ class Types(Walk):
 
     def product(self, s: Gemm) -> None:
         held = [self.place(x.array, x.at, 1) for x, _, _ in s.matrices]
-        if len(set(held)) > 1 or held[0] not in (F32, F64):
+        out, a, b = held
+        if a is not b or (a, out) not in PRODUCTS:
             self.fault(f"a product of {', '.join(map(str, held))}")
         owner = self.arrays.get(s.out.array)
         if isinstance(owner, Param) and not owner.writable:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from rewrite.backends.blas import blas
+from rewrite.backends.devices import library
 from rewrite.terminal import (
     AsJson,
     CostOption,
@@ -130,16 +130,17 @@ def show(c: Compiled, found: Tuned) -> None:
     for (family, reason), n in reasons.most_common(5):
         out.print(f"refused: {counted(n, 'choice')} of {family}: {reason}")
     out.print(f"{c.device.name} ({c.device.probe().detail})", soft_wrap=True)
-    if c.device.name == "c":
-        _library(found)
+    _library(c.device.name, found)
     _end(found)
 
 
-def _library(found: Tuned) -> None:
+def _library(device: str, found: Tuned) -> None:
     """Whether a library of products competed, and how often it was chosen."""
-    library = blas()
-    if not library.calls:
-        out.print(f"no library of products competed: {library.detail}", soft_wrap=True)
+    probe = library(device)
+    if probe is None:
+        return
+    if not probe.ok:
+        out.print(f"no library of products competed: {probe.detail}", soft_wrap=True)
         return
     tried = [k for k in found.kernels
              if any(t.choice.family == "library" for t in k.trials)]  # fmt: skip
@@ -149,7 +150,7 @@ def _library(found: Tuned) -> None:
     how = f"won {won} of {counted(len(tried), 'kernel')}"
     if found.quiet:
         how += "; its calls slow the program as a whole and were dropped"
-    out.print(f"{library.detail} competed and {how}", soft_wrap=True)
+    out.print(f"{probe.detail} competed and {how}", soft_wrap=True)
 
 
 def _figures(k: KernelTuned) -> tuple[str, ...]:

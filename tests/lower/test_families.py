@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from rewrite.extract.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
+from rewrite.lower.families.blocks import shape_for
 from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.fold import FOLD
 from rewrite.lower.families.full import FULL
+from rewrite.lower.families.products import classify as products_of
 from rewrite.lower.families.rows import ROW
 from rewrite.lower.families.window import WINDOW
 from rewrite.lower.interpret import Trap
@@ -77,6 +80,27 @@ def arrays_in(body: tuple[Stmt, ...]) -> list[Array]:
         if isinstance(s, (For, If)):
             out += arrays_in(s.body)
     return out
+
+
+def test_a_tile_on_a_gpu_lies_within_the_product_and_fills_the_device() -> None:
+    model = model_of(
+        replace(GPU, threads=256, max_threads=1024, shared_bytes=227 << 10)
+    )
+
+    def tile(batch: int, m: int, k: int, n: int) -> tuple[int, int, int]:
+        b = Builder()
+        x, w = b.input("x", F32, (batch, m, k)), b.input("w", F32, (batch, k, n))
+        kernel = normalise(kernel_of(b, [b.matmul(x, w)]))
+        (c,) = products_of(kernel)
+        assert not isinstance(c, str)
+        found = shape_for(kernel, c, model.units, model.largest, model.on_chip)
+        assert found is not None
+        return found[:3]
+
+    assert tile(1, 4096, 4096, 4096) == (128, 128, 32)
+    assert tile(1, 1024, 1024, 1024) == (64, 64, 32)  # 64 of 128 were half a device
+    assert tile(32, 1024, 1024, 32) == (32, 32, 32)  # no column beyond the edge
+    assert tile(1, 256, 256, 256) == (16, 16, 16)
 
 
 def test_every_family_has_cases_and_every_case_a_family() -> None:

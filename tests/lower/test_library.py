@@ -1,8 +1,8 @@
-"""Products by the host's library: what it takes and computes, and who asks for it."""
+"""Products by a device's library: what it takes and computes, and who asks for it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,17 +10,15 @@ import pytest
 
 from rewrite.backends import blas as finding
 from rewrite.backends.blas import Blas, blas
-from rewrite.egraph.dtypes import F16, F32, F64, DType
+from rewrite.egraph.dtypes import F8E5M2, F16, F32, I32
 from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel
-from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, digest
-from rewrite.lower.device import DeviceError
+from rewrite.lower.device import Caps, DeviceError
 from rewrite.lower.families import candidates_for
 from rewrite.lower.families.library import LIBRARY
 from rewrite.lower.interpret import Trap
 from rewrite.lower.interpret import run as interpret
-from rewrite.lower.loops import For, Function, Gemm, Stmt
+from rewrite.lower.loops import For, Function, Gemm, Stmt, Var
 from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import model_of
 from rewrite.lower.text import parse_all, show
@@ -28,59 +26,16 @@ from rewrite.lower.verify import VerifyError, verify
 
 from .harness import (
     CPU,
+    GPU,
     buffers_for,
     c_device,
     close,
-    kernel_of,
     on_c,
     reference,
 )
+from .products import SMALL, TAKEN, Make, kernel, product
 
 WITH = replace(CPU, library="a library")
-type Make = Callable[[Builder], int]
-
-
-def product(
-    m: int, n: int, k: int, turned: str = "", batch: int = 0, dtype: DType = F32
-) -> Make:
-    """x @ w; `turned`: which of a, b and the result c lie the other way."""
-
-    def make(b: Builder) -> int:
-        head = (batch,) if batch else ()
-
-        def matrix(name: str, rows: int, columns: int) -> int:
-            if name not in turned:
-                return b.input(name, dtype, (*head, rows, columns))
-            return flip(b.input(name, dtype, (*head, columns, rows)))
-
-        def flip(x: int) -> int:
-            axes = (0, 2, 1) if batch else (1, 0)
-            return b.permute(x, axes)
-
-        made = b.matmul(matrix("a", m, k), matrix("b", k, n))
-        return flip(made) if "c" in turned else made
-
-    return make
-
-
-def with_epilogue(b: Builder) -> int:
-    y = product(13, 21, 8)(b)
-    return b.un("gelu", b.bin("add", *b.broadcast(y, b.input("bias", F32, (1, 21)))))
-
-
-def sliced(b: Builder) -> int:
-    """Rows apart, and the first one not at the start."""
-    x = b.slice(b.input("x", F32, (9, 20)), (1, 3), (6, 11), (1, 1))
-    return b.matmul(x, b.input("w", F32, (11, 7)))
-
-
-TAKEN: dict[str, Make] = {
-    "plain": product(17, 65, 33), "double": product(5, 6, 7, dtype=F64),
-    "left turned": product(17, 5, 9, "a"), "right turned": product(17, 5, 9, "b"),
-    "result turned": product(17, 5, 9, "c"), "all turned": product(17, 5, 9, "abc"),
-    "batch": product(4, 9, 6, "b", batch=3),
-    "epilogue": with_epilogue, "sliced": sliced,
-}  # fmt: skip
 
 
 def scaled(b: Builder) -> int:
@@ -91,18 +46,31 @@ def softmaxed(b: Builder) -> int:
     return b.macro("softmax", [product(4, 5, 8)(b)], (0, 1))
 
 
+def mixed(b: Builder) -> int:
+    x, w = b.input("x", F16, (4, 8)), b.input("w", F32, (8, 5))
+    return b.matmul(b.cast(x, F32), w)
+
+
+def rounded(b: Builder) -> int:
+    """Its products are rounded before they are summed."""
+    x, w = b.input("x", F16, (4, 8, 1)), b.input("w", F16, (1, 8, 5))
+    return b.reduce("sum", b.bin("mul", *b.broadcast(x, w)), [1])
+
+
+def far(b: Builder) -> int:
+    """Elements of no row or column lie side by side."""
+    x = b.slice(b.input("x", F32, (8, 16)), (0, 0), (8, 8), (1, 2))
+    return b.matmul(x, b.input("w", F32, (8, 5)))
+
+
 REFUSED: dict[str, Make] = {
     "a side is computed": scaled, "rows are reduced after it": softmaxed,
-    "sums of halves": product(4, 5, 8, dtype=F16),
+    "sides of two types": mixed, "rounded products": rounded,
+    "steps of two": far, "eight bits": product(4, 5, 8, dtype=F8E5M2),
     "one row": product(1, 9, 6, batch=2),
     "no product": lambda b: b.reduce("sum", b.input("x", F32, (4, 8)), [1]),
     "no reduction": lambda b: b.un("exp", b.input("x", F32, (4, 8))),
 }  # fmt: skip
-
-
-def kernel(make: Make) -> Kernel:
-    b = Builder()
-    return normalise(kernel_of(b, [make(b)]))
 
 
 def lowered(make: Make, name: str = "f") -> Function:
@@ -110,9 +78,10 @@ def lowered(make: Make, name: str = "f") -> Function:
     return LIBRARY.lower(kernel(make), WITH, name, False)
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("name", TAKEN | SMALL)
 def test_its_loops_mean_the_kernel(name: str) -> None:
-    k, made = kernel(TAKEN[name]), verify(lowered(TAKEN[name]))
+    make = (TAKEN | SMALL)[name]
+    k, made = kernel(make), verify(lowered(make))
     buffers = buffers_for(k)
     want = reference(k, buffers)
     interpret(made, buffers)
@@ -146,6 +115,33 @@ def test_it_is_chosen_by_name_alone_and_where_there_is_one() -> None:
     assert not products(lower(k, CPU, "k", choices=choices).body)  # there is none
 
 
+def test_small_floats_are_for_gpus() -> None:
+    k = kernel(SMALL["f16"])
+    assert LIBRARY.cost(k, model_of(WITH)) is None
+    assert LIBRARY.cost(k, model_of(replace(GPU, library="a library")))
+    with pytest.raises(DeviceError, match="multiplies f32 and f64 alone"):
+        c_device().source([lowered(SMALL["f16"])])
+
+
+def test_many_launches_are_no_way_to_multiply() -> None:
+    """On a GPU, where one call does all products along one axis of two; or is one."""
+
+    def seconds(batch: int, heads: int, caps: Caps) -> float:
+        def make(b: Builder) -> int:
+            q, k = (b.input(name, F32, (batch, 6, heads, 8)) for name in "qk")
+            return b.matmul(b.permute(q, (0, 2, 1, 3)), b.permute(k, (0, 2, 3, 1)))
+
+        found = LIBRARY.cost(kernel(make), model_of(caps))
+        return found.launch if found else math.inf
+
+    gpu = replace(GPU, library="a library")
+    launch = model_of(gpu).launch
+    assert seconds(1, 500, gpu) == launch
+    assert seconds(3, 500, gpu) == seconds(500, 3, gpu) == 3 * launch
+    assert seconds(65, 65, gpu) == math.inf
+    assert seconds(65, 65, WITH) == model_of(WITH).launch
+
+
 def products(body: tuple[Stmt, ...]) -> list[Gemm]:
     out = [s for s in body if isinstance(s, Gemm)]
     for s in body:
@@ -156,14 +152,11 @@ def products(body: tuple[Stmt, ...]) -> list[Gemm]:
 
 def test_a_product_that_goes_wrong_is_found() -> None:
     made = lowered(TAKEN["plain"])
-    (loop,) = made.body
-    assert isinstance(loop, For)
-    (call,) = loop.body
+    (call,) = made.body
     assert isinstance(call, Gemm)
 
     def with_call(**changed: object) -> Function:
-        broken = replace(call, **changed)  # type: ignore[arg-type]
-        return replace(made, body=(replace(loop, body=(broken,)),))
+        return replace(made, body=(replace(call, **changed),))  # type: ignore[arg-type]
 
     for changed in (
         {"k": 34}, {"a": call.a._replace(down=32)}, {"out": call.a}, {"m": 0},
@@ -171,7 +164,7 @@ def test_a_product_that_goes_wrong_is_found() -> None:
     ):  # fmt: skip
         with pytest.raises(VerifyError):
             verify(with_call(**changed))
-    shared = replace(made, body=(replace(loop, kind="grid"),))
+    shared = replace(made, body=(For(Var("i", I32), 2, "grid", (call,)),))
     with pytest.raises(VerifyError, match="a loop that is shared"):
         verify(shared)
     with pytest.raises(Trap, match="beyond 'b0'"):
@@ -182,7 +175,7 @@ def test_other_languages_refuse_it() -> None:
     from rewrite.backends.devices import device
 
     made = lowered(TAKEN["plain"])
-    for name in ("opencl", "cuda", "wgpu"):
+    for name in ("opencl", "wgpu"):
         with pytest.raises(DeviceError, match="no library of products"):
             device(name).source([made])
 

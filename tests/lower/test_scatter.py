@@ -195,7 +195,7 @@ def inputs_of(graph: Graph, n: int, seed: int) -> dict[str, np.ndarray]:
     return out
 
 
-@pytest.mark.parametrize("name", ["numpy", "c", "opencl", "wgpu"])
+@pytest.mark.parametrize("name", ["numpy", "c", "opencl", "wgpu", "cuda"])
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode(name: str, mode: str) -> None:
     """All shapes, by one dtype after the other; where programs take long to compile,

@@ -5,8 +5,8 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
     __global const f32 *restrict b0,
     __global const f32 *restrict b1,
     __global f32 *restrict b2) {
-  __local f32 tile7[512];
-  __local f32 tile8[512];
+  __local f32 tile7[1152];
+  __local f32 tile8[1152];
   const i32 rw_thread = get_local_id(0);
   const i32 rw_threads = 128;
   const i64 rw_point = (i64)get_group_id(0);
@@ -43,37 +43,39 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
   }
   const i64 o18 = p4 * 8192;
   const i64 o26 = p4 * 8192;
-  for (i64 i11 = 0; i11 < 4; i11++) {
-    const i64 k12 = i11 * 16;
-    for (i64 i13 = rw_thread; i13 < 512; i13 += rw_threads) {
-      const i64 t14 = (i64)((u32)i13 % (u32)16);
-      const i64 t15 = (i64)((u32)i13 / (u32)16);
+  for (i64 i11 = 0; i11 < 2; i11++) {
+    const i64 k12 = i11 * 32;
+    #pragma unroll 8
+    for (i64 i13 = rw_thread; i13 < 1024; i13 += rw_threads) {
+      const i64 t14 = (i64)((u32)i13 % (u32)32);
+      const i64 t15 = (i64)((u32)i13 / (u32)32);
       const i64 p16 = m5 + t15;
       const i64 p17 = k12 + t14;
       const i64 v19 = (o18 + (p16 * 64)) + p17;
       const f32 v20 = b0[v19];
-      tile7[(t14 * 32) + t15] = v20;
+      tile7[(t14 * 36) + t15] = v20;
     }
-    for (i64 i21 = rw_thread; i21 < 512; i21 += rw_threads) {
-      const i64 t22 = (i64)((u32)i21 % (u32)16);
-      const i64 t23 = (i64)((u32)i21 / (u32)16);
+    #pragma unroll 8
+    for (i64 i21 = rw_thread; i21 < 1024; i21 += rw_threads) {
+      const i64 t22 = (i64)((u32)i21 % (u32)32);
+      const i64 t23 = (i64)((u32)i21 / (u32)32);
       const i64 p24 = n6 + t23;
       const i64 p25 = k12 + t22;
       const i64 v27 = (o26 + (p24 * 64)) + p25;
       const f32 v28 = b1[v27];
-      tile8[(t22 * 32) + t23] = v28;
+      tile8[(t22 * 36) + t23] = v28;
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     for (i64 i29 = rw_thread; i29 < 128; i29 += rw_threads) {
       const i64 y30 = (i64)((u32)i29 / (u32)16);
       const i64 x31 = (i64)((u32)i29 % (u32)16);
-      for (i64 i32_ = 0; i32_ < 16; i32_++) {
-        const f32 v33 = tile7[(i32_ * 32) + (y30 * 4)];
-        const f32 v34 = tile7[((i32_ * 32) + (y30 * 4)) + 1];
-        const f32 v35 = tile7[((i32_ * 32) + (y30 * 4)) + 2];
-        const f32 v36 = tile7[((i32_ * 32) + (y30 * 4)) + 3];
-        const f32 v37 = tile8[(i32_ * 32) + x31];
-        const f32 v38 = tile8[((i32_ * 32) + x31) + 16];
+      for (i64 i32_ = 0; i32_ < 32; i32_++) {
+        const f32 v33 = tile7[(i32_ * 36) + (y30 * 4)];
+        const f32 v34 = tile7[((i32_ * 36) + (y30 * 4)) + 1];
+        const f32 v35 = tile7[((i32_ * 36) + (y30 * 4)) + 2];
+        const f32 v36 = tile7[((i32_ * 36) + (y30 * 4)) + 3];
+        const f32 v37 = tile8[(i32_ * 36) + x31];
+        const f32 v38 = tile8[((i32_ * 36) + x31) + 16];
         sums9[0] = rw_fma_f32(v33, v37, sums9[0]);
         sums9[1] = rw_fma_f32(v33, v38, sums9[1]);
         sums9[2] = rw_fma_f32(v34, v37, sums9[2]);
@@ -181,6 +183,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k1_0(
   const i64 i1 = rw_point;
   f32 a2 = -INFINITY;
   const i64 o4 = i1 * 128;
+  #pragma unroll 4
   for (i64 i3 = rw_thread; i3 < 128; i3 += rw_threads) {
     const i64 v5 = o4 + i3;
     const f32 v6 = b0[v5];
@@ -196,6 +199,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k1_0(
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   f32 a8 = 0.0f;
   const i64 o10 = i1 * 128;
+  #pragma unroll 4
   for (i64 i9 = rw_thread; i9 < 128; i9 += rw_threads) {
     const i64 v11 = o10 + i9;
     const f32 v12 = b0[v11];
@@ -214,6 +218,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k1_0(
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const i64 o17 = i1 * 128;
+  #pragma unroll 4
   for (i64 i15 = rw_thread; i15 < 128; i15 += rw_threads) {
     const f32 v16 = row7[i15];
     const i64 v18 = o17 + i15;
@@ -233,8 +238,8 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k2_0(
     __global const f32 *restrict b1,
     __global const f32 *restrict b2,
     __global f32 *restrict b3) {
-  __local f32 tile7[512];
-  __local f32 tile8[512];
+  __local f32 tile7[1152];
+  __local f32 tile8[1024];
   const i32 rw_thread = get_local_id(0);
   const i32 rw_threads = 128;
   const i64 rw_point = (i64)get_group_id(0);
@@ -272,20 +277,22 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k2_0(
   const i64 o18 = p4 * 16384;
   const i64 o21 = p4 * 128;
   const i64 o29 = p4 * 8192;
-  for (i64 i11 = 0; i11 < 8; i11++) {
-    const i64 k12 = i11 * 16;
-    for (i64 i13 = rw_thread; i13 < 512; i13 += rw_threads) {
-      const i64 t14 = (i64)((u32)i13 % (u32)16);
-      const i64 t15 = (i64)((u32)i13 / (u32)16);
+  for (i64 i11 = 0; i11 < 4; i11++) {
+    const i64 k12 = i11 * 32;
+    #pragma unroll 8
+    for (i64 i13 = rw_thread; i13 < 1024; i13 += rw_threads) {
+      const i64 t14 = (i64)((u32)i13 % (u32)32);
+      const i64 t15 = (i64)((u32)i13 / (u32)32);
       const i64 p16 = m5 + t15;
       const i64 p17 = k12 + t14;
       const i64 v19 = (o18 + (p16 * 128)) + p17;
       const f32 v20 = b0[v19];
       const i64 v22 = o21 + p16;
       const f32 v23 = b1[v22];
-      tile7[(t14 * 32) + t15] = v20 * v23;
+      tile7[(t14 * 36) + t15] = v20 * v23;
     }
-    for (i64 i24 = rw_thread; i24 < 512; i24 += rw_threads) {
+    #pragma unroll 8
+    for (i64 i24 = rw_thread; i24 < 1024; i24 += rw_threads) {
       const i64 t25 = (i64)((u32)i24 % (u32)32);
       const i64 t26 = (i64)((u32)i24 / (u32)32);
       const i64 p27 = n6 + t25;
@@ -298,11 +305,11 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k2_0(
     for (i64 i32_ = rw_thread; i32_ < 128; i32_ += rw_threads) {
       const i64 y33 = (i64)((u32)i32_ / (u32)16);
       const i64 x34 = (i64)((u32)i32_ % (u32)16);
-      for (i64 i35 = 0; i35 < 16; i35++) {
-        const f32 v36 = tile7[(i35 * 32) + (y33 * 4)];
-        const f32 v37 = tile7[((i35 * 32) + (y33 * 4)) + 1];
-        const f32 v38 = tile7[((i35 * 32) + (y33 * 4)) + 2];
-        const f32 v39 = tile7[((i35 * 32) + (y33 * 4)) + 3];
+      for (i64 i35 = 0; i35 < 32; i35++) {
+        const f32 v36 = tile7[(i35 * 36) + (y33 * 4)];
+        const f32 v37 = tile7[((i35 * 36) + (y33 * 4)) + 1];
+        const f32 v38 = tile7[((i35 * 36) + (y33 * 4)) + 2];
+        const f32 v39 = tile7[((i35 * 36) + (y33 * 4)) + 3];
         const f32 v40 = tile8[(i35 * 32) + x34];
         const f32 v41 = tile8[((i35 * 32) + x34) + 16];
         sums9[0] = rw_fma_f32(v36, v40, sums9[0]);

@@ -7,7 +7,7 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     f32 *__restrict__ b2) {
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const tile7 = (f32 *)(rw_shared + 0);
-  f32 *const tile8 = (f32 *)(rw_shared + 2048);
+  f32 *const tile8 = (f32 *)(rw_shared + 4608);
   const i32 rw_thread = threadIdx.x;
   const i32 rw_threads = 128;
   const u32 rw_point = (u32)blockIdx.x;
@@ -44,37 +44,39 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
   }
   const i32 o18 = p4 * 8192;
   const i32 o26 = p4 * 8192;
-  for (i32 i11 = 0; i11 < 4; i11++) {
-    const i32 k12 = i11 * 16;
-    for (i32 i13 = rw_thread; i13 < 512; i13 += rw_threads) {
-      const i32 t14 = (i32)((u32)i13 % (u32)16);
-      const i32 t15 = (i32)((u32)i13 / (u32)16);
+  for (i32 i11 = 0; i11 < 2; i11++) {
+    const i32 k12 = i11 * 32;
+    #pragma unroll 8
+    for (i32 i13 = rw_thread; i13 < 1024; i13 += rw_threads) {
+      const i32 t14 = (i32)((u32)i13 % (u32)32);
+      const i32 t15 = (i32)((u32)i13 / (u32)32);
       const i32 p16 = m5 + t15;
       const i32 p17 = k12 + t14;
       const i32 v19 = (o18 + (p16 * 64)) + p17;
       const f32 v20 = b0[v19];
-      tile7[(t14 * 32) + t15] = v20;
+      tile7[(t14 * 36) + t15] = v20;
     }
-    for (i32 i21 = rw_thread; i21 < 512; i21 += rw_threads) {
-      const i32 t22 = (i32)((u32)i21 % (u32)16);
-      const i32 t23 = (i32)((u32)i21 / (u32)16);
+    #pragma unroll 8
+    for (i32 i21 = rw_thread; i21 < 1024; i21 += rw_threads) {
+      const i32 t22 = (i32)((u32)i21 % (u32)32);
+      const i32 t23 = (i32)((u32)i21 / (u32)32);
       const i32 p24 = n6 + t23;
       const i32 p25 = k12 + t22;
       const i32 v27 = (o26 + (p24 * 64)) + p25;
       const f32 v28 = b1[v27];
-      tile8[(t22 * 32) + t23] = v28;
+      tile8[(t22 * 36) + t23] = v28;
     }
     __syncthreads();
     for (i32 i29 = rw_thread; i29 < 128; i29 += rw_threads) {
       const i32 y30 = (i32)((u32)i29 / (u32)16);
       const i32 x31 = (i32)((u32)i29 % (u32)16);
-      for (i32 i32_ = 0; i32_ < 16; i32_++) {
-        const f32 v33 = tile7[(i32_ * 32) + (y30 * 4)];
-        const f32 v34 = tile7[((i32_ * 32) + (y30 * 4)) + 1];
-        const f32 v35 = tile7[((i32_ * 32) + (y30 * 4)) + 2];
-        const f32 v36 = tile7[((i32_ * 32) + (y30 * 4)) + 3];
-        const f32 v37 = tile8[(i32_ * 32) + x31];
-        const f32 v38 = tile8[((i32_ * 32) + x31) + 16];
+      for (i32 i32_ = 0; i32_ < 32; i32_++) {
+        const f32 v33 = tile7[(i32_ * 36) + (y30 * 4)];
+        const f32 v34 = tile7[((i32_ * 36) + (y30 * 4)) + 1];
+        const f32 v35 = tile7[((i32_ * 36) + (y30 * 4)) + 2];
+        const f32 v36 = tile7[((i32_ * 36) + (y30 * 4)) + 3];
+        const f32 v37 = tile8[(i32_ * 36) + x31];
+        const f32 v38 = tile8[((i32_ * 36) + x31) + 16];
         sums9[0] = rw_fma_f32(v33, v37, sums9[0]);
         sums9[1] = rw_fma_f32(v33, v38, sums9[1]);
         sums9[2] = rw_fma_f32(v34, v37, sums9[2]);
@@ -183,6 +185,7 @@ extern "C" __global__ void __launch_bounds__(32) k1_0(
   const i32 i1 = rw_point;
   f32 a2 = -__int_as_float(0x7f800000);
   const i32 o4 = i1 * 128;
+  #pragma unroll 4
   for (i32 i3 = rw_thread; i3 < 128; i3 += rw_threads) {
     const i32 v5 = o4 + i3;
     const f32 v6 = b0[v5];
@@ -192,6 +195,7 @@ extern "C" __global__ void __launch_bounds__(32) k1_0(
     a2 = rw_max_f32(a2, (f32)__shfl_xor_sync(0xffffffffu, (f32)a2, rw_s));
   f32 a8 = 0.0f;
   const i32 o10 = i1 * 128;
+  #pragma unroll 4
   for (i32 i9 = rw_thread; i9 < 128; i9 += rw_threads) {
     const i32 v11 = o10 + i9;
     const f32 v12 = b0[v11];
@@ -204,6 +208,7 @@ extern "C" __global__ void __launch_bounds__(32) k1_0(
     a8 = (a8 + (f32)__shfl_xor_sync(0xffffffffu, (f32)a8, rw_s));
   __syncthreads();
   const i32 o17 = i1 * 128;
+  #pragma unroll 4
   for (i32 i15 = rw_thread; i15 < 128; i15 += rw_threads) {
     const f32 v16 = row7[i15];
     const i32 v18 = o17 + i15;
@@ -225,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(128) k2_0(
     f32 *__restrict__ b3) {
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const tile7 = (f32 *)(rw_shared + 0);
-  f32 *const tile8 = (f32 *)(rw_shared + 2048);
+  f32 *const tile8 = (f32 *)(rw_shared + 4608);
   const i32 rw_thread = threadIdx.x;
   const i32 rw_threads = 128;
   const u32 rw_point = (u32)blockIdx.x;
@@ -263,20 +268,22 @@ extern "C" __global__ void __launch_bounds__(128) k2_0(
   const i32 o18 = p4 * 16384;
   const i32 o21 = p4 * 128;
   const i32 o29 = p4 * 8192;
-  for (i32 i11 = 0; i11 < 8; i11++) {
-    const i32 k12 = i11 * 16;
-    for (i32 i13 = rw_thread; i13 < 512; i13 += rw_threads) {
-      const i32 t14 = (i32)((u32)i13 % (u32)16);
-      const i32 t15 = (i32)((u32)i13 / (u32)16);
+  for (i32 i11 = 0; i11 < 4; i11++) {
+    const i32 k12 = i11 * 32;
+    #pragma unroll 8
+    for (i32 i13 = rw_thread; i13 < 1024; i13 += rw_threads) {
+      const i32 t14 = (i32)((u32)i13 % (u32)32);
+      const i32 t15 = (i32)((u32)i13 / (u32)32);
       const i32 p16 = m5 + t15;
       const i32 p17 = k12 + t14;
       const i32 v19 = (o18 + (p16 * 128)) + p17;
       const f32 v20 = b0[v19];
       const i32 v22 = o21 + p16;
       const f32 v23 = b1[v22];
-      tile7[(t14 * 32) + t15] = v20 * v23;
+      tile7[(t14 * 36) + t15] = v20 * v23;
     }
-    for (i32 i24 = rw_thread; i24 < 512; i24 += rw_threads) {
+    #pragma unroll 8
+    for (i32 i24 = rw_thread; i24 < 1024; i24 += rw_threads) {
       const i32 t25 = (i32)((u32)i24 % (u32)32);
       const i32 t26 = (i32)((u32)i24 / (u32)32);
       const i32 p27 = n6 + t25;
@@ -289,11 +296,11 @@ extern "C" __global__ void __launch_bounds__(128) k2_0(
     for (i32 i32_ = rw_thread; i32_ < 128; i32_ += rw_threads) {
       const i32 y33 = (i32)((u32)i32_ / (u32)16);
       const i32 x34 = (i32)((u32)i32_ % (u32)16);
-      for (i32 i35 = 0; i35 < 16; i35++) {
-        const f32 v36 = tile7[(i35 * 32) + (y33 * 4)];
-        const f32 v37 = tile7[((i35 * 32) + (y33 * 4)) + 1];
-        const f32 v38 = tile7[((i35 * 32) + (y33 * 4)) + 2];
-        const f32 v39 = tile7[((i35 * 32) + (y33 * 4)) + 3];
+      for (i32 i35 = 0; i35 < 32; i35++) {
+        const f32 v36 = tile7[(i35 * 36) + (y33 * 4)];
+        const f32 v37 = tile7[((i35 * 36) + (y33 * 4)) + 1];
+        const f32 v38 = tile7[((i35 * 36) + (y33 * 4)) + 2];
+        const f32 v39 = tile7[((i35 * 36) + (y33 * 4)) + 3];
         const f32 v40 = tile8[(i35 * 32) + x34];
         const f32 v41 = tile8[((i35 * 32) + x34) + 16];
         sums9[0] = rw_fma_f32(v36, v40, sums9[0]);

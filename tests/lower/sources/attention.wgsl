@@ -5,8 +5,8 @@
 @group(0) @binding(1) var<storage, read_write> k0_b1_: array<f32>;
 @group(0) @binding(2) var<storage, read_write> k0_b2_: array<f32>;
 
-var<workgroup> k0_0_tile7_: array<f32, 512>;
-var<workgroup> k0_0_tile8_: array<f32, 512>;
+var<workgroup> k0_0_tile7_: array<f32, 1152>;
+var<workgroup> k0_0_tile8_: array<f32, 1152>;
 @compute @workgroup_size(128)
 fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
     @builtin(local_invocation_index) rw_local: u32) {
@@ -47,38 +47,38 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
   }
   let o18_: i32 = p4_ * i32(8192);
   let o26_: i32 = p4_ * i32(8192);
-  for (var i11_: i32 = 0; i11_ < 4; i11_ += 1) {
-    let k12_: i32 = i11_ * i32(16);
-    for (var i13_: i32 = rw_thread; i13_ < 512; i13_ += 128) {
-      let t14_: i32 = i13_ % i32(16);
-      let t15_: i32 = i13_ / i32(16);
+  for (var i11_: i32 = 0; i11_ < 2; i11_ += 1) {
+    let k12_: i32 = i11_ * i32(32);
+    for (var i13_: i32 = rw_thread; i13_ < 1024; i13_ += 128) {
+      let t14_: i32 = i13_ % i32(32);
+      let t15_: i32 = i13_ / i32(32);
       let p16_: i32 = m5_ + t15_;
       let p17_: i32 = k12_ + t14_;
       let v19_: i32 = (o18_ + (p16_ * i32(64))) + p17_;
       let v20_: f32 = k0_b0_[v19_];
-      k0_0_tile7_[(t14_ * i32(32)) + t15_] = v20_;
+      k0_0_tile7_[(t14_ * i32(36)) + t15_] = v20_;
     }
-    for (var i21_: i32 = rw_thread; i21_ < 512; i21_ += 128) {
-      let t22_: i32 = i21_ % i32(16);
-      let t23_: i32 = i21_ / i32(16);
+    for (var i21_: i32 = rw_thread; i21_ < 1024; i21_ += 128) {
+      let t22_: i32 = i21_ % i32(32);
+      let t23_: i32 = i21_ / i32(32);
       let p24_: i32 = n6_ + t23_;
       let p25_: i32 = k12_ + t22_;
       let v27_: i32 = (o26_ + (p24_ * i32(64))) + p25_;
       let v28_: f32 = k0_b1_[v27_];
-      k0_0_tile8_[(t22_ * i32(32)) + t23_] = v28_;
+      k0_0_tile8_[(t22_ * i32(36)) + t23_] = v28_;
     }
     workgroupBarrier();
     storageBarrier();
     for (var i29_: i32 = rw_thread; i29_ < 128; i29_ += 128) {
       let y30_: i32 = i29_ / i32(16);
       let x31_: i32 = i29_ % i32(16);
-      for (var i32_: i32 = 0; i32_ < 16; i32_ += 1) {
-        let v33_: f32 = k0_0_tile7_[(i32_ * i32(32)) + (y30_ * i32(4))];
-        let v34_: f32 = k0_0_tile7_[((i32_ * i32(32)) + (y30_ * i32(4))) + i32(1)];
-        let v35_: f32 = k0_0_tile7_[((i32_ * i32(32)) + (y30_ * i32(4))) + i32(2)];
-        let v36_: f32 = k0_0_tile7_[((i32_ * i32(32)) + (y30_ * i32(4))) + i32(3)];
-        let v37_: f32 = k0_0_tile8_[(i32_ * i32(32)) + x31_];
-        let v38_: f32 = k0_0_tile8_[((i32_ * i32(32)) + x31_) + i32(16)];
+      for (var i32_: i32 = 0; i32_ < 32; i32_ += 1) {
+        let v33_: f32 = k0_0_tile7_[(i32_ * i32(36)) + (y30_ * i32(4))];
+        let v34_: f32 = k0_0_tile7_[((i32_ * i32(36)) + (y30_ * i32(4))) + i32(1)];
+        let v35_: f32 = k0_0_tile7_[((i32_ * i32(36)) + (y30_ * i32(4))) + i32(2)];
+        let v36_: f32 = k0_0_tile7_[((i32_ * i32(36)) + (y30_ * i32(4))) + i32(3)];
+        let v37_: f32 = k0_0_tile8_[(i32_ * i32(36)) + x31_];
+        let v38_: f32 = k0_0_tile8_[((i32_ * i32(36)) + x31_) + i32(16)];
         sums9_[i32(0)] = v33_ * v37_ + sums9_[i32(0)];
         sums9_[i32(1)] = v33_ * v38_ + sums9_[i32(1)];
         sums9_[i32(2)] = v34_ * v37_ + sums9_[i32(2)];
@@ -248,8 +248,8 @@ fn k1_0(@builtin(workgroup_id) rw_group: vec3<u32>,
 @group(0) @binding(2) var<storage, read_write> k2_b2_: array<f32>;
 @group(0) @binding(3) var<storage, read_write> k2_b3_: array<f32>;
 
-var<workgroup> k2_0_tile7_: array<f32, 512>;
-var<workgroup> k2_0_tile8_: array<f32, 512>;
+var<workgroup> k2_0_tile7_: array<f32, 1152>;
+var<workgroup> k2_0_tile8_: array<f32, 1024>;
 @compute @workgroup_size(128)
 fn k2_0(@builtin(workgroup_id) rw_group: vec3<u32>,
     @builtin(local_invocation_index) rw_local: u32) {
@@ -291,20 +291,20 @@ fn k2_0(@builtin(workgroup_id) rw_group: vec3<u32>,
   let o18_: i32 = p4_ * i32(16384);
   let o21_: i32 = p4_ * i32(128);
   let o29_: i32 = p4_ * i32(8192);
-  for (var i11_: i32 = 0; i11_ < 8; i11_ += 1) {
-    let k12_: i32 = i11_ * i32(16);
-    for (var i13_: i32 = rw_thread; i13_ < 512; i13_ += 128) {
-      let t14_: i32 = i13_ % i32(16);
-      let t15_: i32 = i13_ / i32(16);
+  for (var i11_: i32 = 0; i11_ < 4; i11_ += 1) {
+    let k12_: i32 = i11_ * i32(32);
+    for (var i13_: i32 = rw_thread; i13_ < 1024; i13_ += 128) {
+      let t14_: i32 = i13_ % i32(32);
+      let t15_: i32 = i13_ / i32(32);
       let p16_: i32 = m5_ + t15_;
       let p17_: i32 = k12_ + t14_;
       let v19_: i32 = (o18_ + (p16_ * i32(128))) + p17_;
       let v20_: f32 = k2_b0_[v19_];
       let v22_: i32 = o21_ + p16_;
       let v23_: f32 = k2_b1_[v22_];
-      k2_0_tile7_[(t14_ * i32(32)) + t15_] = v20_ * v23_;
+      k2_0_tile7_[(t14_ * i32(36)) + t15_] = v20_ * v23_;
     }
-    for (var i24_: i32 = rw_thread; i24_ < 512; i24_ += 128) {
+    for (var i24_: i32 = rw_thread; i24_ < 1024; i24_ += 128) {
       let t25_: i32 = i24_ % i32(32);
       let t26_: i32 = i24_ / i32(32);
       let p27_: i32 = n6_ + t25_;
@@ -318,11 +318,11 @@ fn k2_0(@builtin(workgroup_id) rw_group: vec3<u32>,
     for (var i32_: i32 = rw_thread; i32_ < 128; i32_ += 128) {
       let y33_: i32 = i32_ / i32(16);
       let x34_: i32 = i32_ % i32(16);
-      for (var i35_: i32 = 0; i35_ < 16; i35_ += 1) {
-        let v36_: f32 = k2_0_tile7_[(i35_ * i32(32)) + (y33_ * i32(4))];
-        let v37_: f32 = k2_0_tile7_[((i35_ * i32(32)) + (y33_ * i32(4))) + i32(1)];
-        let v38_: f32 = k2_0_tile7_[((i35_ * i32(32)) + (y33_ * i32(4))) + i32(2)];
-        let v39_: f32 = k2_0_tile7_[((i35_ * i32(32)) + (y33_ * i32(4))) + i32(3)];
+      for (var i35_: i32 = 0; i35_ < 32; i35_ += 1) {
+        let v36_: f32 = k2_0_tile7_[(i35_ * i32(36)) + (y33_ * i32(4))];
+        let v37_: f32 = k2_0_tile7_[((i35_ * i32(36)) + (y33_ * i32(4))) + i32(1)];
+        let v38_: f32 = k2_0_tile7_[((i35_ * i32(36)) + (y33_ * i32(4))) + i32(2)];
+        let v39_: f32 = k2_0_tile7_[((i35_ * i32(36)) + (y33_ * i32(4))) + i32(3)];
         let v40_: f32 = k2_0_tile8_[(i35_ * i32(32)) + x34_];
         let v41_: f32 = k2_0_tile8_[((i35_ * i32(32)) + x34_) + i32(16)];
         sums9_[i32(0)] = v36_ * v40_ + sums9_[i32(0)];

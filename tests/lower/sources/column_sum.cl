@@ -29,6 +29,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_1(
   const i64 rw_point = (i64)get_group_id(0);
   const i64 i1 = rw_point;
   f32 a2 = 0.0f;
+  #pragma unroll 2
   for (i64 i3 = rw_thread; i3 < 64; i3 += rw_threads) {
     const i64 v4 = i1 + (i3 * 256);
     const f32 v5 = s0[v4];

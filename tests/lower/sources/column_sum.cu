@@ -30,6 +30,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_1(
   const u32 rw_point = (u32)blockIdx.x;
   const i32 i1 = rw_point;
   f32 a2 = 0.0f;
+  #pragma unroll 2
   for (i32 i3 = rw_thread; i3 < 64; i3 += rw_threads) {
     const i32 v4 = i1 + (i3 * 256);
     const f32 v5 = s0[v4];

@@ -12,6 +12,7 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
   const i64 i1 = rw_point;
   f32 a2 = 0.0f;
   const i64 o4 = i1 * 1024;
+  #pragma unroll 8
   for (i64 i3 = rw_thread; i3 < 1024; i3 += rw_threads) {
     const i64 v5 = o4 + i3;
     const f32 v6 = b0[v5];
@@ -40,6 +41,7 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_1(
   const i64 rw_point = (i64)get_group_id(0);
   const i64 i1 = rw_point;
   f32 a2 = 0.0f;
+  #pragma unroll 2
   for (i64 i3 = rw_thread; i3 < 256; i3 += rw_threads) {
     const f32 v4 = s0[i3];
     a2 = a2 + v4;

@@ -13,6 +13,7 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
   const i32 i1 = rw_point;
   f32 a2 = 0.0f;
   const i32 o4 = i1 * 1024;
+  #pragma unroll 8
   for (i32 i3 = rw_thread; i3 < 1024; i3 += rw_threads) {
     const i32 v5 = o4 + i3;
     const f32 v6 = b0[v5];
@@ -41,6 +42,7 @@ extern "C" __global__ void __launch_bounds__(128) k0_1(
   const u32 rw_point = (u32)blockIdx.x;
   const i32 i1 = rw_point;
   f32 a2 = 0.0f;
+  #pragma unroll 2
   for (i32 i3 = rw_thread; i3 < 256; i3 += rw_threads) {
     const f32 v4 = s0[i3];
     a2 = a2 + v4;

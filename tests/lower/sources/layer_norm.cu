@@ -15,6 +15,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   const i32 i1 = rw_point;
   f32 a2 = 0.0f;
   const i32 o4 = i1 * 256;
+  #pragma unroll 8
   for (i32 i3 = rw_thread; i3 < 256; i3 += rw_threads) {
     const i32 v5 = o4 + i3;
     const f32 v6 = b0[v5];
@@ -25,6 +26,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   f32 a7 = 0.0f;
   const i32 o9 = i1 * 256;
   const f32 v12 = a2 * 0.00390625f;
+  #pragma unroll 8
   for (i32 i8_ = rw_thread; i8_ < 256; i8_ += rw_threads) {
     const i32 v10 = o9 + i8_;
     const f32 v11 = b0[v10];
@@ -38,6 +40,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   const f32 v20 = v19 + 1e-05f;
   const f32 v21 = rw_sqrt_f32(v20);
   const f32 v22 = 1 / v21;
+  #pragma unroll 8
   for (i32 i14 = rw_thread; i14 < 256; i14 += rw_threads) {
     const i32 v16 = o15 + i14;
     const f32 v17 = b0[v16];

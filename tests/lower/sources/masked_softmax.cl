@@ -14,6 +14,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
   const i64 i1 = rw_point;
   f32 a2 = -INFINITY;
   const i64 o4 = i1 * 256;
+  #pragma unroll 8
   for (i64 i3 = rw_thread; i3 < 256; i3 += rw_threads) {
     const i64 v5 = o4 + i3;
     const bool v6 = b0[v5];
@@ -31,6 +32,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   f32 a10 = 0.0f;
   const i64 o12 = i1 * 256;
+  #pragma unroll 8
   for (i64 i11 = rw_thread; i11 < 256; i11 += rw_threads) {
     const i64 v13 = o12 + i11;
     const bool v14 = b0[v13];
@@ -52,6 +54,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const f32 v20 = 1 / a10;
   const i64 o23 = i1 * 256;
+  #pragma unroll 8
   for (i64 i19 = rw_thread; i19 < 256; i19 += rw_threads) {
     const f32 v21 = row9[i19];
     const f32 v22 = v21 * v20;

@@ -15,6 +15,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   const i32 i1 = rw_point;
   f32 a2 = -__int_as_float(0x7f800000);
   const i32 o4 = i1 * 256;
+  #pragma unroll 8
   for (i32 i3 = rw_thread; i3 < 256; i3 += rw_threads) {
     const i32 v5 = o4 + i3;
     const bool v6 = b0[v5];
@@ -26,6 +27,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
     a2 = rw_max_f32(a2, (f32)__shfl_xor_sync(0xffffffffu, (f32)a2, rw_s));
   f32 a10 = 0.0f;
   const i32 o12 = i1 * 256;
+  #pragma unroll 8
   for (i32 i11 = rw_thread; i11 < 256; i11 += rw_threads) {
     const i32 v13 = o12 + i11;
     const bool v14 = b0[v13];
@@ -41,6 +43,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   __syncthreads();
   const f32 v20 = 1 / a10;
   const i32 o23 = i1 * 256;
+  #pragma unroll 8
   for (i32 i19 = rw_thread; i19 < 256; i19 += rw_threads) {
     const f32 v21 = row9[i19];
     const f32 v22 = v21 * v20;

@@ -5,8 +5,8 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
     __global const f32 *restrict b0,
     __global const f32 *restrict b1,
     __global f32 *restrict b2) {
-  __local f32 tile6[512];
-  __local f32 tile7[512];
+  __local f32 tile6[1152];
+  __local f32 tile7[1024];
   const i32 rw_thread = get_local_id(0);
   const i32 rw_threads = 128;
   const i64 rw_point = (i64)get_group_id(0);
@@ -40,18 +40,20 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
   { const i64 i9 = 7;
     sums8[i9] = 0.0f;
   }
-  for (i64 i10 = 0; i10 < 8; i10++) {
-    const i64 k11 = i10 * 16;
-    for (i64 i12 = rw_thread; i12 < 512; i12 += rw_threads) {
-      const i64 t13 = (i64)((u32)i12 % (u32)16);
-      const i64 t14 = (i64)((u32)i12 / (u32)16);
+  for (i64 i10 = 0; i10 < 4; i10++) {
+    const i64 k11 = i10 * 32;
+    #pragma unroll 8
+    for (i64 i12 = rw_thread; i12 < 1024; i12 += rw_threads) {
+      const i64 t13 = (i64)((u32)i12 % (u32)32);
+      const i64 t14 = (i64)((u32)i12 / (u32)32);
       const i64 p15 = m4 + t14;
       const i64 p16 = k11 + t13;
       const i64 v17 = (p15 * 128) + p16;
       const f32 v18 = b0[v17];
-      tile6[(t13 * 32) + t14] = v18;
+      tile6[(t13 * 36) + t14] = v18;
     }
-    for (i64 i19 = rw_thread; i19 < 512; i19 += rw_threads) {
+    #pragma unroll 8
+    for (i64 i19 = rw_thread; i19 < 1024; i19 += rw_threads) {
       const i64 t20 = (i64)((u32)i19 % (u32)32);
       const i64 t21 = (i64)((u32)i19 / (u32)32);
       const i64 p22 = n5 + t20;
@@ -64,11 +66,11 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
     for (i64 i26 = rw_thread; i26 < 128; i26 += rw_threads) {
       const i64 y27 = (i64)((u32)i26 / (u32)16);
       const i64 x28 = (i64)((u32)i26 % (u32)16);
-      for (i64 i29 = 0; i29 < 16; i29++) {
-        const f32 v30 = tile6[(i29 * 32) + (y27 * 4)];
-        const f32 v31 = tile6[((i29 * 32) + (y27 * 4)) + 1];
-        const f32 v32 = tile6[((i29 * 32) + (y27 * 4)) + 2];
-        const f32 v33 = tile6[((i29 * 32) + (y27 * 4)) + 3];
+      for (i64 i29 = 0; i29 < 32; i29++) {
+        const f32 v30 = tile6[(i29 * 36) + (y27 * 4)];
+        const f32 v31 = tile6[((i29 * 36) + (y27 * 4)) + 1];
+        const f32 v32 = tile6[((i29 * 36) + (y27 * 4)) + 2];
+        const f32 v33 = tile6[((i29 * 36) + (y27 * 4)) + 3];
         const f32 v34 = tile7[(i29 * 32) + x28];
         const f32 v35 = tile7[((i29 * 32) + x28) + 16];
         sums8[0] = rw_fma_f32(v30, v34, sums8[0]);

@@ -7,7 +7,7 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     f32 *__restrict__ b2) {
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const tile6 = (f32 *)(rw_shared + 0);
-  f32 *const tile7 = (f32 *)(rw_shared + 2048);
+  f32 *const tile7 = (f32 *)(rw_shared + 4608);
   const i32 rw_thread = threadIdx.x;
   const i32 rw_threads = 128;
   const u32 rw_point = (u32)blockIdx.x;
@@ -41,18 +41,20 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
   { const i32 i9 = 7;
     sums8[i9] = 0.0f;
   }
-  for (i32 i10 = 0; i10 < 8; i10++) {
-    const i32 k11 = i10 * 16;
-    for (i32 i12 = rw_thread; i12 < 512; i12 += rw_threads) {
-      const i32 t13 = (i32)((u32)i12 % (u32)16);
-      const i32 t14 = (i32)((u32)i12 / (u32)16);
+  for (i32 i10 = 0; i10 < 4; i10++) {
+    const i32 k11 = i10 * 32;
+    #pragma unroll 8
+    for (i32 i12 = rw_thread; i12 < 1024; i12 += rw_threads) {
+      const i32 t13 = (i32)((u32)i12 % (u32)32);
+      const i32 t14 = (i32)((u32)i12 / (u32)32);
       const i32 p15 = m4 + t14;
       const i32 p16 = k11 + t13;
       const i32 v17 = (p15 * 128) + p16;
       const f32 v18 = b0[v17];
-      tile6[(t13 * 32) + t14] = v18;
+      tile6[(t13 * 36) + t14] = v18;
     }
-    for (i32 i19 = rw_thread; i19 < 512; i19 += rw_threads) {
+    #pragma unroll 8
+    for (i32 i19 = rw_thread; i19 < 1024; i19 += rw_threads) {
       const i32 t20 = (i32)((u32)i19 % (u32)32);
       const i32 t21 = (i32)((u32)i19 / (u32)32);
       const i32 p22 = n5 + t20;
@@ -65,11 +67,11 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     for (i32 i26 = rw_thread; i26 < 128; i26 += rw_threads) {
       const i32 y27 = (i32)((u32)i26 / (u32)16);
       const i32 x28 = (i32)((u32)i26 % (u32)16);
-      for (i32 i29 = 0; i29 < 16; i29++) {
-        const f32 v30 = tile6[(i29 * 32) + (y27 * 4)];
-        const f32 v31 = tile6[((i29 * 32) + (y27 * 4)) + 1];
-        const f32 v32 = tile6[((i29 * 32) + (y27 * 4)) + 2];
-        const f32 v33 = tile6[((i29 * 32) + (y27 * 4)) + 3];
+      for (i32 i29 = 0; i29 < 32; i29++) {
+        const f32 v30 = tile6[(i29 * 36) + (y27 * 4)];
+        const f32 v31 = tile6[((i29 * 36) + (y27 * 4)) + 1];
+        const f32 v32 = tile6[((i29 * 36) + (y27 * 4)) + 2];
+        const f32 v33 = tile6[((i29 * 36) + (y27 * 4)) + 3];
         const f32 v34 = tile7[(i29 * 32) + x28];
         const f32 v35 = tile7[((i29 * 32) + x28) + 16];
         sums8[0] = rw_fma_f32(v30, v34, sums8[0]);

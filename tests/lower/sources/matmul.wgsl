@@ -5,8 +5,8 @@
 @group(0) @binding(1) var<storage, read_write> k0_b1_: array<f32>;
 @group(0) @binding(2) var<storage, read_write> k0_b2_: array<f32>;
 
-var<workgroup> k0_0_tile6_: array<f32, 512>;
-var<workgroup> k0_0_tile7_: array<f32, 512>;
+var<workgroup> k0_0_tile6_: array<f32, 1152>;
+var<workgroup> k0_0_tile7_: array<f32, 1024>;
 @compute @workgroup_size(128)
 fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
     @builtin(local_invocation_index) rw_local: u32) {
@@ -44,18 +44,18 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
   { let i9_: i32 = 7;
     sums8_[i9_] = f32(0.0);
   }
-  for (var i10_: i32 = 0; i10_ < 8; i10_ += 1) {
-    let k11_: i32 = i10_ * i32(16);
-    for (var i12_: i32 = rw_thread; i12_ < 512; i12_ += 128) {
-      let t13_: i32 = i12_ % i32(16);
-      let t14_: i32 = i12_ / i32(16);
+  for (var i10_: i32 = 0; i10_ < 4; i10_ += 1) {
+    let k11_: i32 = i10_ * i32(32);
+    for (var i12_: i32 = rw_thread; i12_ < 1024; i12_ += 128) {
+      let t13_: i32 = i12_ % i32(32);
+      let t14_: i32 = i12_ / i32(32);
       let p15_: i32 = m4_ + t14_;
       let p16_: i32 = k11_ + t13_;
       let v17_: i32 = (p15_ * i32(128)) + p16_;
       let v18_: f32 = k0_b0_[v17_];
-      k0_0_tile6_[(t13_ * i32(32)) + t14_] = v18_;
+      k0_0_tile6_[(t13_ * i32(36)) + t14_] = v18_;
     }
-    for (var i19_: i32 = rw_thread; i19_ < 512; i19_ += 128) {
+    for (var i19_: i32 = rw_thread; i19_ < 1024; i19_ += 128) {
       let t20_: i32 = i19_ % i32(32);
       let t21_: i32 = i19_ / i32(32);
       let p22_: i32 = n5_ + t20_;
@@ -69,11 +69,11 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
     for (var i26_: i32 = rw_thread; i26_ < 128; i26_ += 128) {
       let y27_: i32 = i26_ / i32(16);
       let x28_: i32 = i26_ % i32(16);
-      for (var i29_: i32 = 0; i29_ < 16; i29_ += 1) {
-        let v30_: f32 = k0_0_tile6_[(i29_ * i32(32)) + (y27_ * i32(4))];
-        let v31_: f32 = k0_0_tile6_[((i29_ * i32(32)) + (y27_ * i32(4))) + i32(1)];
-        let v32_: f32 = k0_0_tile6_[((i29_ * i32(32)) + (y27_ * i32(4))) + i32(2)];
-        let v33_: f32 = k0_0_tile6_[((i29_ * i32(32)) + (y27_ * i32(4))) + i32(3)];
+      for (var i29_: i32 = 0; i29_ < 32; i29_ += 1) {
+        let v30_: f32 = k0_0_tile6_[(i29_ * i32(36)) + (y27_ * i32(4))];
+        let v31_: f32 = k0_0_tile6_[((i29_ * i32(36)) + (y27_ * i32(4))) + i32(1)];
+        let v32_: f32 = k0_0_tile6_[((i29_ * i32(36)) + (y27_ * i32(4))) + i32(2)];
+        let v33_: f32 = k0_0_tile6_[((i29_ * i32(36)) + (y27_ * i32(4))) + i32(3)];
         let v34_: f32 = k0_0_tile7_[(i29_ * i32(32)) + x28_];
         let v35_: f32 = k0_0_tile7_[((i29_ * i32(32)) + x28_) + i32(16)];
         sums8_[i32(0)] = v30_ * v34_ + sums8_[i32(0)];

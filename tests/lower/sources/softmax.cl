@@ -13,6 +13,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
   const i64 i1 = rw_point;
   f32 a2 = -INFINITY;
   const i64 o4 = i1 * 256;
+  #pragma unroll 8
   for (i64 i3 = rw_thread; i3 < 256; i3 += rw_threads) {
     const i64 v5 = o4 + i3;
     const f32 v6 = b0[v5];
@@ -28,6 +29,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   f32 a8 = 0.0f;
   const i64 o10 = i1 * 256;
+  #pragma unroll 8
   for (i64 i9 = rw_thread; i9 < 256; i9 += rw_threads) {
     const i64 v11 = o10 + i9;
     const f32 v12 = b0[v11];
@@ -47,6 +49,7 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const f32 v16 = 1 / a8;
   const i64 o19 = i1 * 256;
+  #pragma unroll 8
   for (i64 i15 = rw_thread; i15 < 256; i15 += rw_threads) {
     const f32 v17 = row7[i15];
     const f32 v18 = v17 * v16;

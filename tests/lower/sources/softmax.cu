@@ -14,6 +14,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   const i32 i1 = rw_point;
   f32 a2 = -__int_as_float(0x7f800000);
   const i32 o4 = i1 * 256;
+  #pragma unroll 8
   for (i32 i3 = rw_thread; i3 < 256; i3 += rw_threads) {
     const i32 v5 = o4 + i3;
     const f32 v6 = b0[v5];
@@ -23,6 +24,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
     a2 = rw_max_f32(a2, (f32)__shfl_xor_sync(0xffffffffu, (f32)a2, rw_s));
   f32 a8 = 0.0f;
   const i32 o10 = i1 * 256;
+  #pragma unroll 8
   for (i32 i9 = rw_thread; i9 < 256; i9 += rw_threads) {
     const i32 v11 = o10 + i9;
     const f32 v12 = b0[v11];
@@ -36,6 +38,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   __syncthreads();
   const f32 v16 = 1 / a8;
   const i32 o19 = i1 * 256;
+  #pragma unroll 8
   for (i32 i15 = rw_thread; i15 < 256; i15 += rw_threads) {
     const f32 v17 = row7[i15];
     const f32 v18 = v17 * v16;

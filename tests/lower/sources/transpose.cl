@@ -13,6 +13,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k0_0(
   const i64 t3 = (i64)((u32)(i64)((u32)i1 / (u32)8) % (u32)16);
   const i64 o4 = t3 * 32;
   const i64 o5 = t2 * 32;
+  #pragma unroll 4
   for (i64 i7 = rw_thread; i7 < 1024; i7 += rw_threads) {
     const i64 p8 = o4 + (i64)((u32)i7 % (u32)32);
     const i64 p9 = o5 + (i64)((u32)i7 / (u32)32);
@@ -21,6 +22,7 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k0_0(
     tile6[((i64)((u32)i7 / (u32)32) * 33) + (i64)((u32)i7 % (u32)32)] = v11;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  #pragma unroll 4
   for (i64 i12 = rw_thread; i12 < 1024; i12 += rw_threads) {
     const i64 o13 = ((i64)((u32)i12 % (u32)32) * 33) + (i64)((u32)i12 / (u32)32);
     const i64 p14 = o4 + (i64)((u32)i12 / (u32)32);

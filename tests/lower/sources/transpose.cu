@@ -14,6 +14,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
   const i32 t3 = (i32)((u32)(i32)((u32)i1 / (u32)8) % (u32)16);
   const i32 o4 = t3 * 32;
   const i32 o5 = t2 * 32;
+  #pragma unroll 4
   for (i32 i7 = rw_thread; i7 < 1024; i7 += rw_threads) {
     const i32 p8 = o4 + (i32)((u32)i7 % (u32)32);
     const i32 p9 = o5 + (i32)((u32)i7 / (u32)32);
@@ -22,6 +23,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     tile6[((i32)((u32)i7 / (u32)32) * 33) + (i32)((u32)i7 % (u32)32)] = v11;
   }
   __syncthreads();
+  #pragma unroll 4
   for (i32 i12 = rw_thread; i12 < 1024; i12 += rw_threads) {
     const i32 o13 = ((i32)((u32)i12 % (u32)32) * 33) + (i32)((u32)i12 / (u32)32);
     const i32 p14 = o4 + (i32)((u32)i12 / (u32)32);
