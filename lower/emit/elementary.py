@@ -119,7 +119,7 @@ def _split(k: Body, a: Term) -> tuple[Term, Term]:
 
 def _split_normal(k: Body, a: Term, bias: Term) -> tuple[Term, Term]:
     shifted = k.let("shifted", bits(a, U32) + (0x3F800000 - 0x3F3504F3))
-    n = k.let("whole", bits(shifted >> 23, I32) - bias)
+    n = k.let("binary", bits(shifted >> 23, I32) - bias)
     m = bits((shifted & 0x007FFFFF) + 0x3F3504F3, F32)
     return n, k.let("f", m - 1.0)
 
