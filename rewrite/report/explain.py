@@ -82,14 +82,18 @@ class _Accounting:
         kernels = self._kernels()
         errors = measured(c, sizes) if run else (None, "it was not asked for")
         pieces = tuple(self._piece(i, p) for i, p in enumerate(plan.parts))
-        own = sum(p.uses * p.own_seconds for p in pieces) or plan.own_seconds
+        own = (
+            (sum(p.uses * p.own_kernels for p in pieces),
+             sum(p.uses * p.own_seconds for p in pieces))
+            if pieces else (plan.own_kernels, plan.own_seconds)
+        )  # fmt: skip
         weakest = max((f.weakest for f, _ in self.proofs.found), key=CONTRACTS.index,
                       default="bitwise")  # fmt: skip
         return Account(
             c.source.name, __version__, c.device.name, self.options.precision,
             name_of(self.options.cost), tuple(map(str, self.options.rules)),
             dict(self.sizes) if c.source.symbols else {},
-            (len(c.source.live), len(plan.graph.live)), plan.own_kernels, own, d.total,
+            (len(c.source.live), len(plan.graph.live)), *own, d.total,
             weakest, self._nodes(self.at.before, kernels, after=False),
             self._nodes(self.at.after, kernels, after=True), kernels, pieces,
             tuple(self.proofs.steps), self.proofs.used(),
@@ -120,16 +124,20 @@ class _Accounting:
 
     def _piece(self, i: int, part: Part) -> PartView:
         found, steps = self.proofs.found[i]
-        own = Decisions(
-            part.before, own_groups(part.before), self.sizes, self.price, str
-        ).total
-        chosen = Decisions(part.after, part.groups, self.sizes, self.price, str).total
+        same = {part.before.nodes[k].attrs[0] for k in part.steady}
+        own, chosen = (
+            Decisions(graph, groups, self.sizes, self.price, str, same)
+            for graph, groups in (
+                (part.before, own_groups(part.before)), (part.after, part.groups),
+            )
+        )  # fmt: skip
         values = {s: self.sizes[s] for s in part.before.symbols}
         space = own_space(part.before, values, part.steady)
         unruled = choose(space, self.price, self.moves).seconds
         return PartView(
-            i, part.uses, (len(part.before.live), len(part.after.live)), own, unruled,
-            chosen, steps, found.rules, found.weakest, part.limits,
+            i, part.uses, (len(part.before.live), len(part.after.live)),
+            len(own.groups), own.total, unruled, chosen.total, steps, found.rules,
+            found.weakest, part.limits,
             (*part.notes, *_proved_at(part, self.options.hints)),
         )  # fmt: skip
 

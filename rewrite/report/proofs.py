@@ -3,13 +3,13 @@ used."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from rewrite.egraph.explain import Explanation, Step, explain
 from rewrite.egraph.graph import Graph, Node, substitute, witness
-from rewrite.egraph.proving import prove
 from rewrite.egraph.ruleset import Rule, RuleSet
 from rewrite.egraph.saturate import facts_for
 from rewrite.egraph.sexpr import laid_out
@@ -79,12 +79,11 @@ class Proofs:
         self.found: list[tuple[Explanation, tuple[int, int]]] = []
         for p, part in enumerate(parts):
             uses = at.uses[p] if at.uses else ()
-            words = _words(at.before.words, uses[0].before if uses else {})
+            words = _words(at.before.words, uses[0].before if uses else {}, part.before)
             values = witness(part.before, hints)
             before, after, on = _sides(part, rules, words, values)
             found = explain(before, after, on, nan_free=part.nan_free)
-            proof = prove(before, after, on, nan_free=part.nan_free)
-            spent = costs(proof, price, known)
+            spent = costs(found, price, known)
             first = len(self.steps)
             said = _Said(part, words, values)
             for s, cost in zip(found.steps, spent, strict=True):
@@ -100,7 +99,7 @@ class Proofs:
             len(self.steps), part, s.rule, file, int(line),
             "forward" if s.forward else "backward", s.path,
             said(s.left), said(s.right), {k: said.value(v) for k, v in s.bindings},
-            cost, s.contract,
+            cost, s.contract, s.only_moves,
             tuple(_there(u.before, s.before) for u in uses),
             tuple(_there(u.after, s.after) for u in uses),
         )  # fmt: skip
@@ -127,7 +126,7 @@ def _there(where: Mapping[int, int], nodes: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({where[i] for i in nodes if i in where}))
 
 
-def _words(said: Words, place: Mapping[int, int]) -> dict[int, str]:
+def _words(said: Words, place: Mapping[int, int], graph: Graph) -> dict[int, str]:
     """Names for the nodes of a piece: what they are called where it first stands.
 
     No two are alike: inputs of one name would be one input.
@@ -138,10 +137,13 @@ def _words(said: Words, place: Mapping[int, int]) -> dict[int, str]:
         word = said.short(there)
         if word in taken and there not in said.names:
             word = said.spelled(there)
-        while word in taken:
-            word += "'"
-        taken.add(word)
-        found[i] = word
+        if word in taken:
+            word += f"[{', '.join(map(str, graph.nodes[i].shape))}]"
+        again = (f"{word} ({k})" for k in itertools.count(2))
+        found[i] = (
+            word if word not in taken else next(w for w in again if w not in taken)
+        )
+        taken.add(found[i])
     return found
 
 
