@@ -6,15 +6,15 @@ the sizes that are named; errors are measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewrite.egraph.explain import CONTRACTS
-from rewrite.egraph.graph import witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.egraph.text import node_lines
-from rewrite.extract.plan import Part, check_sizes, choose, own_space
+from rewrite.egraph.whole import Sizes
+from rewrite.extract.plan import Part, choose, own_space
 from rewrite.extract.schedule import own_groups
 
 from ..authoring.labels import labels as called
@@ -67,7 +67,7 @@ class _Accounting:
         self.proofs = Proofs(
             self.plan.parts, self.rules, self.at, self.price, self.options.hints
         )
-        self.proofs.check(c.source, c.plan)
+        self.whole = self.proofs.check(c.source, c.plan, self.options.hints)
         words = self.at.after.words
         self.decisions = Decisions(
             self.plan.graph, self.plan.groups, self.sizes, self.price, words
@@ -138,8 +138,11 @@ class _Accounting:
             i, part.uses, (len(part.before.live), len(part.after.live)),
             len(own.groups), own.total, unruled, chosen.total, steps, found.rules,
             found.weakest, part.limits,
-            (*part.notes, *_proved_at(part, self.options.hints)),
+            (*part.notes, *map(_proved_at, self._sizes(i))),
         )  # fmt: skip
+
+    def _sizes(self, piece: int) -> Iterator[Sizes]:
+        return (s for s in self.whole.sizes if s.piece == piece)
 
     @property
     def moves(self) -> int:
@@ -208,18 +211,15 @@ class _Accounting:
         return found
 
 
-def _proved_at(part: Part, hints: Mapping[str, int]) -> list[str]:
+def _proved_at(sizes: Sizes) -> str:
     """What a proof at numbers says of symbols."""
-    values = witness(part.before, hints)
-    if not values:
-        return []
-    compared = [_sizes(s) for s in check_sizes(part.before, part.after)]
-    rest = f"; compared besides at {'; '.join(compared)}" if compared else ""
-    return [f"proved at {_sizes(values)}{rest}"]
+    compared = "; ".join(map(_sizes, sizes.compared_at))
+    rest = f"; compared besides at {compared}" if compared else ""
+    return f"proved at {_sizes(sizes.proved_at)}{rest}"
 
 
-def _sizes(values: Mapping[str, int]) -> str:
-    return ", ".join(f"{k}={v}" for k, v in values.items())
+def _sizes(values: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in values)
 
 
 def _known(c: Compiled, rules: RuleSet) -> None:
