@@ -89,7 +89,7 @@ class Checker:
             many = x if kind in "vT" else ()
             ok = type(x) is OF_KIND[kind] and all(type(i) is int for i in many)
             # NaN is not itself; -0.0 is 0.0 here, and the graphs' own is no number.
-            ok = ok and (type(x) is not float or math.isfinite(x))
+            ok = ok and (kind != "f" or math.isfinite(cast(float, x)))
             _want(ok, f"{x!r} is no field of a {row[0]}")
         self.number[row] = len(self.rows)
         self.rows.append(row)

@@ -394,6 +394,20 @@ def test_a_rule_in_doubt_is_left_out() -> None:
     assert len(asked) > len(by)
 
 
+def test_rules_of_what_is_only_read_are_named() -> None:
+    """One side can be asked, and lost nothing; of the other any rule may have done it."""
+    data = compiled(parse(TWICE)).explain(run=False).json()
+    other = {**data, "kernels": [
+        {**k, "label": f"other {k['label']}"} for k in data["kernels"]
+    ]}  # fmt: skip
+    renamed = [{**s, "rule": f"old {s['rule']}"} for s in data["steps"]]
+    found = diff({**data, "steps": renamed}, other, ("old.json", "model"),
+                 lambda side, rule: [] if side else None)  # fmt: skip
+    by = [(c.rules, c.how) for c in found.changes if c.before and c.after]
+    assert by and all(how == "proof" for _, how in by)
+    assert all(r.startswith("old ") for rules, _ in by for r in rules)
+
+
 # ---- the command line ----------------------------------------------------------------
 
 
