@@ -395,7 +395,7 @@ def test_a_rule_in_doubt_is_left_out() -> None:
 
 
 def test_rules_of_what_is_only_read_are_named() -> None:
-    """One side can be asked, and lost nothing; of the other any rule may have done it."""
+    """One side is asked, and lost nothing; any rule of the other may have done it."""
     data = compiled(parse(TWICE)).explain(run=False).json()
     other = {**data, "kernels": [
         {**k, "label": f"other {k['label']}"} for k in data["kernels"]
