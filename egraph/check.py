@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from .encode import SIGNATURES, ENode, Names, decode, value_of
+from .engine import Engine
 from .graph import Builder, Graph, GraphError
 from .ops import TensorType
-from .pointwise import PointError, Points, sample
+from .pointwise import PointError, Points, TooLarge, sample
 from .proof import CheckError, Proof, Use
 from .ruleset import Rule, RuleSet
 from .sexpr import Atom, Expr
-from .sound import agree
+from .sound import agree, sample_rule
 
 POSITIONS = 8  # sampled elements of each step
 
@@ -94,6 +95,7 @@ class Checker:
 
     terms: Terms
     rules: RuleSet
+    engine: Engine | None = None
     _seen: set[Any] = field(default_factory=set[Any])
 
     def use(self, use: Use) -> None:
@@ -103,13 +105,29 @@ class Checker:
             shape = ((n.op, n.args, n.attrs) for n in graph.nodes)
             key = (rule.name, use.forward, *shape)
             if key not in self._seen:
-                _same_values(graph, left, right, rule.contract)
+                self._values(rule, graph, left, right)
                 self._seen.add(key)
         except (CheckError, PointError, GraphError) as e:
             raise CheckError(
                 f"{rule.place}: a use of {rule.name} could not be confirmed: {e}; "
                 "the rule is wrong, or the step is: run its examples"
             ) from None
+
+    def _values(self, rule: Rule, graph: Graph, left: int, right: int) -> None:
+        try:
+            _same_values(graph, left, right, rule.contract)
+        except TooLarge as e:
+            if rule.name not in self._seen:
+                self._small(rule, str(e))
+                self._seen.add(rule.name)
+
+    def _small(self, rule: Rule, why: str) -> None:
+        """Tries the rule on small tensors, which are drawn."""
+        found = sample_rule(rule, self.rules, engine=self.engine)
+        if found.counterexample is not None:
+            raise CheckError(f"{why}; on small tensors {found.counterexample}")
+        if not found.fired:
+            raise CheckError(f"{why}, and no small tensors that it matches were drawn")
 
     def _instance(self, rule: Rule, use: Use) -> tuple[Graph, int, int]:
         sides = [rule.left, rule.right] if use.forward else [rule.right, rule.left]
@@ -118,10 +136,10 @@ class Checker:
         return made.builder.build([left, right]), left, right
 
 
-def check_values(proof: Proof, rules: RuleSet) -> None:
+def check_values(proof: Proof, rules: RuleSet, engine: Engine | None = None) -> None:
     """CheckError if the two sides of a use have different values somewhere."""
     labels = {label: i for i, label in enumerate(proof.labels)}
-    checker = Checker(Terms(proof.terms, Names(labels)), rules)
+    checker = Checker(Terms(proof.terms, Names(labels)), rules, engine)
     for use in proof.uses:
         checker.use(use)
 

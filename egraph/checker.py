@@ -88,6 +88,8 @@ class Checker:
         for kind, x in zip(self._kinds(row), row[1:], strict=True):
             many = x if kind in "vT" else ()
             ok = type(x) is OF_KIND[kind] and all(type(i) is int for i in many)
+            # NaN is not itself; -0.0 is 0.0 here, and the graphs' own is no number.
+            ok = ok and (kind != "f" or math.isfinite(cast(float, x)))
             _want(ok, f"{x!r} is no field of a {row[0]}")
         self.number[row] = len(self.rows)
         self.rows.append(row)
@@ -261,6 +263,9 @@ class Checker:
             a, b = before.data[label], after.data[label]
             same = a is b or (a.dtype == b.dtype and a.tobytes() == b.tobytes())
             _want(same, f"two arrays are called {label!r}")
+        for label in before.calls.keys() & after.calls.keys():
+            same = before.calls[label] is after.calls[label]
+            _want(same, f"two functions are called {label!r}")
         proof = self.proof
         nodes = [self._encoded(before, proof.before), self._encoded(after, proof.after)]
         self.found["nan-free"] = frozenset(

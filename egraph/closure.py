@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .detours import straightened, uses
 from .encode import Row
 from .rows import kids, with_kids
 
@@ -103,9 +104,9 @@ class Closure:
         for t, row in self.terms.items():
             for k in set(kids(row)):
                 self._users[k].append(t)
-            self._signatures[self._signature(t)] = t
+            self._signatures[self.signature(t)] = t
 
-    def _signature(self, t: int) -> tuple[object, ...]:
+    def signature(self, t: int) -> tuple[object, ...]:
         return with_kids(self.terms[t], self._root)
 
     def root(self, t: int) -> int:
@@ -139,7 +140,7 @@ class Closure:
 
         def ready(e: Edge) -> bool:
             return holds(e) and all(
-                alike.joined(a, b) or self._signature(a) != self._signature(b)
+                alike.joined(a, b) or self.signature(a) != self.signature(b)
                 for a, b in e.rests_on
             )
 
@@ -191,14 +192,14 @@ class Closure:
         self._members[large] += self._members.pop(small)
         found: list[Edge] = []
         for user in self._users[small]:
-            twin = self._signatures.setdefault(self._signature(user), user)
+            twin = self._signatures.setdefault(self.signature(user), user)
             if twin != user and (user, twin) not in self._congruent:
                 self._congruent.add((user, twin))
-                found.append(self._congruence(user, twin, self._stamps()))
+                found.append(self.congruence(user, twin, self._stamps()))
         self._users[large] += self._users.pop(small)
         return found
 
-    def _congruence(self, a: int, b: int, stamp: int) -> Edge:
+    def congruence(self, a: int, b: int, stamp: int) -> Edge:
         both = zip(kids(self.terms[a]), kids(self.terms[b]), strict=True)
         needs = tuple((k, x, y) for k, (x, y) in enumerate(both) if x != y)
         return Edge(a, b, None, stamp, needs)
@@ -232,18 +233,18 @@ class Closure:
         while b != a:
             out.append(came[b])
             b = came[b].start
-        return self._joined(out[::-1])
+        return self.joined(out[::-1])
 
     def _direct(self, a: int, b: int, bound: int) -> Edge | None:
         """The congruence of two terms that others join, under the least bound of all
         chains of congruences between them."""
-        if a == b or self._signature(a) != self._signature(b):
+        if a == b or self.signature(a) != self.signature(b):
             return None
         heap, seen = [(ALWAYS, a)], set[int]()
         while heap:
             stamp, t = heapq.heappop(heap)
             if t == b:
-                return self._congruence(a, b, stamp)
+                return self.congruence(a, b, stamp)
             if t not in seen:
                 seen.add(t)
                 for other, edge in self._edges[t]:
@@ -251,20 +252,21 @@ class Closure:
                         heapq.heappush(heap, (max(stamp, edge.stamp), other))
         return None
 
-    def _joined(self, steps: Sequence[Edge]) -> Steps:
+    def joined(self, steps: Sequence[Edge]) -> Steps:
         """Congruences one after the other are one, whose operands may be nearer."""
         out: list[Edge] = []
         for edge in steps:
             if out and out[-1].given is None and edge.given is None:
                 last = out.pop()
                 stamp = max(last.stamp, edge.stamp)
-                edge = self._congruence(last.start, edge.end, stamp)
+                edge = self.congruence(last.start, edge.end, stamp)
             out.append(edge)
         return tuple(out)
 
     def _length(self, edge: Edge, depth: int) -> float:
         """About how many uses of rules an edge takes."""
-        needs = [self._distance(x, y, edge.stamp, depth) for _, x, y in edge.needs]
+        apart = dict.fromkeys(edge.rests_on)  # x * x rests on one equation
+        needs = [self._distance(x, y, edge.stamp, depth) for x, y in apart]
         return float(edge.given is not None) + (self._together(needs) if needs else 0.0)
 
     def _distance(self, a: int, b: int, bound: int, depth: int) -> float:
@@ -292,7 +294,7 @@ class Closure:
             self._together = together
             self._lengths.clear()
             made.append(self._proofs(ends))
-        return _in_order(min(made, key=_uses), ends)
+        return straightened(self, min(made, key=uses), ends)
 
     def _proofs(self, ends: Sequence[Pair]) -> dict[Pair, Steps]:
         """Of two bounds under which a pair is needed the smaller one's path serves
@@ -317,25 +319,5 @@ def ordered(a: int, b: int) -> Pair:
     return (a, b) if a < b else (b, a)
 
 
-def _uses(found: Mapping[Pair, Steps]) -> int:
-    """How many equations that were given a proof takes."""
-    steps = (e.given for path in found.values() for e in path)
-    return len({given for given in steps if given is not None})
-
-
 def _top(steps: Steps) -> int:
     return max((e.stamp for e in steps), default=ALWAYS)
-
-
-def _in_order(found: Mapping[Pair, Steps], ends: Sequence[Pair]) -> dict[Pair, Steps]:
-    out: dict[Pair, Steps] = {}
-    todo = [(pair, False) for pair in reversed(ends)]
-    while todo:
-        pair, closing = todo.pop()
-        if closing:
-            out.setdefault(pair, found[pair])
-        elif pair not in out:
-            todo.append((pair, True))
-            needs = [need for e in found[pair] for need in e.rests_on]
-            todo.extend((need, False) for need in reversed(needs))
-    return out

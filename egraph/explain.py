@@ -39,7 +39,8 @@ class Step:
     from the root of the term where its lemma is first needed, to the term that changes.
     `before` are the nodes of the input graph, `after` those of the chosen graph, that
     are equal to a term of the step: to one that it takes, to one that it makes.
-    A step that `only_moves` changes where elements stand, and none of them.
+    A step that `only_moves` changes where elements stand, and none of them.  `use` is
+    the use in the proof.
     """
 
     rule: str
@@ -53,7 +54,8 @@ class Step:
     before: tuple[int, ...]
     after: tuple[int, ...]
     type: TensorType
-    only_moves: bool = False
+    only_moves: bool
+    use: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,14 @@ class Explanation:
     needed, they turn the input into the output.
 
     Lemmas stand in order of need; an output goes to the lemma that proves it, or to
-    None where it is the same term in both graphs.  `seconds` went into finding and
-    checking; `checked` says how it was checked."""
+    None where it is the same term in both graphs.  `proof` is what was checked;
+    `seconds` went into finding and checking it."""
 
     steps: tuple[Step, ...]
     lemmas: tuple[Proved, ...]
     outputs: Outputs
+    proof: Proof
     seconds: float = field(default=0.0, compare=False)
-    checked: tuple[str, ...] = ()
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -157,7 +159,7 @@ def explain(
     proof = prove(before, after, rules, budget, engine, known)
     try:
         check(proof, before, after, rules, known)
-        check_values(proof, rules)
+        check_values(proof, rules, engine)
     except CheckError as e:
         least = needed(before, after, rules, budget, engine, known)
         raise CheckError(
@@ -177,9 +179,9 @@ class _Writer:
         self.proof, self.rules = proof, rules
         labels = {label: i for i, label in enumerate(proof.labels)}
         self.terms = Terms(proof.terms, Names(labels))
+        self.root = classes(proof)
         names = _names(before, proof, numbered=depth is None)
-        self.namer = Namer(self.terms, names, depth or 3)
-        self.root = _classes(proof)
+        self.namer = Namer(self.terms, names, self.root, depth or 3)
         places = (proof.before, proof.after)
         self.nodes = tuple(_by_class(self.root, where) for where in places)
         self.steps: list[Step] = []
@@ -190,8 +192,7 @@ class _Writer:
         goals = [(g.output, number.get((g.left, g.right))) for g in self.proof.goals]
         self._read([i for _, i in goals if i is not None])
         proved = tuple(map(self._proved, self.proof.lemmas))
-        how = ("structural", "numeric")
-        return Explanation(tuple(self.steps), proved, tuple(goals), checked=how)
+        return Explanation(tuple(self.steps), proved, tuple(goals), self.proof)
 
     def _read(self, goals: Sequence[int]) -> None:
         """Writes the steps in the order in which they rewrite the goals."""
@@ -244,10 +245,11 @@ class _Writer:
         self.steps.append(
             Step(
                 rule.name, f"{rule.place.file}:{rule.place.line}", rule.contract,
-                forward, path, self.namer.term(start), self.namer.term(end),
+                forward, path, self.namer.side(left, start),
+                self.namer.side(right, end),
                 self._bindings(rule, use), self._touched(0, left, start),
                 self._touched(1, right, end), self.terms.type(start),
-                only_moves(rule),
+                only_moves(rule), number,
             )
         )  # fmt: skip
 
@@ -289,7 +291,7 @@ def _operations(e: Expr) -> Iterator[tuple[str, str]]:
             yield from _operations(a)
 
 
-def _classes(proof: Proof) -> list[int]:
+def classes(proof: Proof) -> list[int]:
     """For each term one that stands for all that the proof shows to be equal to it."""
     up = list(range(len(proof.terms)))
 
@@ -326,33 +328,71 @@ def _names(before: Graph, proof: Proof, *, numbered: bool) -> dict[int, str]:
 
 
 class Namer:
-    """Terms as text: named ones by name, others spelled out to a small depth."""
+    """Terms as text: what equals a named one goes by its name, the others are spelled
+    out to a small depth."""
 
-    def __init__(self, terms: Terms, names: Mapping[int, str], depth: int = 3) -> None:
-        self.terms, self.names, self.depth = terms, names, depth
+    def __init__(
+        self,
+        terms: Terms,
+        names: Mapping[int, str],
+        root: Sequence[int],
+        depth: int = 3,
+    ) -> None:
+        self.terms, self.names, self.root, self.depth = terms, names, root, depth
+        self.called: dict[int, str] = {}  # by class
+        for t, name in names.items():
+            self.called.setdefault(root[t], name)
 
     def term(self, t: int) -> str:
         """The op spelled out even if the term has a name, which then stands before."""
+        return self._headed(t, self._spelled(t, self.depth, self.root[t]))
+
+    def side(self, pattern: Expr, t: int) -> str:
+        """A side of a rule: spelled out as far as the rule says what it is."""
+        return self._headed(t, self._matched(pattern, t, self.root[t]))
+
+    def operand(self, t: int, depth: int = 1, within: int | None = None) -> str:
+        """By name, but not by that of the class `within` which it stands."""
+        known = self.root[t] if self.root[t] != within else None
+        if t in self.names or known in self.called:
+            return self.names.get(t) or self.called[self.root[t]]
+        return self._spelled(t, depth, within) if depth else "…"
+
+    def _headed(self, t: int, shown: str) -> str:
         name = self.names.get(t)
-        shown = self._spelled(t, self.depth)
         return shown if name is None or shown == name else f"{name} = {shown}"
 
-    def operand(self, t: int, depth: int = 1) -> str:
-        if t in self.names:
-            return self.names[t]
-        return self._spelled(t, depth) if depth else "…"
+    def _matched(self, pattern: Expr, t: int, within: int) -> str:
+        if not isinstance(pattern, Form):
+            return self._spelled(t, self.depth, within)
+        row = self.terms.rows[t]
+        fields = zip(SIGNATURES[row[0]], pattern.args, row[1:], strict=True)
+        args = [
+            self._matched(e, x, within)
+            if isinstance(e, Form)
+            else self.operand(x, self.depth - 1, within)
+            for kind, e, x in fields
+            if kind == "t"
+        ]
+        return self._written(t, args or self._operands(t, self.depth, within))
 
-    def _spelled(self, t: int, depth: int) -> str:
+    def _spelled(self, t: int, depth: int, within: int | None) -> str:
+        return self._written(t, self._operands(t, depth, within))
+
+    def _operands(self, t: int, depth: int, within: int | None) -> list[str]:
+        return [self.operand(a, depth - 1, within) for a in self.terms.node(t).args]
+
+    def _written(self, t: int, args: Sequence[str]) -> str:
         node = self.terms.node(t)
         if node.op == "const":
             return f"{node.attrs[0]}"
         if node.op in ("input", "data"):
             return str(node.attrs[0])
-        args = [self.operand(a, depth - 1) for a in node.args]
         if node.op in ("un", "bin"):
             return f"{node.attrs[0]}({', '.join(args)})"
         attrs = [_attr(a) for a in node.attrs]
-        return f"{node.op}({', '.join([*args, *attrs])})"
+        shown = [*args[: len(node.args)], *attrs]  # a Pad's value is among its fields
+        return f"{node.op}({', '.join(shown)})"
 
 
 def _attr(value: object) -> str:
@@ -361,4 +401,6 @@ def _attr(value: object) -> str:
     return value.name if isinstance(value, DType) else str(value)
 
 
-__all__ = ["ExplainError", "Explanation", "Move", "Proved", "Step", "explain"]
+__all__ = [
+    "ExplainError", "Explanation", "Move", "Proved", "Step", "classes", "explain",
+]  # fmt: skip

@@ -33,7 +33,11 @@ LIMIT = 4_000_000  # positions asked of one node at once
 
 
 class PointError(ValueError):
-    """A term that has no pointwise reading, or one too large to check this way."""
+    """A term that has no pointwise reading."""
+
+
+class TooLarge(PointError):
+    """A term of which too many positions are asked."""
 
 
 def sample(graph: Graph, node: int, count: int, seed: int = 0) -> Positions:
@@ -84,7 +88,7 @@ class Points:
         """The values of node i; positions asked for twice are computed once."""
         node = self.graph.nodes[i]
         if len(where) > LIMIT:
-            raise PointError(f"{node.op}: {len(where)} positions are too many to check")
+            raise TooLarge(f"{node.op}: {len(where)} positions are too many to check")
         method: Callable[[int, Node, Positions], Array] | None
         method = getattr(self, f"_{node.op}", None)
         if method is None:
@@ -194,7 +198,7 @@ class Points:
         (a, index, value), (mode, axis) = node.args, node.attrs
         writes = self.shape(index)[int(axis)]
         if len(where) * writes > LIMIT:
-            raise PointError(f"a scatter of {writes} values is too large to check")
+            raise TooLarge(f"a scatter of {writes} values is too large to check")
         out, there, combine = self.at(a, where), where.copy(), SCATTER[mode]
         for k in range(writes):
             there[:, axis] = k
@@ -213,7 +217,7 @@ class Points:
         folded = [n for n, m in zip(full, mask, strict=True) if m]
         size = math.prod(folded)
         if len(where) * size > LIMIT:
-            raise PointError(f"a fold over {size} elements is too large to check")
+            raise TooLarge(f"a fold over {size} elements is too large to check")
         inner = _unflat(np.arange(size), folded)
         out = np.repeat(where, len(inner), axis=0)
         out[:, [k for k, m in enumerate(mask) if m]] = np.tile(inner, (len(where), 1))

@@ -2,7 +2,7 @@
 
 Between the user's graph and the chosen one stand steps outside the engine: macros are
 opened, which is their definition; the graph is cut into pieces, of which equal ones
-were proved once; the chosen pieces take their places.  A piece with symbolic sizes is
+are proved once; the chosen pieces take their places.  A piece with symbolic sizes is
 proved at one number for each symbol, and its result compared at others: that is no
 proof, and is said as what it is.
 """
@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .checker import check
 from .evaluate import opened
 from .explain import CONTRACTS, Explanation
-from .graph import Graph, Node
+from .graph import Graph, Node, substitute
 from .macros import MACROS
 from .proof import CheckError
+from .ruleset import RuleSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,17 @@ def expansions(source: Graph) -> tuple[Expansion, ...]:
 
 
 def check_whole(
-    found: Optimization, source: Graph, chosen: Graph, nan_free: frozenset[int]
-) -> None:
-    """CheckError unless the pieces, in their places, make the chosen graph of the
-    user's; `nan_free` are the nodes of the opened graph of which that is known."""
+    found: Optimization, source: Graph, chosen: Graph, rules: RuleSet,
+    nan_free: frozenset[int],
+) -> None:  # fmt: skip
+    """CheckError unless the pieces are proved by the rules and, in their places, make
+    the chosen graph of the user's; `nan_free` are the nodes of the opened graph of
+    which that is known."""
+    faces = [(_inputs(g), g.aliases) for g in (source, chosen)]
+    _want(faces[0] == faces[1], "other inputs, or outputs that lie on others")
+    numbers = {s.piece: dict(s.proved_at) for s in found.sizes}
+    for i, piece in enumerate(found.pieces):
+        _proved(piece, numbers.get(i, {}), rules)
     values = _Values(opened(source)[0])
     for k, place in enumerate(found.instances):
         what = f"place {k}: "
@@ -106,6 +115,18 @@ def check_whole(
     wanted = [(label, values.of(i)) for label, i in values.model.outputs]
     got = [(label, made[i]) for label, i in chosen.outputs]
     _want(wanted == got, "the pieces do not make the chosen graph")
+
+
+def _inputs(graph: Graph) -> list[tuple[Any, ...]]:
+    return [n.attrs for n in graph.inputs]
+
+
+def _proved(piece: Piece, numbers: Mapping[str, int], rules: RuleSet) -> None:
+    before, after = piece.before, piece.after
+    if numbers:
+        before, after = substitute(before, numbers), substitute(after, numbers)
+        rules = rules.for_any_size()
+    check(piece.why.proof, before, after, rules, piece.nan_free)
 
 
 def _want(ok: bool, otherwise: str) -> None:

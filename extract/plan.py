@@ -6,7 +6,7 @@ nodes grouped into kernels.  It is data: `text.show(plan.graph)` prints it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -111,9 +111,11 @@ def plan(
     return _stitch(graph, made)
 
 
-def steady_nodes(graph: Graph) -> frozenset[int]:
-    """The nodes that have the same value in every run."""
-    return steady([[n] for n in graph.nodes])
+def steady_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:
+    """The nodes that have the same value in every run; so do the `inputs` named."""
+    known = (i for i, n in enumerate(graph.nodes) if n.op == "input"
+             and n.attrs[0] in inputs)  # fmt: skip
+    return steady([[n] for n in graph.nodes], known)
 
 
 def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rewrite.egraph.explain import Explanation, explain
 from rewrite.egraph.graph import Graph, substitute, witness
@@ -37,8 +37,17 @@ def explained_plan(
     source: Graph, plan: Plan, rules: RuleSet, hints: Mapping[str, int] | None = None
 ) -> Optimization:
     """The checked proof for a whole graph; each distinct piece is proved once."""
-    cuts = cut(source, rules, hints or {})
     whys = [explained_part(p, rules, hints) for p in plan.parts]
+    return put_together(
+        source, plan, whys, cut(source, rules, hints or {}), rules, hints
+    )
+
+
+def put_together(
+    source: Graph, plan: Plan, whys: Sequence[Explanation], cuts: Cuts, rules: RuleSet,
+    hints: Mapping[str, int] | None,
+) -> Optimization:  # fmt: skip
+    """The checked proof for the whole, of proofs for the parts of its plan."""
     found = Optimization(
         tuple(
             Piece(p.before, p.after, why, p.nan_free)
@@ -48,7 +57,7 @@ def explained_plan(
         instances(cuts) if plan.parts else (),
         tuple(sizes for i, p in enumerate(plan.parts) for sizes in _sizes(i, p, hints)),
     )
-    check_whole(found, source, plan.graph, facts_for(cuts.model, rules))
+    check_whole(found, source, plan.graph, rules, facts_for(cuts.model, rules))
     return found
 
 

@@ -7,6 +7,7 @@ None where nothing is known.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -114,6 +115,7 @@ class StepView:
     bindings: dict[str, str]
     cost: tuple[float, float] | None  # of the forms before and after, op by op
     equal: str  # the rule's contract
+    moves: bool  # only where elements stand: the text and the page fold such steps
     nodes_before: tuple[tuple[int, ...], ...]
     nodes_after: tuple[tuple[int, ...], ...]
 
@@ -126,7 +128,8 @@ class PartView:
     number: int
     uses: int
     nodes: tuple[int, int]
-    own_seconds: float  # each op a kernel
+    own_kernels: int  # each op one
+    own_seconds: float
     unruled_seconds: float  # fused, without rules
     seconds: float
     steps: tuple[int, int]  # numbers of the first and the one behind the last
@@ -200,8 +203,11 @@ class Account:
     only: str = ""  # the node or kernel that it is limited to
 
     def json(self) -> dict[str, Any]:
-        """As `explain.schema.json` has it."""
-        return {"format": FORMAT, **asdict(self)}
+        """As `explain.schema.json` has it; null for infinity, which JSON has not."""
+        found: dict[str, Any] = {"format": FORMAT, **asdict(self)}
+        for m in found["measured"] or ():
+            m |= {k: m[k] if math.isfinite(m[k]) else None for k in ("error", "own")}
+        return found
 
     def html(self) -> str:
         """The page, which needs nothing but a browser."""

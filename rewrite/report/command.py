@@ -51,6 +51,9 @@ def explain(
     ablate: Annotated[
         bool, typer.Option("--ablate", help="Do all again without each rule used.")
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also steps that only move elements.")
+    ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page (offline, one file).")
     ] = None,
@@ -67,6 +70,8 @@ def explain(
     from .prose import prose
 
     with plain_errors():
+        if html is not None and not html.parent.is_dir():
+            fail(f"--html {html}: there is no folder {html.parent}; make it first")
         options = _options(precision, rules, effort, cost, memory)
         c, bound = _compiled(model, device, options, dim)
         with progress_bar() as told:
@@ -74,13 +79,15 @@ def explain(
 
             found = account(c, bound, node=node, kernel=kernel, ablate=ablate, run=run,
                             told=told)  # fmt: skip
+        if model.suffix.lower() == ".onnx":  # exporters call all graphs alike
+            found = replace(found, model=model.stem)
         if html is not None:
             html.write_text(found.html(), encoding="utf-8")
             print(f"{html}: written", file=sys.stderr)
         if as_json:
-            print(json.dumps(found.json(), indent=1))
+            print(json.dumps(found.json(), indent=1, allow_nan=False))
         elif html is None:
-            print(prose(found, _paint()))
+            print(prose(found, _paint(), folded=not every))
 
 
 def diff(
@@ -119,7 +126,11 @@ def diff(
                 sides[0].json(), sides[1].json(), (sides[0].name, sides[1].name),
                 lambda side, rule: sides[side].without(rule, told),
             )  # fmt: skip
-    print(json.dumps(found.json(), indent=1) if as_json else shown(found, _paint()))
+    print(
+        json.dumps(found.json(), indent=1, allow_nan=False)
+        if as_json
+        else shown(found, _paint())
+    )
 
 
 type _Asked = tuple[Path, list[Path] | None, str | None, str]
@@ -213,7 +224,7 @@ def _compiled(
     path: Path, device: str | None, options: Options, dim: list[str] | None
 ) -> tuple[Compiled, dict[str, int]]:
     """The optimized model, and the sizes that were named."""
-    from ..authoring.models import NoModel, find, load
+    from ..authoring.models import NoModel, load
     from ..compile import optimize_graph
 
     kind = path.suffix.lower()
@@ -228,7 +239,7 @@ def _compiled(
             f"{path}: an explanation explains itself; name the model, or `rewrite diff`"
         )
     try:
-        model = load(find([path])[0])
+        model = load(path)
     except NoModel as e:
         fail(str(e))
     bound = {**model.hints, **_sizes(model.graph, dim)}

@@ -8,7 +8,7 @@ question.  The form is the chosen one; what other forms cost is said of pieces.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rewrite.egraph.graph import Graph, substitute
@@ -44,11 +44,12 @@ class Pricing:
     """Kernels of one graph at fixed sizes, whatever is stored."""
 
     def __init__(
-        self, graph: Graph, sizes: Mapping[str, int], price: KernelCost
-    ) -> None:
+        self, graph: Graph, sizes: Mapping[str, int], price: KernelCost,
+        steady: Container[str] = (),
+    ) -> None:  # fmt: skip
         self.graph = substitute(graph, sizes) if sizes else graph
         self.terms, self.price = GraphTerms(self.graph), price
-        self.steady = steady_nodes(self.graph)
+        self.steady = steady_nodes(self.graph, steady)
         self.outputs = {i for _, i in graph.outputs}
 
     def __call__(self, roots: Roots, stored: Collection[int]) -> Priced | str:
@@ -88,10 +89,11 @@ class Decisions:
 
     def __init__(
         self, graph: Graph, groups: Sequence[Roots], sizes: Mapping[str, int],
-        price: KernelCost, text: Callable[[int], str],
+        price: KernelCost, text: Callable[[int], str], steady: Container[str] = (),
     ) -> None:  # fmt: skip
+        """`steady` are inputs that are the same in every run."""
         self.graph, self.text, self.price = graph, text, price
-        self.pricing = Pricing(graph, sizes, price)
+        self.pricing = Pricing(graph, sizes, price, steady)
         self.stored = {c for g in groups for c in g}
         self.steps, self.groups = _ordered(in_order(graph, groups, sizes), groups)
         self.of = {c: k for k, g in enumerate(self.groups) for c in g}

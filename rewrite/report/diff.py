@@ -161,17 +161,18 @@ def _change(sides: tuple[_Side, _Side], pair: Pair, without: Without) -> Change:
             kernels[0], kernels[1], tuple(found), "proof" if found else "nothing"
         )
     needed: list[str] = []
-    asked = False
+    unasked: list[str] = []  # of a side that is only read
     for rule in sorted(found):
         side = int(rule in touched[1])
         lost, kernel = without(side, rule), kernels[side]
-        asked = asked or lost is not None
-        if kernel and lost is not None and kernel.label in lost:
+        if lost is None:
+            unasked.append(rule)
+        elif kernel and kernel.label in lost:
             needed.append(rule)
-    if asked:
-        return Change(kernels[0], kernels[1], tuple(needed),
-                      "rerun" if needed else "nothing")  # fmt: skip
-    return Change(kernels[0], kernels[1], tuple(sorted(found)), "proof")
+    if needed or not unasked:
+        how = "rerun" if needed else "nothing"
+        return Change(kernels[0], kernels[1], tuple(needed), how)
+    return Change(kernels[0], kernels[1], tuple(unasked), "proof")
 
 
 # ---- as text -------------------------------------------------------------------------

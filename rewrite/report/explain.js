@@ -10,7 +10,8 @@ const CHAR = 6.7, LINE = 15, PAD = 9, GAP_X = 16, GAP_Y = 26, LONGEST = 30;
 const $ = (selector, root = document) => root.querySelector(selector);
 const seconds = s => s == null ? '–' : s >= 1 ? `${+s.toPrecision(3)} s`
   : s >= 1e-3 ? `${+(s * 1e3).toPrecision(3)} ms` : `${+(s * 1e6).toPrecision(3)} µs`;
-const colour = k => `hsl(${(205 + k * 137.508) % 360} 62% 88%)`;
+const error = e => e == null ? 'infinite' : e.toExponential(1);
+const colour = k => `hsl(${(205 + k * 137.508) % 360} var(--tint))`;
 const short = t => t.length <= LONGEST ? t : t.slice(0, LONGEST - 1) + '…';
 
 // Text from models is only ever set as text, never as markup.
@@ -480,6 +481,17 @@ class Pane {
 const panes = {};
 let current = null;  // number of a step among data.steps
 
+// Steps in a row that only move elements: folded into one until they are opened.
+const folds = [];
+data.steps.forEach((s, k) => {
+  const last = folds.at(-1), before = data.steps[k - 1];
+  if (!s.moves || !before?.moves || before.part !== s.part || before.number + 1 !== s.number)
+    return;
+  if (last && last.at(-1) === k - 1) last.push(k); else folds.push([k - 1, k]);
+});
+const foldOf = k => folds.findIndex(f => f.includes(k));
+const span = f => `${data.steps[f[0]].number + 1}–${data.steps[f.at(-1)].number + 1}`;
+
 function row(word, ...values) {
   return make('tr', {}, make('th', {}, word), make('td', {}, ...values));
 }
@@ -495,18 +507,44 @@ function light(before, after, first = [before, after]) {
   panes.after.show(first[1]);
 }
 
+function unfold(i, open) {
+  $(`#steps [data-fold="${i}"]`).setAttribute('aria-expanded', open);
+  for (const k of folds[i]) $(`#steps [data-step="${k}"]`).hidden = !open;
+}
+
+function mark(e) {
+  for (const old of document.querySelectorAll('.list .now')) old.classList.remove('now');
+  e?.classList.add('now');
+  e?.scrollIntoView({ block: 'nearest' });
+}
+
+// All steps of a fold at once.
+function selectFold(i) {
+  const f = folds[i], steps = f.map(k => data.steps[k]);
+  current = f[0];
+  $('#count').textContent = `steps ${span(f)} of ${data.steps.length}`;
+  light(steps.flatMap(s => s.nodes_before.flat()), steps.flatMap(s => s.nodes_after.flat()),
+    [steps.flatMap(s => s.nodes_before[0] ?? []), steps.flatMap(s => s.nodes_after[0] ?? [])]);
+  mark($(`#steps [data-fold="${i}"]`));
+  $('#detail').replaceChildren(
+    make('h2', {}, `steps ${span(f)} `, make('span', { class: 'chip' }, 'bitwise')),
+    make('p', {}, 'They change where elements stand, and compute nothing of them.'),
+    make('ul', {}, ...f.map(k => make('li', {}, make('button',
+      { class: 'link', onclick: () => select(k) },
+      `${data.steps[k].number + 1} ${data.steps[k].rule}`)))));
+}
+
 function select(k) {
   current = k;
-  for (const e of document.querySelectorAll('.list .now')) e.classList.remove('now');
+  mark(null);
   $('#count').textContent = k == null ? `${data.steps.length} steps`
     : `step ${k + 1} of ${data.steps.length}`;
   if (k == null) { light([], []); return $('#detail').replaceChildren(overview()); }
   const s = data.steps[k], rule = data.rules.find(r => r.name === s.rule);
   light(s.nodes_before.flat(), s.nodes_after.flat(),
     [s.nodes_before[0] ?? [], s.nodes_after[0] ?? []]);
-  const e = $(`#steps [data-step="${k}"]`);
-  e.classList.add('now');
-  e.scrollIntoView({ block: 'nearest' });
+  if (foldOf(k) >= 0) unfold(foldOf(k), true);
+  mark($(`#steps [data-step="${k}"]`));
   const piece = data.pieces.find(p => p.number === s.part);
   $('#detail').replaceChildren(
     make('h2', {}, s.rule, ' ', make('span', { class: 'chip' }, s.equal),
@@ -534,8 +572,8 @@ function overview() {
       `each op a kernel ${seconds(p.own_seconds)}, fused as written ` +
       `${seconds(p.unruled_seconds)}, chosen ${seconds(p.seconds)}`));
   for (const m of data.measured ?? [])
-    table.append(row(`error of ${m.output}`, `${m.error.toExponential(1)}, as written ` +
-      `${m.own.toExponential(1)} (${m.inputs})`));
+    table.append(row(`error of ${m.output}`, `${error(m.error)}, as written ` +
+      `${error(m.own)} (${m.inputs})`));
   for (const n of data.notes) table.append(row('note', n));
   for (const x of data.ablation ?? [])
     if (x.rise > 1e-9) table.append(row(`without ${x.rule}`, seconds(x.seconds)));
@@ -545,6 +583,9 @@ function overview() {
 
 const more = s => s == null ? '–' : `${s >= data.seconds ? '+' : '−'}${seconds(Math.abs(s - data.seconds))}`;
 
+const VERBS = { family: 'the family ', store: 'storing ', inline: 'computing again ' };
+const way = o => (VERBS[o.kind] ?? '') + o.what;
+
 function kernel(number) {
   const k = data.kernels.find(k => k.number === number);
   if (!k) return;
@@ -552,9 +593,8 @@ function kernel(number) {
   const inside = pane => [...pane.nodes.values()].filter(n => n.kernels.includes(number))
     .map(n => n.id);
   light(inside(panes.before), inside(panes.after));
-  for (const e of document.querySelectorAll('.list .now')) e.classList.remove('now');
-  $(`#kernels [data-kernel="${number}"]`)?.classList.add('now');
-  const parts = why.parts ?? {};
+  mark($(`#kernels [data-kernel="${number}"]`));
+  const parts = why.parts ?? {}, best = why.runner_up;
   const held = make('table', {}, ...why.values.map(v => row(
     v.how === 'stored' ? 'stores' : 'inlines', term(v.text), ` ${v.type} `,
     make('span', { class: 'faint' }, v.otherwise == null ? v.reason
@@ -565,6 +605,7 @@ function kernel(number) {
     make('p', {}, k.label),
     make('table', {}, row('predicted', seconds(k.seconds)),
       ...Object.entries(parts).filter(([, s]) => s).map(([w, s]) => row(w, seconds(s))),
+      best ? row('runner-up', way(best), ' ', more(best.seconds)) : '',
       row('reads', k.reads.join(', ') || 'nothing')),
     make('p', { class: 'label' }, 'values, and what the whole would take were each held the other way'),
     held,
@@ -604,14 +645,15 @@ function figure(name, ...values) {
 
 function header() {
   const total = Math.max(-1, ...data.after.flatMap(n => n.kernels)) + 1;
-  const worst = Math.max(...(data.measured ?? []).map(m => m.error));
+  const errors = (data.measured ?? []).map(m => m.error);
+  const worst = errors.includes(null) ? null : Math.max(...errors);
   $('#title').textContent = data.model;
   $('#figures').append(
     figure('nodes', `${data.nodes[0]}`, `${data.nodes[1]}`),
     figure('kernels', `${data.own_kernels}`, `${total}`),
     figure(`predicted on ${data.device}`, seconds(data.own_seconds), seconds(data.seconds)),
     figure('equal', data.equal),
-    figure('largest error', data.measured ? worst.toExponential(1) : 'not measured'),
+    figure('largest error', data.measured ? error(worst) : 'not measured'),
     figure('limits', data.limits.join(', ') || 'none reached'));
   const sizes = Object.entries(data.sizes).map(([k, v]) => `${k}=${v}`).join(', ');
   if (sizes) $('#figures').append(figure('at', sizes));
@@ -620,7 +662,7 @@ function header() {
 // What a step saves or adds, op by op.
 function change(cost) {
   const by = cost ? cost[1] - cost[0] : 0;
-  return Math.abs(by) < 1e-9 ? '' : `${by < 0 ? '−' : '+'}${seconds(Math.abs(by))}`;
+  return !(Math.abs(by) >= 1e-9) ? '' : `${by < 0 ? '−' : '+'}${seconds(Math.abs(by))}`;
 }
 
 function lists() {
@@ -629,6 +671,14 @@ function lists() {
     if (s.part !== part && data.pieces.length > 1)
       $('#steps').append(make('li', { class: 'head' }, `piece ${s.part}`));
     part = s.part;
+    const fold = foldOf(k);
+    if (fold >= 0 && folds[fold][0] === k)
+      $('#steps').append(make('li', { 'data-fold': fold, class: 'fold', onclick: e => {
+        const open = e.currentTarget.getAttribute('aria-expanded') !== 'true';
+        unfold(fold, open);
+        if (open) select(k); else selectFold(fold);
+      } }, make('span', { class: 'n' }, span(folds[fold])), 'only move elements',
+      make('em', {}, change([data.steps[k].cost?.[0], data.steps[folds[fold].at(-1)].cost?.[1]]))));
     $('#steps').append(make('li', { 'data-step': k, onclick: () => select(k) },
       make('span', { class: 'n' }, s.number + 1), s.rule,
       change(s.cost) && make('em', {}, change(s.cost)) || ''));
@@ -637,6 +687,7 @@ function lists() {
     $('#kernels').append(make('li', { 'data-kernel': k.number, onclick: () => kernel(k.number) },
       make('span', { class: 'chip', style: `background:${colour(k.number)}` }, `k${k.number}`),
       make('span', { class: 'grow' }, k.label), make('em', {}, k.once ? 'once' : seconds(k.seconds))));
+  folds.forEach((_, i) => unfold(i, false));
   for (const tab of document.querySelectorAll('[data-tab]'))
     tab.onclick = () => {
       for (const t of document.querySelectorAll('[data-tab]')) {
@@ -647,9 +698,12 @@ function lists() {
 }
 
 function move(by) {
-  if (!data.steps.length) return;
-  const last = data.steps.length - 1;
-  select(current == null ? (by > 0 ? 0 : last) : Math.min(last, Math.max(0, current + by)));
+  const stops = [...document.querySelectorAll('#steps li:not(.head, [hidden], [aria-expanded=true])')];
+  if (!stops.length) return;
+  const at = stops.indexOf($('#steps .now'));
+  const to = stops[at < 0 ? (by > 0 ? 0 : stops.length - 1)
+    : Math.min(stops.length - 1, Math.max(0, at + by))];
+  if (to.dataset.step !== undefined) select(+to.dataset.step); else selectFold(+to.dataset.fold);
 }
 
 function start() {

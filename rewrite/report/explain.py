@@ -6,15 +6,15 @@ the sizes that are named; errors are measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewrite.egraph.explain import CONTRACTS
-from rewrite.egraph.graph import witness
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.egraph.text import node_lines
-from rewrite.extract.plan import Part, check_sizes, choose, own_space
+from rewrite.egraph.whole import Sizes
+from rewrite.extract.plan import Part, choose, own_space
 from rewrite.extract.schedule import own_groups
 
 from ..authoring.labels import labels as called
@@ -67,7 +67,7 @@ class _Accounting:
         self.proofs = Proofs(
             self.plan.parts, self.rules, self.at, self.price, self.options.hints
         )
-        self.proofs.check(c.source, c.plan)
+        self.whole = self.proofs.check(c.source, c.plan, self.options.hints)
         words = self.at.after.words
         self.decisions = Decisions(
             self.plan.graph, self.plan.groups, self.sizes, self.price, words
@@ -82,14 +82,18 @@ class _Accounting:
         kernels = self._kernels()
         errors = measured(c, sizes) if run else (None, "it was not asked for")
         pieces = tuple(self._piece(i, p) for i, p in enumerate(plan.parts))
-        own = sum(p.uses * p.own_seconds for p in pieces) or plan.own_seconds
+        own = (
+            (sum(p.uses * p.own_kernels for p in pieces),
+             sum(p.uses * p.own_seconds for p in pieces))
+            if pieces else (plan.own_kernels, plan.own_seconds)
+        )  # fmt: skip
         weakest = max((f.weakest for f, _ in self.proofs.found), key=CONTRACTS.index,
                       default="bitwise")  # fmt: skip
         return Account(
             c.source.name, __version__, c.device.name, self.options.precision,
             name_of(self.options.cost), tuple(map(str, self.options.rules)),
             dict(self.sizes) if c.source.symbols else {},
-            (len(c.source.live), len(plan.graph.live)), plan.own_kernels, own, d.total,
+            (len(c.source.live), len(plan.graph.live)), *own, d.total,
             weakest, self._nodes(self.at.before, kernels, after=False),
             self._nodes(self.at.after, kernels, after=True), kernels, pieces,
             tuple(self.proofs.steps), self.proofs.used(),
@@ -120,18 +124,25 @@ class _Accounting:
 
     def _piece(self, i: int, part: Part) -> PartView:
         found, steps = self.proofs.found[i]
-        own = Decisions(
-            part.before, own_groups(part.before), self.sizes, self.price, str
-        ).total
-        chosen = Decisions(part.after, part.groups, self.sizes, self.price, str).total
+        same = {part.before.nodes[k].attrs[0] for k in part.steady}
+        own, chosen = (
+            Decisions(graph, groups, self.sizes, self.price, str, same)
+            for graph, groups in (
+                (part.before, own_groups(part.before)), (part.after, part.groups),
+            )
+        )  # fmt: skip
         values = {s: self.sizes[s] for s in part.before.symbols}
         space = own_space(part.before, values, part.steady)
         unruled = choose(space, self.price, self.moves).seconds
         return PartView(
-            i, part.uses, (len(part.before.live), len(part.after.live)), own, unruled,
-            chosen, steps, found.rules, found.weakest, part.limits,
-            (*part.notes, *_proved_at(part, self.options.hints)),
+            i, part.uses, (len(part.before.live), len(part.after.live)),
+            len(own.groups), own.total, unruled, chosen.total, steps, found.rules,
+            found.weakest, part.limits,
+            (*part.notes, *map(_proved_at, self._sizes(i))),
         )  # fmt: skip
+
+    def _sizes(self, piece: int) -> Iterator[Sizes]:
+        return (s for s in self.whole.sizes if s.piece == piece)
 
     @property
     def moves(self) -> int:
@@ -200,18 +211,15 @@ class _Accounting:
         return found
 
 
-def _proved_at(part: Part, hints: Mapping[str, int]) -> list[str]:
+def _proved_at(sizes: Sizes) -> str:
     """What a proof at numbers says of symbols."""
-    values = witness(part.before, hints)
-    if not values:
-        return []
-    compared = [_sizes(s) for s in check_sizes(part.before, part.after)]
-    rest = f"; compared besides at {'; '.join(compared)}" if compared else ""
-    return [f"proved at {_sizes(values)}{rest}"]
+    compared = "; ".join(map(_sizes, sizes.compared_at))
+    rest = f"; compared besides at {compared}" if compared else ""
+    return f"proved at {_sizes(sizes.proved_at)}{rest}"
 
 
-def _sizes(values: Mapping[str, int]) -> str:
-    return ", ".join(f"{k}={v}" for k, v in values.items())
+def _sizes(values: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{k}={v}" for k, v in values)
 
 
 def _known(c: Compiled, rules: RuleSet) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from rewrite.egraph.check import Terms
 from rewrite.egraph.encode import ENode, Names
+from rewrite.egraph.explain import Explanation, Step, classes
 from rewrite.egraph.graph import Builder
 from rewrite.egraph.ops import TensorType
 from rewrite.egraph.proof import Proof
@@ -42,10 +43,10 @@ class Forms:
             if t is not None:
                 self._adopt(t)
 
-    def step(self, use: int, forward: bool) -> None:
+    def step(self, step: Step) -> None:
         """The class takes the form that the step makes."""
-        u = self.proof.uses[use]
-        end = u.right if forward else u.left
+        use = self.proof.uses[step.use]
+        end = use.right if step.forward == use.forward else use.left
         self.term[self.root[end]] = end
         self._adopt(end)
 
@@ -125,53 +126,15 @@ class _Attrs:
         return 0
 
 
-def classes(proof: Proof) -> list[int]:
-    """For each term one that stands for all that the proof shows to be equal to it."""
-    up = list(range(len(proof.terms)))
-
-    def root(t: int) -> int:
-        while up[t] != t:
-            t = up[t] = up[up[t]]
-        return t
-
-    for lemma in proof.lemmas:
-        uses = [proof.uses[m.use] for m in lemma.moves if m.use is not None]
-        up[root(lemma.right)] = root(lemma.left)
-        for u in uses:
-            up[root(u.right)] = root(u.left)
-    return [root(t) for t in range(len(up))]
-
-
-def walked(proof: Proof) -> Iterator[tuple[int, bool]]:
-    """The uses of rules in reading order, each way of walking one once, as
-    `Explanation.steps` has them."""
-    number = {(x.left, x.right): i for i, x in enumerate(proof.lemmas)}
-    goals = [number.get((g.left, g.right)) for g in proof.goals]
-    todo: list[tuple[int | None, int | None, bool]] = [
-        (None, i, True) for i in reversed(goals) if i is not None
-    ]
-    read, met = set[int](), set[tuple[int, bool]]()
-    while todo:
-        use, lemma, forward = todo.pop()
-        if use is not None:
-            if (use, forward) not in met:
-                met.add((use, forward))
-                yield use, forward
-        elif lemma is not None and lemma not in read:
-            read.add(lemma)
-            moves = reversed(proof.lemmas[lemma].moves)
-            todo.extend((m.use, m.lemma, m.forward) for m in moves)
-
-
 def costs(
-    proof: Proof, price: KernelCost, known: dict[Shape, float]
+    why: Explanation, price: KernelCost, known: dict[Shape, float]
 ) -> list[tuple[float, float] | None]:
     """Predicted seconds before and after each step, in reading order."""
-    forms = Forms(proof, price, known)
+    forms = Forms(why.proof, price, known)
     out: list[tuple[float, float] | None] = []
     now = forms.seconds()
-    for use, forward in walked(proof):
-        forms.step(use, forward)
+    for step in why.steps:
+        forms.step(step)
         before, now = now, forms.seconds()
         out.append(None if before is None or now is None else (before, now))
     return out

@@ -3,52 +3,38 @@ used."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from rewrite.egraph.explain import Explanation, Step, explain
-from rewrite.egraph.graph import Graph, Node, substitute, witness
-from rewrite.egraph.proving import prove
+from rewrite.egraph.explain import Explanation, Step
+from rewrite.egraph.graph import Graph, Node, witness
 from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.saturate import facts_for
 from rewrite.egraph.sexpr import laid_out
-from rewrite.egraph.whole import Optimization, Piece, check_whole, expansions
+from rewrite.egraph.whole import Optimization
 from rewrite.extract.kernel import KernelCost
 from rewrite.extract.plan import Part, Plan, Symbols
 
-from ..explaining import instances
+from ..explaining import explained_part, put_together
 from .account import RuleView, StepView
 from .forms import Shape, costs
 from .places import Places, Use
 from .words import Words, in_symbols
 
 
-class Sides(NamedTuple):
-    """A piece as it is proved: at numbers for its symbols, in the user's words."""
-
-    before: Graph
-    after: Graph
-    rules: RuleSet
-
-
-def _sides(
-    part: Part, rules: RuleSet, names: Mapping[int, str], values: Mapping[str, int]
-) -> Sides:
-    """`names` are words for nodes of `part.before`."""
+def _in_words(part: Part, names: Mapping[int, str]) -> Part:
+    """The piece with `names`, which are words for nodes of its graph before."""
     inputs = {
         n.attrs[0]: names[i]
         for i, n in enumerate(part.before.nodes)
         if n.op == "input" and i in names
     }
-    graphs = [substitute(g, values) if values else g for g in (part.before, part.after)]
-    before, after = (_called(g, inputs) for g in graphs)
+    before, after = (_called(g, inputs) for g in (part.before, part.after))
     nodes = tuple(
         replace(n, name=names.get(i, n.name)) if n.op not in ("input", "const") else n
         for i, n in enumerate(before.nodes)
     )
-    on = rules.for_any_size() if values else rules
-    return Sides(replace(before, nodes=nodes), after, on)
+    return replace(part, before=replace(before, nodes=nodes), after=after)
 
 
 def _called(graph: Graph, names: Mapping[str, str]) -> Graph:
@@ -76,19 +62,19 @@ class Proofs:
         self.rules, self.at = rules, at
         known: dict[Shape, float] = {}
         self.steps: list[StepView] = []
+        self.parts: list[Part] = []  # in the user's words
         self.found: list[tuple[Explanation, tuple[int, int]]] = []
         for p, part in enumerate(parts):
             uses = at.uses[p] if at.uses else ()
-            words = _words(at.before.words, uses[0].before if uses else {})
-            values = witness(part.before, hints)
-            before, after, on = _sides(part, rules, words, values)
-            found = explain(before, after, on, nan_free=part.nan_free)
-            proof = prove(before, after, on, nan_free=part.nan_free)
-            spent = costs(proof, price, known)
+            words = _words(at.before.words, uses[0].before if uses else {}, part.before)
+            part = _in_words(part, words)
+            found = explained_part(part, rules, hints)
+            spent = costs(found, price, known)
             first = len(self.steps)
-            said = _Said(part, words, values)
+            said = _Said(part, words, witness(part.before, hints))
             for s, cost in zip(found.steps, spent, strict=True):
                 self.steps.append(self._step(s, p, uses, said, cost))
+            self.parts.append(part)
             self.found.append((found, (first, len(self.steps))))
 
     def _step(
@@ -100,20 +86,18 @@ class Proofs:
             len(self.steps), part, s.rule, file, int(line),
             "forward" if s.forward else "backward", s.path,
             said(s.left), said(s.right), {k: said.value(v) for k, v in s.bindings},
-            cost, s.contract,
+            cost, s.contract, s.only_moves,
             tuple(_there(u.before, s.before) for u in uses),
             tuple(_there(u.after, s.after) for u in uses),
         )  # fmt: skip
 
-    def check(self, source: Graph, plan: Plan) -> None:
+    def check(
+        self, source: Graph, plan: Plan, hints: Mapping[str, int]
+    ) -> Optimization:
         """That the pieces, in their places, make the chosen graph of the user's."""
-        made = zip(plan.parts, self.found, strict=True)
-        whole = Optimization(
-            tuple(Piece(p.before, p.after, f, p.nan_free) for p, (f, _) in made),
-            expansions(source), instances(self.at.cuts) if plan.parts else (), (),
-        )  # fmt: skip
-        known = facts_for(self.at.cuts.model, self.rules)
-        check_whole(whole, source, plan.graph, known)
+        whys = [why for why, _ in self.found]
+        said = replace(plan, parts=tuple(self.parts))
+        return put_together(source, said, whys, self.at.cuts, self.rules, hints)
 
     def used(self) -> tuple[RuleView, ...]:
         """The rules of all steps, in the order in which they are first used."""
@@ -127,7 +111,7 @@ def _there(where: Mapping[int, int], nodes: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({where[i] for i in nodes if i in where}))
 
 
-def _words(said: Words, place: Mapping[int, int]) -> dict[int, str]:
+def _words(said: Words, place: Mapping[int, int], graph: Graph) -> dict[int, str]:
     """Names for the nodes of a piece: what they are called where it first stands.
 
     No two are alike: inputs of one name would be one input.
@@ -138,10 +122,13 @@ def _words(said: Words, place: Mapping[int, int]) -> dict[int, str]:
         word = said.short(there)
         if word in taken and there not in said.names:
             word = said.spelled(there)
-        while word in taken:
-            word += "'"
-        taken.add(word)
-        found[i] = word
+        if word in taken:
+            word += f"[{', '.join(map(str, graph.nodes[i].shape))}]"
+        again = (f"{word} ({k})" for k in itertools.count(2))
+        found[i] = (
+            word if word not in taken else next(w for w in again if w not in taken)
+        )
+        taken.add(found[i])
     return found
 
 

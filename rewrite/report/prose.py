@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from .account import Account, Alternative, Held, KernelView, PartView, StepView
 
 SHOWN = 3  # values of a kernel, the ones nearest to being held the other way
 MEANING = {
-    "bitwise": "every bit is the same",
-    "ieee": "equal under ==",
+    "bitwise": "no rule used changes a bit; kernels may sum in another order",
+    "ieee": "the rules used keep what == compares; kernels may sum in another order",
     "real": "equal over the reals; floats may round in another order",
     "approx": "close: a rule says how close",
 }
@@ -29,10 +30,11 @@ def coloured(kind: str, text: str) -> str:
     return f"\x1b[{CODES[kind]}m{text}\x1b[0m"
 
 
-def prose(a: Account, paint: Paint = plain) -> str:
+def prose(a: Account, paint: Paint = plain, *, folded: bool = True) -> str:
+    """`folded`: steps in a row that only move elements are one line."""
     lines = [*_head(a, paint), "", paint("head", "Kernels"), *_kernels(a, paint)]
     for piece in a.pieces:
-        lines += ["", *_piece(a, piece, paint)]
+        lines += ["", *_piece(a, piece, paint, folded)]
     if a.ablation is not None:
         lines += ["", *_ablation(a, paint)]
     return "\n".join(lines)
@@ -130,7 +132,7 @@ def _held(v: Held, total: float) -> str:
 # ---- steps ---------------------------------------------------------------------------
 
 
-def _piece(a: Account, p: PartView, paint: Paint) -> list[str]:
+def _piece(a: Account, p: PartView, paint: Paint, folded: bool) -> list[str]:
     steps = [s for s in a.steps if s.part == p.number]
     times = f", which stands {p.uses} times in the model" if p.uses > 1 else ""
     lines = [
@@ -141,27 +143,54 @@ def _piece(a: Account, p: PartView, paint: Paint) -> list[str]:
         *(f"limit: {x}" for x in p.limits), *(f"note: {n}" for n in p.notes),
     ]  # fmt: skip
     width = max((len(s.rule) for s in steps), default=0)
-    for s in steps:
-        lines += _step(s, width, paint)
-    if p.rules:
+    for run in runs(steps) if folded else ([s] for s in steps):
+        lines += _step(run[0], width, paint) if len(run) == 1 else _run(run, paint)
+    if not p.rules:
+        lines.append("the same terms: only the kernels differ")
+    elif not a.only:
         lines.append("rules: " + " ".join(p.rules))
         lines.append(f"weakest contract: {p.equal}")
-    else:
-        lines.append("the same terms: only the kernels differ")
     return lines
+
+
+def runs(steps: Sequence[StepView]) -> list[list[StepView]]:
+    """Steps one by one, those in a row that only move elements together."""
+    found: list[list[StepView]] = []
+    for s in steps:
+        last = found[-1][-1] if found else None
+        if last and last.moves and s.moves and s.number == last.number + 1:
+            found[-1].append(s)
+        else:
+            found.append([s])
+    return found
+
+
+def _run(steps: Sequence[StepView], paint: Paint) -> list[str]:
+    count = Counter(s.rule for s in steps)
+    said = ", ".join(f"{rule} {n}" if n > 1 else rule for rule, n in count.items())
+    numbers = f"{steps[0].number + 1}-{steps[-1].number + 1}"
+    cost = _changed(steps[0], steps[-1])
+    return [paint("faint", f"{numbers:>4}  only move elements: {said}") + cost]
+
+
+def _changed(first: StepView, last: StepView) -> str:
+    """The price before the first step and after the last, where they differ."""
+    if first.cost is None or last.cost is None:
+        return ""
+    before, after = first.cost[0], last.cost[1]
+    return f"  {us(before)} -> {us(after)} us" if abs(before - after) > 1e-9 else ""
 
 
 def _counted(a: Account, p: PartView, shown: int) -> str:
     steps = p.steps[1] - p.steps[0]
     if a.only:
-        return f"{shown} of its {steps} steps touch it, each checked"
+        return f"{shown} of {steps} steps touch it, each checked"
     return f"{steps} step{'' if steps == 1 else 's'}, each checked"
 
 
 def _step(s: StepView, width: int, paint: Paint) -> list[str]:
     back = "<-" if s.direction == "backward" else "  "
-    changed = s.cost is not None and abs(s.cost[0] - s.cost[1]) > 1e-9
-    cost = f"  {us(s.cost[0])} -> {us(s.cost[1])} us" if changed and s.cost else ""
+    cost = _changed(s, s)
     where = paint("faint", f"{s.file}:{s.line} ({s.equal})")
     rule = paint("rule", f"{s.rule:{width}}")
     return [

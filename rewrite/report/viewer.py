@@ -34,7 +34,9 @@ SIDE = """<section class="side" id="{side}"><div class="bar"><b>{side}</b>
 
 def page(a: Account) -> str:
     """A page that needs nothing but a browser."""
-    text = json.dumps(a.json()).replace("<", "\\u003c")  # no name closes the element
+    text = json.dumps(a.json(), allow_nan=False).replace(
+        "<", "\\u003c"
+    )  # no name closes the element
     sides = "".join(SIDE.format(side=side) for side in ("before", "after"))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

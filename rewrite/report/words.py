@@ -17,7 +17,7 @@ from rewrite.egraph.graph import Graph, Node
 from rewrite.egraph.ops import axes
 
 DEPTH, LONGEST = 4, 64  # of a description: levels, characters
-SHORT = 32  # characters of one that stands in another text
+SHORT = 56  # characters of one that stands in another text
 TAIL = 24  # characters of a name within a description
 INFIX = {
     "add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2), "lt": ("<", 0),

@@ -51,7 +51,7 @@ def test_an_explanation_names_rules_places_and_the_users_nodes() -> None:
 
 def test_steps_stand_in_reading_order_and_name_what_they_touch() -> None:
     found = explain(small(), simplified(), RULES)
-    assert found.checked == ("structural", "numeric") and found.seconds > 0
+    assert found.seconds > 0
     assert found.weakest == "ieee"
     zero = next(s for s in found.steps if s.rule == "add-zero")
     assert (zero.forward, zero.contract) == (True, "ieee")

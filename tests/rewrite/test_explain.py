@@ -145,6 +145,32 @@ def test_costs_add_up(layers: Account) -> None:
             assert k.parts.launch + k.parts.bytes <= k.seconds + k.parts.bytes
 
 
+@pytest.mark.parametrize("name", ["mlp", "convnet"])
+def test_costs_add_up_where_weights_are_in_the_model(name: str) -> None:
+    model = load(REPLAY / f"{name}.onnx")
+    found = compiled(model.graph, hints=model.hints).explain(run=False)
+    total = sum(p.uses * p.seconds for p in found.pieces)
+    assert total == pytest.approx(found.seconds, rel=1e-6)
+
+
+def test_steps_that_only_move_elements_are_one_line() -> None:
+    found = compiled(load(REPLAY / "mlp.onnx").graph).explain(run=False)
+    moves = [s for s in found.steps if s.moves]
+    assert len(moves) > 2 and all(s.equal == "bitwise" for s in moves)
+    folded, whole = prose(found), prose(found, folded=False)
+    for s in found.steps:
+        assert f"  {s.rule} " in whole and s.before in whole
+    assert len(folded.splitlines()) < len(whole.splitlines()) - len(moves)
+
+
+def test_what_goes_away_counts_as_it_was_written() -> None:
+    found = compiled(
+        parse("graph g(x: f32[3]) {\n  y: f32[3] = neg x\n  z: f32[3] = neg y\n"
+              "  return z\n}")
+    ).explain()  # fmt: skip
+    assert (found.own_kernels, found.kernels) == (2, ())
+
+
 @pytest.mark.parametrize("seed", [2, 3, 4, 18])
 def test_graphs_of_all_kinds_are_explained(seed: int) -> None:
     """Padding, whose number is a term; constants that the host scatters; ..."""
@@ -368,6 +394,20 @@ def test_a_rule_in_doubt_is_left_out() -> None:
     assert len(asked) > len(by)
 
 
+def test_rules_of_what_is_only_read_are_named() -> None:
+    """One side is asked, and lost nothing; any rule of the other may have done it."""
+    data = compiled(parse(TWICE)).explain(run=False).json()
+    other = {**data, "kernels": [
+        {**k, "label": f"other {k['label']}"} for k in data["kernels"]
+    ]}  # fmt: skip
+    renamed = [{**s, "rule": f"old {s['rule']}"} for s in data["steps"]]
+    found = diff({**data, "steps": renamed}, other, ("old.json", "model"),
+                 lambda side, rule: [] if side else None)  # fmt: skip
+    by = [(c.rules, c.how) for c in found.changes if c.before and c.after]
+    assert by and all(how == "proof" for _, how in by)
+    assert all(r.startswith("old ") for rules, _ in by for r in rules)
+
+
 # ---- the command line ----------------------------------------------------------------
 
 
@@ -425,6 +465,11 @@ def test_a_bundle_made_with_other_rules_asks_for_them(tmp_path: Path) -> None:
         (("diff", "broken.json", "broken.json"), "JSON was expected"),
         (("diff", "other.json", "other.json"), "'rewrite explanation 1' was expected"),
         (("explain", "nothing.graph"), "no such file"),
+        (("explain", REPLAY), "is a folder; name a file in it"),
+        (
+            ("explain", REPLAY / "mlp.onnx", "--html", "no/page.html"),
+            "there is no folder no; make it first",
+        ),
     ],
 )
 def test_errors_are_one_line_that_says_what_to_do(

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import rewrite
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.dtypes import F32
+from rewrite.egraph.graph import Builder, Graph
+from tests.egraph.forgeries import graphs
 from tests.egraph.models import transformer
 
 from .chromium import Browser, executable
@@ -42,11 +44,11 @@ LIT = "[...document.querySelectorAll('{} .lit')].map(e => e.dataset.box)"
 
 
 def test_steps_light_what_they_touch(browser: Browser, tmp_path: Path) -> None:
-    opened(browser, page(transformer(1, 16, 16, 2), tmp_path / "page.html"))
+    opened(browser, page(graphs()[0], tmp_path / "page.html"))
     steps = browser.run("data.steps.length")
-    assert steps > 10
+    assert steps > 4
     lit: list[tuple[object, object]] = []
-    for number in range(4):
+    for number in range(3):
         browser.key("ArrowRight")
         assert browser.run("$('#count').textContent") == f"step {number + 1} of {steps}"
         assert browser.run("$('#detail h2').textContent").startswith(
@@ -62,15 +64,82 @@ def test_steps_light_what_they_touch(browser: Browser, tmp_path: Path) -> None:
         lit.append((found[0], found[1]))
     browser.key("ArrowLeft")
     again = tuple(browser.run(LIT.format(side)) for side in ("#before", "#after"))
-    assert again == lit[2] and lit[2] != lit[3]
-    browser.click("#steps li:nth-child(6)")
-    assert browser.run("$('#count').textContent") == f"step 6 of {steps}"
+    assert again == lit[1] and lit[1] != lit[2]
+    browser.click("#steps li:nth-child(1)")
+    assert browser.run("$('#count').textContent") == f"step 1 of {steps}"
     browser.key("Escape")
     assert browser.run(LIT.format("main")) == []
     assert browser.complaints == []
     assert [r for r in browser.requests if r != "data:,"] == [
         (tmp_path / "page.html").as_uri()
     ]
+
+
+def test_steps_that_only_move_are_one_until_they_are_opened(
+    browser: Browser, tmp_path: Path
+) -> None:
+    opened(browser, page(graphs()[0], tmp_path / "page.html"))
+    shown = "document.querySelectorAll('#steps li:not([hidden])').length"
+    first, last = browser.run("[folds[0][0], folds[0].at(-1)]")
+    assert browser.run(
+        f"data.steps.slice({first}, {last + 1}).every(s => s.moves) &&"
+        f"!data.steps[{first} - 1]?.moves"
+    )
+    closed = browser.run(shown)
+    for _ in range(first + 1):
+        browser.key("ArrowRight")
+    steps = browser.run("data.steps.length")
+    assert browser.run("$('#count').textContent") == (
+        f"steps {first + 1}–{last + 1} of {steps}"
+    )
+    together = set(browser.run(LIT.format("#before")))
+    browser.click('#steps [data-fold="0"]')
+    assert browser.run(shown) == closed + last - first + 1
+    apart = set[str]()
+    for number in range(first, last + 1):
+        assert browser.run("$('#count').textContent") == f"step {number + 1} of {steps}"
+        apart |= set(browser.run(LIT.format("#before")))
+        browser.key("ArrowRight")
+    assert apart == together
+    browser.run("select(data.steps.length - 1)")
+    assert not browser.run("$('#steps .now').hidden")
+    assert browser.complaints == []
+
+
+def test_numbers_that_json_has_not_do_not_blank_the_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    b = Builder("far")
+    x = b.input("x", F32, (4,))
+    y = b.bin("mul", x, b.const(3e38, F32, (4,)))
+    run = rewrite.compile_graph(b.build([y]), "c", fallback=False, cache=False)
+    found = run.explain()
+    assert any(m.error == float("inf") for m in found.measured or ())
+    path = tmp_path / "page.html"
+    path.write_text(found.html(), encoding="utf-8")
+    opened(browser, path)
+    assert "infinite" in browser.run("$('#figures').textContent")
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.ask("Emulation.setEmulatedMedia", features=features)
+    opened(browser, page(transformer(1, 16, 16, 2), tmp_path / "page.html"))
+    ink, *papers = browser.run(
+        "(() => { const light = c => c.match(/\\d+/g).slice(0, 3)"
+        ".reduce((s, v) => s + +v, 0) / 765;"
+        "const get = (e, p) => light(getComputedStyle(e)[p]);"
+        "return [get($('.rw .op'), 'fill'), get(document.body, 'backgroundColor'),"
+        "...[...document.querySelectorAll('.rw .node > .box')]"
+        ".map(e => get(e, 'fill'))]; })()"
+    )
+    assert len(papers) > 10
+    assert all(abs(ink - paper) > 0.4 for paper in papers)
+    assert (ink > 0.5) == (scheme == "dark")
 
 
 def test_groups_open_and_close(browser: Browser, tmp_path: Path) -> None:

@@ -1,0 +1,31 @@
+"""Proofs left by a rule, changed an operand, and came back by the same rule."""
+
+from __future__ import annotations
+
+from rewrite.authoring.models import load
+from rewrite.egraph.explain import Explanation
+from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.saturate import saturator
+from rewrite.explaining import explained_part
+from rewrite.extract.plan import plan
+from rewrite.lower.families import FAMILIES
+from rewrite.lower.model import kernel_cost
+from tests.replay.test_goldens import CAPS, HERE
+
+
+def undone(why: Explanation) -> set[str]:
+    """Rules of which one step makes what another takes, and takes what it makes."""
+    made = {
+        (s.rule, *(text.rpartition(" = ")[2] for text in (s.left, s.right)))
+        for s in why.steps
+    }
+    return {rule for rule, a, b in made if (rule, b, a) in made}
+
+
+def test_no_step_is_undone() -> None:
+    model, rules = load(HERE / "models" / "vit_block.onnx"), load_rules()
+    price = kernel_cost(CAPS, FAMILIES)
+    made = plan(model.graph, saturator(rules), price, moves=2, hints=model.hints)
+    for part in made.parts:
+        why = explained_part(part, rules)
+        assert len(why.steps) > 10 and not undone(why)
