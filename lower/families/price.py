@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...egraph.dtypes import DType
 from ...egraph.scalars import CHOICES
 from ...extract.kernel import Expr, Kernel, Output
 from ..axes import ceil_div, coefficient, numel
@@ -49,9 +50,13 @@ def least_work(kernel: Kernel, model: DeviceModel) -> float:
 def taking(kernel: Kernel, r: int) -> int:
     """Flops of taking a term into a reduction."""
     x = kernel.exprs[r]
-    if x.attr[0] in CHOICES:
-        return CHOICE
-    return BOUND if x.attr[0] in ("max", "min") and x.dtype.is_float else 1
+    bound = BOUND if x.attr[0] in ("max", "min") and x.dtype.is_float else 1
+    return (CHOICE if x.attr[0] in CHOICES else bound) * _lanes(x.dtype)
+
+
+def _lanes(dtype: DType) -> int:
+    """That an element takes."""
+    return 2 if dtype.bits > 32 else 1
 
 
 def occupancy(grid: int, units: int) -> float:
@@ -98,8 +103,7 @@ class _Price:
             if x.op == "load":
                 flops += self._load(e, x, times, loops) * times
             else:
-                wide = 2 if x.dtype.bits > 32 else 1
-                flops += self.f.heavy[e] * times * wide
+                flops += self.f.heavy[e] * times * _lanes(x.dtype)
         self.scalar += flops * self._slow(s, loops) / self.model.scalar
         for k in s.outputs:
             self._store(self.kernel.outputs[k], loops)
@@ -171,7 +175,8 @@ class _Price:
             inside = _within(mine, loops)
         if again > 0:
             self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
-        return 0.5 + GATHER * (step > 1 and not self.tiled) + 2 * len(guard)
+        own = 0.5 * _lanes(dtype) + 2 * len(guard)
+        return own + GATHER * (step > 1 and not self.tiled)
 
     def _again(
         self, moved: int, inside: tuple[int, ...], size: int, waste: float

@@ -1,4 +1,4 @@
-/* fold: mul matmul mul max sub exp sum recip mul mul matmul
+/* fold: mul matmul mul max mul sub exp sum recip mul mul matmul
    b0: f32[32768], b1: f32[32768], b2: f32[32768], writes b3: f32[32768] */
 
 static void k0_0(
@@ -32,7 +32,7 @@ static void k0_0(
   const i64 o23 = p3 * 8192;
   const i64 o33 = p3 * 8192;
   const i64 o41 = p3 * 8192;
-  const i64 v116 = p3 * 8192;
+  const i64 v106 = p3 * 8192;
   for (i64 i17 = 0; i17 < 8; i17++) {
     const i64 n18 = i17 * 16;
     const i64 o19 = i17 * 1024;
@@ -133,168 +133,149 @@ static void k0_0(
   for (i64 i70 = 0; i70 < 36; i70++) {
     if ((i32)((u32)m4 + (u32)(i32)i70) < 128) {
       const i64 p71 = m4 + i70;
-      const f32 s72 = state5[i70];
-      f32 acc73[32] __attribute__((aligned(64)));
+      f32 acc72[32] __attribute__((aligned(64)));
       #pragma omp simd
-      for (i64 i74 = 0; i74 < 32; i74++) {
-        acc73[i74] = -__builtin_inff();
+      for (i64 i73 = 0; i73 < 32; i73++) {
+        acc72[i73] = -__builtin_inff();
       }
-      for (i64 i75 = 0; i75 < 128; i75 += 32) {
+      for (i64 i74 = 0; i74 < 128; i74 += 32) {
         #pragma omp simd
-        for (i64 i76 = 0; i76 < 32; i76++) {
-          const i64 p77 = i75 + i76;
-          const f32 r78 = tile14[(i70 * 128) + (i75 + i76)];
-          const f32 v79 = r78 * 0.125f;
-          acc73[i76] = rw_max_f32(acc73[i76], v79);
+        for (i64 i75 = 0; i75 < 32; i75++) {
+          const i64 p76 = i74 + i75;
+          const f32 r77 = tile14[(i70 * 128) + (i74 + i75)];
+          acc72[i75] = rw_max_f32(acc72[i75], r77);
         }
       }
       #pragma omp simd
-      for (i64 i80 = 0; i80 < 16; i80++) {
-        acc73[i80] = rw_max_f32(acc73[i80], acc73[i80 + 16]);
+      for (i64 i78 = 0; i78 < 16; i78++) {
+        acc72[i78] = rw_max_f32(acc72[i78], acc72[i78 + 16]);
       }
       #pragma omp simd
-      for (i64 i81 = 0; i81 < 8; i81++) {
-        acc73[i81] = rw_max_f32(acc73[i81], acc73[i81 + 8]);
+      for (i64 i79 = 0; i79 < 8; i79++) {
+        acc72[i79] = rw_max_f32(acc72[i79], acc72[i79 + 8]);
       }
       #pragma omp simd
-      for (i64 i82 = 0; i82 < 4; i82++) {
-        acc73[i82] = rw_max_f32(acc73[i82], acc73[i82 + 4]);
+      for (i64 i80 = 0; i80 < 4; i80++) {
+        acc72[i80] = rw_max_f32(acc72[i80], acc72[i80 + 4]);
       }
       #pragma omp simd
-      for (i64 i83 = 0; i83 < 2; i83++) {
-        acc73[i83] = rw_max_f32(acc73[i83], acc73[i83 + 2]);
+      for (i64 i81 = 0; i81 < 2; i81++) {
+        acc72[i81] = rw_max_f32(acc72[i81], acc72[i81 + 2]);
       }
-      acc73[0] = rw_max_f32(acc73[0], acc73[1]);
-      const f32 s85 = rw_max_f32(s72, acc73[0]);
-      state5[i70] = s85;
-      const f32 r86 = (s85 == (-__builtin_inff())) ? 0.0f : s85;
-      const f32 s87 = state7[i70];
-      f32 acc88[32] __attribute__((aligned(64)));
+      acc72[0] = rw_max_f32(acc72[0], acc72[1]);
+      const f32 s83 = acc72[0];
+      state5[i70] = s83;
+      f32 acc84[32] __attribute__((aligned(64)));
       #pragma omp simd
-      for (i64 i89 = 0; i89 < 32; i89++) {
-        acc88[i89] = 0.0f;
+      for (i64 i85 = 0; i85 < 32; i85++) {
+        acc84[i85] = 0.0f;
       }
-      for (i64 i90 = 0; i90 < 128; i90 += 32) {
+      const f32 v91 = s83 * 0.125f;
+      for (i64 i86 = 0; i86 < 128; i86 += 32) {
         #pragma omp simd
-        for (i64 i91 = 0; i91 < 32; i91++) {
-          const i64 p92 = i90 + i91;
-          const f32 r93 = tile14[(i70 * 128) + (i90 + i91)];
-          const f32 v94 = r93 * 0.125f;
-          const f32 v95 = v94 - r86;
-          const f32 v96 = rw_exp_f32(v95);
-          acc88[i91] = acc88[i91] + v96;
-          left13[(i70 * 128) + (i90 + i91)] = v96;
+        for (i64 i87 = 0; i87 < 32; i87++) {
+          const i64 p88 = i86 + i87;
+          const f32 r89 = tile14[(i70 * 128) + (i86 + i87)];
+          const f32 v90 = r89 * 0.125f;
+          const f32 v92 = v90 - v91;
+          const f32 v93 = rw_exp_f32(v92);
+          acc84[i87] = acc84[i87] + v93;
+          left13[(i70 * 128) + (i86 + i87)] = v93;
         }
       }
       #pragma omp simd
-      for (i64 i97 = 0; i97 < 16; i97++) {
-        acc88[i97] = acc88[i97] + acc88[i97 + 16];
+      for (i64 i94 = 0; i94 < 16; i94++) {
+        acc84[i94] = acc84[i94] + acc84[i94 + 16];
       }
       #pragma omp simd
-      for (i64 i98 = 0; i98 < 8; i98++) {
-        acc88[i98] = acc88[i98] + acc88[i98 + 8];
+      for (i64 i95 = 0; i95 < 8; i95++) {
+        acc84[i95] = acc84[i95] + acc84[i95 + 8];
       }
       #pragma omp simd
-      for (i64 i99 = 0; i99 < 4; i99++) {
-        acc88[i99] = acc88[i99] + acc88[i99 + 4];
+      for (i64 i96 = 0; i96 < 4; i96++) {
+        acc84[i96] = acc84[i96] + acc84[i96 + 4];
       }
       #pragma omp simd
-      for (i64 i100 = 0; i100 < 2; i100++) {
-        acc88[i100] = acc88[i100] + acc88[i100 + 2];
+      for (i64 i97 = 0; i97 < 2; i97++) {
+        acc84[i97] = acc84[i97] + acc84[i97 + 2];
       }
-      acc88[0] = acc88[0] + acc88[1];
-      const f32 r102 = (s72 == (-__builtin_inff())) ? 0.0f : s72;
-      const f32 m103 = (s87 == 0.0f) ? s87 : (s87 * rw_exp_f32((-(r86 - r102))));
-      const f32 s104 = m103 + acc88[0];
-      state7[i70] = s104;
-      const f32 r105 = (s104 == 0.0f) ? 1.0f : (s104 * (128.0f / 128.0f));
-      const f32 r106 = (s72 == (-__builtin_inff())) ? 0.0f : s72;
-      const f32 c107 = rw_exp_f32((-(r86 - r106)));
-      const i64 o108 = i70 * 64;
-      if (c107 != 1.0f) {
-        #pragma omp simd
-        for (i64 i109 = 0; i109 < 64; i109++) {
-          sums9[o108 + i109] = (sums9[o108 + i109] == 0.0f) ? sums9[o108 + i109] : (sums9[o108 + i109] * c107);
+      acc84[0] = acc84[0] + acc84[1];
+      const f32 s99 = acc84[0];
+      state7[i70] = s99;
+    }
+  }
+  for (i64 i100 = 0; i100 < 4; i100++) {
+    const i64 n101 = i100 * 16;
+    const i64 o102 = i100 * 2048;
+  }
+  for (i64 i103 = 0; i103 < 4; i103++) {
+    for (i64 i104 = 0; i104 < 6; i104++) {
+      if ((i32)((u32)m4 + (u32)(i32)((u32)(i32)i104 * (u32)6)) < 128) {
+        const i64 o105 = (i104 * 6) * 128;
+        const i64 o107 = v106 + (i103 * 16);
+        const i64 o120 = ((i104 * 6) * 64) + (i103 * 16);
+        f32x8 c108 = *(const f32x8_u *)(sums9 + o120);
+        f32x8 c109 = *(const f32x8_u *)(sums9 + (o120 + 8));
+        f32x8 c110 = *(const f32x8_u *)(sums9 + (o120 + 64));
+        f32x8 c111 = *(const f32x8_u *)(sums9 + (o120 + 72));
+        f32x8 c112 = *(const f32x8_u *)(sums9 + (o120 + 128));
+        f32x8 c113 = *(const f32x8_u *)(sums9 + (o120 + 136));
+        f32x8 c114 = *(const f32x8_u *)(sums9 + (o120 + 192));
+        f32x8 c115 = *(const f32x8_u *)(sums9 + (o120 + 200));
+        f32x8 c116 = *(const f32x8_u *)(sums9 + (o120 + 256));
+        f32x8 c117 = *(const f32x8_u *)(sums9 + (o120 + 264));
+        f32x8 c118 = *(const f32x8_u *)(sums9 + (o120 + 320));
+        f32x8 c119 = *(const f32x8_u *)(sums9 + (o120 + 328));
+        for (i64 i121 = 0; i121 < 128; i121++) {
+          const f32x8 b122 = *(const f32x8_u *)(b2 + (o107 + (i121 * 64)));
+          const f32x8 b123 = *(const f32x8_u *)(b2 + ((o107 + (i121 * 64)) + 8));
+          const f32x8 a124 = rw_splat_f32_x8(left13[o105 + i121]);
+          c108 = rw_fma_f32_x8(a124, b122, c108);
+          c109 = rw_fma_f32_x8(a124, b123, c109);
+          const f32x8 a125 = rw_splat_f32_x8(left13[(o105 + i121) + 128]);
+          c110 = rw_fma_f32_x8(a125, b122, c110);
+          c111 = rw_fma_f32_x8(a125, b123, c111);
+          const f32x8 a126 = rw_splat_f32_x8(left13[(o105 + i121) + 256]);
+          c112 = rw_fma_f32_x8(a126, b122, c112);
+          c113 = rw_fma_f32_x8(a126, b123, c113);
+          const f32x8 a127 = rw_splat_f32_x8(left13[(o105 + i121) + 384]);
+          c114 = rw_fma_f32_x8(a127, b122, c114);
+          c115 = rw_fma_f32_x8(a127, b123, c115);
+          const f32x8 a128 = rw_splat_f32_x8(left13[(o105 + i121) + 512]);
+          c116 = rw_fma_f32_x8(a128, b122, c116);
+          c117 = rw_fma_f32_x8(a128, b123, c117);
+          const f32x8 a129 = rw_splat_f32_x8(left13[(o105 + i121) + 640]);
+          c118 = rw_fma_f32_x8(a129, b122, c118);
+          c119 = rw_fma_f32_x8(a129, b123, c119);
         }
+        *(f32x8_u *)(sums9 + o120) = c108;
+        *(f32x8_u *)(sums9 + (o120 + 8)) = c109;
+        *(f32x8_u *)(sums9 + (o120 + 64)) = c110;
+        *(f32x8_u *)(sums9 + (o120 + 72)) = c111;
+        *(f32x8_u *)(sums9 + (o120 + 128)) = c112;
+        *(f32x8_u *)(sums9 + (o120 + 136)) = c113;
+        *(f32x8_u *)(sums9 + (o120 + 192)) = c114;
+        *(f32x8_u *)(sums9 + (o120 + 200)) = c115;
+        *(f32x8_u *)(sums9 + (o120 + 256)) = c116;
+        *(f32x8_u *)(sums9 + (o120 + 264)) = c117;
+        *(f32x8_u *)(sums9 + (o120 + 320)) = c118;
+        *(f32x8_u *)(sums9 + (o120 + 328)) = c119;
       }
     }
   }
-  for (i64 i110 = 0; i110 < 4; i110++) {
-    const i64 n111 = i110 * 16;
-    const i64 o112 = i110 * 2048;
-  }
-  for (i64 i113 = 0; i113 < 4; i113++) {
-    for (i64 i114 = 0; i114 < 6; i114++) {
-      if ((i32)((u32)m4 + (u32)(i32)((u32)(i32)i114 * (u32)6)) < 128) {
-        const i64 o115 = (i114 * 6) * 128;
-        const i64 o117 = v116 + (i113 * 16);
-        const i64 o130 = ((i114 * 6) * 64) + (i113 * 16);
-        f32x8 c118 = *(const f32x8_u *)(sums9 + o130);
-        f32x8 c119 = *(const f32x8_u *)(sums9 + (o130 + 8));
-        f32x8 c120 = *(const f32x8_u *)(sums9 + (o130 + 64));
-        f32x8 c121 = *(const f32x8_u *)(sums9 + (o130 + 72));
-        f32x8 c122 = *(const f32x8_u *)(sums9 + (o130 + 128));
-        f32x8 c123 = *(const f32x8_u *)(sums9 + (o130 + 136));
-        f32x8 c124 = *(const f32x8_u *)(sums9 + (o130 + 192));
-        f32x8 c125 = *(const f32x8_u *)(sums9 + (o130 + 200));
-        f32x8 c126 = *(const f32x8_u *)(sums9 + (o130 + 256));
-        f32x8 c127 = *(const f32x8_u *)(sums9 + (o130 + 264));
-        f32x8 c128 = *(const f32x8_u *)(sums9 + (o130 + 320));
-        f32x8 c129 = *(const f32x8_u *)(sums9 + (o130 + 328));
-        for (i64 i131 = 0; i131 < 128; i131++) {
-          const f32x8 b132 = *(const f32x8_u *)(b2 + (o117 + (i131 * 64)));
-          const f32x8 b133 = *(const f32x8_u *)(b2 + ((o117 + (i131 * 64)) + 8));
-          const f32x8 a134 = rw_splat_f32_x8(left13[o115 + i131]);
-          c118 = rw_fma_f32_x8(a134, b132, c118);
-          c119 = rw_fma_f32_x8(a134, b133, c119);
-          const f32x8 a135 = rw_splat_f32_x8(left13[(o115 + i131) + 128]);
-          c120 = rw_fma_f32_x8(a135, b132, c120);
-          c121 = rw_fma_f32_x8(a135, b133, c121);
-          const f32x8 a136 = rw_splat_f32_x8(left13[(o115 + i131) + 256]);
-          c122 = rw_fma_f32_x8(a136, b132, c122);
-          c123 = rw_fma_f32_x8(a136, b133, c123);
-          const f32x8 a137 = rw_splat_f32_x8(left13[(o115 + i131) + 384]);
-          c124 = rw_fma_f32_x8(a137, b132, c124);
-          c125 = rw_fma_f32_x8(a137, b133, c125);
-          const f32x8 a138 = rw_splat_f32_x8(left13[(o115 + i131) + 512]);
-          c126 = rw_fma_f32_x8(a138, b132, c126);
-          c127 = rw_fma_f32_x8(a138, b133, c127);
-          const f32x8 a139 = rw_splat_f32_x8(left13[(o115 + i131) + 640]);
-          c128 = rw_fma_f32_x8(a139, b132, c128);
-          c129 = rw_fma_f32_x8(a139, b133, c129);
-        }
-        *(f32x8_u *)(sums9 + o130) = c118;
-        *(f32x8_u *)(sums9 + (o130 + 8)) = c119;
-        *(f32x8_u *)(sums9 + (o130 + 64)) = c120;
-        *(f32x8_u *)(sums9 + (o130 + 72)) = c121;
-        *(f32x8_u *)(sums9 + (o130 + 128)) = c122;
-        *(f32x8_u *)(sums9 + (o130 + 136)) = c123;
-        *(f32x8_u *)(sums9 + (o130 + 192)) = c124;
-        *(f32x8_u *)(sums9 + (o130 + 200)) = c125;
-        *(f32x8_u *)(sums9 + (o130 + 256)) = c126;
-        *(f32x8_u *)(sums9 + (o130 + 264)) = c127;
-        *(f32x8_u *)(sums9 + (o130 + 320)) = c128;
-        *(f32x8_u *)(sums9 + (o130 + 328)) = c129;
-      }
-    }
-  }
-  const i64 o151 = p3 * 8192;
-  for (i64 i140 = 0; i140 < 36; i140++) {
-    if ((i32)((u32)m4 + (u32)(i32)i140) < 128) {
-      const i64 p141 = m4 + i140;
-      const f32 s142 = state5[i140];
-      const f32 s143 = state7[i140];
-      const f32 r144 = (s142 == (-__builtin_inff())) ? 0.0f : s142;
-      const f32 m145 = s143 * rw_exp_f32((-(s142 - r144)));
-      const f32 r146 = (s142 == (-__builtin_inff())) ? 0.0f : s142;
-      const f32 v147 = 1 / m145;
-      const f32 c148 = rw_exp_f32((-(s142 - r146)));
-      const i64 o152 = o151 + (p141 * 64);
+  const i64 o137 = p3 * 8192;
+  for (i64 i130 = 0; i130 < 36; i130++) {
+    if ((i32)((u32)m4 + (u32)(i32)i130) < 128) {
+      const i64 p131 = m4 + i130;
+      const f32 s132 = state5[i130];
+      const f32 s133 = state7[i130];
+      const f32 v134 = 1 / s133;
+      const i64 o138 = o137 + (p131 * 64);
       #pragma omp simd
-      for (i64 i149 = 0; i149 < 64; i149++) {
-        const f32 r150 = (sums9[(i140 * 64) + i149] * c148) * v147;
-        const i64 v153 = o152 + i149;
-        b3[v153] = r150;
+      for (i64 i135 = 0; i135 < 64; i135++) {
+        const f32 r136 = sums9[(i130 * 64) + i135] * v134;
+        const i64 v139 = o138 + i135;
+        b3[v139] = r136;
       }
     }
   }
