@@ -344,7 +344,7 @@ def _middle(kernel: Kernel, fold: Fold) -> float:
     states = (*fold.rows, *(s for s, _ in fold.wide))
     have = bits(tuple(c.products[0].root for c in fold.inner))
     have |= bits(tuple(s.root for s in states))
-    flops = 1.0 * sum(1 + taking(kernel, s.root) for s in states)
+    flops = float(sum(1 + taking(kernel, s.root) for s in states))
     for level in sorted(set(fold.level.values())):
         tops = bits(tuple(x for s in states if fold.level[s.root] == level
                           for x in row_factors(fold, s)))  # fmt: skip

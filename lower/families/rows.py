@@ -17,7 +17,8 @@ from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .ahead import asks
-from .nest import VECTORS, GroupNest, Nest
+from .groups import GroupNest
+from .nest import VECTORS, Nest
 from .plan import Plan, Step, facts, plan, reach
 from .price import least_work, price
 from .writer import parameters
