@@ -115,6 +115,8 @@ class Expressions(Lanes):
                 return f"({args[0]} ? {args[1]} : {args[2]})"
             case "idiv" | "imod":
                 return f"({dtype}){_divide(ex.op, args, dtype)}"
+            case "cast" if n > 1 and dtype.is_int and not sources[0].is_float:
+                return self.convert_lanes(args[0], lane_of(sources[0]), str(dtype), n)
             case "cast" | "bitcast" if n > 1:
                 form = self.conversion(ex.op, sources[0], dtype, "{a}")
                 name = f"rw_{ex.op}_{sources[0]}_{dtype}_x{n}"

@@ -20,6 +20,7 @@ from .scalars import scalars
 from .split import split
 from .unroll import unroll
 from .vectorise import vectorise
+from .widen import widen
 
 type Pass = Callable[[Function], Function]
 
@@ -35,4 +36,5 @@ PASSES: dict[str, Pass] = {
     "merge": merge,
     "permute": permute,
     "vectorise": vectorise,
+    "widen": widen,
 }

@@ -13,10 +13,13 @@ static void k0_0(
   }
   const i64 o6 = i1 * 256;
   for (i64 i4 = 0; i4 < 256; i4 += 32) {
+    i32 wide1[32] __attribute__((aligned(64)));
+    *(i32x16_u *)(wide1 + 0) = __builtin_convertvector(*(const u8x16_u *)(b0 + (o6 + i4)), i32x16);
+    *(i32x16_u *)(wide1 + 16) = __builtin_convertvector(*(const u8x16_u *)(b0 + ((o6 + i4) + 16)), i32x16);
     #pragma omp simd
     for (i64 i5 = 0; i5 < 32; i5++) {
       const i64 v7 = o6 + (i4 + i5);
-      const bool v8 = b0[v7];
+      const bool v8 = wide1[i5] != 0;
       const f32 v9 = b1[v7];
       const f32 v10 = v8 ? v9 : (-1e+30f);
       acc2[i5] = rw_max_f32(acc2[i5], v10);
@@ -48,10 +51,13 @@ static void k0_0(
   }
   const i64 o22 = i1 * 256;
   for (i64 i20 = 0; i20 < 256; i20 += 32) {
+    i32 wide2[32] __attribute__((aligned(64)));
+    *(i32x16_u *)(wide2 + 0) = __builtin_convertvector(*(const u8x16_u *)(b0 + (o22 + i20)), i32x16);
+    *(i32x16_u *)(wide2 + 16) = __builtin_convertvector(*(const u8x16_u *)(b0 + ((o22 + i20) + 16)), i32x16);
     #pragma omp simd
     for (i64 i21 = 0; i21 < 32; i21++) {
       const i64 v23 = o22 + (i20 + i21);
-      const bool v24 = b0[v23];
+      const bool v24 = wide2[i21] != 0;
       const f32 v25 = b1[v23];
       const f32 v26 = v24 ? v25 : (-1e+30f);
       const f32 v27 = v26 - r16;

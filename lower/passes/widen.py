@@ -1,0 +1,92 @@
+"""Booleans of a short `simd` loop over floats are read before it, as vectors of
+integers.
+
+For compilers that take as many turns together as a vector holds of the narrowest type
+in a loop: with fewer turns than that they take floats by twos (gcc 12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...egraph.dtypes import BOOL, I32
+from ..intervals import Linear, linear
+from ..loops import Array, Ex, For, Function, If, Let, Lit, Load, Op, Stmt, Store, Var
+from .rebuild import Names, substituted, touched, variables_of
+
+TURNS = range(8, 64)  # of a short loop; 64 booleans fill the widest vectors
+LANES = 16  # integers of the widest
+
+
+def widen(function: Function) -> Function:
+    together = frozenset(p.name for p in function.params if p.shared)
+    names = Names(function)
+    return replace(function, body=_body(function.body, names, together))
+
+
+def _body(
+    body: tuple[Stmt, ...], names: Names, together: frozenset[str]
+) -> tuple[Stmt, ...]:
+    out: list[Stmt] = []
+    for s in body:
+        if isinstance(s, For) and s.kind == "simd":
+            out += _loop(s, names, together)
+        elif isinstance(s, For | If):
+            out.append(replace(s, body=_body(s.body, names, together)))
+        else:
+            out.append(s)
+    return tuple(out)
+
+
+def _loop(s: For, names: Names, together: frozenset[str]) -> Iterator[Stmt]:
+    """The loop, after what it reads of booleans."""
+    written = touched(s.body).arrays
+    if s.extent not in TURNS or s.step != 1 or written & together or not _floats(s):
+        yield s
+        return
+    body: list[Stmt] = []
+    lets: dict[str, Ex] = {}
+    for x in s.body:
+        if isinstance(x, Let) and not x.mutable and x.var.dtype.is_int:
+            lets[x.var.name] = substituted(x.value, lets)
+        match x:
+            case Let(var, Load(array, index, dtype, 1), False) if (
+                dtype is BOOL and array not in written
+            ):
+                first = _first(substituted(index, lets), s.var)
+                if first is not None:
+                    wide = names.fresh("wide")
+                    yield Array(wide, I32, s.extent)
+                    yield from _read(wide, array, first, s.extent)
+                    held = Load(wide, s.var, I32)
+                    x = Let(var, Op("ne", (held, Lit(0, I32)), BOOL))
+            case _:
+                pass
+        body.append(x)
+    yield replace(s, body=tuple(body))
+
+
+def _floats(s: For) -> bool:
+    return any(isinstance(x, Let) and x.var.dtype.is_float for x in s.body)
+
+
+def _first(index: Ex, turn: Var) -> Ex | None:
+    """The index of the first turn, if the others read what lies next to it."""
+    plain = {v: Linear(((v, 1),), 0) for v in variables_of(index)}
+    form = linear(index, plain)
+    if form is None or dict(form.terms).get(turn.name) != 1:
+        return None
+    return substituted(index, {turn.name: Lit(0, turn.dtype)})
+
+
+def _read(wide: str, array: str, first: Ex, count: int) -> Iterator[Stmt]:
+    kind = first.dtype
+    at, lanes = 0, LANES
+    while at < count:
+        while at + lanes > count:
+            lanes //= 2
+        here = Op("add", (first, Lit(at, kind)), kind) if at else first
+        value = Op("cast", (Load(array, here, BOOL, lanes),), I32, lanes)
+        yield Store(wide, Lit(at, kind), value, lanes)
+        at += lanes
