@@ -6,7 +6,8 @@ import ctypes
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from .pool import join_pool, thread_count
 from .rates import rates
 from .store import DIGEST
 from .toolchain import Toolchain, find_toolchain
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 type Step = tuple[str, Sequence[int]]
 
@@ -129,6 +132,14 @@ def allocate(nbytes: int) -> HostBuffer:
     return HostBuffer(address, nbytes, owner)
 
 
+@cache
+def _last_cache() -> int:
+    """Bytes of the largest, as Linux says; 0 where nothing says."""
+    sizes = (p.read_text("ascii").strip() for p in CACHES.glob("index*/size"))
+    kib = (int(s[:-1]) for s in sizes if s[:-1].isdecimal() and s.endswith("K"))
+    return max(kib, default=0) << 10
+
+
 class CDevice:
     """The processors that this process may use."""
 
@@ -150,6 +161,7 @@ class CDevice:
             self.name, cpu_like=True, dtypes=frozenset(dtypes.ALL),
             threads=thread_count(), max_threads=1, shared_bytes=1 << 18,
             vector_bytes=self.toolchain.vector_bytes,
+            last_cache=_last_cache(),
             rates=rates(self.name, self.probe().detail),
             library=blas().detail if blas().there else "",
         )  # fmt: skip

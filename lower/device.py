@@ -38,6 +38,9 @@ class Caps:
         tuple[str, float | Curve], ...
     ] = ()  # measured, by name (`DeviceModel`)
     library: str = ""  # of products, which functions may call (`Gemm`): its name
+    last_cache: int = (
+        0  # bytes, of a CPU; what is larger is written past it; 0: nothing
+    )
     overlap: bool = True  # a launch may be given one memory as two buffers
 
 

@@ -132,6 +132,7 @@ class Store:
     index: Ex
     value: Ex
     lanes: int = 1
+    stream: bool = False  # a hint: past the caches, nothing reads it soon
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ...egraph.dtypes import F32, F64, U32, DType
+from ...egraph.dtypes import F32, F64, I64, U32, DType
 from ..device import DeviceError
 from ..loops import (
     Array,
     Assign,
     Barrier,
+    Ex,
     Fetch,
     For,
     Gemm,
@@ -18,6 +19,7 @@ from ..loops import (
     Let,
     Stmt,
     Store,
+    Var,
 )  # fmt: skip
 from ..walking import trips, walk
 from .convert import FORMATS
@@ -25,6 +27,7 @@ from .expressions import Expressions, Scope, name_of
 from .lanes import stored
 from .layout import bare
 from .stages import carries
+from .streams import STREAMED, streaming
 
 UNROLL_LIMIT = 1024  # statements; a longer unrolled loop is left to the compiler
 TLS_BYTES = 16384  # a larger local array leaves the stack
@@ -100,10 +103,54 @@ class Printer(Expressions):
                     lines.append(f"{pad}{{ const {kind} {name} = {i};")
                     lines += [*self.block(loop.body, inner, depth + 1), pad + "}"]
                 return lines
+        past = streaming(loop, scope.arrays) if self.dialect.stream else None
+        if past is not None:
+            return [pad + x for x in self.past_caches(loop, *past, scope)]
         head = self.loop_head(loop, kind, name)
         body = self.block(loop.body, inner, depth + 1)
         pragma = self.pragma(loop, count)
         return [*([pad + pragma] if pragma else []), pad + head, *body, pad + "}"]
+
+    def past_caches(
+        self, loop: For, store: Store, first: Ex, scope: Scope
+    ) -> list[str]:
+        """Parts that begin with a line of memory are made on chip and stored past the
+        caches; what lies before the first and after the last, as always."""
+        self.helpers.setdefault("rw_past", self.dialect.stream)
+        name, n = name_of(loop.var.name), loop.extent
+        line, turn = name_of("rw_line"), name_of("rw_turn")
+        t = stored(scope.arrays[store.array])
+        part = STREAMED // scope.arrays[store.array].itemsize
+        to = f"{name_of(store.array)} + {self.index(first, scope)}"
+        made = tuple(
+            replace(s, array="rw_line", index=Var("rw_turn", I64)) if s is store else s
+            for s in loop.body
+        )
+        inner = scope.with_index(loop.var.name, loop.step, wide=True)
+        own = inner.with_index("rw_turn", 1, wide=True)
+        own = own.with_array("rw_line", scope.arrays[store.array])
+        return [
+            "{",
+            f"  const i64 rw_first = rw_edge({to}, sizeof({t}), {n});",
+            f"  const i64 rw_last = {n} - ({n} - rw_first) % {part};",
+            f"  for (i64 rw_p = rw_first; rw_p < rw_last; rw_p += {part}) {{",
+            f"    {t} {line}[{part}] __attribute__((aligned(64)));",
+            f"    {self.dialect.simd}",
+            f"    for (i64 {turn} = 0; {turn} < {part}; {turn}++) {{",
+            f"      const i64 {name} = rw_p + {turn};",
+            *self.block(made, own, 3),
+            "    }",
+            f"    rw_past({to} + rw_p, {line});",
+            "  }",
+            "  for (i64 rw_p = 0; rw_p < 2; rw_p++) {",
+            f"    const i64 rw_n = rw_p ? {n} : rw_first;",
+            f"    {self.dialect.simd}",
+            f"    for (i64 {name} = rw_p ? rw_last : 0; {name} < rw_n; {name}++) {{",
+            *self.block(loop.body, inner, 3),
+            "    }",
+            "  }",
+            "}",
+        ]
 
     def loop_head(self, loop: For, kind: DType, name: str) -> str:
         start, step = "0", f"{name} += {loop.step}"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...egraph.dtypes import I64, DType
+from .streams import STREAM_C
 
 type Names = Mapping[str, str]
 
@@ -40,6 +41,7 @@ class Dialect:
     unroll: str  # pragma for a loop of {n} trips
     simd: str = ""  # pragma for a loop whose turns are independent
     simd_trips: int = 1  # of fewer it is left out
+    stream: str = ""  # the helper that writes {n} bytes past the caches; empty: none
     fetch: str = ""  # asks for {a} at {i}, to be written if {w}; empty: left out
     aligned: bool = False  # the vector forms of access want multiples of {n}
     # For devices with groups of threads; empty for the host.
@@ -158,6 +160,7 @@ C = Dialect(
     unroll="#pragma GCC unroll {n}",
     simd="#pragma omp simd",
     fetch="RW_FETCH({a}, {i}, {w});",
+    stream=STREAM_C,
 )
 
 _OPENCL_HEADER = """\

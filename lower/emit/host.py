@@ -22,6 +22,7 @@ from .expressions import Scope, name_of
 from .lanes import stored
 from .layout import LEGEND, comment, headed
 from .stages import Stage, index_lets, stages, work
+from .streams import streaming
 
 type Loops = tuple[For, ...]
 type Body = tuple[Stmt, ...]
@@ -127,6 +128,9 @@ def _span(stage: Stage, loops: Loops, body: Body, params: Params) -> str:
     lines += [f"    const i64 {x}" for x in _coordinates(loops)]
     args = [*(name_of(x.var.name) for x in loops), *(name_of(p.name) for p in params)]
     lines += [f"    {stage.name}({', '.join(args)});", "  }"]
+    kinds = {p.name: p.dtype for p in params}
+    if any(isinstance(s, For) and streaming(s, kinds) for s in walk(body)):
+        lines.append("  rw_streamed();")
     head = f"static void {stage.name}_span({_SPAN}) {{"
     return "\n".join((head, *lines, "}", ""))
 

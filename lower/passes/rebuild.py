@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ..intervals import Linear, linear
 from ..loops import (
     Array,
     Assign,
@@ -17,6 +18,7 @@ from ..loops import (
     GroupReduce,
     If,
     Let,
+    Lit,
     Load,
     Op,
     Stmt,
@@ -232,6 +234,14 @@ def touched(body: Iterable[Stmt]) -> Touched:
             case _:
                 pass
     return Touched(frozenset(names), frozenset(arrays), meets)
+
+
+def first_of(index: Ex, turn: Var) -> Ex | None:
+    """The index of a loop's first turn, if those of the others lie next to it."""
+    form = linear(index, {v: Linear(((v, 1),), 0) for v in variables_of(index)})
+    if form is None or dict(form.terms).get(turn.name) != 1:
+        return None
+    return substituted(index, {turn.name: Lit(0, turn.dtype)})
 
 
 def variables_of(x: Ex) -> frozenset[str]:

@@ -95,7 +95,7 @@ class _Vector:
                 return s
             case Store(array, index, value, 1) if array in self.plain:
                 self.aligned(index)
-                return Store(array, index, self.value(value), LANES)
+                return replace(s, value=self.value(value), lanes=LANES)
             case _:
                 raise _Refused
 

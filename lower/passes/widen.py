@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...egraph.dtypes import BOOL, I32
-from ..intervals import Linear, linear
-from ..loops import Array, Ex, For, Function, If, Let, Lit, Load, Op, Stmt, Store, Var
-from .rebuild import Names, substituted, touched, variables_of
+from ..loops import Array, Ex, For, Function, If, Let, Lit, Load, Op, Stmt, Store
+from .rebuild import Names, first_of, substituted, touched
 
 TURNS = range(8, 64)  # of a short loop; 64 booleans fill the widest vectors
 LANES = 16  # integers of the widest
@@ -54,7 +53,7 @@ def _loop(s: For, names: Names, together: frozenset[str]) -> Iterator[Stmt]:
             case Let(var, Load(array, index, dtype, 1), False) if (
                 dtype is BOOL and array not in written
             ):
-                first = _first(substituted(index, lets), s.var)
+                first = first_of(substituted(index, lets), s.var)
                 if first is not None:
                     wide = names.fresh("wide")
                     yield Array(wide, I32, s.extent)
@@ -69,15 +68,6 @@ def _loop(s: For, names: Names, together: frozenset[str]) -> Iterator[Stmt]:
 
 def _floats(s: For) -> bool:
     return any(isinstance(x, Let) and x.var.dtype.is_float for x in s.body)
-
-
-def _first(index: Ex, turn: Var) -> Ex | None:
-    """The index of the first turn, if the others read what lies next to it."""
-    plain = {v: Linear(((v, 1),), 0) for v in variables_of(index)}
-    form = linear(index, plain)
-    if form is None or dict(form.terms).get(turn.name) != 1:
-        return None
-    return substituted(index, {turn.name: Lit(0, turn.dtype)})
 
 
 def _read(wide: str, array: str, first: Ex, count: int) -> Iterator[Stmt]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from ...egraph.dtypes import BOOL, I32, DType, compute
@@ -121,6 +122,9 @@ class _Parser(Expressions):
                     write = self.skip("out")
                     at = self.place(self.word("a buffer's name"))
                     return Fetch(at.at.text, self.typed(at.index, None), write)
+                case "stream":
+                    self.take()
+                    return replace(self.store(), stream=True)
                 case "barrier":
                     self.take()
                     return Barrier()

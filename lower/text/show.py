@@ -113,10 +113,11 @@ class _Printer:
                 return [f"{pad}{ex.var(var)} = {ex.show(value, var.dtype)}"]
             case Array(name, dtype, size, space):
                 return [f"{pad}{space} {word(name)}: {dtype}[{size}]"]
-            case Store(array, index, value, lanes):
+            case Store(array, index, value, lanes, stream):
                 to = compute(arrays[array]) if array in arrays else None
                 place = ex.place(array, index, lanes)
-                return [f"{pad}{place} = {ex.show(value, to)}"]
+                head = "stream " if stream else ""
+                return [f"{pad}{head}{place} = {ex.show(value, to)}"]
             case Fetch(array, index, write):
                 head = "fetch out" if write else "fetch"
                 return [f"{pad}{head} {ex.place(array, index, 1)}"]

@@ -299,8 +299,27 @@ def asking(rows: int = 9, width: int = 40) -> Case:
     return Case(f, (normal(rows, width),), lambda x: (x.sum(1),))
 
 
+def streaming(rows: int = 3, width: int = 1500) -> Case:
+    """Rows that begin anywhere in a line of memory, and a result of small floats."""
+    r, i, v = i32("r"), i32("i"), Var("v", F32)
+    here = at(r, width, i)
+    body = (
+        Let(v, Op("mul", (Load("x", here, F32), Load("x", here, F32)), F32)),
+        Store("y", here, v, stream=True),
+        Store("z", here, add(v, v), stream=True),
+    )
+    f = Function(
+        "streaming",
+        (reads("x", rows * width), writes("y", rows * width),
+         Param("z", BF16, rows * width, True)),
+        (For(r, rows, "grid", (For(i, width, "simd", body),)),),
+    )  # fmt: skip
+    x = normal(rows, width)
+    return Case(f, (x,), lambda x: (x * x, (2 * x * x).astype(BF16.numpy)), rtol=0.01)
+
+
 CASES = (
     softmax_rows(), norm_blocks(), norm_blocks(threads=48), norm_blocks(threads=1),
     two_steps(), guarded_transpose(), tile_matmul(), odd_lanes(), no_points(),
-    asking(),
+    asking(), streaming(),
 )  # fmt: skip

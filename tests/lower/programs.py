@@ -173,7 +173,8 @@ class Writer:
         self.lines += [
             f"local {name}: f32[{SIZE}]",
             f"simd {i} < {SIZE} {{", f"{name}[{i}] = x[{i}]", "}",
-            f"simd {i} < {SIZE} {{", *head, f"{name}[{i}] = {self.float(inner)}",
+            f"simd {i} < {SIZE} {{", *head,
+            f"{self.one('', 'stream ')}{name}[{i}] = {self.float(inner)}",
             *["}"] * nested, "}",
         ]  # fmt: skip
         s.arrays.append(name)
