@@ -47,6 +47,8 @@ from .xp.trace import (
 )
 from .xp.tracer import TraceError, plain
 
+TENSOR = "tensor"  # stands for one in the key of a structure
+
 
 class Optimized:
     """An optimized function: called like the original, on NumPy arrays."""
@@ -66,7 +68,8 @@ class Optimized:
             expected = f"{len(self._static)} arguments ({names})"
             raise InputError(f"{expected} expected, found {len(args)}")
         for (name, was), arg in zip(self._static.items(), args, strict=True):
-            if static_key(arg, name) != was:
+            key = TENSOR if type(arg) is np.ndarray else static_key(arg, name)
+            if key != was:
                 raise InputError(
                     f"argument {name!r} is not what it was when it was optimized: pass "
                     "what changes as an array, or use rewrite.jit"
@@ -74,7 +77,10 @@ class Optimized:
         return self._arrays(args)
 
     def _arrays(self, args: Sequence[Any]) -> dict[str, Array]:
-        return {label: plain(_at(args, path)) for label, path in self._places}
+        return {
+            label: plain(args[path[0]] if len(path) == 1 else _at(args, path))
+            for label, path in self._places
+        }
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """The result; with `out`, arrays in the structure of the result, in those."""
@@ -87,11 +93,13 @@ class Optimized:
     def _results(self, inputs: Mapping[str, Array], out: Any) -> Any:
         given = None if out is None else self._targets(out)
         results = self.compiled(inputs, given)
+        if type(tree := self.traced.result) is Leaf:
+            return results[tree.label]
 
         def pick(_: str, leaf: Any) -> Any:
             return results[leaf.label] if isinstance(leaf, Leaf) else leaf
 
-        return map_tree(pick, self.traced.result, "")
+        return map_tree(pick, tree, "")
 
     def _targets(self, out: Any) -> dict[str, Array]:
         """The caller's arrays by the graph's output names."""
@@ -367,7 +375,7 @@ def _key(
 
 def static_key(tree: Any, path: str) -> Any:
     """All of an argument but its tensors, and the order in which it names them."""
-    return _key(tree, path, lambda _: "tensor", ordered=False)
+    return _key(tree, path, lambda _: TENSOR, ordered=False)
 
 
 def signature(tree: Any) -> Any:

@@ -309,6 +309,8 @@ def refuse_mask(x: Any) -> None:
 
 def plain(value: Any) -> Array:
     """A NumPy value as an array of no subclass, in the machine's byte order."""
+    if type(value) is np.ndarray and value.dtype.isnative:
+        return value
     refuse_mask(value)
     array: Array = np.asarray(value)
     if array.dtype.isnative:
