@@ -65,7 +65,9 @@ class Ranges:
         if len(total) > 1:
             self._join(total)
         terms = [(a, c) for a, c in total.items() if c]
-        return Affine(tuple(sorted(terms, key=_order)), const)  # type: ignore[arg-type]
+        if len(terms) > 1:
+            terms.sort(key=_order)
+        return Affine(tuple(terms), const)  # type: ignore[arg-type]
 
     def _join(self, total: dict[object, int]) -> None:
         """Digits `low..mid` and `mid..high` of a loop in place value become one."""

@@ -167,11 +167,10 @@ class Assembler:
 
     def _needs(self, i: int) -> list[int]:
         o = self.t.occ[i]
-        gathered: list[int] = []
-        if o.kind in ("load", "index", "guarded"):
-            for v in (*o.index, *(c.value for c in o.guard)):
-                gathered += [a.expr for a in atoms(v) if isinstance(a, Val)]
-        return o.args + gathered
+        if o.kind not in ("load", "index", "guarded"):
+            return o.args
+        gathered = [a.expr for v in _values(o) for a in atoms(v) if isinstance(a, Val)]
+        return o.args + gathered if gathered else o.args
 
     def _make(self, i: int) -> int:
         o = self.t.occ[i]

@@ -30,9 +30,14 @@ class _Answers(NamedTuple):
     stored: dict[int, bool]
 
     def same(self, terms: Terms, stored: Container[int]) -> bool:
-        return all((c in stored) is s for c, s in self.stored.items()) and all(
-            terms.node(c) is n for c, n in self.nodes.items()
-        )
+        for c, was in self.stored.items():
+            if (c in stored) is not was:
+                return False
+        node = terms.node
+        for c, n in self.nodes.items():  # noqa: SIM110 (twice as fast as `all`)
+            if node(c) is not n:
+                return False
+        return True
 
 
 class _Asking:
