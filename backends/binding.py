@@ -116,7 +116,7 @@ class Binding:
             return False
         if fresh:
             return True
-        busy = (*self.given.values(), *(a for _, a in self.made))
+        busy = [*self.given.values(), *[a for _, a in self.made]]
         return array.flags.c_contiguous and not _overlaps(array, busy)
 
     def results(self) -> dict[str, Array]:
@@ -141,7 +141,14 @@ class Binding:
 
 
 def _overlaps(array: Array, others: Iterable[Array]) -> bool:
-    return any(np.may_share_memory(array, a) for a in others)
+    """Two arrays with memory of their own share none, which is asked first."""
+    own = array.flags.owndata
+    for a in others:
+        if a is array:
+            return True
+        if not (own and a.flags.owndata) and np.may_share_memory(array, a):
+            return True
+    return False
 
 
 def fetch(device: Device, buffer: Any, t: TensorType) -> Array:

@@ -60,6 +60,12 @@ class Optimized:
         self._places = [
             p for i, tree in enumerate(trees.values()) for p in _places(tree, (i,))
         ]
+        self._result_places = _places(traced.result, ())
+        self._row = _row(traced.result)
+
+    @functools.cached_property
+    def _result_key(self) -> Any:
+        return static_key(self.traced.result, "out")
 
     def inputs(self, *args: Any) -> dict[str, Array]:
         """The arrays in the arguments by the graph's input names."""
@@ -93,8 +99,11 @@ class Optimized:
     def _results(self, inputs: Mapping[str, Array], out: Any) -> Any:
         given = None if out is None else self._targets(out)
         results = self.compiled(inputs, given)
-        if type(tree := self.traced.result) is Leaf:
+        tree = self.traced.result
+        if type(tree) is Leaf:
             return results[tree.label]
+        if self._row is not None:
+            return tuple([results[label] for label in self._row])
 
         def pick(_: str, leaf: Any) -> Any:
             return results[leaf.label] if isinstance(leaf, Leaf) else leaf
@@ -103,8 +112,13 @@ class Optimized:
 
     def _targets(self, out: Any) -> dict[str, Array]:
         """The caller's arrays by the graph's output names."""
-        places = _places(self.traced.result, ())
-        if static_key(out, "out") != static_key(self.traced.result, "out"):
+        row = self._row
+        if row is not None and type(out) is tuple:
+            arrays = cast(tuple[Any, ...], out)
+            if len(row) == len(arrays) and all(type(a) is np.ndarray for a in arrays):
+                return dict(zip(row, arrays, strict=True))
+        places = self._result_places
+        if static_key(out, "out") != self._result_key:
             expected = ", ".join(".".join(map(str, p)) or "an array" for _, p in places)
             raise InputError(
                 f"out: arrays in the structure of the result expected ({expected})"
@@ -143,6 +157,15 @@ class Optimized:
         """The whole decision, each step of its proof checked: `str` of it is text,
         `.json()` data, `.html()` a page (docs/explain.md).  `run`: measure errors."""
         return self.compiled.explain(node, kernel, ablate=ablate, run=run)
+
+
+def _row(tree: Any) -> tuple[str, ...] | None:
+    """The labels of a plain tuple of tensors, as most functions return."""
+    if type(tree) is not tuple:
+        return None
+    parts = [x for x in cast(tuple[Any, ...], tree) if type(x) is Leaf]
+    plain = len(parts) == len(cast(tuple[Any, ...], tree))
+    return tuple(x.label for x in parts) if plain else None
 
 
 def _at(tree: Any, path: Sequence[Any]) -> Any:
