@@ -123,7 +123,7 @@ class StepView:
 @dataclass(frozen=True, slots=True)
 class PartView:
     """A distinct piece of the model: it is optimized once, and stands there `uses`
-    times."""
+    times.  `held` is empty where all rules found all that there is."""
 
     number: int
     uses: int
@@ -136,6 +136,7 @@ class PartView:
     rules: tuple[str, ...]
     equal: str  # the weakest contract used
     limits: tuple[str, ...]
+    held: dict[str, tuple[str, ...]]  # rules that could not go on, by the limit
     notes: tuple[str, ...]
 
 

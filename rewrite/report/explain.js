@@ -571,6 +571,12 @@ function overview() {
     table.append(row(`piece ${p.number}`, `${p.uses > 1 ? p.uses + ' uses, ' : ''}` +
       `each op a kernel ${seconds(p.own_seconds)}, fused as written ` +
       `${seconds(p.unruled_seconds)}, chosen ${seconds(p.seconds)}`));
+  for (const p of data.pieces)
+    for (const x of p.limits)
+      table.append(row(`limit, piece ${p.number}`, `${x}` +
+        (p.held[x]?.length ? `: ${p.held[x].join(', ')} could not go on` : '')));
+  if (!data.pieces.some(p => Object.keys(p.held).length))
+    table.append(row('limits', 'saturated: the rules find no more forms'));
   for (const m of data.measured ?? [])
     table.append(row(`error of ${m.output}`, `${error(m.error)}, as written ` +
       `${error(m.own)} (${m.inputs})`));

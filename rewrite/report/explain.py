@@ -97,7 +97,7 @@ class _Accounting:
             weakest, self._nodes(self.at.before, kernels, after=False),
             self._nodes(self.at.after, kernels, after=True), kernels, pieces,
             tuple(self.proofs.steps), self.proofs.used(),
-            tuple(sorted({limit for p in plan.parts for limit in p.limits})),
+            tuple(sorted({limit.budget for p in plan.parts for limit in p.limits})),
             tuple(dict.fromkeys(plan.notes)), *errors,
             self._ablation(told) if ablate else None,
         )  # fmt: skip
@@ -137,7 +137,8 @@ class _Accounting:
         return PartView(
             i, part.uses, (len(part.before.live), len(part.after.live)),
             len(own.groups), own.total, unruled, chosen.total, steps, found.rules,
-            found.weakest, part.limits,
+            found.weakest, tuple(x.budget for x in part.limits),
+            {x.budget: x.rules for x in part.limits if x.budget != "moves"},
             (*part.notes, *map(_proved_at, self._sizes(i))),
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from .account import Account, Alternative, Held, KernelView, PartView, StepView
 
+HELD = 8  # rules that a limit kept from going on
 SHOWN = 3  # values of a kernel, the ones nearest to being held the other way
 MEANING = {
     "bitwise": "no rule used changes a bit; kernels may sum in another order",
@@ -140,7 +141,7 @@ def _piece(a: Account, p: PartView, paint: Paint, folded: bool) -> list[str]:
         f"{p.nodes[0]} nodes -> {p.nodes[1]}, {_counted(a, p, len(steps))}",
         f"predicted {us(p.own_seconds)} us with each op a kernel, "
         f"{us(p.unruled_seconds)} fused as written, {us(p.seconds)} as chosen",
-        *(f"limit: {x}" for x in p.limits), *(f"note: {n}" for n in p.notes),
+        *_limits(p), *(f"note: {n}" for n in p.notes),
     ]  # fmt: skip
     width = max((len(s.rule) for s in steps), default=0)
     for run in runs(steps) if folded else ([s] for s in steps):
@@ -151,6 +152,21 @@ def _piece(a: Account, p: PartView, paint: Paint, folded: bool) -> list[str]:
         lines.append("rules: " + " ".join(p.rules))
         lines.append(f"weakest contract: {p.equal}")
     return lines
+
+
+def _limits(p: PartView) -> list[str]:
+    """Whether the rules had come to their end."""
+    done = [] if p.held else ["saturated: the rules find no more forms"]
+    spent = [f"limit: {x}{_held_back(p.held.get(x, ()))}" for x in p.limits]
+    return done + spent
+
+
+def _held_back(rules: Sequence[str]) -> str:
+    """Few of many rules: at a limit of e-nodes most of them are."""
+    if not rules:
+        return ""
+    more = f" and {len(rules) - HELD} more" if len(rules) > HELD else ""
+    return f"; these rules could not go on: {', '.join(rules[:HELD])}{more}"
 
 
 def runs(steps: Sequence[StepView]) -> list[list[StepView]]:

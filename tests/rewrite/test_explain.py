@@ -22,6 +22,7 @@ from rewrite.compile import Compiled
 from rewrite.costs import cost_for
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
+from rewrite.egraph.explore import Limit
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
@@ -303,7 +304,34 @@ def test_limits_are_named() -> None:
     assert none.limits == ()  # no moves were asked for
     part = compiled(graph).plan.parts[0]
     few = plan(graph, saturator(load_rules()), cost_for("c"), moves=1).parts[0]
-    assert part.limits == () and few.limits == ("moves",)
+    assert part.limits == () and few.limits == (Limit("moves"),)
+
+
+SUMS = """
+;;@ explosive
+(ruleset sums)
+;;@ equal real
+(rewrite (Bin "add" a b) (Bin "add" b a) :ruleset sums :name "turn")
+;;@ equal real
+(rewrite (Bin "add" a (Bin "add" b c)) (Bin "add" (Bin "add" a b) c)
+         :ruleset sums :name "lean")
+"""
+
+
+def test_rules_that_a_limit_held_back_are_named(tmp_path: Path) -> None:
+    rules = tmp_path / "sums.egg"
+    rules.write_text(SUMS, encoding="utf-8")
+    nodes = "".join(f"  s{k}: f32[2] = add x{k} s{k - 1}\n" for k in range(1, 8))
+    takes = ", ".join(f"x{k}: f32[2]" for k in range(1, 8))
+    graph = parse(f"graph g(s0: f32[2], {takes}) {{\n{nodes}  return s7\n}}")
+    found = compiled(graph, rules=[rules]).explain(run=False)
+    (piece,) = found.pieces
+    assert "matches" in found.limits and "lean" in piece.held["matches"]
+    assert "limit: matches; these rules could not go on: " in str(found)
+    assert "saturated" not in str(found)
+    again = compiled(graph).explain(run=False)
+    assert again.limits == () and again.pieces[0].held == {}
+    assert "saturated: the rules find no more forms" in str(again)
 
 
 def test_colour_is_only_paint(symbolic: Account) -> None:
