@@ -99,6 +99,26 @@ class KernelView:
 
 
 @dataclass(frozen=True, slots=True)
+class TermView:
+    """What a number stands for, over names and the numbers `args`."""
+
+    number: str
+    text: str
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A step with nothing cut short: a value without a name of the user's goes by its
+    number, and `numbers` are those that occur."""
+
+    before: str
+    after: str
+    bindings: dict[str, str]
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StepView:
     """One use of a rule in the proof of a piece; `nodes_*` are those that it touches,
     for each use of the piece."""
@@ -118,6 +138,7 @@ class StepView:
     moves: bool  # only where elements stand: the text and the page fold such steps
     nodes_before: tuple[tuple[int, ...], ...]
     nodes_after: tuple[tuple[int, ...], ...]
+    whole: Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +216,7 @@ class Account:
     kernels: tuple[KernelView, ...]
     pieces: tuple[PartView, ...]
     steps: tuple[StepView, ...]
+    terms: tuple[TermView, ...]
     rules: tuple[RuleView, ...]
     limits: tuple[str, ...]
     notes: tuple[str, ...]

@@ -557,7 +557,25 @@ function select(k) {
       row('where', `${s.file}:${s.line}`),
       row('piece', `${s.part}` + (piece && piece.uses > 1 ? `, used ${piece.uses} times` : '')),
       ...Object.entries(s.bindings).map(([k, v]) => row(k, term(v)))),
+    whole(s.whole),
     make('pre', {}, rule ? rule.text : ''));
+}
+
+// A step with nothing cut short, and what the numbers in it stand for.
+const terms = new Map(data.terms.map(t => [t.number, t]));
+function whole(w) {
+  const found = new Map(), todo = [...w.numbers].reverse();
+  while (todo.length && found.size < LARGE) {
+    const t = terms.get(todo.pop());
+    if (found.has(t.number)) continue;
+    found.set(t.number, t);
+    todo.push(...[...t.args].reverse());
+  }
+  return make('details', {}, make('summary', { class: 'label' }, 'nothing cut short'),
+    term(w.before), term('=> ' + w.after), make('table', {},
+      ...Object.entries(w.bindings).map(([k, v]) => row(k, term(v))),
+      ...[...found.values()].map(t => row(t.number, term(t.text))),
+      todo.length ? row('…', 'more: rewrite explain --full') : ''));
 }
 
 function overview() {

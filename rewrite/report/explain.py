@@ -96,7 +96,7 @@ class _Accounting:
             (len(c.source.live), len(plan.graph.live)), *own, d.total,
             weakest, self._nodes(self.at.before, kernels, after=False),
             self._nodes(self.at.after, kernels, after=True), kernels, pieces,
-            tuple(self.proofs.steps), self.proofs.used(),
+            tuple(self.proofs.steps), tuple(self.proofs.terms()), self.proofs.used(),
             tuple(sorted({limit.budget for p in plan.parts for limit in p.limits})),
             tuple(dict.fromkeys(plan.notes)), *errors,
             self._ablation(told) if ablate else None,

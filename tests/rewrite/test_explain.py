@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,49 @@ def test_steps_that_only_move_elements_are_one_line() -> None:
     for s in found.steps:
         assert f"  {s.rule} " in whole and s.before in whole
     assert len(folded.splitlines()) < len(whole.splitlines()) - len(moves)
+
+
+def opened(text: str, terms: dict[str, str]) -> str:
+    """With all numbers replaced by what they stand for, again and again."""
+    while found := re.search(r"#\d+", text):
+        text = text.replace(found[0], terms[found[0]], 1)
+    return text
+
+
+def test_nothing_is_cut_short_where_all_is_asked_for(symbolic: Account) -> None:
+    model = compiled(load(REPLAY / "bert_layer.onnx").graph).explain(run=False)
+    for found in (model, symbolic):
+        terms = {t.number: t.text for t in found.terms}
+        assert len(terms) == len(found.terms)
+        said = prose(found, full=True)
+        for s in found.steps:
+            texts = (s.whole.before, s.whole.after, *s.whole.bindings.values())
+            assert not any("…" in text for text in texts)
+            assert s.whole.bindings.keys() == s.bindings.keys()
+            asked = {n for text in texts for n in re.findall(r"#\d+", text)}
+            assert asked == set(s.whole.numbers)
+            assert f"{s.whole.before}\n" in said
+        for t in found.terms:
+            assert set(t.args) == set(re.findall(r"#\d+", t.text))
+            assert said.count(f" {t.number} = ") <= 1
+            assert "1009" not in t.text
+    (whole,) = (s.whole for s in symbolic.steps if s.rule == "div-recip")
+    terms = {t.number: t.text for t in symbolic.terms}
+    assert opened(whole.before, terms) == (
+        "y = div(heads.e, expand(reduce(heads.e, sum, [0, 1], f32), [b, b], [0, 1]))"
+    )
+
+
+def test_terms_as_deep_as_graphs_are_spelled() -> None:
+    """A thousand values without a name, which a step at the end stands on."""
+    nodes = "".join(
+        f"  %{k}: f32[4] = {('exp', 'sin')[k % 2]} %{k - 1}\n" for k in range(2, 1000)
+    )
+    text = f"graph g(x: f32[4]) {{\n  %1: f32[4] = exp x\n{nodes}"
+    text += "  a: f32[4] = neg %999\n  b: f32[4] = neg a\n  y: f32[4] = cos b\n"
+    found = compiled(parse(text + "  return y\n}")).explain(run=False)
+    assert found.steps and len(found.terms) > 990
+    assert opened("#1", {t.number: t.text for t in found.terms}).count("exp(") > 490
 
 
 def test_what_goes_away_counts_as_it_was_written() -> None:
@@ -335,16 +379,12 @@ def test_rules_that_a_limit_held_back_are_named(tmp_path: Path) -> None:
 
 
 def test_colour_is_only_paint(symbolic: Account) -> None:
-    import re
-
     painted = prose(symbolic, coloured)
     assert painted != str(symbolic)
     assert re.sub(r"\x1b\[\d+m", "", painted) == str(symbolic)
 
 
 def test_the_page_is_whole_and_offline(layers: Account) -> None:
-    import re
-
     page = layers.html()
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert found and json.loads(found[1]) == json.loads(json.dumps(layers.json()))
