@@ -18,7 +18,8 @@ def classes(proof: Proof) -> list[int]:
 
     def root(t: int) -> int:
         while up[t] != t:
-            t = up[t] = up[up[t]]
+            up[t] = up[up[t]]
+            t = up[t]
         return t
 
     for x in proof.lemmas:
