@@ -215,8 +215,9 @@ class _Accounting:
 def _proved_at(sizes: Sizes) -> str:
     """What a proof at numbers says of symbols."""
     compared = "; ".join(map(_sizes, sizes.compared_at))
-    rest = f"; compared besides at {compared}" if compared else ""
-    return f"proved at {_sizes(sizes.proved_at)}{rest}"
+    rest = f"; results compared besides at {compared}" if compared else ""
+    return (f"proved at {_sizes(sizes.proved_at)} by rules that hold for any size, not "
+            f"for all sizes at once{rest}")  # fmt: skip
 
 
 def _sizes(values: Sequence[tuple[str, int]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,14 @@ from rewrite.compile import Compiled
 from rewrite.costs import cost_for
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
+from rewrite.egraph.explain import ExplainError
 from rewrite.egraph.explore import Limit
 from rewrite.egraph.graph import Graph
+from rewrite.egraph.proof import CheckError
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.text import parse
-from rewrite.extract.plan import plan
+from rewrite.extract.plan import Plan, plan
 from rewrite.extract.schedule import own_groups
 from rewrite.fuzz import random_graph
 from rewrite.report.account import Account
@@ -112,6 +115,42 @@ def test_names_are_the_users_and_sizes_their_symbols(symbolic: Account) -> None:
     assert by_text["heads.scores"].scope == ("heads",)
     assert by_text["heads.scores - heads.top"].type == "f32[b, b]"
     assert by_text["heads.scores - heads.top"].labels == ("%10",)
+
+
+def test_a_proof_at_numbers_says_so(symbolic: Account) -> None:
+    (note,) = symbolic.pieces[0].notes
+    found = re.fullmatch(
+        r"proved at b=(\d+) by rules that hold for any size, not for all sizes at "
+        r"once; results compared besides at b=1; b=2; b=5",
+        note,
+    )
+    assert found and int(found[1]) > 100 and f"note: {note}" in str(symbolic)
+
+
+def planned(run: Compiled, plan: Plan) -> Compiled:
+    return Compiled(run.source, plan, run.device, run.options, 0.0)
+
+
+def turned(graph: Graph) -> Graph:
+    """Additions become subtractions."""
+    nodes = (replace(n, attrs=("sub",)) if n.attrs == ("add",) else n
+             for n in graph.nodes)  # fmt: skip
+    return replace(graph, nodes=tuple(nodes))
+
+
+def test_only_what_was_chosen_is_explained() -> None:
+    """The proof is of another run; so it is held against the plan that is run."""
+    run = compiled(stacked(2))
+    labels = [k.label for k in run.kernels()]
+    assert sorted(k.label for k in run.explain(run=False).kernels) == sorted(labels)
+    chosen = run.plan
+    assert turned(chosen.graph) != chosen.graph
+    other = replace(chosen, graph=turned(chosen.graph))
+    with pytest.raises(CheckError, match="do not make the chosen graph"):
+        planned(run, other).explain(run=False)
+    parts = tuple(replace(p, after=turned(p.after)) for p in chosen.parts)
+    with pytest.raises(ExplainError, match="no chain of rule uses"):
+        planned(run, replace(other, parts=parts)).explain(run=False)
 
 
 def test_values_of_models_keep_their_names() -> None:
