@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Protocol
 
 from .account import Account, Alternative, Held, KernelView, PartView, StepView
 from .spelling import needed
@@ -33,11 +34,28 @@ def coloured(kind: str, text: str) -> str:
     return f"\x1b[{CODES[kind]}m{text}\x1b[0m"
 
 
+def printable(value: Any) -> Any:
+    """The same data with no text that moves a terminal: names are their models'."""
+    if isinstance(value, str):
+        return value if value.isprintable() else "".join(
+            c if c.isprintable() else "\ufffd" for c in value
+        )  # fmt: skip
+    if isinstance(value, tuple):
+        return tuple(map(printable, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {printable(k): printable(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if is_dataclass(value) and not isinstance(value, type):
+        new = {f.name: printable(getattr(value, f.name)) for f in fields(value)}
+        return replace(value, **new)
+    return value
+
+
 def prose(
     a: Account, paint: Paint = plain, *, folded: bool = True, full: bool = False
 ) -> str:
     """`folded`: steps in a row that only move elements are one line.  `full`: all
     values and steps, with what the variables stand for, and no step cut short."""
+    a = printable(a)
     lines = [*_head(a, paint), "", paint("head", "Kernels"), *_kernels(a, paint, full)]
     shown = _Full(a, paint) if full else _Short(paint, folded)
     for piece in a.pieces:
@@ -113,7 +131,9 @@ def _kernel(a: Account, k: KernelView, paint: Paint, most: int) -> list[str]:
     inner = sorted((v for v in k.values if v.how == "inlined"), key=_other)
     lines += [_held(v, a.seconds) for v in inner[:most]]
     if len(inner) > most:
-        lines.append(paint("faint", f"     inlines  {len(inner) - most} more values"))
+        left = len(inner) - most
+        word = "value" if left == 1 else "values"
+        lines.append(paint("faint", f"     inlines  {left} more {word}"))
     best = k.runner_up
     if best is not None:
         lines.append(f"     runner-up {said(best)}: {more(best.seconds, a.seconds)}")
@@ -205,6 +225,8 @@ def _counted(a: Account, p: PartView, shown: int) -> str:
     steps = p.steps[1] - p.steps[0]
     if a.only:
         return f"{shown} of {steps} steps touch it, each checked"
+    if not steps:
+        return "no step is needed"
     return f"{steps} step{'' if steps == 1 else 's'}, each checked"
 
 
@@ -288,4 +310,4 @@ def _idle(rules: Sequence[str]) -> list[str]:
     return ["  no dearer without: " + " ".join(rules)]
 
 
-__all__ = ["coloured", "plain", "prose"]
+__all__ = ["coloured", "plain", "printable", "prose"]

@@ -26,7 +26,7 @@ from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
 from rewrite.egraph.explain import ExplainError
 from rewrite.egraph.explore import Limit
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.proof import CheckError
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
@@ -245,6 +245,18 @@ def test_terms_as_deep_as_graphs_are_spelled() -> None:
     found = compiled(parse(text + "  return y\n}")).explain(run=False)
     assert found.steps and len(found.terms) > 990
     assert opened("#1", {t.number: t.text for t in found.terms}).count("exp(") > 490
+
+
+def test_names_from_models_do_not_move_the_terminal() -> None:
+    b = Builder("g\x1b[2J")
+    x = b.input("x\r\n", F32, (4,))
+    y = b.add("un", (b.add("un", (x,), ("neg",), "\x1b[31mred"),), ("exp",), "a\u202eb")
+    found = compiled(b.build({"out\x07": y})).explain(run=False)
+    assert any(n.text == "\x1b[31mred" for n in found.before)  # the data has the name
+    for text in (str(found), prose(found, full=True)):
+        assert all(line.isprintable() for line in text.splitlines())
+        assert "\ufffd[31mred" in text
+    assert "\x1b" not in str(diff(found.json(), found.json(), ("a\x1b", "b")))
 
 
 def test_what_goes_away_counts_as_it_was_written() -> None:
@@ -572,6 +584,10 @@ def test_a_bundle_made_with_other_rules_asks_for_them(tmp_path: Path) -> None:
         (("diff", "broken.json", "broken.json"), "JSON was expected"),
         (("diff", "other.json", "other.json"), "'rewrite explanation 1' was expected"),
         (("explain", "nothing.graph"), "no such file"),
+        (
+            ("optimize", REPLAY / "mlp.onnx", "out.onnx", "--explain", "no/page.html"),
+            "there is no folder no; make it first",
+        ),
         (("explain", REPLAY), "is a folder; name a file in it"),
         (
             ("explain", REPLAY / "mlp.onnx", "--html", "no/page.html"),
