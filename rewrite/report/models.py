@@ -72,7 +72,7 @@ def models_json(
         "states": {s: states.get(s, 0) for s in ("kept", "changed", "gone", "new")},
         "before": [asdict(n) for n in sides[0]],
         "after": [asdict(n) for n in sides[1]],
-        "changes": [asdict(c) for c in changes(nets, fate, sides)],
+        "changes": [asdict(c) for c in changes(nets, sides)],
         "operators": _kinds(*nets),
         "rules": _matched(found.fired, rules),
         "kernels": [], "pieces": [],
@@ -95,24 +95,22 @@ def _twins(
 
 def changes(
     nets: tuple[Network, Network],
-    fate: Fates,
     sides: tuple[Sequence[OperatorView], Sequence[OperatorView]],
 ) -> list[Change]:
-    """Nodes that are not as they were hang together where one reads the other, and
-    across the models where they are the same one or make a value of one name."""
+    """Nodes that are gone or new hang together where one reads the other, and across
+    the models where they make a value of one name.  A node that has other inputs is in
+    both models: it hangs together with what it reads, and not with what reads it."""
     groups = _Groups()
     makers: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for side, (net, nodes) in enumerate(zip(nets, sides, strict=True)):
-        touched = {n.id: n for n in nodes if n.state not in ("kept", "")}
-        for n in touched.values():
-            groups.join([(side, n.id), *((side, a) for a in n.args if a in touched)])
+        state = {n.id: n.state for n in nodes}
+        for n in (n for n in nodes if n.state not in ("kept", "")):
+            read = [(side, a) for a in n.args if state[a] in ("gone", "new")]
+            groups.join([(side, n.id), *read])
             for name in filter(None, net.nodes[n.id].output):
                 makers[name].append((side, n.id))
     for same in makers.values():
         groups.join(same)
-    for i, k in fate.same:
-        if fate.after[k] != "kept":
-            groups.join([(0, i), (1, k)])
     return [_change(nets, members) for members in groups.all()]
 
 

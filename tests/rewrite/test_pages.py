@@ -217,14 +217,14 @@ def test_changes_of_a_model_light_what_they_touch(
     browser: Browser, tmp_path: Path
 ) -> None:
     opened(browser, models_page(BEFORE, AFTER, tmp_path / "page.html"))
-    assert browser.run("$('#count').textContent") == "1 change"
+    assert browser.run("$('#count').textContent") == "3 changes"
     states = ("gone", "changed", "new")
     fills = {
         s: browser.run(f"getComputedStyle($('.rw .{s} > .box')).fill") for s in states
     }
     assert len(set(fills.values())) == 3
     browser.key("ArrowRight")
-    assert browser.run("$('#count').textContent") == "change 1 of 1"
+    assert browser.run("$('#count').textContent") == "change 1 of 3"
     for side, text in (("before", "takes"), ("after", "makes")):
         want = browser.run(f"data.changes[0].{side}.map(i => 'n' + i)")
         assert set(browser.run(LIT.format(f"#{side}"))) == set(want)
