@@ -8,7 +8,7 @@ what makes a product overflow.  Integers and booleans have the same few profiles
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -177,6 +177,26 @@ def limits_of(dtype: DType) -> Any:
     return finfo(dtype.numpy)
 
 
+def overflows_easily(dtype: DType) -> bool:
+    """Whether a product of ordinary numbers may be infinite: f16 and narrower; not of
+    what has no infinity, and is too narrow for what definitions go through."""
+    with np.errstate(all="ignore"):
+        return bool(np.isinf(np.asarray(1e6).astype(dtype.numpy)))
+
+
+def inverse(size: float, dtype: DType) -> float:
+    return max(1 / size, 2 * float(limits_of(dtype).smallest_normal))
+
+
+def ordinary(dtype: DType) -> Callable[[float], bool]:
+    """Whether a constant leaves room: what overflows by itself shows nothing."""
+    info = limits_of(dtype)
+    high = min(1e9, float(info.max) / 8)
+    low = max(1e-9, float(info.smallest_normal))
+    return lambda c: not c or low <= abs(c) <= high
+
+
 __all__ = [
-    "EXACT", "STRESS", "TAME", "Draw", "Profile", "at_magnitude", "brinks", "limits_of",
+    "EXACT", "STRESS", "TAME", "Draw", "Profile", "at_magnitude", "brinks", "inverse",
+    "limits_of", "ordinary", "overflows_easily",
 ]  # fmt: skip

@@ -171,6 +171,11 @@ class Session:
         rows: (did anything change, matches of each rule, rows)."""
         return self.call("step", list(schedules), list(counted), cap)
 
+    def waiting(self, rulesets: int) -> list[str]:
+        """Of a schedule of rounds under back-off, which was the last: the rules whose
+        matches it held back to its end."""
+        return self.call("waiting", rulesets)
+
     def sizes(self) -> dict[str, int]:
         return self.call("sizes")
 

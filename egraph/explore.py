@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .encode import SIGNATURES
@@ -38,6 +38,19 @@ class Budget:
         return max(self.enodes, self.growth * rows)
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A budget that was spent, and the rules that it kept from going on.
+
+    `budget`: e-nodes, steps, seconds (the rules matched in the last step, or were not
+    begun), matches (back-off kept what they matched waiting to the end), rounds (the
+    explosive rules had theirs, and with one more something would have changed).
+    """
+
+    budget: str
+    rules: tuple[str, ...] = ()
+
+
 class Run:
     """One session's progress: what fired, and whether it may go on."""
 
@@ -52,8 +65,10 @@ class Run:
         self.enodes = 0
         self.fired: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
+        self.matched: frozenset[str] = frozenset()  # in the last step
+        self.burst: frozenset[str] = frozenset()  # explosive rules that fired
         self.truncated = False
-        self.stopped = ""
+        self.held: dict[str, frozenset[str]] = {}  # rules by the budget that was spent
         self.until: Callable[[Session], bool] = lambda session: False
         self.reached = False  # what was looked for
 
@@ -61,46 +76,82 @@ class Run:
     def ran_away(self) -> bool:
         return self.enodes > RUNAWAY * self.limit
 
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        return tuple(Limit(b, tuple(sorted(rules))) for b, rules in self.held.items())
+
+    @property
+    def stopped(self) -> str:
+        """The budgets that ended it before its fixpoint, in the order of their end."""
+        return ", ".join(self.held)
+
+    def hold(self, budget: str, rules: Iterable[str]) -> None:
+        self.held[budget] = self.held.get(budget, frozenset()).union(rules)
+
     def explore(self) -> None:
         """All phases."""
         self.schedule(FACTS)
         self.fixpoint()
-        if not any(r.ruleset in self.rules.explosive for r in self.rules.rules):
+        wild = {r.name for r in self.rules.rules if r.ruleset in self.rules.explosive}
+        if not wild or self.reached:
             return
-        if not self.full() and self.schedule(self._explosion()) and not self.full():
+        if self.full() or self.done == self.last:
+            self.hold("seconds" if self.truncated else "e-nodes", wild)
+        else:
+            self._burst(wild)
+
+    def _burst(self, wild: set[str]) -> None:
+        """The explosive rules, and what the ordinary ones make of that."""
+        changed = self.schedule(self._rounds(self.budget.rounds, self.budget.matches))
+        self.burst = self.matched & wild
+        waiting = self.session.waiting(len(self.rules.explosive))
+        if waiting:
+            self.hold("matches", map(_rule, waiting))
+        if changed and not self.full():
             self.fixpoint()
+
+    def settle(self) -> None:
+        """Asks, of an e-graph that is read already, whether the explosive rules would
+        have gone on: a round more changes it, or matches more than there ever were."""
+        if self.burst and not self.held:
+            known = max(self.fired[r] for r in self.burst)
+            again = self._rounds(1, known + self.budget.matches)
+            changed, _ = self.session.run(f"(run-schedule {again})")
+            if changed or self.session.waiting(len(self.rules.explosive)):
+                self.hold("rounds", self.burst)
 
     def fixpoint(self) -> None:
         step = [*(f"(run {p})" for p in self.rules.phases), FACTS]
         for _ in range(self.budget.steps):
             if not self.schedule(*step) or self.full():
                 return
-        self.stopped = "steps"
+        self.hold("steps", self.matched)
 
     def schedule(self, *schedules: str) -> bool:
         """A step: runs schedules until they run away; whether they changed anything."""
         if self.reached:
             return False
         if self.done == self.last:
-            self.stopped = "e-nodes"
+            self.hold("e-nodes", self.matched)
             return False
         self.done += 1
         texts = [f"(run-schedule {s})" for s in schedules]
         cap = RUNAWAY * self.limit
         changed, matches, self.enodes = self.session.step(texts, SIGNATURES, cap)
-        for label, n in matches.items():
-            name = label.rstrip("<=>")  # a birewrite counts under name=> and name<=
-            if name in self.names:
-                self.fired[name] = self.fired.get(name, 0) + n
+        found = {label: n for label, n in matches.items() if _rule(label) in self.names}
+        for label, n in found.items():
+            self.fired[_rule(label)] = self.fired.get(_rule(label), 0) + n
+        self.matched = frozenset(_rule(label) for label, n in found.items() if n)
         self.reached = self.until(self.session)
         return changed
 
     def full(self) -> bool:
         """Whether the budget of e-nodes or the time is spent."""
         if time.monotonic() > self.deadline:
-            self.truncated, self.stopped = True, "seconds"
+            self.truncated = True
+            self.hold("seconds", self.matched)
         elif self.enodes > self.limit:
-            self.stopped = self.stopped or "e-nodes"
+            self.hold("e-nodes", self.matched)
         else:
             return False
         return True
@@ -108,17 +159,21 @@ class Run:
     def finish(self) -> None:
         """Reads the clock of the engine."""
         for label, t in self.session.seconds().items():
-            name = label.rstrip("<=>")
-            name = name if name in self.names else "facts"
+            name = _rule(label) if _rule(label) in self.names else "facts"
             self.seconds[name] = self.seconds.get(name, 0.0) + t
 
-    def _explosion(self) -> str:
+    def _rounds(self, count: int, matches: int) -> str:
         """Back-off counts per rule and lives within one `run-schedule`."""
         runs = " ".join(f"(run-with backoff {r})" for r in self.rules.explosive)
         return (
-            f"(let-scheduler backoff (back-off :match-limit {self.budget.matches}"
-            f" :ban-length 4)) (repeat {self.budget.rounds} {runs} {FACTS})"
+            f"(let-scheduler backoff (back-off :match-limit {matches}"
+            f" :ban-length 4)) (repeat {count} {runs} {FACTS})"
         )
+
+
+def _rule(label: str) -> str:
+    """Birewrites count under name=> and name<=, in journals under name> and name<."""
+    return label.rstrip("<=>")
 
 
 def explore[R](

@@ -8,7 +8,7 @@ up to the tolerance that it states.  `unstable`: exactly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -25,7 +25,10 @@ from .drawn import (
     Profile,
     at_magnitude,
     brinks,
+    inverse,
     limits_of,
+    ordinary,
+    overflows_easily,
 )
 from .dtypes import DType, compute
 from .graph import Graph
@@ -39,6 +42,7 @@ from .stress import (
     errors,
     one_is_infinite,
     overflows_sooner,
+    told,
     vanishes,
 )
 
@@ -302,7 +306,7 @@ class Judge:
             return
         inputs, values, size, exact_value = shown
         k = int(np.argmax(size))
-        detail = _error("right" if tally.settled else "left", worst, exact_value, k)
+        detail = told("right" if tally.settled else "left", worst, exact_value, k)
         self.blame(i, "error", detail, profile, "working", inputs, values, size)
 
     def _brinks(self) -> None:
@@ -362,69 +366,4 @@ class Judge:
                 self.blame(i, "overflow", "", "brink", mode, inputs, (a, b), bad)
 
 
-def overflows_easily(dtype: DType) -> bool:
-    """Whether a product of ordinary numbers may be infinite: f16 and narrower; not of
-    what has no infinity, and is too narrow for what definitions go through."""
-    with np.errstate(all="ignore"):
-        return bool(np.isinf(np.asarray(1e6).astype(dtype.numpy)))
-
-
-def inverse(size: float, dtype: DType) -> float:
-    return max(1 / size, 2 * float(limits_of(dtype).smallest_normal))
-
-
-def ordinary(dtype: DType) -> Callable[[float], bool]:
-    """Whether a constant leaves room: what overflows by itself shows nothing."""
-    info = limits_of(dtype)
-    high = min(1e9, float(info.max) / 8)
-    low = max(1e-9, float(info.smallest_normal))
-    return lambda c: not c or low <= abs(c) <= high
-
-
-def confirm(
-    graph: Graph, pair: Pair, promise: Promise, fault: Fault, inputs: dict[str, Array]
-) -> Fault | None:
-    """The same fault of the same pair on other inputs, if it is there."""
-    judge = Judge(graph, [pair], promise)
-    if not judge.open or pair.right is None:
-        return judge.found.get(0)
-    t, mode = graph.nodes[pair.left].type, fault.mode
-    values = judge.oracle.values(inputs, mode)
-    a, b = values[pair.left], values[pair.right]
-    exact = judge.oracle.values(inputs, "exact")[pair.left]
-    assert a is not None and b is not None and exact is not None
-    match fault.kind:
-        case "value":
-            bad = differ(a, b, t, promise, judge.rounds(0))
-        case "overflow":
-            bad = overflows_sooner(a, b, t.dtype)
-        case "lost":
-            bad = vanishes(a, b, exact, t.dtype)
-        case _:
-            found = errors(a, b, exact, t.dtype)
-            bad = one_is_infinite(a, b, exact, t.dtype)
-            if fault.kind == "error":
-                sides = (
-                    (found.worse,) if promise.one_way else (found.worse, found.better)
-                )
-                size = np.maximum.reduce([np.nan_to_num(s, nan=0.0) for s in sides])
-                bad = np.where(size > 1, size, 0.0)
-    if not bad.any():
-        return None
-    detail = fault.detail
-    if fault.kind == "error":
-        k = int(np.argmax(bad))
-        detail = _error(detail.split()[1], float(bad.max()), exact, k)
-    judge.blame(0, fault.kind, detail, fault.profile, mode, inputs, (a, b), bad)
-    return judge.found[0]
-
-
-def _error(side: str, times: float, exact: Array, k: int) -> str:
-    value = float(exact.reshape(-1)[k])
-    return (
-        f"the {side} side's error is {times:.3g} times what the other's allows; "
-        f"exactly it is {value!r}"
-    )
-
-
-__all__ = ["Fault", "Judge", "confirm"]
+__all__ = ["Fault", "Judge"]

@@ -8,7 +8,7 @@ from .clash import blamed, no_term
 from .encode import SIGNATURES, Encoded, EncodeError, ENode, encode
 from .engine import Engine, EngineError, Session, Tables, shared
 from .evaluate import expand_macros
-from .explore import Budget, Run, explore
+from .explore import Budget, Limit, Run, explore
 from .facts import nan_free
 from .graph import Graph
 from .ops import TensorType
@@ -33,13 +33,18 @@ class Saturated:
     choice: dict[int, int]
     fired: dict[str, int] = field(default_factory=dict[str, int])
     truncated: bool = False
-    stopped: str = ""  # what ended it before its fixpoint: e-nodes, steps, seconds
+    limits: tuple[Limit, ...] = ()  # the budgets that ended it before its fixpoint
     # By rule, in the engine; the time of all rules that derive facts under "facts".
     seconds: dict[str, float] = field(default_factory=dict[str, float], compare=False)
 
     @property
     def enodes(self) -> int:
         return sum(map(len, self.classes))
+
+    @property
+    def stopped(self) -> str:
+        """The names of the budgets that were spent; none at a fixpoint."""
+        return ", ".join(limit.budget for limit in self.limits)
 
 
 def saturate(
@@ -130,7 +135,7 @@ def _freeze(graph: Graph, encoded: Encoded, egraph: EGraph, run: Run) -> Saturat
     fired = {r: n for r, n in sorted(run.fired.items()) if n}
     return Saturated(
         egraph.classes, egraph.types, outputs, own, egraph.choice, fired,
-        run.truncated, run.stopped, run.seconds,
+        run.truncated, run.limits, run.seconds,
     )  # fmt: skip
 
 
@@ -139,7 +144,9 @@ def _explore(
 ) -> tuple[Run, Tables]:
     def tables(session: Session, run: Run) -> tuple[Run, Tables]:
         run.finish()
-        return run, session.tables([*SIGNATURES, "Node", "shape", "dtype"])
+        found = session.tables([*SIGNATURES, "Node", "shape", "dtype"])
+        run.settle()
+        return run, found
 
     rows = len(encoded.rows)
     return explore(engine, rules.sources, encoded.text, rules, budget, rows, tables)

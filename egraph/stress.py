@@ -109,7 +109,15 @@ class Tally:
         return often and self.worse > 4 * (self.better + 1)
 
 
+def told(side: str, times: float, exact: Array, k: int) -> str:
+    value = float(exact.reshape(-1)[k])
+    return (
+        f"the {side} side's error is {times:.3g} times what the other's allows; "
+        f"exactly it is {value!r}"
+    )
+
+
 __all__ = [
-    "AGAIN", "Errors", "Tally", "errors", "one_is_infinite", "overflows_sooner",
+    "AGAIN", "Errors", "Tally", "errors", "one_is_infinite", "overflows_sooner", "told",
     "vanishes",
 ]  # fmt: skip

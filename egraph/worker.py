@@ -5,7 +5,7 @@ the native module: a stand-in package keeps egglog's own `__init__` (0.6 s of im
 from running.  Both pipes carry marshalled values, each after its length in 8 bytes.
 
 Requests: ("load", files), ("run", text, name), ("step", schedules, counted, cap),
-("sizes",), ("tables", wanted), ("seconds",).
+("waiting", rulesets), ("sizes",), ("tables", wanted), ("seconds",).
 Answers:  ("ok", value) or ("error", message).  After an error the e-graph is dropped,
 since commands before the failing one have already changed it.
 """
@@ -42,6 +42,7 @@ class Worker:
         self.bases: dict[Any, Any] = {}  # files -> e-graph, latest last
         self.uses: Counter[Any] = Counter()  # of each base
         self.spent: dict[str, float] = {}  # seconds in each rule since the last load
+        self.iterations: list[Any] = []  # of the last schedule
 
     def load(self, files: Any) -> None:
         """An e-graph that holds `files` (name, text) and nothing else."""
@@ -69,6 +70,7 @@ class Worker:
             report = getattr(out, "report", None)
             if report is not None:
                 changed = changed or report.updated
+                self.iterations = report.iterations
                 for rule, n in report.num_matches_per_rule.items():
                     matches[rule] = matches.get(rule, 0) + n
                 for rule, t in report.search_and_apply_time_per_rule.items():
@@ -89,6 +91,24 @@ class Worker:
             if rows > cap:
                 break
         return changed, dict(matches), rows
+
+    def waiting(self, rulesets: int) -> list[str]:
+        """The rules whose matches were held back to the end of the last schedule, which
+        were rounds of `rulesets` under back-off, then one ruleset to its fixpoint.
+
+        Under a scheduler each ruleset takes two iterations.  The first searches, and
+        has all rules that are not banned; the second applies what was let through.
+        """
+        waiting = set[str]()
+        reports = iter([i.rule_set_report for i in self.iterations])
+        while (search := next(reports, None)) is not None:
+            for k in range(rulesets):
+                search = next(reports) if k else search
+                waiting.update(r for r, n in matches_of(search).items() if n)
+                waiting.difference_update(matches_of(next(reports)))
+            while next(reports).changed:
+                pass
+        return sorted(waiting)
 
     def seconds(self) -> dict[str, float]:
         """Time spent in searching and applying each rule since the last load."""
@@ -111,6 +131,12 @@ class Worker:
             self.bases = {k: e for k, e in self.bases.items() if e is not self.egraph}
             self.egraph = None
             return "error", f"{type(e).__name__}: {e}"
+
+
+def matches_of(report: Any) -> dict[str, int]:
+    """By rule, of one iteration."""
+    found = report.rule_reports.items()
+    return {rule: sum(r.num_matches for r in reports) for rule, reports in found}
 
 
 class Decoder:

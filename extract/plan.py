@@ -16,6 +16,7 @@ from ..egraph import dims
 from ..egraph.dims import Dim
 from ..egraph.encode import ENode
 from ..egraph.evaluate import evaluate, expand_macros
+from ..egraph.explore import Limit
 from ..egraph.graph import (
     Builder,
     Graph,
@@ -58,7 +59,7 @@ class Part:
     notes: tuple[str, ...]
     nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
     steady: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
-    limits: tuple[str, ...] = ()  # budgets that were spent: e-nodes, steps, moves, ...
+    limits: tuple[Limit, ...] = ()  # budgets spent: those of saturation, and moves
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _part(
         after, groups = graph, choice.groups
     if kept and kept.seconds < choice.seconds * CLEARLY:
         choice, after, groups = kept, graph, kept.groups
-    limits = (*filter(None, [found.stopped]), *(["moves"] if choice.exhausted else []))
+    limits = (*found.limits, *([Limit("moves")] if choice.exhausted else []))
     return Part(
         graph, after, groups, choice.seconds, choice.own_seconds, choice.own_kernels,
         found.fired, 1, notes, nan_free, same, limits,

@@ -75,6 +75,8 @@ def optimize_model(
         fail(f"{output}: a model is written from a model; {file} is none (.onnx)")
     if explain is not None and explain.resolve() in (file.resolve(), output.resolve()):
         fail(f"--explain {explain}: a file of its own was expected, not the model")
+    if explain is not None and not explain.parent.is_dir():
+        fail(f"--explain {explain}: there is no folder {explain.parent}; make it first")
     try:
         from .onnx.write.command import run_command
     except ImportError as e:

@@ -13,7 +13,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any, cast
 
-from rewrite.egraph import dims, dtypes, graph, table
+from rewrite.egraph import dims, dtypes, explore, graph, table
 from rewrite.extract import kernel, memory, plan
 from rewrite.lower import device, loops, program
 
@@ -22,6 +22,7 @@ from .xp.trace import Leaf
 
 KNOWN: tuple[Any, ...] = (
     dtypes.of, dims.Poly, table.TensorType, graph.Node, graph.Alias, graph.Graph,
+    explore.Limit,
     kernel.Affine, kernel.Div, kernel.Mod, kernel.Val, kernel.Cond, kernel.Expr,
     kernel.Update, kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch,
     kernel.Host, kernel.Schedule, memory.MemoryPlan, plan.Part, plan.Plan,

@@ -99,6 +99,26 @@ class KernelView:
 
 
 @dataclass(frozen=True, slots=True)
+class TermView:
+    """What a number stands for, over names and the numbers `args`."""
+
+    number: str
+    text: str
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A step with nothing cut short: a value without a name of the user's goes by its
+    number, and `numbers` are those that occur."""
+
+    before: str
+    after: str
+    bindings: dict[str, str]
+    numbers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StepView:
     """One use of a rule in the proof of a piece; `nodes_*` are those that it touches,
     for each use of the piece."""
@@ -118,12 +138,13 @@ class StepView:
     moves: bool  # only where elements stand: the text and the page fold such steps
     nodes_before: tuple[tuple[int, ...], ...]
     nodes_after: tuple[tuple[int, ...], ...]
+    whole: Whole
 
 
 @dataclass(frozen=True, slots=True)
 class PartView:
     """A distinct piece of the model: it is optimized once, and stands there `uses`
-    times."""
+    times.  `held` is empty where all rules found all that there is."""
 
     number: int
     uses: int
@@ -136,6 +157,7 @@ class PartView:
     rules: tuple[str, ...]
     equal: str  # the weakest contract used
     limits: tuple[str, ...]
+    held: dict[str, tuple[str, ...]]  # rules that could not go on, by the limit
     notes: tuple[str, ...]
 
 
@@ -194,6 +216,7 @@ class Account:
     kernels: tuple[KernelView, ...]
     pieces: tuple[PartView, ...]
     steps: tuple[StepView, ...]
+    terms: tuple[TermView, ...]
     rules: tuple[RuleView, ...]
     limits: tuple[str, ...]
     notes: tuple[str, ...]

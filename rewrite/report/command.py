@@ -54,6 +54,9 @@ def explain(
     every: Annotated[
         bool, typer.Option("--all", help="Also steps that only move elements.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All steps, bindings, nothing cut short.")
+    ] = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page (offline, one file).")
     ] = None,
@@ -87,7 +90,7 @@ def explain(
         if as_json:
             print(json.dumps(found.json(), indent=1, allow_nan=False))
         elif html is None:
-            print(prose(found, _paint(), folded=not every))
+            print(prose(found, _paint(), folded=not every, full=full))
 
 
 def diff(

@@ -96,8 +96,8 @@ class _Accounting:
             (len(c.source.live), len(plan.graph.live)), *own, d.total,
             weakest, self._nodes(self.at.before, kernels, after=False),
             self._nodes(self.at.after, kernels, after=True), kernels, pieces,
-            tuple(self.proofs.steps), self.proofs.used(),
-            tuple(sorted({limit for p in plan.parts for limit in p.limits})),
+            tuple(self.proofs.steps), tuple(self.proofs.terms()), self.proofs.used(),
+            tuple(sorted({limit.budget for p in plan.parts for limit in p.limits})),
             tuple(dict.fromkeys(plan.notes)), *errors,
             self._ablation(told) if ablate else None,
         )  # fmt: skip
@@ -137,7 +137,8 @@ class _Accounting:
         return PartView(
             i, part.uses, (len(part.before.live), len(part.after.live)),
             len(own.groups), own.total, unruled, chosen.total, steps, found.rules,
-            found.weakest, part.limits,
+            found.weakest, tuple(x.budget for x in part.limits),
+            {x.budget: x.rules for x in part.limits if x.budget != "moves"},
             (*part.notes, *map(_proved_at, self._sizes(i))),
         )  # fmt: skip
 
@@ -214,8 +215,9 @@ class _Accounting:
 def _proved_at(sizes: Sizes) -> str:
     """What a proof at numbers says of symbols."""
     compared = "; ".join(map(_sizes, sizes.compared_at))
-    rest = f"; compared besides at {compared}" if compared else ""
-    return f"proved at {_sizes(sizes.proved_at)}{rest}"
+    rest = f"; results compared besides at {compared}" if compared else ""
+    return (f"proved at {_sizes(sizes.proved_at)} by rules that hold for any size, not "
+            f"for all sizes at once{rest}")  # fmt: skip
 
 
 def _sizes(values: Sequence[tuple[str, int]]) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 
 from rewrite.egraph.check import Terms
 from rewrite.egraph.encode import ENode, Names
-from rewrite.egraph.explain import Explanation, Step, classes
+from rewrite.egraph.explain import Explanation, Step
 from rewrite.egraph.graph import Builder
+from rewrite.egraph.naming import classes
 from rewrite.egraph.ops import TensorType
 from rewrite.egraph.proof import Proof
 from rewrite.extract.kernel import KernelCost

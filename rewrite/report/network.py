@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -149,21 +149,30 @@ def plain(text: str, longest: int = _LONG) -> str:
 # ---- what is common -----------------------------------------------------------------
 
 
-def states(before: Network, after: Network) -> tuple[list[State], list[State]]:
-    """What became of each node of `before`, and where each of `after` comes from.
+@dataclass(frozen=True)
+class Fates:
+    """What became of each node of the model before, where each of the one after comes
+    from, and the nodes of both that are the same one."""
 
-    A node is the same where operator and first output are; it is kept where it also has
-    the same attributes and inputs, and constants count by their elements.
-    """
+    before: Sequence[State]
+    after: Sequence[State]
+    same: Sequence[tuple[int, int]]
+
+
+def fates(before: Network, after: Network) -> Fates:
+    """A node is the same where operator and first output are; it is kept where it also
+    has the same attributes and inputs, and constants count by their elements."""
     old = {_key(n): k for k, n in enumerate(before.nodes)}
     first: list[State] = ["gone"] * len(before.nodes)
     second: list[State] = ["new"] * len(after.nodes)
+    same: list[tuple[int, int]] = []
     for k, node in enumerate(after.nodes):
         at = old.pop(_key(node), None)
         if at is not None:
             kept = _same(before, before.nodes[at], after, node)
             first[at] = second[k] = "kept" if kept else "changed"
-    return first, second
+            same.append((at, k))
+    return Fates(first, second, same)
 
 
 def _key(node: onnx.NodeProto) -> tuple[str, str, str]:

@@ -1,8 +1,9 @@
-"""The operators of an ONNX model as a picture, constants written at their users."""
+"""The operators of an ONNX model as boxes of a page, constants at their users."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from rewrite.onnx.proto import array_of
 from rewrite.onnx.value import ModelError
 from rewrite.onnx.write.reading import captures
 
-from .layout import Edge, ranks
 from .network import (
     Network,
     State,
@@ -23,16 +23,8 @@ from .network import (
     tensor_text,
     type_text,
 )
-from .svg import Box, boxes_svg, short
+from .words import path_of
 
-COLOURS: Mapping[State, str] = {
-    "gone": "hsl(4 80% 90%)",
-    "changed": "hsl(45 90% 86%)",
-    "new": "hsl(140 48% 86%)",
-}
-LARGEST = 70_000  # boxes, lines and bends of a picture
-_FAR = 9  # ranks between users of a drawn input after which it is drawn again
-_REACH = 40  # ranks that a line crosses; beyond, a value is drawn again by name
 _SHOWN = 8  # elements of a constant
 _LINES, _WIDE = 2, 34  # of one kind in a box, and their characters
 _DETAIL = 200  # characters of an attribute in a tooltip
@@ -41,113 +33,106 @@ _DETAIL = 200  # characters of an attribute in a tooltip
 _NEUTRAL = {"strides": 1, "dilations": 1, "pads": 0, "output_padding": 0}
 
 
-def operators_svg(
-    net: Network, state: Sequence[State], marks: Mapping[str, str]
-) -> str | None:
-    """The picture; None: it would be too large. `marks` are classes by op_type."""
-    if len(net.nodes) + sum(len(n.input) for n in net.nodes) > LARGEST:
-        return None
-    drawing = _Drawing(net, state, marks)
-    boxes, edges = drawing.boxes, drawing.edges
-    rank = ranks(len(boxes), edges)
-    bends = sum(rank[v] - rank[u] for u, v in edges)
-    return None if len(boxes) + bends > LARGEST else boxes_svg(boxes, edges)
+@dataclass(frozen=True, slots=True)
+class OperatorView:
+    """An operator, or a value that none of them makes; as `account.NodeView`, of which
+    it has what pages draw.  The nodes of a network come first, with their numbers."""
+
+    id: int
+    kind: str  # the operator's name
+    op: str  # with the number that it takes, if it is one
+    text: str  # the node's name, else that of its first output
+    type: str
+    details: tuple[str, ...]  # constants and attributes, in a few lines
+    line: str  # all of it
+    args: tuple[int, ...]
+    outputs: tuple[str, ...]
+    scope: tuple[str, ...]
+    state: State | str
+    same: tuple[int, ...]  # nodes of the other model that are this one
+    named: bool = False
+    part: None = None
+    copy: int = 0
+    kernels: tuple[int, ...] = ()
 
 
-class _Drawing:
-    """Boxes in topological order, and the edges between them."""
+def operators(
+    net: Network, state: Sequence[State], same: Sequence[int | None]
+) -> list[OperatorView]:
+    """The nodes, then the values that they read and none of them makes, in an order in
+    which those come first that are made first."""
+    made = {o: k for k, n in enumerate(net.nodes) for o in n.output if o}
+    given: dict[str, int] = {}  # values that none makes
+    found: list[OperatorView] = []
+    for k, node in enumerate(net.nodes):
+        args: list[int] = []
+        for name in _operands(net, node):
+            at = made.get(name, k)
+            known = (
+                at if at < k else given.setdefault(name, len(net.nodes) + len(given))
+            )
+            args.append(known)
+        twin = same[k]
+        found.append(_operator(net, k, tuple(dict.fromkeys(args)), state[k],
+                               () if twin is None else (twin,)))  # fmt: skip
+    for name in dict.fromkeys(net.outputs):
+        if name not in made:
+            given.setdefault(name, len(net.nodes) + len(given))
+    return [*(_value(net, name, i) for name, i in given.items()), *found]
 
-    def __init__(
-        self, net: Network, state: Sequence[State], marks: Mapping[str, str]
-    ) -> None:
-        self.net, self.state, self.marks = net, state, marks
-        self.boxes: list[Box] = []
-        self.edges: list[Edge] = []
-        self.made = {o: k for k, n in enumerate(net.nodes) for o in n.output if o}
-        self.rank = self._ranks()
-        self.place: dict[int, int] = {}  # box by node
-        self.again: dict[str, tuple[int, int]] = {}  # box of a value, its user's rank
-        for k, node in enumerate(net.nodes):
-            sources = [self._source(name, k) for name in self.operands(k)]
-            self.place[k] = self._add(self._box(k, node))
-            self.edges += [(s, self.place[k]) for s in dict.fromkeys(sources)]
-        for name in dict.fromkeys(net.outputs):
-            if name not in self.made:
-                self._add(self._value(name, "leaf output"))
 
-    def operands(self, k: int) -> list[str]:
-        """What node `k` and its subgraphs read, without constants."""
-        node = self.net.nodes[k]
-        names = dict.fromkeys((*node.input, *captures(node)))
-        return [n for n in names if n and n not in self.net.constants]
+def _operands(net: Network, node: onnx.NodeProto) -> list[str]:
+    """What a node and its subgraphs read, without constants."""
+    names = dict.fromkeys((*node.input, *captures(node)))
+    return [n for n in names if n and n not in net.constants]
 
-    def _ranks(self) -> list[int]:
-        """Of nodes; a value that comes later than its user is treated as an input."""
-        edges: list[Edge] = []
-        for k in range(len(self.net.nodes)):
-            sources = {self.made.get(n, k) for n in self.operands(k)}
-            edges += [(s, k) for s in sorted(sources) if s < k]
-        return ranks(len(self.net.nodes), edges)
 
-    def _source(self, name: str, k: int) -> int:
-        at, rank = self.made.get(name), self.rank[k]
-        if at in self.place and rank - self.rank[at] <= _REACH:
-            return self.place[at]
-        if name not in self.again or abs(rank - self.again[name][1]) > _FAR:
-            self.again[name] = self._add(self._value(name, "leaf")), rank
-        return self.again[name][0]
+def _value(net: Network, name: str, i: int) -> OperatorView:
+    kind = net.types.get(name, "")
+    outputs = (plain(name),) if name in net.outputs else ()
+    return OperatorView(i, "input", plain(name), plain(name), kind, (), plain(name), (),
+                        outputs, (), "", ())  # fmt: skip
 
-    def _add(self, box: Box) -> int:
-        self.boxes.append(box)
-        return len(self.boxes) - 1
 
-    def _value(self, name: str, kind: str) -> Box:
-        text = self.net.types.get(name, "")
-        lines = [("op", short(plain(name))), ("type", short(text))]
-        if name in self.made:
-            maker = plain(self.net.nodes[self.made[name]].op_type)
-            lines[1:1] = [("tag", short(f"from {maker} above"))]
-        return Box(tuple(lines), kind, f"{plain(name)} {text}")
+def _operator(
+    net: Network, k: int, args: tuple[int, ...], state: State, same: tuple[int, ...]
+) -> OperatorView:
+    node = net.nodes[k]
+    constants = [(w, n) for w, n in named_inputs(net, node) if n in net.constants]
+    kind = plain(node.op_type)
+    lone = _scalar(net.constants[constants[0][1]]) if len(constants) == 1 else ""
+    words = [] if lone else [_constant(net, w, n) for w, n in constants]
+    first = next(filter(None, node.output), "")
+    outputs = tuple(plain(o) for o in node.output if o in net.outputs)
+    return OperatorView(
+        k, kind, f"{kind} {lone}".strip(), plain(node.name or first),
+        net.types.get(first, ""), (*_wrapped(words), *_wrapped(_attributes(net, node))),
+        _line(net, node), args, outputs, path_of(plain(node.name)), state, same,
+    )  # fmt: skip
 
-    def _box(self, k: int, node: onnx.NodeProto) -> Box:
-        net = self.net
-        constants = [(w, n) for w, n in named_inputs(net, node) if n in net.constants]
-        title = plain(node.op_type)
-        lone = _scalar(net.constants[constants[0][1]]) if len(constants) == 1 else ""
-        words = [] if lone else [self._constant(w, n) for w, n in constants]
-        lines = [("op", short(f"{title} {lone}".strip()))]
-        lines += [("name", line) for line in _wrapped(words)]
-        lines += [("type", line) for line in _wrapped(_attributes(net, node))]
-        first = next(filter(None, node.output), "")
-        lines.append(("type", short(net.types.get(first, ""))))
-        outputs = [plain(o) for o in node.output if o in net.outputs]
-        if outputs:
-            lines.append(("tag", short("→ " + ", ".join(outputs))))
-        kinds = (self.state[k], self.marks.get(node.op_type, ""))
-        kind = " ".join([*filter(None, kinds), *(["output"] if outputs else [])])
-        fill = COLOURS.get(self.state[k], "")
-        return Box(tuple(lines), kind, self._tooltip(k, node), fill)
 
-    def _constant(self, word: str, name: str) -> str:
-        t = self.net.constants[name]
-        text = None if t is None else _elements(t)
-        return f"{word}={text}" if text else f"{word} {self.net.types.get(name, '')}"
+def _constant(net: Network, word: str, name: str) -> str:
+    t = net.constants[name]
+    text = None if t is None else _elements(t)
+    return f"{word}={text}" if text else f"{word} {net.types.get(name, '')}"
 
-    def _tooltip(self, k: int, node: onnx.NodeProto) -> str:
-        def typed(name: str) -> str:
-            t = self.net.constants.get(name)
-            text = _elements(t) if t is not None else None
-            words = (plain(name), self.net.types.get(name, ""), text or "")
-            return " ".join(filter(None, words))
 
-        domain = f"{plain(node.domain)}." if node.domain else ""
-        head = f"{domain}{plain(node.op_type)} {plain(node.name)}".rstrip()
-        lines = [f"{head} ({self.state[k]})"]
-        inputs = named_inputs(self.net, node)
-        lines += [f"{w}: {typed(n)}" for w, n in inputs[: 4 * _SHOWN]]
-        lines += [f"{plain(a.name)} = {_detail(a)}" for a in node.attribute]
-        lines += [f"→ {typed(o)}" for o in node.output[: 4 * _SHOWN] if o]
-        return "\n".join(lines)
+def _line(net: Network, node: onnx.NodeProto) -> str:
+    """Domain, operator and name; inputs, attributes and outputs, a line each."""
+
+    def typed(name: str) -> str:
+        t = net.constants.get(name)
+        text = _elements(t) if t is not None else None
+        words = (plain(name), net.types.get(name, ""), text or "")
+        return " ".join(filter(None, words))
+
+    domain = f"{plain(node.domain)}." if node.domain else ""
+    lines = [f"{domain}{plain(node.op_type)} {plain(node.name)}".rstrip()]
+    inputs = named_inputs(net, node)
+    lines += [f"{w}: {typed(n)}" for w, n in inputs[: 4 * _SHOWN]]
+    lines += [f"{plain(a.name)} = {_detail(a)}" for a in node.attribute]
+    lines += [f"→ {typed(o)}" for o in node.output[: 4 * _SHOWN] if o]
+    return "\n".join(lines)
 
 
 def named_inputs(net: Network, node: onnx.NodeProto) -> list[tuple[str, str]]:
@@ -174,7 +159,7 @@ def _schema(net: Network, node: onnx.NodeProto) -> onnx.defs.OpSchema | None:
 def _wrapped(words: Iterable[str]) -> list[str]:
     """Few lines, of as many words as fit."""
     lines: list[str] = []
-    for word in map(short, words):
+    for word in map(_short, words):
         if lines and len(lines[-1]) + 3 + len(word) <= _WIDE:
             lines[-1] += f" · {word}"
         else:
@@ -182,6 +167,10 @@ def _wrapped(words: Iterable[str]) -> list[str]:
     if len(lines) > _LINES:
         lines[_LINES - 1] += " · …"
     return lines[:_LINES]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
 
 
 def _elements(t: TensorProto) -> str | None:
@@ -256,3 +245,6 @@ def _detail(a: AttributeProto) -> str:
         case _:
             text = AttributeProto.AttributeType.Name(a.type).lower()
     return plain(text)
+
+
+__all__ = ["OperatorView", "named_inputs", "operators"]

@@ -16,9 +16,10 @@ from rewrite.extract.kernel import KernelCost
 from rewrite.extract.plan import Part, Plan, Symbols
 
 from ..explaining import explained_part, put_together
-from .account import RuleView, StepView
+from .account import RuleView, StepView, TermView
 from .forms import Shape, costs
 from .places import Places, Use
+from .spelling import Numbers, Spelling
 from .words import Words, in_symbols
 
 
@@ -61,6 +62,7 @@ class Proofs:
     ) -> None:  # fmt: skip
         self.rules, self.at = rules, at
         known: dict[Shape, float] = {}
+        self.numbers = Numbers(at.before.words)
         self.steps: list[StepView] = []
         self.parts: list[Part] = []  # in the user's words
         self.found: list[tuple[Explanation, tuple[int, int]]] = []
@@ -72,14 +74,16 @@ class Proofs:
             spent = costs(found, price, known)
             first = len(self.steps)
             said = _Said(part, words, witness(part.before, hints))
+            place: Mapping[int, int] = uses[0].before if uses else {}
+            whole = Spelling(p, found, rules, self.numbers, place, said.value)
             for s, cost in zip(found.steps, spent, strict=True):
-                self.steps.append(self._step(s, p, uses, said, cost))
+                self.steps.append(self._step(s, p, uses, said, cost, whole))
             self.parts.append(part)
             self.found.append((found, (first, len(self.steps))))
 
     def _step(
         self, s: Step, part: int, uses: Sequence[Use], said: _Said,
-        cost: tuple[float, float] | None,
+        cost: tuple[float, float] | None, whole: Spelling,
     ) -> StepView:  # fmt: skip
         file, _, line = s.place.rpartition(":")
         return StepView(
@@ -88,7 +92,7 @@ class Proofs:
             said(s.left), said(s.right), {k: said.value(v) for k, v in s.bindings},
             cost, s.contract, s.only_moves,
             tuple(_there(u.before, s.before) for u in uses),
-            tuple(_there(u.after, s.after) for u in uses),
+            tuple(_there(u.after, s.after) for u in uses), whole.step(s),
         )  # fmt: skip
 
     def check(
@@ -98,6 +102,9 @@ class Proofs:
         whys = [why for why, _ in self.found]
         said = replace(plan, parts=tuple(self.parts))
         return put_together(source, said, whys, self.at.cuts, self.rules, hints)
+
+    def terms(self) -> tuple[TermView, ...]:
+        return tuple(self.numbers.terms)
 
     def used(self) -> tuple[RuleView, ...]:
         """The rules of all steps, in the order in which they are first used."""

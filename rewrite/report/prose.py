@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Protocol
 
 from .account import Account, Alternative, Held, KernelView, PartView, StepView
+from .spelling import needed
 
+HELD = 8  # rules that a limit kept from going on
 SHOWN = 3  # values of a kernel, the ones nearest to being held the other way
 MEANING = {
     "bitwise": "no rule used changes a bit; kernels may sum in another order",
@@ -30,11 +34,32 @@ def coloured(kind: str, text: str) -> str:
     return f"\x1b[{CODES[kind]}m{text}\x1b[0m"
 
 
-def prose(a: Account, paint: Paint = plain, *, folded: bool = True) -> str:
-    """`folded`: steps in a row that only move elements are one line."""
-    lines = [*_head(a, paint), "", paint("head", "Kernels"), *_kernels(a, paint)]
+def printable(value: Any) -> Any:
+    """The same data with no text that moves a terminal: names are their models'."""
+    if isinstance(value, str):
+        return value if value.isprintable() else "".join(
+            c if c.isprintable() else "\ufffd" for c in value
+        )  # fmt: skip
+    if isinstance(value, tuple):
+        return tuple(map(printable, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {printable(k): printable(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if is_dataclass(value) and not isinstance(value, type):
+        new = {f.name: printable(getattr(value, f.name)) for f in fields(value)}
+        return replace(value, **new)
+    return value
+
+
+def prose(
+    a: Account, paint: Paint = plain, *, folded: bool = True, full: bool = False
+) -> str:
+    """`folded`: steps in a row that only move elements are one line.  `full`: all
+    values and steps, with what the variables stand for, and no step cut short."""
+    a = printable(a)
+    lines = [*_head(a, paint), "", paint("head", "Kernels"), *_kernels(a, paint, full)]
+    shown = _Full(a, paint) if full else _Short(paint, folded)
     for piece in a.pieces:
-        lines += ["", *_piece(a, piece, paint, folded)]
+        lines += ["", *_piece(a, piece, paint, shown)]
     if a.ablation is not None:
         lines += ["", *_ablation(a, paint)]
     return "\n".join(lines)
@@ -81,14 +106,14 @@ def more(seconds: float | None, total: float) -> str:
 # ---- kernels -------------------------------------------------------------------------
 
 
-def _kernels(a: Account, paint: Paint) -> list[str]:
+def _kernels(a: Account, paint: Paint, full: bool) -> list[str]:
     lines: list[str] = []
     for k in a.kernels:
-        lines += _kernel(a, k, paint)
+        lines += _kernel(a, k, paint, len(a.after) if full else SHOWN)
     return lines or ["none is left: the outputs are inputs or constants"]
 
 
-def _kernel(a: Account, k: KernelView, paint: Paint) -> list[str]:
+def _kernel(a: Account, k: KernelView, paint: Paint, most: int) -> list[str]:
     name = f"k{k.number}"
     time = "once" if k.once else f"{us(k.seconds)} us"
     head = f"{paint('rule', f'{name:<4}')} {time:>9}  {k.family:<10} {k.label}"
@@ -104,9 +129,11 @@ def _kernel(a: Account, k: KernelView, paint: Paint) -> list[str]:
         lines.append(paint("faint", f"     spent on {shown}"))
     lines += [_held(v, a.seconds) for v in stored]
     inner = sorted((v for v in k.values if v.how == "inlined"), key=_other)
-    lines += [_held(v, a.seconds) for v in inner[:SHOWN]]
-    if len(inner) > SHOWN:
-        lines.append(paint("faint", f"     inlines  {len(inner) - SHOWN} more values"))
+    lines += [_held(v, a.seconds) for v in inner[:most]]
+    if len(inner) > most:
+        left = len(inner) - most
+        word = "value" if left == 1 else "values"
+        lines.append(paint("faint", f"     inlines  {left} more {word}"))
     best = k.runner_up
     if best is not None:
         lines.append(f"     runner-up {said(best)}: {more(best.seconds, a.seconds)}")
@@ -132,7 +159,7 @@ def _held(v: Held, total: float) -> str:
 # ---- steps ---------------------------------------------------------------------------
 
 
-def _piece(a: Account, p: PartView, paint: Paint, folded: bool) -> list[str]:
+def _piece(a: Account, p: PartView, paint: Paint, shown: Steps) -> list[str]:
     steps = [s for s in a.steps if s.part == p.number]
     times = f", which stands {p.uses} times in the model" if p.uses > 1 else ""
     lines = [
@@ -140,17 +167,30 @@ def _piece(a: Account, p: PartView, paint: Paint, folded: bool) -> list[str]:
         f"{p.nodes[0]} nodes -> {p.nodes[1]}, {_counted(a, p, len(steps))}",
         f"predicted {us(p.own_seconds)} us with each op a kernel, "
         f"{us(p.unruled_seconds)} fused as written, {us(p.seconds)} as chosen",
-        *(f"limit: {x}" for x in p.limits), *(f"note: {n}" for n in p.notes),
+        *_limits(p), *(f"note: {n}" for n in p.notes),
     ]  # fmt: skip
-    width = max((len(s.rule) for s in steps), default=0)
-    for run in runs(steps) if folded else ([s] for s in steps):
-        lines += _step(run[0], width, paint) if len(run) == 1 else _run(run, paint)
+    lines += shown(steps)
     if not p.rules:
         lines.append("the same terms: only the kernels differ")
     elif not a.only:
         lines.append("rules: " + " ".join(p.rules))
         lines.append(f"weakest contract: {p.equal}")
     return lines
+
+
+def _limits(p: PartView) -> list[str]:
+    """Whether the rules had come to their end."""
+    done = [] if p.held else ["saturated: the rules find no more forms"]
+    spent = [f"limit: {x}{_held_back(p.held.get(x, ()))}" for x in p.limits]
+    return done + spent
+
+
+def _held_back(rules: Sequence[str]) -> str:
+    """Few of many rules: at a limit of e-nodes most of them are."""
+    if not rules:
+        return ""
+    more = f" and {len(rules) - HELD} more" if len(rules) > HELD else ""
+    return f"; these rules could not go on: {', '.join(rules[:HELD])}{more}"
 
 
 def runs(steps: Sequence[StepView]) -> list[list[StepView]]:
@@ -185,17 +225,68 @@ def _counted(a: Account, p: PartView, shown: int) -> str:
     steps = p.steps[1] - p.steps[0]
     if a.only:
         return f"{shown} of {steps} steps touch it, each checked"
+    if not steps:
+        return "no step is needed"
     return f"{steps} step{'' if steps == 1 else 's'}, each checked"
 
 
-def _step(s: StepView, width: int, paint: Paint) -> list[str]:
+class Steps(Protocol):
+    """The lines of the steps of a piece."""
+
+    def __call__(self, steps: Sequence[StepView]) -> list[str]: ...
+
+
+class _Short:
+    """A step in two lines; those in a row that only move elements in one."""
+
+    def __init__(self, paint: Paint, folded: bool) -> None:
+        self.paint, self.folded = paint, folded
+
+    def __call__(self, steps: Sequence[StepView]) -> list[str]:
+        paint, lines = self.paint, list[str]()
+        width = _width(steps)
+        for run in runs(steps) if self.folded else [[s] for s in steps]:
+            if len(run) > 1:
+                lines += _run(run, paint)
+            else:
+                lines += _step(run[0], run[0].before, run[0].after, width, paint)
+        return lines
+
+
+class _Full:
+    """A step with what its variables stand for, and with the terms that are met for the
+    first time."""
+
+    def __init__(self, a: Account, paint: Paint) -> None:
+        self.terms = {t.number: t for t in a.terms}
+        self.said: set[str] = set()
+        self.paint = paint
+
+    def __call__(self, steps: Sequence[StepView]) -> list[str]:
+        lines, width = list[str](), _width(steps)
+        for s in steps:
+            lines += _step(s, s.whole.before, s.whole.after, width, self.paint)
+            bound = (f"{k} = {v}" for k, v in s.whole.bindings.items())
+            lines.append(self.paint("faint", f"      for {', '.join(bound)}"))
+            for t in needed(s.whole.numbers, self.terms):
+                if t.number not in self.said:
+                    self.said.add(t.number)
+                    lines.append(f"      {t.number} = {t.text}")
+        return lines
+
+
+def _width(steps: Sequence[StepView]) -> int:
+    return max((len(s.rule) for s in steps), default=0)
+
+
+def _step(s: StepView, before: str, after: str, width: int, paint: Paint) -> list[str]:
     back = "<-" if s.direction == "backward" else "  "
     cost = _changed(s, s)
     where = paint("faint", f"{s.file}:{s.line} ({s.equal})")
     rule = paint("rule", f"{s.rule:{width}}")
     return [
-        f"{s.number + 1:4}  {rule} {back} {s.before}",
-        f"{'':4}  {'':{width}} => {s.after}    {where}{cost}",
+        f"{s.number + 1:4}  {rule} {back} {before}",
+        f"{'':4}  {'':{width}} => {after}    {where}{cost}",
     ]
 
 
@@ -219,4 +310,4 @@ def _idle(rules: Sequence[str]) -> list[str]:
     return ["  no dearer without: " + " ".join(rules)]
 
 
-__all__ = ["coloured", "plain", "prose"]
+__all__ = ["coloured", "plain", "printable", "prose"]

@@ -1,13 +1,16 @@
-"""The page of an account: one offline file, which shows it in any browser.
+"""Pages: one offline file each, which shows two graphs side by side in any browser.
 
-The account is in the page as JSON; `explain.js` draws it and `explain.css` says how.
+What is shown is in the page as JSON.  `layout.js`, `pane.js` and `page.js` draw it, as
+`pages.css` says how; a script of its own says what is beside the graphs.
 """
 
 from __future__ import annotations
 
 import importlib.resources
 import json
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 from .account import Account
 
@@ -17,11 +20,10 @@ BODY = """
 {sides}
 <aside>
 <div id="detail"></div>
-<div class="bar"><button id="previous" title="previous step (left arrow)">←</button>
-<button id="next" title="next step (right arrow)">→</button><span id="count"></span>
-<button data-tab="steps" aria-selected="true">steps</button>
-<button data-tab="kernels" aria-selected="false">kernels</button></div>
-<ol class="list" id="steps"></ol><ul class="list" id="kernels" hidden></ul>
+<div class="bar"><button id="previous" title="the one before (left arrow)">←</button>
+<button id="next" title="the next one (right arrow)">→</button><span id="count"></span>
+{tabs}</div>
+{lists}
 </aside>
 </main>
 """
@@ -30,25 +32,53 @@ SIDE = """<section class="side" id="{side}"><div class="bar"><b>{side}</b>
 <button class="open">open all</button><button class="close">close all</button>
 <button class="fit">fit</button></div><div class="pane"></div></section>
 """
+SHARED = ("layout.js", "pane.js", "page.js")
 
 
 def page(a: Account) -> str:
-    """A page that needs nothing but a browser."""
-    text = json.dumps(a.json(), allow_nan=False).replace(
+    """The page of an account."""
+    lists = {"steps": "steps", "kernels": "kernels"}
+    return paged(f"{a.model}: explained", a.json(), lists, "explain.js")
+
+
+def paged(
+    title: str, data: Mapping[str, Any], lists: Mapping[str, str], script: str
+) -> str:
+    """A page that needs nothing but a browser; `lists` are tabs with their words, of
+    which the first is open, and its entries are what the arrow keys move through."""
+    text = json.dumps(data, allow_nan=False).replace(
         "<", "\\u003c"
     )  # no name closes the element
     sides = "".join(SIDE.format(side=side) for side in ("before", "after"))
+    body = BODY.format(sides=sides, tabs=_tabs(lists), lists=_lists(list(lists)))
+    scripts = "\n".join(map(_file, (*SHARED, script)))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f"<title>{escape(a.model)}: explained</title>"
-        f"<style>{_file('explain.css')}</style></head>"
-        f"<body>{BODY.format(sides=sides)}"
-        f'<script type="application/json" id="data">{text}</script>'
-        f"<script>{_file('explain.js')}</script></body></html>\n"
+        f"<title>{escape(title)}</title><style>{_file('pages.css')}</style></head>"
+        f'<body>{body}<script type="application/json" id="data">{text}</script>'
+        f"<script>{scripts}</script></body></html>\n"
     )
+
+
+def _tabs(lists: Mapping[str, str]) -> str:
+    buttons = (
+        f'<button data-tab="{name}" aria-selected="{"false" if k else "true"}">{word}'
+        "</button>"
+        for k, (name, word) in enumerate(lists.items())
+    )
+    return "\n".join(buttons)
+
+
+def _lists(names: Sequence[str]) -> str:
+    first, *others = names
+    rest = "".join(f'<ul class="list" id="{name}" hidden></ul>' for name in others)
+    return f'<ol class="list" id="{first}"></ol>{rest}'
 
 
 def _file(name: str) -> str:
     return importlib.resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+__all__ = ["page", "paged"]

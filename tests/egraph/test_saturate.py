@@ -1,5 +1,6 @@
 """Saturation finds equal forms only, the same ones always, and not too many."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from rewrite.egraph.choose import (
 from rewrite.egraph.clash import RuleError
 from rewrite.egraph.dtypes import F32, I32
 from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.explore import RUNAWAY, Budget
+from rewrite.egraph.explore import RUNAWAY, Budget, Limit
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import Saturated, saturate
@@ -257,3 +258,75 @@ def test_rules_that_feed_each_other_are_held_by_back_off() -> None:
     assert found.enodes < 2 * RUNAWAY * Budget().enodes
     assert found == saturate(graph, rules.only(names))
     assert saturate(graph, rules).stopped == ""
+
+
+# ---- limits --------------------------------------------------------------------------
+
+
+def products_of_sums(count: int) -> Graph:
+    b = Builder()
+    x, *rest = (b.input(f"x{i}", I32, (2,)) for i in range(count + 2))
+    sums = [b.bin("add", y, rest[-1]) for y in rest[:-1]]
+    return b.build([b.bin("mul", s, x) for s in sums])
+
+
+def test_a_fixpoint_meets_no_limit() -> None:
+    assert saturate(transformer(), RULES).limits == ()
+    done = saturate(products_of_sums(12), RULES.only(["distribute-exact-left"]))
+    assert done.fired["distribute-exact-left"] == 12 and done.limits == ()
+
+
+SUMS = """
+;;@ explosive
+(ruleset sums)
+;;@ equal real
+(rewrite (Bin "add" a b) (Bin "add" b a) :ruleset sums :name "turn")
+;;@ equal real
+(rewrite (Bin "add" a (Bin "add" b c)) (Bin "add" (Bin "add" a b) c)
+         :ruleset sums :name "lean")
+"""
+
+
+def test_rules_that_back_off_kept_waiting_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "sums.egg"
+    path.write_text(SUMS)
+    rules = load_rules([path]).only(["turn", "lean"])
+    b = Builder()
+    x = [b.input(f"x{i}", F32, (2,)) for i in range(8)]
+    total = functools.reduce(lambda a, c: b.bin("add", c, a), x)
+    found = saturate(b.build([total]), rules)
+    assert found.limits == (Limit("matches", ("lean",)),)
+    assert found.stopped == "matches" and not found.truncated
+    few = saturate(products_of_sums(12), RULES, Budget(matches=1, rounds=2))
+    assert few.limits == (Limit("matches", ("distribute-exact-left",)),)
+    assert not few.fired.get("distribute-exact-left")
+
+
+def test_a_ban_that_ended_in_time_is_no_limit() -> None:
+    rules = RULES.only(["distribute-exact-left"])
+    late = saturate(products_of_sums(12), rules, Budget(matches=7))
+    assert late.fired["distribute-exact-left"] == 12 and late.limits == ()
+
+
+def test_explosive_rules_that_would_go_on_are_named() -> None:
+    b = Builder()
+    x = [b.input(f"x{i}", I32, (2,)) for i in range(8)]
+    total = x[0]
+    for y in x[1:]:
+        total = b.bin("mul", b.bin("add", total, y), x[0])
+    graph, rules = b.build([total]), RULES.only(["distribute-exact-left"])
+    held = (Limit("rounds", ("distribute-exact-left",)),)
+    assert saturate(graph, rules, Budget(rounds=3)).limits == held
+    assert saturate(graph, rules).limits == ()
+    assert saturate(graph, RULES).limits == held  # other rules make more for it
+
+
+def test_rules_that_a_full_graph_stopped_are_named() -> None:
+    by = {
+        x.budget: x.rules
+        for x in saturate(transformer(), RULES, Budget(steps=1)).limits
+    }
+    assert by.keys() == {"steps"} and "div-recip" in by["steps"]
+    small = Budget(enodes=200, growth=1)
+    by = {x.budget: x.rules for x in saturate(transformer(), RULES, small).limits}
+    assert by.keys() == {"e-nodes"} and "distribute-exact" in by["e-nodes"]

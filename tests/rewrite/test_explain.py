@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,11 +24,14 @@ from rewrite.compile import Compiled
 from rewrite.costs import cost_for
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.explain import ExplainError
+from rewrite.egraph.explore import Limit
+from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.proof import CheckError
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.egraph.text import parse
-from rewrite.extract.plan import plan
+from rewrite.extract.plan import Plan, plan
 from rewrite.extract.schedule import own_groups
 from rewrite.fuzz import random_graph
 from rewrite.report.account import Account
@@ -112,6 +117,42 @@ def test_names_are_the_users_and_sizes_their_symbols(symbolic: Account) -> None:
     assert by_text["heads.scores - heads.top"].labels == ("%10",)
 
 
+def test_a_proof_at_numbers_says_so(symbolic: Account) -> None:
+    (note,) = symbolic.pieces[0].notes
+    found = re.fullmatch(
+        r"proved at b=(\d+) by rules that hold for any size, not for all sizes at "
+        r"once; results compared besides at b=1; b=2; b=5",
+        note,
+    )
+    assert found and int(found[1]) > 100 and f"note: {note}" in str(symbolic)
+
+
+def planned(run: Compiled, plan: Plan) -> Compiled:
+    return Compiled(run.source, plan, run.device, run.options, 0.0)
+
+
+def turned(graph: Graph) -> Graph:
+    """Additions become subtractions."""
+    nodes = (replace(n, attrs=("sub",)) if n.attrs == ("add",) else n
+             for n in graph.nodes)  # fmt: skip
+    return replace(graph, nodes=tuple(nodes))
+
+
+def test_only_what_was_chosen_is_explained() -> None:
+    """The proof is of another run; so it is held against the plan that is run."""
+    run = compiled(stacked(2))
+    labels = [k.label for k in run.kernels()]
+    assert sorted(k.label for k in run.explain(run=False).kernels) == sorted(labels)
+    chosen = run.plan
+    assert turned(chosen.graph) != chosen.graph
+    other = replace(chosen, graph=turned(chosen.graph))
+    with pytest.raises(CheckError, match="do not make the chosen graph"):
+        planned(run, other).explain(run=False)
+    parts = tuple(replace(p, after=turned(p.after)) for p in chosen.parts)
+    with pytest.raises(ExplainError, match="no chain of rule uses"):
+        planned(run, replace(other, parts=parts)).explain(run=False)
+
+
 def test_values_of_models_keep_their_names() -> None:
     import onnx
 
@@ -161,6 +202,61 @@ def test_steps_that_only_move_elements_are_one_line() -> None:
     for s in found.steps:
         assert f"  {s.rule} " in whole and s.before in whole
     assert len(folded.splitlines()) < len(whole.splitlines()) - len(moves)
+
+
+def opened(text: str, terms: dict[str, str]) -> str:
+    """With all numbers replaced by what they stand for, again and again."""
+    while found := re.search(r"#\d+", text):
+        text = text.replace(found[0], terms[found[0]], 1)
+    return text
+
+
+def test_nothing_is_cut_short_where_all_is_asked_for(symbolic: Account) -> None:
+    model = compiled(load(REPLAY / "bert_layer.onnx").graph).explain(run=False)
+    for found in (model, symbolic):
+        terms = {t.number: t.text for t in found.terms}
+        assert len(terms) == len(found.terms)
+        said = prose(found, full=True)
+        for s in found.steps:
+            texts = (s.whole.before, s.whole.after, *s.whole.bindings.values())
+            assert not any("…" in text for text in texts)
+            assert s.whole.bindings.keys() == s.bindings.keys()
+            asked = {n for text in texts for n in re.findall(r"#\d+", text)}
+            assert asked == set(s.whole.numbers)
+            assert f"{s.whole.before}\n" in said
+        for t in found.terms:
+            assert set(t.args) == set(re.findall(r"#\d+", t.text))
+            assert said.count(f" {t.number} = ") <= 1
+            assert "1009" not in t.text
+    (whole,) = (s.whole for s in symbolic.steps if s.rule == "div-recip")
+    terms = {t.number: t.text for t in symbolic.terms}
+    assert opened(whole.before, terms) == (
+        "y = div(heads.e, expand(reduce(heads.e, sum, [0, 1], f32), [b, b], [0, 1]))"
+    )
+
+
+def test_terms_as_deep_as_graphs_are_spelled() -> None:
+    """A thousand values without a name, which a step at the end stands on."""
+    nodes = "".join(
+        f"  %{k}: f32[4] = {('exp', 'sin')[k % 2]} %{k - 1}\n" for k in range(2, 1000)
+    )
+    text = f"graph g(x: f32[4]) {{\n  %1: f32[4] = exp x\n{nodes}"
+    text += "  a: f32[4] = neg %999\n  b: f32[4] = neg a\n  y: f32[4] = cos b\n"
+    found = compiled(parse(text + "  return y\n}")).explain(run=False)
+    assert found.steps and len(found.terms) > 990
+    assert opened("#1", {t.number: t.text for t in found.terms}).count("exp(") > 490
+
+
+def test_names_from_models_do_not_move_the_terminal() -> None:
+    b = Builder("g\x1b[2J")
+    x = b.input("x\r\n", F32, (4,))
+    y = b.add("un", (b.add("un", (x,), ("neg",), "\x1b[31mred"),), ("exp",), "a\u202eb")
+    found = compiled(b.build({"out\x07": y})).explain(run=False)
+    assert any(n.text == "\x1b[31mred" for n in found.before)  # the data has the name
+    for text in (str(found), prose(found, full=True)):
+        assert all(line.isprintable() for line in text.splitlines())
+        assert "\ufffd[31mred" in text
+    assert "\x1b" not in str(diff(found.json(), found.json(), ("a\x1b", "b")))
 
 
 def test_what_goes_away_counts_as_it_was_written() -> None:
@@ -303,20 +399,43 @@ def test_limits_are_named() -> None:
     assert none.limits == ()  # no moves were asked for
     part = compiled(graph).plan.parts[0]
     few = plan(graph, saturator(load_rules()), cost_for("c"), moves=1).parts[0]
-    assert part.limits == () and few.limits == ("moves",)
+    assert part.limits == () and few.limits == (Limit("moves"),)
+
+
+SUMS = """
+;;@ explosive
+(ruleset sums)
+;;@ equal real
+(rewrite (Bin "add" a b) (Bin "add" b a) :ruleset sums :name "turn")
+;;@ equal real
+(rewrite (Bin "add" a (Bin "add" b c)) (Bin "add" (Bin "add" a b) c)
+         :ruleset sums :name "lean")
+"""
+
+
+def test_rules_that_a_limit_held_back_are_named(tmp_path: Path) -> None:
+    rules = tmp_path / "sums.egg"
+    rules.write_text(SUMS, encoding="utf-8")
+    nodes = "".join(f"  s{k}: f32[2] = add x{k} s{k - 1}\n" for k in range(1, 8))
+    takes = ", ".join(f"x{k}: f32[2]" for k in range(1, 8))
+    graph = parse(f"graph g(s0: f32[2], {takes}) {{\n{nodes}  return s7\n}}")
+    found = compiled(graph, rules=[rules]).explain(run=False)
+    (piece,) = found.pieces
+    assert "matches" in found.limits and "lean" in piece.held["matches"]
+    assert "limit: matches; these rules could not go on: " in str(found)
+    assert "saturated" not in str(found)
+    again = compiled(graph).explain(run=False)
+    assert again.limits == () and again.pieces[0].held == {}
+    assert "saturated: the rules find no more forms" in str(again)
 
 
 def test_colour_is_only_paint(symbolic: Account) -> None:
-    import re
-
     painted = prose(symbolic, coloured)
     assert painted != str(symbolic)
     assert re.sub(r"\x1b\[\d+m", "", painted) == str(symbolic)
 
 
 def test_the_page_is_whole_and_offline(layers: Account) -> None:
-    import re
-
     page = layers.html()
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert found and json.loads(found[1]) == json.loads(json.dumps(layers.json()))
@@ -335,77 +454,6 @@ def test_names_from_models_are_only_text_in_pages() -> None:
     page = compiled(graph).explain(run=False).html()
     assert page.count("<script") == 2 and page.count("</script>") == 2
     assert "</title><script>" not in page and "</script><b>" not in page
-
-
-# ---- diff ----------------------------------------------------------------------------
-
-
-def test_equal_explanations_differ_in_nothing(layers: Account) -> None:
-    data = layers.json()
-    found = diff(data, data, ("a", "b"))
-    assert found.changes == () and found.same == len(layers.kernels)
-    assert "the same kernels" in str(found)
-
-
-def test_a_diff_names_the_rule_that_did_it(tmp_path: Path) -> None:
-    model, rules = tmp_path / "waves.graph", tmp_path / "circle.egg"
-    model.write_text(GRAPH, encoding="utf-8")
-    rules.write_text(CIRCLE, encoding="utf-8")
-    sides = ("--rules", "-", "--rules", rules, "--device", "c")
-    status, out, err = command("diff", model, *sides, "--json")
-    assert status == 0, err
-    found = json.loads(out)
-    assert found["seconds"][1] < found["seconds"][0]
-    (change,) = found["changes"]
-    assert (change["rules"], change["how"]) == (["circle"], "proof")
-    assert found["rules"] == [[], ["circle"]]
-    status, out, err = command("diff", model, *sides)
-    assert "by circle (by the proof)" in out
-
-
-TWICE = """
-graph twice(x: f32[64, 64], y: f32[64, 64], s: f32[64, 1]) {
-  n: f32[64, 64] = neg y
-  a: f32[64, 64] = sub x n
-  w: f32[64, 64] = expand s mask=[0, 1]
-  d: f32[64, 64] = div a w
-  e: f32[64, 64] = exp d
-  return e
-}
-"""  # two rules in one kernel
-
-
-def test_a_rule_in_doubt_is_left_out() -> None:
-    """Of several rules that touch a kernel, those that it is lost without."""
-    data = compiled(parse(TWICE)).explain(run=False).json()
-    other = {**data, "steps": [], "kernels": [
-        {**k, "label": f"other {k['label']}"} for k in data["kernels"]
-    ]}  # fmt: skip
-    asked: list[str] = []
-
-    def without(side: int, rule: str) -> list[str]:
-        asked.append(rule)
-        assert side == 0
-        return [k["label"] for k in data["kernels"]] if rule == "div-recip" else []
-
-    found = diff(data, other, ("a", "b"), without)
-    by = [c.rules for c in found.changes if c.how == "rerun"]
-    assert by and all(rules == ("div-recip",) for rules in by)
-    assert len(asked) > len(by)
-
-
-def test_rules_of_what_is_only_read_are_named() -> None:
-    """One side is asked, and lost nothing; any rule of the other may have done it."""
-    data = compiled(parse(TWICE)).explain(run=False).json()
-    other = {**data, "kernels": [
-        {**k, "label": f"other {k['label']}"} for k in data["kernels"]
-    ]}  # fmt: skip
-    renamed = [{**s, "rule": f"old {s['rule']}"} for s in data["steps"]]
-    found = diff({**data, "steps": renamed}, other, ("old.json", "model"),
-                 lambda side, rule: [] if side else None)  # fmt: skip
-    by = [(c.rules, c.how) for c in found.changes if c.before and c.after]
-    assert by and all(how == "proof" for _, how in by)
-    assert all(r.startswith("old ") for rules, _ in by for r in rules)
 
 
 # ---- the command line ----------------------------------------------------------------
@@ -465,6 +513,10 @@ def test_a_bundle_made_with_other_rules_asks_for_them(tmp_path: Path) -> None:
         (("diff", "broken.json", "broken.json"), "JSON was expected"),
         (("diff", "other.json", "other.json"), "'rewrite explanation 1' was expected"),
         (("explain", "nothing.graph"), "no such file"),
+        (
+            ("optimize", REPLAY / "mlp.onnx", "out.onnx", "--explain", "no/page.html"),
+            "there is no folder no; make it first",
+        ),
         (("explain", REPLAY), "is a folder; name a file in it"),
         (
             ("explain", REPLAY / "mlp.onnx", "--html", "no/page.html"),

@@ -1,4 +1,4 @@
-"""The page of an explanation, in a real browser: it opens, answers and asks nobody."""
+"""Pages in a real browser: they open, answer and ask nobody."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from onnx import ModelProto
 
 import rewrite
+import rewrite.onnx
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.graph import Builder, Graph
+from rewrite.report.models import models_html
 from tests.egraph.forgeries import graphs
 from tests.egraph.models import transformer
 
 from .chromium import Browser, executable
+from .test_report_models import AFTER, BEFORE, chain, hostile
 
 pytestmark = pytest.mark.skipif(
     executable() is None, reason="no chromium here: apt-get install chromium"
@@ -198,3 +202,72 @@ def test_five_thousand_nodes_open_and_answer_at_once(
         seconds.append(took)
     assert max(seconds) < SECONDS, seconds
     assert browser.complaints == []
+
+
+# ---- optimized models ----------------------------------------------------------------
+
+
+def models_page(before: ModelProto, after: ModelProto, path: Path) -> Path:
+    found = rewrite.onnx.optimize(BEFORE)
+    path.write_text(models_html(before, after, found, "model"), encoding="utf-8")
+    return path
+
+
+def test_changes_of_a_model_light_what_they_touch(
+    browser: Browser, tmp_path: Path
+) -> None:
+    opened(browser, models_page(BEFORE, AFTER, tmp_path / "page.html"))
+    assert browser.run("$('#count').textContent") == "3 changes"
+    states = ("gone", "changed", "new")
+    fills = {
+        s: browser.run(f"getComputedStyle($('.rw .{s} > .box')).fill") for s in states
+    }
+    assert len(set(fills.values())) == 3
+    browser.key("ArrowRight")
+    assert browser.run("$('#count').textContent") == "change 1 of 3"
+    for side, text in (("before", "takes"), ("after", "makes")):
+        want = browser.run(f"data.changes[0].{side}.map(i => 'n' + i)")
+        assert set(browser.run(LIT.format(f"#{side}"))) == set(want)
+        assert text in browser.run("$('#detail').textContent")
+    browser.click("[data-tab=operators]")
+    browser.click("#operators li:nth-child(1)")
+    kind = browser.run("data.operators[0][0]")
+    ids = browser.run(f"data.before.filter(n => n.kind === '{kind}').map(n => n.id)")
+    assert browser.run(LIT.format("#before")) == [f"n{i}" for i in ids]
+    browser.click("[data-tab=rules]")
+    browser.click("#rules li:nth-child(1)")
+    assert "this is no proof" in browser.run("$('#detail').textContent")
+    browser.run("pick(panes.before, 1)")
+    assert "only in the model before" in browser.run("$('#detail h2').textContent")
+    assert browser.complaints == []
+    assert [r for r in browser.requests if r != "data:,"] == [
+        (tmp_path / "page.html").as_uri()
+    ]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_five_thousand_operators_without_scopes_open_at_once(
+    browser: Browser, tmp_path: Path, shared: bool
+) -> None:
+    """They are shown in runs; in a model that changed nowhere there is no change."""
+    large = chain(5000, shared)
+    path = models_page(large, large, tmp_path / "page.html")
+    started = time.perf_counter()
+    opened(browser, path)
+    assert time.perf_counter() - started < SECONDS
+    assert browser.run("document.querySelectorAll('#before .group').length") == 50
+    assert browser.run("$('#count').textContent") == "0 changes"
+    browser.click("#before .group")
+    assert browser.run("document.querySelectorAll('#before .node').length") >= 99
+    assert browser.complaints == []
+
+
+def test_models_of_nothing_and_of_strangers_open(
+    browser: Browser, tmp_path: Path
+) -> None:
+    empty, strange = ModelProto(), hostile()
+    for model in (empty, strange):
+        opened(browser, models_page(model, model, tmp_path / "page.html"))
+        browser.key("ArrowRight")
+        assert browser.complaints == []
+        assert browser.run("document.querySelectorAll('script').length") == 2

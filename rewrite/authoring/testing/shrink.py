@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rewrite.egraph.agreement import Promise
+from rewrite.egraph.confirm import confirm
 from rewrite.egraph.dtypes import DType
 from rewrite.egraph.engine import Engine
 from rewrite.egraph.graph import Graph
-from rewrite.egraph.judge import Fault, confirm
+from rewrite.egraph.judge import Fault
 from rewrite.egraph.ops import Array
 from rewrite.egraph.ruleset import Rule, RuleSet
 from rewrite.egraph.sample import Sampler

@@ -22,6 +22,6 @@ def run_command(
         from rewrite.report.models import models_html
 
         level, rules = options["precision"], options["rules"]
-        text = models_html(source, found.model, found, str(output), level, rules)
+        text = models_html(source, found.model, found, output.name, level, rules)
         page.write_text(text, encoding="utf-8")
     return found
