@@ -34,6 +34,7 @@ from .kernel import KernelCost
 from .known import Known
 from .merge import Merger
 from .outline import Piece, outline, structure
+from .paused import collector_paused
 from .postorder import postorder
 from .search import Search
 from .shift import shift
@@ -85,6 +86,7 @@ class Plan:
         return dict(sorted(total.items()))
 
 
+@collector_paused()
 def plan(
     graph: Graph,
     saturate: Saturator,
