@@ -23,7 +23,7 @@ setup: $(VENV)/linked  ## the environment in .venv; all other targets call it
 test: setup  ## all tests
 	@$(if $(ARGS),,rm -f $(VENV)/passed)
 	@$(fingerprint) > $(VENV)/passing
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 	@$(if $(ARGS),,mv $(VENV)/passing $(VENV)/passed)
 
 check: format lint types  ## what decides: format, lint, types, tests

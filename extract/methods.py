@@ -25,6 +25,7 @@ from .exact import Limits, Program, Relaxation
 from .greedy import by_sets, by_sets_in_time, by_trees, dag_cost, lower_bound, needed
 from .guided import near
 from .improve import improved
+from .paused import collector_paused
 from .reduce import projected, reduced_in_time, settled
 from .terms import Graph, Problem, live_part, restricted
 
@@ -77,6 +78,7 @@ class Effort:
     clock: Callable[[], float] = monotonic
 
 
+@collector_paused()
 def extracted(
     problem: Problem, method: Method, effort: Effort, tell: Progress
 ) -> Answer:

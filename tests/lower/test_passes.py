@@ -102,7 +102,7 @@ def small() -> list[Function]:
 
 
 @settings(
-    max_examples=150,
+    max_examples=80,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(st.integers(0, 10_000), ORDERS)
