@@ -3,12 +3,14 @@
 #   make check PYTHON=/path/to/python3.13    another interpreter for a new .venv
 #   make test ARGS="-k softmax -x"           arguments for pytest
 #   make test JOBS=0                         without worker processes
+#   make test CONSTRAINTS=/dev/null          with the newest dependencies, in a new .venv
 
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := egraph extract lower backends rewrite rules
 CODE := $(PACKAGES) tests bench examples .ci
 JOBS ?= auto
+CONSTRAINTS ?= .ci/constraints.txt
 ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -75,11 +77,11 @@ $(VENV)/bin/python:
 	@$(find_python); echo "making $(VENV) with $$("$$python" --version)"; \
 	    "$$python" -m venv $(VENV)
 
-$(VENV)/installed: pyproject.toml | $(VENV)/bin/python
+$(VENV)/installed: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/python
 	@echo "installing dependencies into $(VENV) (a few minutes the first time)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check 'setuptools>=77' \
 	    && $(BIN)/python -m pip install -q --disable-pip-version-check \
-	    --config-settings editable_mode=strict -e '.[test]' || { \
+	    --config-settings editable_mode=strict -c $(CONSTRAINTS) -e '.[test]' || { \
 	    echo "The dependencies of '.[test]' (pyproject.toml) could not be installed." \
 	    "They come from a Python package index: check the network, or point pip at a" \
 	    "mirror (PIP_INDEX_URL) or a folder of wheels (PIP_FIND_LINKS), and run make" \

@@ -224,14 +224,10 @@ class Program:
         lp.a_matrix_.start_ = np.asarray(rows.start, np.int32)
         lp.a_matrix_.index_ = np.asarray(rows.index, np.int32)
         lp.a_matrix_.value_ = np.asarray(rows.value)
-        h = highspy.Highs()
-        for option, value in (
-            ("output_flag", False), ("threads", 1), ("random_seed", 0),
-            ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-6),
-            ("mip_feasibility_tolerance", TOLERANCE),
-            ("mip_heuristic_run_feasibility_jump", False),  # there is a start
-        ):  # fmt: skip
-            h.setOptionValue(option, value)
+        h = solver()
+        h.setOptionValue(
+            "mip_heuristic_run_feasibility_jump", False
+        )  # there is a start
         if self.limits.work is not None:
             h.cbMipInterrupt.subscribe(self._watch)
             self.entries = max(1, len(rows.index))
@@ -383,3 +379,21 @@ def highs() -> Any:
             "HiGHS is needed for this: pip install 'rewrite[exact]' (package highspy)"
         ) from None
     return highspy
+
+
+def solver() -> Highs:
+    """HiGHS without limits or output; the same answer in every process."""
+
+    class Silent(highs().Highs):
+        # The constructor calls this, and from 1.16 on it greets on standard output.
+        def enableCallbacks(self) -> None:
+            self.setOptionValue("output_flag", False)
+            highs().Highs.enableCallbacks(self)
+
+    h: Highs = Silent()
+    for option, value in (
+        ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0),
+        ("mip_abs_gap", 1e-6), ("mip_feasibility_tolerance", TOLERANCE),
+    ):  # fmt: skip
+        h.setOptionValue(option, value)
+    return h

@@ -25,7 +25,7 @@ import numpy as np
 
 from .columns import Column, Limits, Shape, enumerated, of_choice
 from .components import strong
-from .exact import SCALE, TOLERANCE, Rows, highs
+from .exact import SCALE, TOLERANCE, Rows, highs, solver
 from .kernel import KernelCost
 from .space import Choice, Space
 
@@ -245,13 +245,8 @@ class _Program:
         lp.a_matrix_.index_ = np.asarray(self.rows.index, np.int32)
         lp.a_matrix_.value_ = np.asarray(self.rows.value)
         lp.integrality_ = [api.HighsVarType.kInteger] * self.count
-        h = api.Highs()
-        for option, value in (
-            ("output_flag", False), ("threads", 1), ("random_seed", 0),
-            ("mip_rel_gap", 0.0), ("mip_abs_gap", 1e-6), ("mip_max_nodes", NODES),
-            ("mip_feasibility_tolerance", TOLERANCE),
-        ):  # fmt: skip
-            h.setOptionValue(option, value)
+        h = solver()
+        h.setOptionValue("mip_max_nodes", NODES)
         h.passModel(lp)
         return h
 
