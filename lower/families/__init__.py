@@ -9,10 +9,12 @@ from .rows import COLUMN, MAP, ROW
 from .scatter import SCATTER
 from .transpose import TRANSPOSE
 from .window import WINDOW
+from .winograd import WINOGRAD
 
 FAMILIES: tuple[Family, ...] = (
     CONTRACT,
     WINDOW,
+    WINOGRAD,
     FOLD,
     MAP,
     ROW,
@@ -23,9 +25,13 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
+LOOSE = (FOLD, WINOGRAD)  # a sum is of other terms than the kernel says
+
+
 def families_for(strict: bool) -> tuple[Family, ...]:
-    """Strictly, a sum is what its terms are: no running value is corrected."""
-    return tuple(f for f in FAMILIES if not (strict and f is FOLD))
+    """Strictly, a sum is what its terms are: no running value is corrected, no product
+    of sums stands for several."""
+    return tuple(f for f in FAMILIES if not (strict and f in LOOSE))
 
 
 def candidates_for(strict: bool) -> tuple[Family, ...]:

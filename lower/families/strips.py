@@ -37,7 +37,7 @@ def strips(
     depth = ceil_div(numel(kernel.extents, c.k), deep) * deep
     size = ceil_div(numel(kernel.extents, own), unit) * unit * depth
     terms: list[tuple[int, int]] = []
-    for a in reversed(_batch(kernel, c, side)):
+    for a in reversed(batch_of(kernel, c, side)):
         terms.append((a, size))
         size *= kernel.extents[a]
     slot, offset, _ = kernel.exprs[side[0]].attr
@@ -49,7 +49,7 @@ def strips(
 def layout(kernel: Kernel, c: Contraction, side: tuple[int, ...], s: Strips) -> Layout:
     """The kernel that packs a fixed side and all that lie in one slot with it."""
     own = c.m if side in c.sides[0] else c.n
-    batch = _batch(kernel, c, side)
+    batch = batch_of(kernel, c, side)
     extent, k = (numel(kernel.extents, axes) for axes in (own, c.k))
     starts = starts_of(kernel, s.slot)
     extents = [len(starts), *(kernel.extents[a] for a in batch)]
@@ -58,7 +58,7 @@ def layout(kernel: Kernel, c: Contraction, side: tuple[int, ...], s: Strips) -> 
     place = Affine(((n, s.unit), (n + 2, 1)))
     deep = Affine(((n + 1, 1),))
     at = {a: Affine(((i, 1),)) for i, a in enumerate(batch, 1)}
-    at |= _digits(kernel, own, place) | _digits(kernel, c.k, deep)
+    at |= digits(kernel, own, place) | digits(kernel, c.k, deep)
 
     x = kernel.exprs[side[0]]
     guard = Cond(place, 0, extent), Cond(deep, 0, k)
@@ -84,12 +84,12 @@ def resized(params: tuple[Param, ...], packed: Iterable[Strips]) -> tuple[Param,
     return tuple(replace(p, size=sizes.get(i, p.size)) for i, p in enumerate(params))
 
 
-def _batch(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> tuple[int, ...]:
+def batch_of(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> tuple[int, ...]:
     """The axes of the batch that a side varies along."""
     return tuple(a for a in c.batch if kernel.free[side[0]] >> a & 1)
 
 
-def _digits(kernel: Kernel, axes: tuple[int, ...], flat: Affine) -> dict[int, Affine]:
+def digits(kernel: Kernel, axes: tuple[int, ...], flat: Affine) -> dict[int, Affine]:
     """Where each of `axes` stands at the flat position among them."""
     out: dict[int, Affine] = {}
     size = 1

@@ -8,21 +8,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from ...egraph.dtypes import BOOL
-from ...extract.kernel import Cost, Kernel, bits
+from ...extract.kernel import Cost, Kernel
 from ..axes import ceil_div, coefficient
 from ..choice import Domains, Holes
 from ..device import Caps
-from ..loops import Ex, Function, Lit, Load, Op, Param, Store
+from ..loops import Ex, Function, Lit, Load, Param, Store
 from ..model import DeviceModel, Layout, Parts, model_of, total
 from .blocking import Whole
+from .boxes import Boxes
 from .contract import CONTRACT, epilogue, traffic
-from .cuts import guards, pieces
-from .halo import Coordinate
-from .matmul import Matmul
 from .panels import Panel
-from .plan import facts, reach
-from .ranges import Span
 from .slide import (
     Sliding,
     domains,
@@ -34,7 +29,7 @@ from .slide import (
     work,
 )
 from .strips import layout, resized
-from .values import add, divide, mul
+from .values import add, mul
 from .writer import function, parameters
 
 
@@ -120,15 +115,14 @@ def _parts(kernel: Kernel, s: Sliding, model: DeviceModel) -> Parts:
     )
 
 
-class Slides(Matmul):
+class Slides(Boxes):
     """Writes the function of one product with a side that slides."""
 
     def __init__(
         self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], s: Sliding
     ) -> None:
-        super().__init__(kernel, strict, buffers)
-        self.focus(s.c)
-        self.s, self.blocks, self.tile = s, s.blocks, dict(s.tile)
+        super().__init__(kernel, strict, buffers, s.c, s.box, dict(s.tile))
+        self.s, self.blocks = s, s.blocks
         self.whole = Whole(
             all(kernel.extents[a] % self.tile[a] == 0 for a in s.c.m),
             self.n % s.blocks.columns == 0,
@@ -138,26 +132,9 @@ class Slides(Matmul):
         self.there = {s.other: panels} if panels else {}
         self.once = s.blocks.depth >= self.k
         self.steps = strides(s.box, self.tile)
-        self.origin: dict[int, Ex] = {}  # of the tile, by axis of m and k
-
-    def _parts_of(self, axis: int) -> int:
-        return ceil_div(self.kernel.extents[axis], self.tile[axis])
 
     def write(self) -> None:
-        """A unit of work is an output tile."""
-        c, b = self.c, self.blocks
-        across = ceil_div(self.n, b.columns)
-        down = prod(self._parts_of(a) for a in c.m)
-        with self.loop(self.grid, self.batch * down * across) as g:
-            left = self.let(mul(divide(g, across, True), b.columns), "n")
-            rest = divide(g, across, False)
-            for a in reversed(c.m):
-                parts = self._parts_of(a)
-                at = mul(divide(rest, parts, True), self.tile[a])
-                self.origin[a] = self.let(at, "m")
-                rest = divide(rest, parts, False)
-            self.unravel(c.batch, rest)
-            self._tile_at(left)
+        self.over_tiles(self.blocks.columns, self._tile_at)
 
     def _tile_at(self, left: Ex) -> None:
         b, dtype, (p,) = self.blocks, self.c.dtype, self.c.products
@@ -174,64 +151,11 @@ class Slides(Matmul):
         with self.loop("serial", self._parts_of(first)) as block:
             self.origin[first] = self.let(mul(block, self.tile[first]), "k")
             flat = self.let(mul(block, b.depth), "k")
-            self._fill(box)
+            self.fill(box)
             if not self.there:
                 self._pack_right(left, flat)
             self._products(box, left, flat)
         self._results(left)
-
-    # ---- the box ----
-
-    def _fill(self, box: str) -> None:
-        """Copies what the tile touches; beyond the edges are zeros."""
-        at: Ex = self.number(0)
-        tests: list[Ex] = []
-        *outer, last = self.s.box
-        with ExitStack() as loops:
-            for x in outer:
-                extent = x.extent(self.tile)
-                here = loops.enter_context(self.loop("serial", extent))
-                at = add(mul(at, extent), here)
-                tests += self._stand_at(x, here, self._whole_span(x))
-            at = mul(at, last.extent(self.tile))
-            for first, end in self._line_pieces(last):
-                with self.loop("simd", end + 1 - first) as lane:
-                    here = add(lane, self.number(first))
-                    inside = self._stand_at(last, here, (first, end))
-                    value = self.product(self.s.side, *tests, *inside)
-                    self.emit(Store(box, add(at, here), value))
-
-    def _whole_span(self, x: Coordinate) -> Span:
-        return 0, x.extent(dict(enumerate(self.kernel.extents))) - 1
-
-    def _line_pieces(self, x: Coordinate) -> tuple[Span, ...]:
-        """A line of the box in parts that need no test, where it is a whole one."""
-        n, spans = x.extent(self.tile), self.spans
-        if any(self.kernel.extents[a] > self.tile[a] for a, _ in x.steps):
-            return (self._whole_span(x),)
-        spans |= {a: (0, 0) for a, _ in x.steps if a != x.unit}
-        exprs = reach(facts(self.kernel), bits(self.s.side), 0)
-        return pieces(self.kernel, guards(self.kernel, exprs), x.unit, n, spans)
-
-    def _stand_at(self, x: Coordinate, here: Ex, span: Span) -> list[Ex]:
-        """Opens the axes of a coordinate, by its unit alone, at a place of the box,
-        which is one of `span`; a test of whether it is inside, where it might not
-        be: then it stands at the last one that is."""
-        extents = self.kernel.extents
-        first, end = (min(p, self._whole_span(x)[1]) for p in span)
-        at = here
-        for a, step in x.steps:
-            at = add(at, mul(self.origin[a], step))
-        at = self.let(at, "u")
-        tests: list[Ex] = []
-        if any(extents[a] % self.tile[a] for a, _ in x.steps):
-            last = self.number(x.extent(dict(enumerate(extents))) - 1)
-            tests.append(self.let(Op("le", (at, last), BOOL), "ok"))
-            at = self.let(Op("min", (at, last), self.index), "u")
-        for a, _ in x.steps:
-            mine = a == x.unit
-            self.at(a, at if mine else self.number(0), (first, end) if mine else (0, 0))
-        return tests
 
     # ---- the products ----
 
@@ -256,11 +180,8 @@ class Slides(Matmul):
                 unit = r.height if a == r.along else 1
                 n = ceil_div(self.tile[a], unit)
                 at[a] = mul(loops.enter_context(self.loop("serial", n)), unit)
-                extent = self.kernel.extents[a]
-                if self._parts_of(a) > 1 and extent % self.tile[a]:
-                    place = add(self.origin[a], at[a])
-                    inside = Op("lt", (place, self.number(extent)), BOOL)
-                    loops.enter_context(self.when(inside))
+                for test in self.inside(a, at[a]) if self._parts_of(a) > 1 else ():
+                    loops.enter_context(self.when(test))
             body(at)
 
     def _at_rows(self, box: str, at: dict[int, Ex], column: Ex, right: Panel) -> None:
@@ -308,29 +229,11 @@ class Slides(Matmul):
             for a in self.c.m:
                 if a == along:
                     continue
-                extent, tile = self.kernel.extents[a], self.tile[a]
-                at[a] = loops.enter_context(self.loop("serial", tile))
-                place = add(self.origin[a], at[a])
-                if extent % tile:
-                    inside = Op("lt", (place, self.number(extent)), BOOL)
-                    loops.enter_context(self.when(inside))
-                self.at(a, self.let(place, "p"))
-            self._line(left, at)
-
-    def _line(self, left: Ex, at: dict[int, Ex]) -> None:
-        along, extents = self.s.register.along, self.kernel.extents
-        tile, extent = self.tile[along], extents[along]
-        if self._parts_of(along) == 1:
-            self._cells_of(left, at, extent)
-        elif extent % tile == 0:
-            self._cells_of(left, at, tile)
-        else:
-            end = add(self.origin[along], self.number(tile))
-            inside = self.let(Op("le", (end, self.number(extent)), BOOL), "w")
-            with self.when(inside):
-                self._cells_of(left, at, tile)
-            with self.when(Op("not", (inside,), BOOL)):
-                self._cells_of(left, at, extent % tile)
+                at[a] = loops.enter_context(self.loop("serial", self.tile[a]))
+                for test in self.inside(a, at[a]):
+                    loops.enter_context(self.when(test))
+                self.at(a, self.let(add(self.origin[a], at[a]), "p"))
+            self.in_parts(along, lambda count: self._cells_of(left, at, count))
 
     def _cells_of(self, left: Ex, at: dict[int, Ex], count: int) -> None:
         """`count` rows along the register tile's axis."""
@@ -357,16 +260,9 @@ class Slides(Matmul):
                 self.unravel(self.c.n, add(left, j))
                 with self.loop("simd", count) as i:
                     self.at(along, self.let(add(self.origin[along], i), "p"))
-                    self._cell(Load(line, i, dtype))
+                    self.cell(Load(line, i, dtype))
 
             self._started(add(left, j), self.n, self.whole.n, column)
-
-    def _cell(self, total: Ex) -> None:
-        (p,) = self.c.products
-        self.define(p.root, self.result(p.root, total))
-        for k in self.c.outputs:
-            o = self.kernel.outputs[k]
-            self.store(o.slot, o.offset, o.expr)
 
 
 WINDOW = Window()

@@ -21,6 +21,7 @@ from rewrite.lower.families.full import FULL
 from rewrite.lower.families.products import classify as products_of
 from rewrite.lower.families.rows import ROW
 from rewrite.lower.families.window import WINDOW
+from rewrite.lower.families.winograd import WINOGRAD
 from rewrite.lower.interpret import Trap
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array, Barrier, For, Function, If, Stmt
@@ -50,8 +51,8 @@ TAKEN = [
     for name, k in KERNELS.items()
     for f in FAMILIES
     if f.accepts(normalise(k)) is None and f.cost(normalise(k), model_of(GPU))
-]  # fold and window, which need a CPU so far, have tests of their own
-BY_NAME = {f.name: f for f in FAMILIES if f not in (FOLD, WINDOW)}
+]  # fold, window and winograd, which need a CPU so far, have tests of their own
+BY_NAME = {f.name: f for f in FAMILIES if f not in (FOLD, WINDOW, WINOGRAD)}
 
 
 def test_plain_sides_are_read_where_they_lie() -> None:
