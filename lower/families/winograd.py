@@ -12,10 +12,7 @@ from ..loops import Function, Param
 from ..model import DeviceModel, Layout, Parts, model_of, total
 from .contract import CONTRACT, epilogue, traffic
 from .filter_tiles import Tiles, domains, seconds, tiles, work
-from .filtering import (
-    Convolution,
-    convolution,
-)
+from .filtering import Convolution, convolution
 from .filters import Filters
 from .products import Contraction
 from .spread import layout, spread_of
