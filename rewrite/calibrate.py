@@ -97,9 +97,10 @@ def flat(n: int, deep: int) -> Graph:
 
 
 def product(n: int) -> Graph:
+    """Of matrices that lie as a register tile reads them: of multiply-adds alone."""
     b = Builder("probe")
-    x, w = b.input("x", F32, (n, 1, n)), b.input("w", F32, (1, n, n))
-    return b.build({"y": b.add("contract", (x, w), ((n, n, n), (0, 0, 1), F32))})
+    x, w = b.input("x", F32, (n, n)), b.input("w", F32, (n, n))
+    return b.build({"y": b.matmul(x, w)})
 
 
 def probes(cpu_like: bool) -> list[Probe]:
@@ -162,7 +163,7 @@ def fitted(
     ratios = [
         (seconds[i] - launch - costs[i].scalar * lines.slope) / costs[i].product
         for i in of("product")
-    ]  # panels are packed before they are multiplied
+    ]  # some panels are packed before they are multiplied
     small, large = of("memory")
     more = asked[large].size - asked[small].size
     moved = 2 * F32.itemsize  # bytes of an element, read and written
