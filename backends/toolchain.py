@@ -21,8 +21,8 @@ from ..lower.device import CompileError, DeviceError
 from .store import Store, digest, root, store
 
 # Without partial redundancies: gcc merges the tests of choices to booleans, of which it
-# makes no vectors (softplus took ten times as long).  Without vectors of statements side
-# by side, as opposed to loops: for AVX-512 gcc 12 makes wrong ones of choices.
+# makes no vectors (softplus took ten times as long).  Without vectors of statements in
+# no loop: for AVX-512 gcc 12 makes wrong ones of choices.
 FLAGS = ("-std=gnu11", "-O3", "-fno-tree-pre", "-fno-tree-slp-vectorize",
          "-march=native", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
          "-fno-strict-aliasing", "-fopenmp-simd", "-pthread", "-fPIC",
