@@ -274,8 +274,7 @@ class Search:
 
     def attempt(self, c: int, i: int | None, toggle: bool) -> bool:
         """One move at `c`: take e-node `i`, toggle its storage, or both; where that
-        brings folds into use, also with all of them stored; where it inlines `c`, also
-        with what is stored for `c` alone."""
+        brings folds into use, also with all of them stored."""
         if toggle and (c in self.roots or self.leaf[c]):
             return False
         if i is not None and self.cyclic(c, i):
@@ -285,9 +284,6 @@ class Search:
         if not kept and i is not None:
             fresh = self._fresh(self.space.classes[c][i])
             kept = bool(fresh) and self.change(c, i, flip | fresh)
-        if not kept and i is None and c in self.stored:
-            alone = self._alone(c)
-            kept = bool(alone) and self.change(c, None, flip | alone)
         if kept:
             self._touch(c)
         return kept
@@ -305,28 +301,12 @@ class Search:
                 found.add(a)
         return found
 
-    def _alone(self, c: int) -> set[int]:
-        """The stored reductions that nothing but the kernel of `c` reads, where it and
-        what reads it reduce as well: one pass may take them all (scores, their softmax
-        and what is weighed by it), though no two of them gain."""
-        around = {c, *self.readers[c]}
-        if len(around) != 2 or not all(map(self._reduces, around)):
-            return set()
-        own = (a for a in self.kern[c].reads if self.readers[a] == {c})
-        return {a for a in own if a not in self.roots and self._reduces(a)}
-
-    def _reduces(self, c: int) -> bool:
-        """Whether the kernel of a stored class does."""
-        k = self.kern.get(c)
-        traced = k and k.traced
-        return traced is not None and bool(traced.kernel.reductions)
-
     def change(self, c: int, i: int | None, flip: set[int]) -> bool:
         """Takes e-node `i` for `c` and toggles the storage of `flip`, if that pays."""
         before, pick = self.total, self.pick[c]
         inlined = flip & self.stored
         affected = sorted(
-            {r for x in inlined for r in self.readers[x]} - inlined
+            {r for x in inlined for r in self.readers[x]}
             | {r for x in {c, *flip} - inlined for r in self.within[x]}
         )
         if i is not None:

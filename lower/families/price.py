@@ -21,8 +21,6 @@ END = 8  # flops worth of each lane of a sum, which become one in the end
 CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
 BOUND = 3  # and of keeping the larger of two floats, or one that is no number
 GATHER = 6  # flops worth of an access that is not contiguous
-CLOSE = 4  # elements from one lane to the next that a CPU takes in by shuffles,
-FAR = 24  # and flops worth of an access farther apart: one for each lane
 
 
 def price(
@@ -178,7 +176,7 @@ class _Price:
         if again > 0:
             self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
         own = 0.5 * _lanes(dtype) + 2 * len(guard)
-        return own + (0 if self.tiled else _gathered(step, self.model))
+        return own + GATHER * (step > 1 and not self.tiled)
 
     def _again(
         self, moved: int, inside: tuple[int, ...], size: int, waste: float
@@ -222,13 +220,6 @@ def _depth(free: int, loops: tuple[int, ...]) -> int:
         if free >> loops[i - 1] & 1:
             return i
     return 0
-
-
-def _gathered(step: int, model: DeviceModel) -> int:
-    """Flops worth of bringing lanes together that lie `step` elements apart."""
-    if step <= 1:
-        return 0
-    return FAR if model.cpu_like and step > CLOSE else GATHER
 
 
 def _within(mine: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
