@@ -1,21 +1,25 @@
-"""Tiles of the contract family on a GPU, beside each other, in one process.
+"""Tiles of the contract and fold families on a GPU, beside each other, in one process.
 
     python bench/tiles.py [DEVICE] [SIDE] [ROUNDS]
 
-For square products of this side and of half of it: microseconds of a launch by each
-tile, medians by the device's clock, and its speed beside the first one's: that is what
-`SPEEDS` in `lower/families/blocks.py` says of tiles that fill the device.  `*` marks
-the one that the family takes.
+For square products of this side and of half of it, and for attention over a quarter
+and half as many tokens: microseconds of a launch by each tile, medians by the device's
+clock, and its speed beside the first one's.  Of products that is what `SPEEDS` in
+`lower/families/shared_tiles.py` says.  `*` marks the one that the family takes; the
+last line of attention is the same in kernels of their own.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+import rewrite
+from rewrite import xp
 from rewrite.backends.devices import device
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import expand_macros
@@ -27,30 +31,54 @@ from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Holes
 from rewrite.lower.families.blocks import SHAPES, Shape
 from rewrite.lower.families.contract import CONTRACT
-from rewrite.lower.model import model_of
+from rewrite.lower.families.fold import FOLD
+from rewrite.lower.families.fold_groups import GROUPS, Group
+from rewrite.lower.model import Family, model_of
 from rewrite.measure import timer, turns
+
+
+def kernel_of(b: Builder, output: int) -> Kernel:
+    graph = expand_macros(b.build([output]))
+    roots = [i for _, i in graph.outputs]
+    return normalise(build_kernel(GraphTerms(graph), roots, ()).kernel)
 
 
 def matmul(side: int) -> Kernel:
     b = Builder()
     x, w = (b.input(name, F32, (side, side)) for name in "xw")
-    graph = expand_macros(b.build([b.matmul(x, w)]))
-    roots = [i for _, i in graph.outputs]
-    return normalise(build_kernel(GraphTerms(graph), roots, ()).kernel)
+    return kernel_of(b, b.matmul(x, w))
 
 
-def holes_of(shape: Shape) -> Holes:
-    return tuple(sorted(zip(Shape._fields, shape, strict=True)))
+def attention(heads: int, tokens: int, width: int) -> Kernel:
+    b = Builder()
+    q, k, v = (b.input(name, F32, (heads, tokens, width)) for name in "qkv")
+    s = b.matmul(q, b.permute(k, (0, 2, 1)))
+    p = b.un("exp", b.bin("sub", *b.broadcast(s, b.reduce("max", s, [2]))))
+    y = b.bin("div", *b.broadcast(p, b.reduce("sum", p, [2])))
+    return kernel_of(b, b.matmul(y, v))
 
 
-def contest(side: int, dev: Any, rounds: int) -> None:
-    kernel, caps = matmul(side), dev.caps()
-    fits = [s for s in SHAPES if CONTRACT.cost(kernel, model_of(caps), holes_of(s))]
+def apart(q: Any, k: Any, v: Any) -> Any:
+    s = q @ xp.permute_dims(k, (0, 2, 1))
+    e = xp.exp(s - xp.max(s, axis=-1, keepdims=True))
+    return e / xp.sum(e, axis=-1, keepdims=True) @ v
+
+
+def holes_of(tile: Shape | Group) -> Holes:
+    return tuple(sorted(zip(tile._fields, tile, strict=True)))
+
+
+def contest(
+    kernel: Kernel, family: Family, tiles: Sequence[Shape | Group], dev: Any,
+    rounds: int, beside: Any = None,
+) -> None:  # fmt: skip
+    caps = dev.caps()
+    fits = [t for t in tiles if family.cost(kernel, model_of(caps), holes_of(t))]
     made = [
-        CONTRACT.lower(kernel, caps, f"f{i}", False, holes_of(s))
-        for i, s in enumerate(fits)
+        family.lower(kernel, caps, f"f{i}", False, holes_of(t))
+        for i, t in enumerate(fits)
     ]
-    own = CONTRACT.lower(kernel, caps, "own", False)
+    own = family.lower(kernel, caps, "own", False)
     module = dev.compile(made)
     rng = np.random.default_rng(0)
     buffers = [dev.alloc(t.itemsize * n) for t, n in kernel.slots]
@@ -62,12 +90,13 @@ def contest(side: int, dev: Any, rounds: int) -> None:
         for f in made
     ]
     seconds = [median(t) for t in turns(timers, rounds)]
-    print(f"{side} x {side} x {side}")
-    for shape, f, t in zip(fits, made, seconds, strict=True):
+    for tile, f, t in zip(fits, made, seconds, strict=True):
         mark = "*" if f.body == own.body else " "
-        rows, columns, depth, height, width = shape
-        tile = f"{rows} x {columns} over {depth}, {height} x {width} a thread"
-        print(f"{mark} {tile:38} {t * 1e6:10.1f} {seconds[0] / t:6.2f}")
+        named = ", ".join(f"{n} {v}" for n, v in zip(tile._fields, tile, strict=True))
+        print(f"{mark} {named:54} {t * 1e6:10.1f} {seconds[0] / t:6.2f}")
+    if beside is not None:
+        t = median(dev.time(beside) for _ in range(rounds))
+        print(f"  {'in kernels of their own':54} {t * 1e6:10.1f} {seconds[0] / t:6.2f}")
 
 
 def main() -> int:
@@ -76,7 +105,20 @@ def main() -> int:
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 9
     print(dev.probe().detail)
     for n in (side, side // 2):
-        contest(n, dev, rounds)
+        print(f"{n} x {n} x {n}")
+        contest(matmul(n), CONTRACT, SHAPES, dev, rounds)
+    for tokens, width in ((side // 4, 64), (side // 2, 64), (side // 2, 128)):
+        heads = tuple(
+            np.random.default_rng(0).standard_normal((8, tokens, width), np.float32)
+            for _ in "qkv"
+        )
+        fast = rewrite.optimize(apart, *heads, device=dev, precision="strict")
+        fast(*heads)
+        run = fast.compiled.executable({})
+        assert run is not None
+        print(f"attention of 8 heads, {tokens} tokens, {width} wide")
+        kernel = attention(8, tokens, width)
+        contest(kernel, FOLD, GROUPS, dev, rounds, run.launch)
     return 0
 
 

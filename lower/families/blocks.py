@@ -1,8 +1,4 @@
-"""Contractions on a GPU: block tiles in shared memory, a register tile a thread.
-
-Threads read the left tile as broadcasts and the right one at neighbouring addresses;
-their columns are interleaved, so that neighbouring threads store neighbouring elements.
-"""
+"""Contractions on a GPU: a block of threads a tile of the output."""
 
 from __future__ import annotations
 
@@ -12,16 +8,11 @@ from ...egraph.dtypes import BOOL
 from ...extract.kernel import Kernel
 from ..axes import ceil_div
 from ..choice import Domains, Holes
-from ..loops import Barrier, Ex, Lit, Load, Op, Param, Store
+from ..loops import Barrier, Ex, Load, Op, Param
 from .price import occupancy
 from .products import Contraction, contiguous
-from .sides import Sides
+from .shared_tiles import PAD, REGISTERS, SPEEDS, Origin, Panel, SharedTiles
 from .values import add, divide, mul
-
-# By elements of a thread's tile: the larger, the less is read for each of its sums.
-# Measured on an H100 (`python bench/tiles.py`), where all units are busy.
-SPEEDS = {64: 1.0, 32: 0.94, 16: 0.83, 8: 0.64, 4: 0.31}
-PAD = 4  # elements between rows of a tile that is filled across them: other banks
 
 
 class Shape(NamedTuple):
@@ -35,7 +26,12 @@ class Shape(NamedTuple):
 
     @property
     def threads(self) -> int:
-        return (self.rows // self.height) * (self.columns // self.width)
+        return self.rows // self.height * self.across
+
+    @property
+    def across(self) -> int:
+        """Threads side by side."""
+        return self.columns // self.width
 
     @property
     def speed(self) -> float:
@@ -72,7 +68,7 @@ def shape_for(
         return (
             s.threads <= threads
             and rows * s.depth * c.dtype.itemsize <= shared
-            and s.height * s.width * len(c.products) <= 128  # registers
+            and s.height * s.width * len(c.products) <= REGISTERS
         )
 
     def seconds(s: Shape) -> float:
@@ -89,7 +85,7 @@ def shape_for(
     return min(fits, key=seconds, default=None)
 
 
-class Blocks(Sides):
+class Blocks(SharedTiles):
     """Writes the function of one contraction."""
 
     def __init__(
@@ -129,84 +125,46 @@ class Blocks(Sides):
                 name = self.array("tile", dtype, step * s.depth, "shared")
                 self.tiles[side] = name
         for p in self.c.products:
-            name = self.array("sums", dtype, s.height * s.width)
-            self.sums[p.root] = name
-            with self.loop("unroll", s.height * s.width) as i:
-                self.emit(Store(name, i, Lit(0.0, dtype)))
+            self.sums[p.root] = self.zeros(s.height * s.width)
 
     def _fetch(self, top: Ex, left: Ex, first: Ex) -> None:
         s, c = self.shape, self.c
-        for sides, origin, axes, extent, size in (
+        deep = self.k % s.depth == 0
+        for sides, at, axes, extent, size in (
             (c.sides[0], top, c.m, self.m, s.rows),
             (c.sides[1], left, c.n, self.n, s.columns),
         ):
+            origin = Origin(axes, extent, at, first, extent % size == 0, deep)
             for side in sides:
-                self._side(side, origin, axes, extent, size, first)
+                step = self._step(side, size)
+                self.fill(self.tiles[side], step, side, size, s.depth, origin)
 
     def _step(self, side: tuple[int, ...], size: int) -> int:
         """Elements from row to row of a side's tile, a row for each of k.  Where
         neighbouring threads fill a column, they would meet in one bank."""
         return size + PAD * contiguous(self.kernel, side, self.c.k)
 
-    def _side(
-        self, side: tuple[int, ...], origin: Ex, axes: tuple[int, ...], extent: int,
-        size: int, first: Ex,
-    ) -> None:  # fmt: skip
-        """Neighbouring threads along the axis that the loads are contiguous along."""
-        depth = self.shape.depth
-        along_k = contiguous(self.kernel, side, self.c.k)
-        with self.loop("thread", size * depth) as t:
-            inner = depth if along_k else size
-            low = self.let(divide(t, inner, True), "t")
-            high = self.let(divide(t, inner, False), "t")
-            i, k = (high, low) if along_k else (low, high)
-            ok = self.stand(axes, add(origin, i), extent, extent % size == 0)
-            ok_k = self.stand(self.c.k, add(first, k), self.k, self.k % depth == 0)
-            to = add(mul(k, self._step(side, size)), i)
-            self.emit(Store(self.tiles[side], to, self.product(side, ok, ok_k)))
-
     def _multiply(self) -> None:
-        s, dtype = self.shape, self.c.dtype
+        s = self.shape
         with self.loop("thread", s.threads) as t:
-            y, x = self._thread(t)
+            y, x = self.thread(t, s.across)
             with self.loop("serial", s.depth) as k:
                 for p in self.c.products:
-                    left, right = self.tiles[p.a], self.tiles[p.b]
                     row = add(mul(k, self._step(p.a, s.rows)), mul(y, s.height))
                     column = add(mul(k, self._step(p.b, s.columns)), x)
-                    a = [
-                        self.let(Load(left, add(row, self.number(i)), dtype))
-                        for i in range(s.height)
-                    ]
-                    b = [
-                        self.let(Load(right, add(column, self._column(j)), dtype))
-                        for j in range(s.width)
-                    ]
-                    self._outer(self.sums[p.root], a, b)
-
-    def _thread(self, t: Ex) -> tuple[Ex, Ex]:
-        across = self.shape.columns // self.shape.width
-        y = self.let(divide(t, across, False), "y")
-        return y, self.let(divide(t, across, True), "x")
-
-    def _column(self, j: int) -> Ex:
-        return self.number(j * (self.shape.columns // self.shape.width))
-
-    def _outer(self, sums: str, a: list[Ex], b: list[Ex]) -> None:
-        for i, x in enumerate(a):
-            for j, y in enumerate(b):
-                at = self.number(i * len(b) + j)
-                old = Load(sums, at, self.c.dtype)
-                self.emit(Store(sums, at, Op("fma", (x, y, old), self.c.dtype)))
+                    self.rank_one(
+                        self.sums[p.root], (s.height, s.width),
+                        Panel(self.tiles[p.a], row), Panel(self.tiles[p.b], column),
+                        s.across,
+                    )  # fmt: skip
 
     def _epilogue(self, top: Ex, left: Ex) -> None:
         s = self.shape
-        step = s.columns // s.width
         with self.loop("thread", s.threads) as t:
-            y, x = self._thread(t)
+            y, x = self.thread(t, s.across)
             with self.loop("unroll", s.height) as i, self.loop("unroll", s.width) as j:
                 row = self.let(add(add(top, mul(y, s.height)), i), "p")
-                column = self.let(add(add(left, x), mul(j, step)), "p")
+                column = self.let(add(add(left, x), mul(j, s.across)), "p")
                 inside = self._inside(row, column)
                 at = add(mul(i, s.width), j)
                 if inside is None:

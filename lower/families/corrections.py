@@ -8,7 +8,7 @@ entry comes out as it would have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -17,11 +17,11 @@ from ...egraph.scalars import BY_NAME
 from ...extract.cascade import Changed, Image, Joined, Scaled, Shift, State
 from ...extract.kernel import Kernel, bits
 from ..axes import numel
-from ..loops import Ex, Lit, Op, Param
-from .fold import Fold, Tiles
-from .panels import Panels
+from ..loops import Ex, Lit, Load, Op, Param, Store
+from .folds import Fold
 from .plan import each
-from .values import convert, expand, identity
+from .sides import Sides
+from .values import combine, convert, expand, identity
 
 INVERSE = {"add": "sub", "mul": "div"}
 
@@ -60,23 +60,36 @@ def kept_parts(s: State) -> list[Part]:
     return list(found.values())
 
 
-class Corrections(Panels):
-    """A writer that knows the states of a fold."""
+def changes(by: Ex) -> Ex:
+    """Whether sums are put right at all by a factor."""
+    return Op("ne", (by, Lit(1.0, by.dtype)), BOOL)
+
+
+class Corrections(Sides):
+    """A writer that knows the states of a fold, which takes `block` places at once."""
 
     def __init__(
         self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], fold: Fold,
-        tiles: Tiles,
+        block: int,
     ) -> None:  # fmt: skip
         super().__init__(kernel, strict, buffers)
-        self.fold, self.tiles = fold, tiles
-        self.local = len(kernel.extents)  # stands for the place within the block
+        self.fold = fold
         self.rows = numel(kernel.extents, fold.m)
         self.places = numel(kernel.extents, fold.axes)
         self.columns = numel(kernel.extents, fold.e)
-        self.at_once = self.places <= tiles.block
+        self.at_once = self.places <= block
         self.state: dict[int, dict[Part, str]] = {}  # arrays, by part of its vector
         self.states = (*fold.rows, *(s for s, _ in fold.wide))
         self.runs = self._running()
+
+    def read(self, s: State, i: Ex, seen: Ex) -> Vector:
+        """The state's vector of row `i` after `seen` places."""
+        kind = self.acc_type(s.root)
+        held = {
+            part: self.let(Load(array, i, kind), "s")
+            for part, array in self.state[s.root].items()
+        }
+        return Vector(held, self.let(convert(seen, kind), "n"))
 
     def _running(self) -> int:
         """The expressions that read a state and are the same for the whole row."""
@@ -85,6 +98,23 @@ class Corrections(Panels):
             if args & found and not self.kernel.free[e] & bits(self.fold.axes):
                 found |= 1 << e
         return found
+
+    def advance(
+        self, s: State, i: Ex, old: Vectors, got: Mapping[Part, Ex], seen: Ex
+    ) -> Ex:
+        """Takes what a block gives into the state of row `i`; its stand-in from here
+        on, after `seen` places."""
+        if self.at_once:
+            ((part, array),) = self.state[s.root].items()
+            value = self.let(got[part], "s")
+            self.emit(Store(array, i, value))
+            return value
+        moved = self.moved(s, old, guarded=True)
+        held: dict[Part, Ex] = {}
+        for part, array in self.state[s.root].items():
+            held[part] = self.let(combine(s.monoid, moved[part], got[part]), "s")
+            self.emit(Store(array, i, held[part]))
+        return self.stand_in(s, Vector(held, convert(seen, self.acc_type(s.root))))
 
     def moved(self, s: State, old: Vectors, guarded: bool) -> dict[Part, Ex]:
         """The old vector, corrected.  `guarded`: what is empty stays so, though the
@@ -180,3 +210,43 @@ class Corrections(Panels):
             found = self.let(self.value(e), "w")
         self.scopes[-1].body += body
         return found
+
+    # ---- wide states ----
+
+    def correct(self, sums: str, at: Ex, by: Ex) -> None:
+        """Puts a sum right; what is empty stays so, though `by` may be infinite."""
+        value = Load(sums, at, by.dtype)
+        none = Op("eq", (value, Lit(0.0, by.dtype)), BOOL)
+        kept = Op("select", (none, value, Op("mul", (value, by), by.dtype)), by.dtype)
+        self.emit(Store(sums, at, kept))
+
+    def sum_up(self, s: State, total: Ex, scale: Sequence[Ex]) -> None:
+        """The state at a column is its sum times the factors of its row."""
+        for by in scale:
+            total = Op("mul", (total, by), total.dtype)
+        self.define(s.root, self.result(s.root, total))
+
+    # ---- after the pass ----
+
+    def ends(self, i: Ex) -> Vectors:
+        """The vectors of row `i` after the pass; from here on its states are true."""
+        ends: Vectors = {}
+        for s in self.fold.rows:
+            ends[s.root] = self.read(s, i, self.number(self.places))
+            self.define(s.root, self.result(s.root, self._ended(s, ends)))
+        return ends
+
+    def _ended(self, s: State, ends: Vectors) -> Ex:
+        """The state's true value, with the factors that waited."""
+        held = ends[s.root].held
+        value = (held if self.at_once else self.moved(s, ends, guarded=False))[whole(s)]
+        for a in s.after:
+            value = Op("mul", (value, convert(self.value(a), value.dtype)), value.dtype)
+        return value
+
+    def scale(self, s: State, ends: Vectors) -> list[Ex]:
+        """The factors of a wide state that are the same for the whole row."""
+        shift = None if self.at_once else s.shift
+        out = [] if shift is None else [self.shifted(s, shift, ends)]
+        out += [convert(self.value(a), self.acc_type(s.root)) for a in s.after]
+        return [self.let(x, "c") for x in out]

@@ -11,34 +11,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ...egraph.dtypes import BOOL
 from ...extract.cascade import State
-from ...extract.kernel import Affine, bits
+from ...extract.kernel import Affine, Kernel, bits
 from ..axes import ceil_div, numel
-from ..loops import Ex, Lit, Load, Op, Store
+from ..loops import Ex, Lit, Load, Op, Param, Store
 from .accumulate import Arrays
 from .blocking import Blocking, Whole, even
 from .corrections import (
     Corrections,
     Part,
-    Vector,
     Vectors,
+    changes,
     kept_parts,
     part_factors,
     whole,
 )
-from .fold import row_factors
+from .fold_tiles import Tiles
+from .folds import Fold, row_factors
 from .nest import VECTORS
-from .panels import unpacked
+from .panels import Panels, unpacked
 from .plan import HEAVY, each, reach
 from .products import Contraction, Plain
-from .values import add, combine, convert, divide, identity, mul
+from .values import add, convert, divide, identity, mul
 
 DEPTH = 256  # of a block of a product inside the pass
 
 
-class Online(Corrections):
+class Online(Corrections, Panels):
     """Writes the function of one fold."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], fold: Fold,
+        tiles: Tiles,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel, strict, buffers, fold, tiles.block)
+        self.tiles = tiles
+        self.local = len(kernel.extents)  # stands for the place within the block
 
     def run(self) -> None:
         f, t = self.fold, self.tiles
@@ -157,22 +165,15 @@ class Online(Corrections):
             states = [s for s in self.states if self.fold.level[s.root] == level]
             rows = [s for s in states if s.root in self.state]
             for s in () if self.at_once else rows:
-                old[s.root] = self._read(s, i, first)
+                old[s.root] = self.read(s, i, first)
             got = self._take(states, rows, i, first, count, level)
             for s in rows:
-                self._advance(s, i, old, got, add(first, self.number(count)))
+                new = {part: got[s.root, part] for part in self.state[s.root]}
+                now = self.advance(s, i, old, new, add(first, self.number(count)))
+                self.define(s.root, self.result(s.root, now))
             for s in states:
                 if s.root not in self.state:
                     self._correct_sums(s, i, old)
-
-    def _read(self, s: State, i: Ex, seen: Ex) -> Vector:
-        """The state's vector after `seen` places."""
-        kind = self.acc_type(s.root)
-        held = {
-            part: self.let(Load(array, i, kind), "s")
-            for part, array in self.state[s.root].items()
-        }
-        return Vector(held, self.let(convert(seen, kind), "n"))
 
     def _take(
         self, states: list[State], rows: list[State], i: Ex, first: Ex, count: int,
@@ -258,39 +259,14 @@ class Online(Corrections):
                 out.append(p)
         return out
 
-    def _advance(
-        self, s: State, i: Ex, old: Vectors, got: dict[tuple[int, Part], Ex], seen: Ex
-    ) -> None:
-        """The state with the block taken in; bodies read its stand-in from here on."""
-        if self.at_once:
-            ((part, array),) = self.state[s.root].items()
-            value = self.let(got[s.root, part], "s")
-            self.emit(Store(array, i, value))
-            self.define(s.root, self.result(s.root, value))
-            return
-        moved = self.moved(s, old, guarded=True)
-        held: dict[Part, Ex] = {}
-        for part, array in self.state[s.root].items():
-            value = combine(s.monoid, moved[part], got[s.root, part])
-            held[part] = self.let(value, "s")
-            self.emit(Store(array, i, held[part]))
-        now = Vector(held, convert(seen, self.acc_type(s.root)))
-        self.define(s.root, self.result(s.root, self.stand_in(s, now)))
-
     def _correct_sums(self, s: State, i: Ex, old: Vectors) -> None:
         if s.shift is None or self.at_once:
             return
         by = self.let(self.shifted(s, s.shift, old), "c")
         columns = self._blocks(self._contraction_of(s), 1).columns
         base = self.let(mul(i, columns), "o")
-        changed = Op("ne", (by, Lit(1.0, by.dtype)), BOOL)
-        with self.when(changed), self.loop("simd", columns) as e:
-            at = add(base, e)
-            value = Load(self.sums[s.root], at, by.dtype)
-            moved = Op("mul", (value, by), by.dtype)
-            none = Op("eq", (value, Lit(0.0, by.dtype)), BOOL)
-            kept = Op("select", (none, value, moved), by.dtype)
-            self.emit(Store(self.sums[s.root], at, kept))
+        with self.when(changes(by)), self.loop("simd", columns) as e:
+            self.correct(self.sums[s.root], add(base, e), by)
 
     def _contraction_of(self, s: State) -> Contraction:
         return next(c for w, c in self.fold.wide if w is s)
@@ -298,11 +274,8 @@ class Online(Corrections):
     # ---- after the pass ----
 
     def _finish(self, i: Ex) -> None:
-        ends: Vectors = {}
-        for s in self.fold.rows:
-            ends[s.root] = self._read(s, i, self.number(self.places))
-            self.define(s.root, self.result(s.root, self._ended(s, ends)))
-        scale = {s.root: self._scale(s, ends) for s, _ in self.fold.wide}
+        ends = self.ends(i)
+        scale = {s.root: self.scale(s, ends) for s, _ in self.fold.wide}
         outputs = self.kernel.outputs
         wide = [o for o in outputs if bits(o.axes) & bits(self.fold.e)]
         for o in outputs:
@@ -314,24 +287,6 @@ class Online(Corrections):
             self.unravel(self.fold.e, e)
             for s, c in self.fold.wide:
                 at = add(mul(i, self._blocks(c, 1).columns), e)
-                total: Ex = Load(self.sums[s.root], at, c.dtype)
-                for by in scale[s.root]:
-                    total = Op("mul", (total, by), c.dtype)
-                self.define(s.root, self.result(s.root, total))
+                self.sum_up(s, Load(self.sums[s.root], at, c.dtype), scale[s.root])
             for o in wide:
                 self.store(o.slot, o.offset, o.expr)
-
-    def _ended(self, s: State, ends: Vectors) -> Ex:
-        """The state's true value, with the factors that waited."""
-        held = ends[s.root].held
-        value = (held if self.at_once else self.moved(s, ends, guarded=False))[whole(s)]
-        for a in s.after:
-            value = Op("mul", (value, convert(self.value(a), value.dtype)), value.dtype)
-        return value
-
-    def _scale(self, s: State, ends: Vectors) -> list[Ex]:
-        """The factors of a wide state that are the same for the whole row."""
-        shift = None if self.at_once else s.shift
-        out = [] if shift is None else [self.shifted(s, shift, ends)]
-        out += [convert(self.value(a), self.acc_type(s.root)) for a in s.after]
-        return [self.let(x, "c") for x in out]

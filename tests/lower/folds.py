@@ -161,9 +161,19 @@ def covariance() -> Kernel:
 
 
 def entropy() -> Kernel:
-    """log Σ eˢ - Σ eˢ s / Σ eˢ with s = x - max x."""
     b = Builder()
-    x = b.input("x", F32, (5, 700))
+    return _entropy(b, b.input("x", F32, (5, 700)))
+
+
+def entropy_of_a_product() -> Kernel:
+    b = Builder()
+    return _entropy(
+        b, b.matmul(b.input("x", F32, (9, 24)), b.input("w", F32, (24, 70)))
+    )
+
+
+def _entropy(b: Builder, x: int) -> Kernel:
+    """log Σ eˢ - Σ eˢ s / Σ eˢ with s = x - max x."""
     p, total = weights(b, x)
     s = b.bin("sub", *b.broadcast(x, b.reduce("max", x, [1])))
     mean = b.bin("div", b.reduce("sum", b.bin("mul", p, s), [1]), total)
@@ -178,6 +188,7 @@ FOLDS: dict[str, Callable[[], Kernel]] = {
     "late": lambda: attend(plain, (1, 50, 100, 33, 9), late=True),
     "f64": lambda: attend(causal, (1, 20, 150, 4, 6), F64),
     "deep": lambda: attend(plain, (1, 9, 40, 300, 600)),
+    "even": lambda: attend(causal, (1, 64, 128, 16, 16)),
     "many_rows": lambda: attend(causal, (1, 260, 260, 5, 3)),
     **{
         f.__name__: f
@@ -190,6 +201,7 @@ FOLDS: dict[str, Callable[[], Kernel]] = {
             variance,
             covariance,
             entropy,
+            entropy_of_a_product,
         )
     },
 }

@@ -16,7 +16,6 @@ from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.families.blocks import shape_for
 from rewrite.lower.families.contract import CONTRACT
-from rewrite.lower.families.fold import FOLD
 from rewrite.lower.families.full import FULL
 from rewrite.lower.families.products import classify as products_of
 from rewrite.lower.families.rows import ROW
@@ -51,8 +50,8 @@ TAKEN = [
     for name, k in KERNELS.items()
     for f in FAMILIES
     if f.accepts(normalise(k)) is None and f.cost(normalise(k), model_of(GPU))
-]  # fold, window and winograd, which need a CPU so far, have tests of their own
-BY_NAME = {f.name: f for f in FAMILIES if f not in (FOLD, WINDOW, WINOGRAD)}
+]  # window and winograd, which need a CPU so far, have tests of their own
+BY_NAME = {f.name: f for f in FAMILIES if f not in (WINDOW, WINOGRAD)}
 
 
 def test_plain_sides_are_read_where_they_lie() -> None:

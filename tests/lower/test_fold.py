@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,9 @@ from rewrite.egraph.dtypes import F32
 from rewrite.extract.kernel import Kernel, bits
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
-from rewrite.lower.families import fold
-from rewrite.lower.families.fold import FOLD, Fold, classify
+from rewrite.lower.families import fold_tiles
+from rewrite.lower.families.fold import FOLD
+from rewrite.lower.families.folds import Fold, classify
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array, For, If, Stmt
 from rewrite.lower.lower import choose
@@ -22,8 +25,15 @@ from .harness import CPU, GPU, NARROW, c_device, close, lowered, on_c, reference
 KERNELS = {name: make() for name, make in FOLDS.items()}
 
 
-@pytest.mark.parametrize("caps", [CPU, NARROW], ids=["cpu", "narrow"])
-@pytest.mark.parametrize("name", KERNELS)
+IN_GROUPS = (
+    "bias", "late", "f64", "grouped", "stored_scores", "entropy_of_a_product"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "caps"),
+    [(n, c) for n in KERNELS for c in (CPU, NARROW)] + [(n, GPU) for n in IN_GROUPS],
+)
 def test_interpreted(name: str, caps: Caps) -> None:
     kernel = KERNELS[name]
     buffers = far_buffers(kernel)
@@ -35,8 +45,8 @@ def test_interpreted(name: str, caps: Caps) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_in_the_smallest_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Corrections happen where there is more than one block."""
-    monkeypatch.setattr(fold, "BLOCK", 1)
-    monkeypatch.setattr(fold, "ROWS", 1)
+    monkeypatch.setattr(fold_tiles, "BLOCK", 1)
+    monkeypatch.setattr(fold_tiles, "ROWS", 1)
     kernel = KERNELS[name]
     buffers = far_buffers(kernel)
     want = reference(kernel, buffers)
@@ -65,8 +75,16 @@ def test_refused(name: str) -> None:
     assert reason is not None
 
 
-def test_a_gpu_has_no_fold_yet() -> None:
-    assert FOLD.cost(KERNELS["plain"], model_of(GPU)) is None
+def test_what_groups_of_threads_take() -> None:
+    """Rows without products are a group's each; wide sums need registers."""
+    large = replace(GPU, threads=256, max_threads=256, shared_bytes=227 << 10)
+    for name, kernel in KERNELS.items():
+        found = classify(normalise(kernel))
+        assert isinstance(found, Fold)
+        products = bool(found.inner or found.wide)
+        for caps, fits in ((GPU, name != "deep"), (large, True)):
+            cost = FOLD.cost(normalise(kernel), model_of(caps))
+            assert (cost is not None) == (products and fits), name
 
 
 def arrays(body: tuple[Stmt, ...]) -> list[Array]:
@@ -101,21 +119,24 @@ def test_axes_of_plain_attention() -> None:
     assert len(found.inner) == len(found.wide) == 1
 
 
-def with_mask(kernel: Kernel, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def with_mask(
+    kernel: Kernel, mask: np.ndarray, caps: Caps
+) -> tuple[np.ndarray, np.ndarray]:
     """(got, wanted) of attention whose bias is 0 or -inf."""
     buffers = far_buffers(kernel)
     slot = next(s for s in range(kernel.reads) if kernel.slots[s][1] == mask.size)
     buffers[slot][:] = np.where(mask, 0, -np.inf).ravel()
     want = reference(kernel, buffers)
-    interpret(lowered(FOLD, kernel, CPU), buffers)
+    interpret(lowered(FOLD, kernel, caps), buffers)
     return buffers[kernel.reads], want[0]
 
 
-def test_rows_without_any_entry_come_out_as_they_would() -> None:
+@pytest.mark.parametrize("caps", [CPU, GPU], ids=["cpu", "gpu"])
+def test_rows_without_any_entry_come_out_as_they_would(caps: Caps) -> None:
     mask = np.zeros((2, 13, 270), bool)
     mask[:, :, 260:] = True  # whole blocks without an entry before these
     mask[1, 4] = False
-    got, want = with_mask(KERNELS["bias"], mask)
+    got, want = with_mask(KERNELS["bias"], mask, caps)
     assert np.isnan(want).any() and not np.isnan(want).all()
     np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
     np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-4)

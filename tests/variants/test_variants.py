@@ -11,7 +11,7 @@ from rewrite.egraph.text import show
 from rewrite.extract.plan import Plan
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.lower.families import FAMILIES
-from rewrite.lower.model import GENERIC_CPU, kernel_cost
+from rewrite.lower.model import GENERIC_CPU, H200, kernel_cost
 
 from .draw import typed
 from .judge import (
@@ -46,6 +46,13 @@ def test_variants_are_right_and_fused(workload: str) -> None:
         assert message is None, f"{message}\n{where}"
         reason = entry.goal(o)
         assert reason is None, f"{reason}\n{where}"
+
+
+def test_attention_is_one_kernel_on_a_gpu() -> None:
+    for seed in SEEDS:
+        o = outcome(variant("attention", seed), H200)
+        assert wrong(o) is None
+        assert kernels(1)(o) is None, (o.variant.text, o.kernels)
 
 
 def test_variants_run_on_c() -> None:

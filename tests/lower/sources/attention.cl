@@ -1,395 +1,386 @@
-/* contract: mul matmul mul
-   b0: f32[32768], b1: f32[32768], writes b2: f32[65536] */
+/* fold: mul matmul mul max mul sub exp sum recip mul mul matmul
+   b0: f32[32768], b1: f32[32768], b2: f32[32768], writes b3: f32[32768] */
 
-__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
-    __global const f32 *restrict b0,
-    __global const f32 *restrict b1,
-    __global f32 *restrict b2) {
-  __local f32 tile7[1152];
-  __local f32 tile8[1152];
-  const i32 rw_thread = get_local_id(0);
-  const i32 rw_threads = 128;
-  const i64 rw_point = (i64)get_group_id(0);
-  const i64 i1 = rw_point;
-  const i64 t2 = (i64)((u32)i1 % (u32)4);
-  const i64 t3 = (i64)((u32)(i64)((u32)i1 / (u32)4) % (u32)4);
-  const i64 p4 = (i64)((u32)(i64)((u32)i1 / (u32)4) / (u32)4);
-  const i64 m5 = t3 * 32;
-  const i64 n6 = t2 * 32;
-  f32 sums9[8];
-  { const i64 i10 = 0;
-    sums9[i10] = 0.0f;
-  }
-  { const i64 i10 = 1;
-    sums9[i10] = 0.0f;
-  }
-  { const i64 i10 = 2;
-    sums9[i10] = 0.0f;
-  }
-  { const i64 i10 = 3;
-    sums9[i10] = 0.0f;
-  }
-  { const i64 i10 = 4;
-    sums9[i10] = 0.0f;
-  }
-  { const i64 i10 = 5;
-    sums9[i10] = 0.0f;
-  }
-  { const i64 i10 = 6;
-    sums9[i10] = 0.0f;
-  }
-  { const i64 i10 = 7;
-    sums9[i10] = 0.0f;
-  }
-  const i64 o18 = p4 * 8192;
-  const i64 o26 = p4 * 8192;
-  for (i64 i11 = 0; i11 < 2; i11++) {
-    const i64 k12 = i11 * 32;
-    #pragma unroll 8
-    for (i64 i13 = rw_thread; i13 < 1024; i13 += rw_threads) {
-      const i64 t14 = (i64)((u32)i13 % (u32)32);
-      const i64 t15 = (i64)((u32)i13 / (u32)32);
-      const i64 p16 = m5 + t15;
-      const i64 p17 = k12 + t14;
-      const i64 v19 = (o18 + (p16 * 64)) + p17;
-      const f32 v20 = b0[v19];
-      tile7[(t14 * 36) + t15] = v20;
-    }
-    #pragma unroll 8
-    for (i64 i21 = rw_thread; i21 < 1024; i21 += rw_threads) {
-      const i64 t22 = (i64)((u32)i21 % (u32)32);
-      const i64 t23 = (i64)((u32)i21 / (u32)32);
-      const i64 p24 = n6 + t23;
-      const i64 p25 = k12 + t22;
-      const i64 v27 = (o26 + (p24 * 64)) + p25;
-      const f32 v28 = b1[v27];
-      tile8[(t22 * 36) + t23] = v28;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (i64 i29 = rw_thread; i29 < 128; i29 += rw_threads) {
-      const i64 y30 = (i64)((u32)i29 / (u32)16);
-      const i64 x31 = (i64)((u32)i29 % (u32)16);
-      for (i64 i32_ = 0; i32_ < 32; i32_++) {
-        const f32 v33 = tile7[(i32_ * 36) + (y30 * 4)];
-        const f32 v34 = tile7[((i32_ * 36) + (y30 * 4)) + 1];
-        const f32 v35 = tile7[((i32_ * 36) + (y30 * 4)) + 2];
-        const f32 v36 = tile7[((i32_ * 36) + (y30 * 4)) + 3];
-        const f32 v37 = tile8[(i32_ * 36) + x31];
-        const f32 v38 = tile8[((i32_ * 36) + x31) + 16];
-        sums9[0] = rw_fma_f32(v33, v37, sums9[0]);
-        sums9[1] = rw_fma_f32(v33, v38, sums9[1]);
-        sums9[2] = rw_fma_f32(v34, v37, sums9[2]);
-        sums9[3] = rw_fma_f32(v34, v38, sums9[3]);
-        sums9[4] = rw_fma_f32(v35, v37, sums9[4]);
-        sums9[5] = rw_fma_f32(v35, v38, sums9[5]);
-        sums9[6] = rw_fma_f32(v36, v37, sums9[6]);
-        sums9[7] = rw_fma_f32(v36, v38, sums9[7]);
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  }
-  const i64 o48 = p4 * 16384;
-  for (i64 i39 = rw_thread; i39 < 128; i39 += rw_threads) {
-    const i64 y40 = (i64)((u32)i39 / (u32)16);
-    const i64 x41 = (i64)((u32)i39 % (u32)16);
-    { const i64 i42 = 0;
-      { const i64 i43 = 0;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-      { const i64 i43 = 1;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-    }
-    { const i64 i42 = 1;
-      { const i64 i43 = 0;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-      { const i64 i43 = 1;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-    }
-    { const i64 i42 = 2;
-      { const i64 i43 = 0;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-      { const i64 i43 = 1;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-    }
-    { const i64 i42 = 3;
-      { const i64 i43 = 0;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-      { const i64 i43 = 1;
-        const i64 p44 = (m5 + (y40 * 4)) + i42;
-        const i64 p45 = (n6 + x41) + (i43 * 16);
-        const f32 r46 = sums9[(i42 * 2) + i43];
-        const f32 v47 = r46 * 0.125f;
-        const i64 v49 = (o48 + (p44 * 128)) + p45;
-        b2[v49] = v47;
-      }
-    }
-  }
-}
-
-/* row: max sub exp sum recip
-   b0: f32[65536], writes b1: f32[65536], writes b2: f32[512] */
-
-__kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k1_0(
-    __global const f32 *restrict b0,
-    __global f32 *restrict b1,
-    __global f32 *restrict b2) {
-  __local f32 rw_reduce_a2[32];
-  __local f32 row7[128];
-  __local f32 rw_reduce_a8[32];
-  const i32 rw_thread = get_local_id(0);
-  const i32 rw_threads = 32;
-  const i64 rw_point = (i64)get_group_id(0);
-  const i64 i1 = rw_point;
-  f32 a2 = -INFINITY;
-  const i64 o4 = i1 * 128;
-  #pragma unroll 4
-  for (i64 i3 = rw_thread; i3 < 128; i3 += rw_threads) {
-    const i64 v5 = o4 + i3;
-    const f32 v6 = b0[v5];
-    a2 = rw_max_f32(a2, v6);
-  }
-  rw_reduce_a2[rw_thread] = a2;
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  for (i32 rw_s = 16; rw_s > 0; rw_s >>= 1) {
-    if (rw_thread < rw_s && rw_thread + rw_s < 32) rw_reduce_a2[rw_thread] = rw_max_f32(rw_reduce_a2[rw_thread], rw_reduce_a2[rw_thread + rw_s]);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  }
-  a2 = rw_reduce_a2[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  f32 a8 = 0.0f;
-  const i64 o10 = i1 * 128;
-  #pragma unroll 4
-  for (i64 i9 = rw_thread; i9 < 128; i9 += rw_threads) {
-    const i64 v11 = o10 + i9;
-    const f32 v12 = b0[v11];
-    const f32 v13 = v12 - a2;
-    const f32 v14 = rw_exp_f32(v13);
-    a8 = a8 + v14;
-    row7[i9] = v14;
-  }
-  rw_reduce_a8[rw_thread] = a8;
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  for (i32 rw_s = 16; rw_s > 0; rw_s >>= 1) {
-    if (rw_thread < rw_s && rw_thread + rw_s < 32) rw_reduce_a8[rw_thread] = (rw_reduce_a8[rw_thread] + rw_reduce_a8[rw_thread + rw_s]);
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  }
-  a8 = rw_reduce_a8[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  const i64 o17 = i1 * 128;
-  #pragma unroll 4
-  for (i64 i15 = rw_thread; i15 < 128; i15 += rw_threads) {
-    const f32 v16 = row7[i15];
-    const i64 v18 = o17 + i15;
-    b1[v18] = v16;
-  }
-  const f32 v20 = 1 / a8;
-  for (i64 i19 = rw_thread; i19 < 1; i19 += rw_threads) {
-    b2[i1] = v20;
-  }
-}
-
-/* contract: mul mul matmul
-   b0: f32[65536], b1: f32[512], b2: f32[32768], writes b3: f32[32768] */
-
-__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k2_0(
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k0_0(
     __global const f32 *restrict b0,
     __global const f32 *restrict b1,
     __global const f32 *restrict b2,
     __global f32 *restrict b3) {
-  __local f32 tile7[1152];
-  __local f32 tile8[1024];
+  __local f32 right5[1088];
+  __local f32 left6[576];
+  __local f32 scores7[2304];
+  __local f32 state8[32];
+  __local f32 partial9[256];
+  __local f32 now10[32];
+  __local f32 was11[32];
+  __local f32 state12[32];
+  __local f32 partial13[256];
+  __local f32 by14[32];
   const i32 rw_thread = get_local_id(0);
-  const i32 rw_threads = 128;
+  const i32 rw_threads = 256;
   const i64 rw_point = (i64)get_group_id(0);
   const i64 i1 = rw_point;
-  const i64 t2 = (i64)((u32)i1 % (u32)2);
-  const i64 t3 = (i64)((u32)(i64)((u32)i1 / (u32)2) % (u32)4);
-  const i64 p4 = (i64)((u32)(i64)((u32)i1 / (u32)2) / (u32)4);
-  const i64 m5 = t3 * 32;
-  const i64 n6 = t2 * 32;
-  f32 sums9[8];
-  { const i64 i10 = 0;
-    sums9[i10] = 0.0f;
+  const i64 t2 = (i64)((u32)i1 % (u32)4);
+  const i64 p3 = (i64)((u32)i1 / (u32)4);
+  const i64 m4 = t2 * 32;
+  f32 sums15[8];
+  { const i64 i16_ = 0;
+    sums15[i16_] = 0.0f;
   }
-  { const i64 i10 = 1;
-    sums9[i10] = 0.0f;
+  { const i64 i16_ = 1;
+    sums15[i16_] = 0.0f;
   }
-  { const i64 i10 = 2;
-    sums9[i10] = 0.0f;
+  { const i64 i16_ = 2;
+    sums15[i16_] = 0.0f;
   }
-  { const i64 i10 = 3;
-    sums9[i10] = 0.0f;
+  { const i64 i16_ = 3;
+    sums15[i16_] = 0.0f;
   }
-  { const i64 i10 = 4;
-    sums9[i10] = 0.0f;
+  { const i64 i16_ = 4;
+    sums15[i16_] = 0.0f;
   }
-  { const i64 i10 = 5;
-    sums9[i10] = 0.0f;
+  { const i64 i16_ = 5;
+    sums15[i16_] = 0.0f;
   }
-  { const i64 i10 = 6;
-    sums9[i10] = 0.0f;
+  { const i64 i16_ = 6;
+    sums15[i16_] = 0.0f;
   }
-  { const i64 i10 = 7;
-    sums9[i10] = 0.0f;
+  { const i64 i16_ = 7;
+    sums15[i16_] = 0.0f;
   }
-  const i64 o18 = p4 * 16384;
-  const i64 o21 = p4 * 128;
-  const i64 o29 = p4 * 8192;
-  for (i64 i11 = 0; i11 < 4; i11++) {
-    const i64 k12 = i11 * 32;
-    #pragma unroll 8
-    for (i64 i13 = rw_thread; i13 < 1024; i13 += rw_threads) {
-      const i64 t14 = (i64)((u32)i13 % (u32)32);
-      const i64 t15 = (i64)((u32)i13 / (u32)32);
-      const i64 p16 = m5 + t15;
-      const i64 p17 = k12 + t14;
-      const i64 v19 = (o18 + (p16 * 128)) + p17;
-      const f32 v20 = b0[v19];
-      const i64 v22 = o21 + p16;
-      const f32 v23 = b1[v22];
-      tile7[(t14 * 36) + t15] = v20 * v23;
+  for (i64 i17 = rw_thread; i17 < 32; i17 += rw_threads) {
+    state8[i17] = -INFINITY;
+    state12[i17] = 0.0f;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  const i64 o29 = p3 * 8192;
+  const i64 o37 = p3 * 8192;
+  const i64 o124 = p3 * 8192;
+  for (i64 i18 = 0; i18 < 2; i18++) {
+    const i32 j19 = (i32)((u32)(i32)i18 * (u32)64);
+    f32 sums20[8];
+    { const i64 i21 = 0;
+      sums20[i21] = 0.0f;
     }
-    #pragma unroll 8
-    for (i64 i24 = rw_thread; i24 < 1024; i24 += rw_threads) {
-      const i64 t25 = (i64)((u32)i24 % (u32)32);
-      const i64 t26 = (i64)((u32)i24 / (u32)32);
-      const i64 p27 = n6 + t25;
-      const i64 p28 = k12 + t26;
-      const i64 v30 = (o29 + (p28 * 64)) + p27;
-      const f32 v31 = b2[v30];
-      tile8[(t26 * 32) + t25] = v31;
+    { const i64 i21 = 1;
+      sums20[i21] = 0.0f;
+    }
+    { const i64 i21 = 2;
+      sums20[i21] = 0.0f;
+    }
+    { const i64 i21 = 3;
+      sums20[i21] = 0.0f;
+    }
+    { const i64 i21 = 4;
+      sums20[i21] = 0.0f;
+    }
+    { const i64 i21 = 5;
+      sums20[i21] = 0.0f;
+    }
+    { const i64 i21 = 6;
+      sums20[i21] = 0.0f;
+    }
+    { const i64 i21 = 7;
+      sums20[i21] = 0.0f;
+    }
+    for (i64 i22 = 0; i22 < 4; i22++) {
+      const i64 k23 = i22 * 16;
+      #pragma unroll 2
+      for (i64 i24 = rw_thread; i24 < 512; i24 += rw_threads) {
+        const i64 t25 = (i64)((u32)i24 % (u32)16);
+        const i64 t26 = (i64)((u32)i24 / (u32)16);
+        const i64 p27 = m4 + t26;
+        const i64 p28 = k23 + t25;
+        const i64 v30 = (o29 + (p27 * 64)) + p28;
+        const f32 v31 = b0[v30];
+        left6[(t25 * 36) + t26] = v31;
+      }
+      #pragma unroll 4
+      for (i64 i32_ = rw_thread; i32_ < 1024; i32_ += rw_threads) {
+        const i64 t33 = (i64)((u32)i32_ % (u32)16);
+        const i64 t34 = (i64)((u32)i32_ / (u32)16);
+        const i64 p35 = j19 + t34;
+        const i64 p36 = k23 + t33;
+        const i64 v38 = (o37 + (p35 * 64)) + p36;
+        const f32 v39 = b1[v38];
+        right5[(t33 * 68) + t34] = v39;
+      }
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      for (i64 i40 = rw_thread; i40 < 256; i40 += rw_threads) {
+        const i64 y41 = (i64)((u32)i40 / (u32)16);
+        const i64 x42 = (i64)((u32)i40 % (u32)16);
+        const i64 o43 = y41 * 2;
+        for (i64 i44 = 0; i44 < 16; i44++) {
+          const i64 o45 = o43 + (i44 * 36);
+          const i64 o46 = (i44 * 68) + x42;
+          const f32 v47 = left6[o45];
+          const f32 v48 = left6[o45 + 1];
+          const f32 v49 = right5[o46];
+          const f32 v50 = right5[o46 + 16];
+          const f32 v51 = right5[o46 + 32];
+          const f32 v52 = right5[o46 + 48];
+          sums20[0] = rw_fma_f32(v47, v49, sums20[0]);
+          sums20[1] = rw_fma_f32(v47, v50, sums20[1]);
+          sums20[2] = rw_fma_f32(v47, v51, sums20[2]);
+          sums20[3] = rw_fma_f32(v47, v52, sums20[3]);
+          sums20[4] = rw_fma_f32(v48, v49, sums20[4]);
+          sums20[5] = rw_fma_f32(v48, v50, sums20[5]);
+          sums20[6] = rw_fma_f32(v48, v51, sums20[6]);
+          sums20[7] = rw_fma_f32(v48, v52, sums20[7]);
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+    for (i64 i53 = rw_thread; i53 < 256; i53 += rw_threads) {
+      const i64 y54 = (i64)((u32)i53 / (u32)16);
+      const i64 x55 = (i64)((u32)i53 % (u32)16);
+      const i64 o56 = (x55 * 36) + (y54 * 2);
+      scores7[o56] = sums20[0];
+      scores7[o56 + 1] = sums20[4];
+      const i64 o57 = ((x55 + 16) * 36) + (y54 * 2);
+      scores7[o57] = sums20[1];
+      scores7[o57 + 1] = sums20[5];
+      const i64 o58 = ((x55 + 32) * 36) + (y54 * 2);
+      scores7[o58] = sums20[2];
+      scores7[o58 + 1] = sums20[6];
+      const i64 o59 = ((x55 + 48) * 36) + (y54 * 2);
+      scores7[o59] = sums20[3];
+      scores7[o59 + 1] = sums20[7];
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (i64 i32_ = rw_thread; i32_ < 128; i32_ += rw_threads) {
-      const i64 y33 = (i64)((u32)i32_ / (u32)16);
-      const i64 x34 = (i64)((u32)i32_ % (u32)16);
-      for (i64 i35 = 0; i35 < 32; i35++) {
-        const f32 v36 = tile7[(i35 * 36) + (y33 * 4)];
-        const f32 v37 = tile7[((i35 * 36) + (y33 * 4)) + 1];
-        const f32 v38 = tile7[((i35 * 36) + (y33 * 4)) + 2];
-        const f32 v39 = tile7[((i35 * 36) + (y33 * 4)) + 3];
-        const f32 v40 = tile8[(i35 * 32) + x34];
-        const f32 v41 = tile8[((i35 * 32) + x34) + 16];
-        sums9[0] = rw_fma_f32(v36, v40, sums9[0]);
-        sums9[1] = rw_fma_f32(v36, v41, sums9[1]);
-        sums9[2] = rw_fma_f32(v37, v40, sums9[2]);
-        sums9[3] = rw_fma_f32(v37, v41, sums9[3]);
-        sums9[4] = rw_fma_f32(v38, v40, sums9[4]);
-        sums9[5] = rw_fma_f32(v38, v41, sums9[5]);
-        sums9[6] = rw_fma_f32(v39, v40, sums9[6]);
-        sums9[7] = rw_fma_f32(v39, v41, sums9[7]);
+    for (i64 i60 = rw_thread; i60 < 256; i60 += rw_threads) {
+      const i64 i61 = (i64)((u32)i60 % (u32)32);
+      const i64 t62 = (i64)((u32)i60 / (u32)32);
+      const i64 p63 = m4 + i61;
+      f32 a64 = -INFINITY;
+      const i64 j65 = t62 * 8;
+      for (i64 i66 = 0; i66 < 8; i66++) {
+        const i64 j67 = j65 + i66;
+        const i64 o68 = (j67 * 36) + i61;
+        const i64 p69 = j19 + j67;
+        const f32 s70 = scores7[o68];
+        a64 = rw_max_f32(a64, s70);
       }
+      partial9[i60] = a64;
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (i64 i71 = rw_thread; i71 < 32; i71 += rw_threads) {
+      const i64 p72 = m4 + i71;
+      f32 a73 = partial9[i71];
+      for (i64 i74 = 0; i74 < 7; i74++) {
+        const f32 s75 = partial9[((i74 + 1) * 32) + i71];
+        a73 = rw_max_f32(a73, s75);
+      }
+      const f32 s76 = state8[i71];
+      const f32 n77 = (f32)j19;
+      was11[i71] = s76;
+      const f32 s78 = rw_max_f32(s76, a73);
+      state8[i71] = s78;
+      now10[i71] = (s78 == (-INFINITY)) ? 0.0f : s78;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (i64 i79 = rw_thread; i79 < 256; i79 += rw_threads) {
+      const i64 i80 = (i64)((u32)i79 % (u32)32);
+      const i64 t81 = (i64)((u32)i79 / (u32)32);
+      const i64 p82 = m4 + i80;
+      const f32 s83 = now10[i80];
+      f32 a84 = 0.0f;
+      const i64 j85 = t81 * 8;
+      const f32 v92 = s83 * 0.125f;
+      for (i64 i86 = 0; i86 < 8; i86++) {
+        const i64 j87 = j85 + i86;
+        const i64 o88 = (j87 * 36) + i80;
+        const i64 p89 = j19 + j87;
+        const f32 s90 = scores7[o88];
+        const f32 v91 = s90 * 0.125f;
+        const f32 v93 = v91 - v92;
+        const f32 v94 = rw_exp_f32(v93);
+        a84 = a84 + v94;
+        scores7[o88] = v94;
+      }
+      partial13[i79] = a84;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (i64 i95 = rw_thread; i95 < 32; i95 += rw_threads) {
+      const i64 p96 = m4 + i95;
+      const f32 s97 = now10[i95];
+      const f32 s98 = was11[i95];
+      const f32 n99 = (f32)j19;
+      f32 a100 = partial13[i95];
+      for (i64 i101 = 0; i101 < 7; i101++) {
+        const f32 s102 = partial13[((i101 + 1) * 32) + i95];
+        a100 = a100 + s102;
+      }
+      const f32 s103 = state12[i95];
+      const f32 n104 = (f32)j19;
+      const f32 v105 = s97 * 0.125f;
+      const f32 r106 = (s98 == (-INFINITY)) ? 0.0f : s98;
+      const f32 v107 = r106 * 0.125f;
+      const f32 m108 = (s103 == 0.0f) ? s103 : (s103 * rw_exp_f32((-(v105 - v107))));
+      const f32 s109 = m108 + a100;
+      state12[i95] = s109;
+      const f32 r110 = (s98 == (-INFINITY)) ? 0.0f : s98;
+      const f32 v111 = r110 * 0.125f;
+      by14[i95] = rw_exp_f32((-(v105 - v111)));
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    for (i64 i112 = rw_thread; i112 < 256; i112 += rw_threads) {
+      const i64 y113 = (i64)((u32)i112 / (u32)16);
+      const i64 x114 = (i64)((u32)i112 % (u32)16);
+      { const i64 i115 = 0;
+        const f32 c116 = by14[(y113 * 2) + i115];
+        if (c116 != 1.0f) {
+          { const i64 i117 = 0;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+          { const i64 i117 = 1;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+          { const i64 i117 = 2;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+          { const i64 i117 = 3;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+        }
+      }
+      { const i64 i115 = 1;
+        const f32 c116 = by14[(y113 * 2) + i115];
+        if (c116 != 1.0f) {
+          { const i64 i117 = 0;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+          { const i64 i117 = 1;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+          { const i64 i117 = 2;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+          { const i64 i117 = 3;
+            sums15[(i115 * 4) + i117] = (sums15[(i115 * 4) + i117] == 0.0f) ? sums15[(i115 * 4) + i117] : (sums15[(i115 * 4) + i117] * c116);
+          }
+        }
+      }
+    }
+    for (i64 i118 = 0; i118 < 4; i118++) {
+      const i64 k119 = i118 * 16;
+      #pragma unroll 4
+      for (i64 i120 = rw_thread; i120 < 1024; i120 += rw_threads) {
+        const i64 t121 = (i64)((u32)i120 % (u32)64);
+        const i64 t122 = (i64)((u32)i120 / (u32)64);
+        const i64 p123 = (j19 + k119) + t122;
+        const i64 v125 = (o124 + (p123 * 64)) + t121;
+        const f32 v126 = b2[v125];
+        right5[(t122 * 68) + t121] = v126;
+      }
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      const i64 o127 = k119 * 36;
+      for (i64 i128 = rw_thread; i128 < 256; i128 += rw_threads) {
+        const i64 y129 = (i64)((u32)i128 / (u32)16);
+        const i64 x130 = (i64)((u32)i128 % (u32)16);
+        const i64 o131 = o127 + (y129 * 2);
+        for (i64 i132 = 0; i132 < 16; i132++) {
+          const i64 o133 = o131 + (i132 * 36);
+          const i64 o134 = (i132 * 68) + x130;
+          const f32 v135 = scores7[o133];
+          const f32 v136 = scores7[o133 + 1];
+          const f32 v137 = right5[o134];
+          const f32 v138 = right5[o134 + 16];
+          const f32 v139 = right5[o134 + 32];
+          const f32 v140 = right5[o134 + 48];
+          sums15[0] = rw_fma_f32(v135, v137, sums15[0]);
+          sums15[1] = rw_fma_f32(v135, v138, sums15[1]);
+          sums15[2] = rw_fma_f32(v135, v139, sums15[2]);
+          sums15[3] = rw_fma_f32(v135, v140, sums15[3]);
+          sums15[4] = rw_fma_f32(v136, v137, sums15[4]);
+          sums15[5] = rw_fma_f32(v136, v138, sums15[5]);
+          sums15[6] = rw_fma_f32(v136, v139, sums15[6]);
+          sums15[7] = rw_fma_f32(v136, v140, sums15[7]);
+        }
+      }
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
   }
-  const i64 o50 = p4 * 8192;
-  for (i64 i42 = rw_thread; i42 < 128; i42 += rw_threads) {
-    const i64 y43 = (i64)((u32)i42 / (u32)16);
-    const i64 x44 = (i64)((u32)i42 % (u32)16);
-    { const i64 i45 = 0;
-      { const i64 i46 = 0;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
+  const i64 o160 = p3 * 8192;
+  for (i64 i141 = rw_thread; i141 < 256; i141 += rw_threads) {
+    const i64 y142 = (i64)((u32)i141 / (u32)16);
+    const i64 x143 = (i64)((u32)i141 % (u32)16);
+    { const i64 i144 = 0;
+      const i64 i145 = (y142 * 2) + i144;
+      const i64 p146 = m4 + i145;
+      const f32 s147 = state8[i145];
+      const f32 s148 = state12[i145];
+      const f32 v149 = s147 * 0.125f;
+      const f32 r150 = (s147 == (-INFINITY)) ? 0.0f : s147;
+      const f32 v151 = r150 * 0.125f;
+      const f32 m152 = s148 * rw_exp_f32((-(v149 - v151)));
+      const f32 r153 = (s147 == (-INFINITY)) ? 0.0f : s147;
+      const f32 v154 = r153 * 0.125f;
+      const f32 v155 = 1 / m152;
+      const f32 c156 = rw_exp_f32((-(v149 - v154)));
+      const i64 o161 = o160 + (p146 * 64);
+      { const i64 i157 = 0;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
       }
-      { const i64 i46 = 1;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
+      { const i64 i157 = 1;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
       }
-    }
-    { const i64 i45 = 1;
-      { const i64 i46 = 0;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
+      { const i64 i157 = 2;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
       }
-      { const i64 i46 = 1;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
-      }
-    }
-    { const i64 i45 = 2;
-      { const i64 i46 = 0;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
-      }
-      { const i64 i46 = 1;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
+      { const i64 i157 = 3;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
       }
     }
-    { const i64 i45 = 3;
-      { const i64 i46 = 0;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
+    { const i64 i144 = 1;
+      const i64 i145 = (y142 * 2) + i144;
+      const i64 p146 = m4 + i145;
+      const f32 s147 = state8[i145];
+      const f32 s148 = state12[i145];
+      const f32 v149 = s147 * 0.125f;
+      const f32 r150 = (s147 == (-INFINITY)) ? 0.0f : s147;
+      const f32 v151 = r150 * 0.125f;
+      const f32 m152 = s148 * rw_exp_f32((-(v149 - v151)));
+      const f32 r153 = (s147 == (-INFINITY)) ? 0.0f : s147;
+      const f32 v154 = r153 * 0.125f;
+      const f32 v155 = 1 / m152;
+      const f32 c156 = rw_exp_f32((-(v149 - v154)));
+      const i64 o161 = o160 + (p146 * 64);
+      { const i64 i157 = 0;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
       }
-      { const i64 i46 = 1;
-        const i64 p47 = (m5 + (y43 * 4)) + i45;
-        const i64 p48 = (n6 + x44) + (i46 * 16);
-        const f32 r49 = sums9[(i45 * 2) + i46];
-        const i64 v51 = (o50 + (p47 * 64)) + p48;
-        b3[v51] = r49;
+      { const i64 i157 = 1;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
+      }
+      { const i64 i157 = 2;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
+      }
+      { const i64 i157 = 3;
+        const i64 p158 = x143 + (i157 * 16);
+        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
+        const i64 v162 = o161 + p158;
+        b3[v162] = r159;
       }
     }
   }

@@ -1,409 +1,397 @@
-/* contract: mul matmul mul
-   b0: f32[32768], b1: f32[32768], writes b2: f32[65536] */
+/* fold: mul matmul mul max mul sub exp sum recip mul mul matmul
+   b0: f32[32768], b1: f32[32768], b2: f32[32768], writes b3: f32[32768] */
 
 @group(0) @binding(0) var<storage, read_write> k0_b0_: array<f32>;
 @group(0) @binding(1) var<storage, read_write> k0_b1_: array<f32>;
 @group(0) @binding(2) var<storage, read_write> k0_b2_: array<f32>;
+@group(0) @binding(3) var<storage, read_write> k0_b3_: array<f32>;
 
-var<workgroup> k0_0_tile7_: array<f32, 1152>;
-var<workgroup> k0_0_tile8_: array<f32, 1152>;
-@compute @workgroup_size(128)
+var<workgroup> k0_0_right5_: array<f32, 1088>;
+var<workgroup> k0_0_left6_: array<f32, 576>;
+var<workgroup> k0_0_scores7_: array<f32, 2304>;
+var<workgroup> k0_0_state8_: array<f32, 32>;
+var<workgroup> k0_0_partial9_: array<f32, 256>;
+var<workgroup> k0_0_now10_: array<f32, 32>;
+var<workgroup> k0_0_was11_: array<f32, 32>;
+var<workgroup> k0_0_state12_: array<f32, 32>;
+var<workgroup> k0_0_partial13_: array<f32, 256>;
+var<workgroup> k0_0_by14_: array<f32, 32>;
+@compute @workgroup_size(256)
 fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
     @builtin(local_invocation_index) rw_local: u32) {
-  let rw_number = rw_group.y * 64u + rw_group.x;
+  let rw_number = rw_group.y * 16u + rw_group.x;
   let rw_thread = i32(rw_local);
-  if (rw_number >= 64u) { return; }
+  if (rw_number >= 16u) { return; }
   let rw_point = i32(rw_number);
   let i1_ = rw_point;
   let t2_: i32 = i1_ % i32(4);
-  let t3_: i32 = (i1_ / i32(4)) % i32(4);
-  let p4_: i32 = (i1_ / i32(4)) / i32(4);
-  let m5_: i32 = t3_ * i32(32);
-  let n6_: i32 = t2_ * i32(32);
-  var sums9_: array<f32, 8>;
-  { let i10_: i32 = 0;
-    sums9_[i10_] = f32(0.0);
+  let p3_: i32 = i1_ / i32(4);
+  let m4_: i32 = t2_ * i32(32);
+  var sums15_: array<f32, 8>;
+  { let i16_: i32 = 0;
+    sums15_[i16_] = f32(0.0);
   }
-  { let i10_: i32 = 1;
-    sums9_[i10_] = f32(0.0);
+  { let i16_: i32 = 1;
+    sums15_[i16_] = f32(0.0);
   }
-  { let i10_: i32 = 2;
-    sums9_[i10_] = f32(0.0);
+  { let i16_: i32 = 2;
+    sums15_[i16_] = f32(0.0);
   }
-  { let i10_: i32 = 3;
-    sums9_[i10_] = f32(0.0);
+  { let i16_: i32 = 3;
+    sums15_[i16_] = f32(0.0);
   }
-  { let i10_: i32 = 4;
-    sums9_[i10_] = f32(0.0);
+  { let i16_: i32 = 4;
+    sums15_[i16_] = f32(0.0);
   }
-  { let i10_: i32 = 5;
-    sums9_[i10_] = f32(0.0);
+  { let i16_: i32 = 5;
+    sums15_[i16_] = f32(0.0);
   }
-  { let i10_: i32 = 6;
-    sums9_[i10_] = f32(0.0);
+  { let i16_: i32 = 6;
+    sums15_[i16_] = f32(0.0);
   }
-  { let i10_: i32 = 7;
-    sums9_[i10_] = f32(0.0);
+  { let i16_: i32 = 7;
+    sums15_[i16_] = f32(0.0);
   }
-  let o18_: i32 = p4_ * i32(8192);
-  let o26_: i32 = p4_ * i32(8192);
-  for (var i11_: i32 = 0; i11_ < 2; i11_ += 1) {
-    let k12_: i32 = i11_ * i32(32);
-    for (var i13_: i32 = rw_thread; i13_ < 1024; i13_ += 128) {
-      let t14_: i32 = i13_ % i32(32);
-      let t15_: i32 = i13_ / i32(32);
-      let p16_: i32 = m5_ + t15_;
-      let p17_: i32 = k12_ + t14_;
-      let v19_: i32 = (o18_ + (p16_ * i32(64))) + p17_;
-      let v20_: f32 = k0_b0_[v19_];
-      k0_0_tile7_[(t14_ * i32(36)) + t15_] = v20_;
-    }
-    for (var i21_: i32 = rw_thread; i21_ < 1024; i21_ += 128) {
-      let t22_: i32 = i21_ % i32(32);
-      let t23_: i32 = i21_ / i32(32);
-      let p24_: i32 = n6_ + t23_;
-      let p25_: i32 = k12_ + t22_;
-      let v27_: i32 = (o26_ + (p24_ * i32(64))) + p25_;
-      let v28_: f32 = k0_b1_[v27_];
-      k0_0_tile8_[(t22_ * i32(36)) + t23_] = v28_;
-    }
-    workgroupBarrier();
-    storageBarrier();
-    for (var i29_: i32 = rw_thread; i29_ < 128; i29_ += 128) {
-      let y30_: i32 = i29_ / i32(16);
-      let x31_: i32 = i29_ % i32(16);
-      for (var i32_: i32 = 0; i32_ < 32; i32_ += 1) {
-        let v33_: f32 = k0_0_tile7_[(i32_ * i32(36)) + (y30_ * i32(4))];
-        let v34_: f32 = k0_0_tile7_[((i32_ * i32(36)) + (y30_ * i32(4))) + i32(1)];
-        let v35_: f32 = k0_0_tile7_[((i32_ * i32(36)) + (y30_ * i32(4))) + i32(2)];
-        let v36_: f32 = k0_0_tile7_[((i32_ * i32(36)) + (y30_ * i32(4))) + i32(3)];
-        let v37_: f32 = k0_0_tile8_[(i32_ * i32(36)) + x31_];
-        let v38_: f32 = k0_0_tile8_[((i32_ * i32(36)) + x31_) + i32(16)];
-        sums9_[i32(0)] = v33_ * v37_ + sums9_[i32(0)];
-        sums9_[i32(1)] = v33_ * v38_ + sums9_[i32(1)];
-        sums9_[i32(2)] = v34_ * v37_ + sums9_[i32(2)];
-        sums9_[i32(3)] = v34_ * v38_ + sums9_[i32(3)];
-        sums9_[i32(4)] = v35_ * v37_ + sums9_[i32(4)];
-        sums9_[i32(5)] = v35_ * v38_ + sums9_[i32(5)];
-        sums9_[i32(6)] = v36_ * v37_ + sums9_[i32(6)];
-        sums9_[i32(7)] = v36_ * v38_ + sums9_[i32(7)];
-      }
-    }
-    workgroupBarrier();
-    storageBarrier();
+  for (var i17_: i32 = rw_thread; i17_ < 32; i17_ += 256) {
+    k0_0_state8_[i17_] = -bitcast<f32>(rw_inf_bits);
+    k0_0_state12_[i17_] = f32(0.0);
   }
-  let o48_: i32 = p4_ * i32(16384);
-  for (var i39_: i32 = rw_thread; i39_ < 128; i39_ += 128) {
-    let y40_: i32 = i39_ / i32(16);
-    let x41_: i32 = i39_ % i32(16);
-    { let i42_: i32 = 0;
-      { let i43_: i32 = 0;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-      { let i43_: i32 = 1;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-    }
-    { let i42_: i32 = 1;
-      { let i43_: i32 = 0;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-      { let i43_: i32 = 1;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-    }
-    { let i42_: i32 = 2;
-      { let i43_: i32 = 0;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-      { let i43_: i32 = 1;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-    }
-    { let i42_: i32 = 3;
-      { let i43_: i32 = 0;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-      { let i43_: i32 = 1;
-        let p44_: i32 = (m5_ + (y40_ * i32(4))) + i42_;
-        let p45_: i32 = (n6_ + x41_) + (i43_ * i32(16));
-        let r46_: f32 = sums9_[(i42_ * i32(2)) + i43_];
-        let v47_: f32 = r46_ * f32(0.125);
-        let v49_: i32 = (o48_ + (p44_ * i32(128))) + p45_;
-        k0_b2_[v49_] = v47_;
-      }
-    }
-  }
-}
-
-/* row: max sub exp sum recip
-   b0: f32[65536], writes b1: f32[65536], writes b2: f32[512] */
-
-@group(0) @binding(0) var<storage, read_write> k1_b0_: array<f32>;
-@group(0) @binding(1) var<storage, read_write> k1_b1_: array<f32>;
-@group(0) @binding(2) var<storage, read_write> k1_b2_: array<f32>;
-
-var<workgroup> k1_0_reduce_a2_: array<f32, 32>;
-var<workgroup> k1_0_row7_: array<f32, 128>;
-var<workgroup> k1_0_reduce_a8_: array<f32, 32>;
-@compute @workgroup_size(32)
-fn k1_0(@builtin(workgroup_id) rw_group: vec3<u32>,
-    @builtin(local_invocation_index) rw_local: u32) {
-  let rw_number = rw_group.y * 512u + rw_group.x;
-  let rw_thread = i32(rw_local);
-  if (rw_number >= 512u) { return; }
-  let rw_point = i32(rw_number);
-  let i1_ = rw_point;
-  var a2_: f32 = -bitcast<f32>(rw_inf_bits);
-  let o4_: i32 = i1_ * i32(128);
-  for (var i3_: i32 = rw_thread; i3_ < 128; i3_ += 32) {
-    let v5_: i32 = o4_ + i3_;
-    let v6_: f32 = k1_b0_[v5_];
-    a2_ = rw_max_f32(a2_, v6_);
-  }
-  k1_0_reduce_a2_[rw_thread] = a2_;
-  workgroupBarrier();
-  for (var rw_s = 16; rw_s > 0; rw_s >>= 1u) {
-    if (rw_thread < rw_s && rw_thread + rw_s < 32) {
-      k1_0_reduce_a2_[rw_thread] = rw_max_f32(k1_0_reduce_a2_[rw_thread], k1_0_reduce_a2_[rw_thread + rw_s]);
-    }
-    workgroupBarrier();
-  }
-  a2_ = k1_0_reduce_a2_[0];
-  workgroupBarrier();
-  var a8_: f32 = f32(0.0);
-  let o10_: i32 = i1_ * i32(128);
-  for (var i9_: i32 = rw_thread; i9_ < 128; i9_ += 32) {
-    let v11_: i32 = o10_ + i9_;
-    let v12_: f32 = k1_b0_[v11_];
-    let v13_: f32 = v12_ - a2_;
-    let v14_: f32 = rw_exp_f32(v13_);
-    a8_ = a8_ + v14_;
-    k1_0_row7_[i9_] = v14_;
-  }
-  k1_0_reduce_a8_[rw_thread] = a8_;
-  workgroupBarrier();
-  for (var rw_s = 16; rw_s > 0; rw_s >>= 1u) {
-    if (rw_thread < rw_s && rw_thread + rw_s < 32) {
-      k1_0_reduce_a8_[rw_thread] = (k1_0_reduce_a8_[rw_thread] + k1_0_reduce_a8_[rw_thread + rw_s]);
-    }
-    workgroupBarrier();
-  }
-  a8_ = k1_0_reduce_a8_[0];
-  workgroupBarrier();
   workgroupBarrier();
   storageBarrier();
-  let o17_: i32 = i1_ * i32(128);
-  for (var i15_: i32 = rw_thread; i15_ < 128; i15_ += 32) {
-    let v16_: f32 = k1_0_row7_[i15_];
-    let v18_: i32 = o17_ + i15_;
-    k1_b1_[v18_] = v16_;
-  }
-  let v20_: f32 = 1 / a8_;
-  for (var i19_: i32 = rw_thread; i19_ < 1; i19_ += 32) {
-    k1_b2_[i1_] = v20_;
-  }
-}
-
-/* contract: mul mul matmul
-   b0: f32[65536], b1: f32[512], b2: f32[32768], writes b3: f32[32768] */
-
-@group(0) @binding(0) var<storage, read_write> k2_b0_: array<f32>;
-@group(0) @binding(1) var<storage, read_write> k2_b1_: array<f32>;
-@group(0) @binding(2) var<storage, read_write> k2_b2_: array<f32>;
-@group(0) @binding(3) var<storage, read_write> k2_b3_: array<f32>;
-
-var<workgroup> k2_0_tile7_: array<f32, 1152>;
-var<workgroup> k2_0_tile8_: array<f32, 1024>;
-@compute @workgroup_size(128)
-fn k2_0(@builtin(workgroup_id) rw_group: vec3<u32>,
-    @builtin(local_invocation_index) rw_local: u32) {
-  let rw_number = rw_group.y * 32u + rw_group.x;
-  let rw_thread = i32(rw_local);
-  if (rw_number >= 32u) { return; }
-  let rw_point = i32(rw_number);
-  let i1_ = rw_point;
-  let t2_: i32 = i1_ % i32(2);
-  let t3_: i32 = (i1_ / i32(2)) % i32(4);
-  let p4_: i32 = (i1_ / i32(2)) / i32(4);
-  let m5_: i32 = t3_ * i32(32);
-  let n6_: i32 = t2_ * i32(32);
-  var sums9_: array<f32, 8>;
-  { let i10_: i32 = 0;
-    sums9_[i10_] = f32(0.0);
-  }
-  { let i10_: i32 = 1;
-    sums9_[i10_] = f32(0.0);
-  }
-  { let i10_: i32 = 2;
-    sums9_[i10_] = f32(0.0);
-  }
-  { let i10_: i32 = 3;
-    sums9_[i10_] = f32(0.0);
-  }
-  { let i10_: i32 = 4;
-    sums9_[i10_] = f32(0.0);
-  }
-  { let i10_: i32 = 5;
-    sums9_[i10_] = f32(0.0);
-  }
-  { let i10_: i32 = 6;
-    sums9_[i10_] = f32(0.0);
-  }
-  { let i10_: i32 = 7;
-    sums9_[i10_] = f32(0.0);
-  }
-  let o18_: i32 = p4_ * i32(16384);
-  let o21_: i32 = p4_ * i32(128);
-  let o29_: i32 = p4_ * i32(8192);
-  for (var i11_: i32 = 0; i11_ < 4; i11_ += 1) {
-    let k12_: i32 = i11_ * i32(32);
-    for (var i13_: i32 = rw_thread; i13_ < 1024; i13_ += 128) {
-      let t14_: i32 = i13_ % i32(32);
-      let t15_: i32 = i13_ / i32(32);
-      let p16_: i32 = m5_ + t15_;
-      let p17_: i32 = k12_ + t14_;
-      let v19_: i32 = (o18_ + (p16_ * i32(128))) + p17_;
-      let v20_: f32 = k2_b0_[v19_];
-      let v22_: i32 = o21_ + p16_;
-      let v23_: f32 = k2_b1_[v22_];
-      k2_0_tile7_[(t14_ * i32(36)) + t15_] = v20_ * v23_;
+  let o29_: i32 = p3_ * i32(8192);
+  let o37_: i32 = p3_ * i32(8192);
+  let o124_: i32 = p3_ * i32(8192);
+  for (var i18_: i32 = 0; i18_ < 2; i18_ += 1) {
+    let j19_: i32 = i18_ * i32(64);
+    var sums20_: array<f32, 8>;
+    { let i21_: i32 = 0;
+      sums20_[i21_] = f32(0.0);
     }
-    for (var i24_: i32 = rw_thread; i24_ < 1024; i24_ += 128) {
-      let t25_: i32 = i24_ % i32(32);
-      let t26_: i32 = i24_ / i32(32);
-      let p27_: i32 = n6_ + t25_;
-      let p28_: i32 = k12_ + t26_;
-      let v30_: i32 = (o29_ + (p28_ * i32(64))) + p27_;
-      let v31_: f32 = k2_b2_[v30_];
-      k2_0_tile8_[(t26_ * i32(32)) + t25_] = v31_;
+    { let i21_: i32 = 1;
+      sums20_[i21_] = f32(0.0);
     }
-    workgroupBarrier();
-    storageBarrier();
-    for (var i32_: i32 = rw_thread; i32_ < 128; i32_ += 128) {
-      let y33_: i32 = i32_ / i32(16);
-      let x34_: i32 = i32_ % i32(16);
-      for (var i35_: i32 = 0; i35_ < 32; i35_ += 1) {
-        let v36_: f32 = k2_0_tile7_[(i35_ * i32(36)) + (y33_ * i32(4))];
-        let v37_: f32 = k2_0_tile7_[((i35_ * i32(36)) + (y33_ * i32(4))) + i32(1)];
-        let v38_: f32 = k2_0_tile7_[((i35_ * i32(36)) + (y33_ * i32(4))) + i32(2)];
-        let v39_: f32 = k2_0_tile7_[((i35_ * i32(36)) + (y33_ * i32(4))) + i32(3)];
-        let v40_: f32 = k2_0_tile8_[(i35_ * i32(32)) + x34_];
-        let v41_: f32 = k2_0_tile8_[((i35_ * i32(32)) + x34_) + i32(16)];
-        sums9_[i32(0)] = v36_ * v40_ + sums9_[i32(0)];
-        sums9_[i32(1)] = v36_ * v41_ + sums9_[i32(1)];
-        sums9_[i32(2)] = v37_ * v40_ + sums9_[i32(2)];
-        sums9_[i32(3)] = v37_ * v41_ + sums9_[i32(3)];
-        sums9_[i32(4)] = v38_ * v40_ + sums9_[i32(4)];
-        sums9_[i32(5)] = v38_ * v41_ + sums9_[i32(5)];
-        sums9_[i32(6)] = v39_ * v40_ + sums9_[i32(6)];
-        sums9_[i32(7)] = v39_ * v41_ + sums9_[i32(7)];
+    { let i21_: i32 = 2;
+      sums20_[i21_] = f32(0.0);
+    }
+    { let i21_: i32 = 3;
+      sums20_[i21_] = f32(0.0);
+    }
+    { let i21_: i32 = 4;
+      sums20_[i21_] = f32(0.0);
+    }
+    { let i21_: i32 = 5;
+      sums20_[i21_] = f32(0.0);
+    }
+    { let i21_: i32 = 6;
+      sums20_[i21_] = f32(0.0);
+    }
+    { let i21_: i32 = 7;
+      sums20_[i21_] = f32(0.0);
+    }
+    for (var i22_: i32 = 0; i22_ < 4; i22_ += 1) {
+      let k23_: i32 = i22_ * i32(16);
+      for (var i24_: i32 = rw_thread; i24_ < 512; i24_ += 256) {
+        let t25_: i32 = i24_ % i32(16);
+        let t26_: i32 = i24_ / i32(16);
+        let p27_: i32 = m4_ + t26_;
+        let p28_: i32 = k23_ + t25_;
+        let v30_: i32 = (o29_ + (p27_ * i32(64))) + p28_;
+        let v31_: f32 = k0_b0_[v30_];
+        k0_0_left6_[(t25_ * i32(36)) + t26_] = v31_;
       }
+      for (var i32_: i32 = rw_thread; i32_ < 1024; i32_ += 256) {
+        let t33_: i32 = i32_ % i32(16);
+        let t34_: i32 = i32_ / i32(16);
+        let p35_: i32 = j19_ + t34_;
+        let p36_: i32 = k23_ + t33_;
+        let v38_: i32 = (o37_ + (p35_ * i32(64))) + p36_;
+        let v39_: f32 = k0_b1_[v38_];
+        k0_0_right5_[(t33_ * i32(68)) + t34_] = v39_;
+      }
+      workgroupBarrier();
+      storageBarrier();
+      for (var i40_: i32 = rw_thread; i40_ < 256; i40_ += 256) {
+        let y41_: i32 = i40_ / i32(16);
+        let x42_: i32 = i40_ % i32(16);
+        let o43_: i32 = y41_ * i32(2);
+        for (var i44_: i32 = 0; i44_ < 16; i44_ += 1) {
+          let o45_: i32 = o43_ + (i44_ * i32(36));
+          let o46_: i32 = (i44_ * i32(68)) + x42_;
+          let v47_: f32 = k0_0_left6_[o45_];
+          let v48_: f32 = k0_0_left6_[o45_ + i32(1)];
+          let v49_: f32 = k0_0_right5_[o46_];
+          let v50_: f32 = k0_0_right5_[o46_ + i32(16)];
+          let v51_: f32 = k0_0_right5_[o46_ + i32(32)];
+          let v52_: f32 = k0_0_right5_[o46_ + i32(48)];
+          sums20_[i32(0)] = v47_ * v49_ + sums20_[i32(0)];
+          sums20_[i32(1)] = v47_ * v50_ + sums20_[i32(1)];
+          sums20_[i32(2)] = v47_ * v51_ + sums20_[i32(2)];
+          sums20_[i32(3)] = v47_ * v52_ + sums20_[i32(3)];
+          sums20_[i32(4)] = v48_ * v49_ + sums20_[i32(4)];
+          sums20_[i32(5)] = v48_ * v50_ + sums20_[i32(5)];
+          sums20_[i32(6)] = v48_ * v51_ + sums20_[i32(6)];
+          sums20_[i32(7)] = v48_ * v52_ + sums20_[i32(7)];
+        }
+      }
+      workgroupBarrier();
+      storageBarrier();
+    }
+    for (var i53_: i32 = rw_thread; i53_ < 256; i53_ += 256) {
+      let y54_: i32 = i53_ / i32(16);
+      let x55_: i32 = i53_ % i32(16);
+      let o56_: i32 = (x55_ * i32(36)) + (y54_ * i32(2));
+      k0_0_scores7_[o56_] = sums20_[i32(0)];
+      k0_0_scores7_[o56_ + i32(1)] = sums20_[i32(4)];
+      let o57_: i32 = ((x55_ + i32(16)) * i32(36)) + (y54_ * i32(2));
+      k0_0_scores7_[o57_] = sums20_[i32(1)];
+      k0_0_scores7_[o57_ + i32(1)] = sums20_[i32(5)];
+      let o58_: i32 = ((x55_ + i32(32)) * i32(36)) + (y54_ * i32(2));
+      k0_0_scores7_[o58_] = sums20_[i32(2)];
+      k0_0_scores7_[o58_ + i32(1)] = sums20_[i32(6)];
+      let o59_: i32 = ((x55_ + i32(48)) * i32(36)) + (y54_ * i32(2));
+      k0_0_scores7_[o59_] = sums20_[i32(3)];
+      k0_0_scores7_[o59_ + i32(1)] = sums20_[i32(7)];
     }
     workgroupBarrier();
     storageBarrier();
+    for (var i60_: i32 = rw_thread; i60_ < 256; i60_ += 256) {
+      let i61_: i32 = i60_ % i32(32);
+      let t62_: i32 = i60_ / i32(32);
+      let p63_: i32 = m4_ + i61_;
+      var a64_: f32 = -bitcast<f32>(rw_inf_bits);
+      let j65_: i32 = t62_ * i32(8);
+      for (var i66_: i32 = 0; i66_ < 8; i66_ += 1) {
+        let j67_: i32 = j65_ + i66_;
+        let o68_: i32 = (j67_ * i32(36)) + i61_;
+        let p69_: i32 = j19_ + j67_;
+        let s70_: f32 = k0_0_scores7_[o68_];
+        a64_ = rw_max_f32(a64_, s70_);
+      }
+      k0_0_partial9_[i60_] = a64_;
+    }
+    workgroupBarrier();
+    storageBarrier();
+    for (var i71_: i32 = rw_thread; i71_ < 32; i71_ += 256) {
+      let p72_: i32 = m4_ + i71_;
+      var a73_: f32 = k0_0_partial9_[i71_];
+      for (var i74_: i32 = 0; i74_ < 7; i74_ += 1) {
+        let s75_: f32 = k0_0_partial9_[((i74_ + i32(1)) * i32(32)) + i71_];
+        a73_ = rw_max_f32(a73_, s75_);
+      }
+      let s76_: f32 = k0_0_state8_[i71_];
+      let n77_: f32 = f32(j19_);
+      k0_0_was11_[i71_] = s76_;
+      let s78_: f32 = rw_max_f32(s76_, a73_);
+      k0_0_state8_[i71_] = s78_;
+      k0_0_now10_[i71_] = select(s78_, f32(0.0), (s78_ == (-bitcast<f32>(rw_inf_bits))));
+    }
+    workgroupBarrier();
+    storageBarrier();
+    for (var i79_: i32 = rw_thread; i79_ < 256; i79_ += 256) {
+      let i80_: i32 = i79_ % i32(32);
+      let t81_: i32 = i79_ / i32(32);
+      let p82_: i32 = m4_ + i80_;
+      let s83_: f32 = k0_0_now10_[i80_];
+      var a84_: f32 = f32(0.0);
+      let j85_: i32 = t81_ * i32(8);
+      let v92_: f32 = s83_ * f32(0.125);
+      for (var i86_: i32 = 0; i86_ < 8; i86_ += 1) {
+        let j87_: i32 = j85_ + i86_;
+        let o88_: i32 = (j87_ * i32(36)) + i80_;
+        let p89_: i32 = j19_ + j87_;
+        let s90_: f32 = k0_0_scores7_[o88_];
+        let v91_: f32 = s90_ * f32(0.125);
+        let v93_: f32 = v91_ - v92_;
+        let v94_: f32 = rw_exp_f32(v93_);
+        a84_ = a84_ + v94_;
+        k0_0_scores7_[o88_] = v94_;
+      }
+      k0_0_partial13_[i79_] = a84_;
+    }
+    workgroupBarrier();
+    storageBarrier();
+    for (var i95_: i32 = rw_thread; i95_ < 32; i95_ += 256) {
+      let p96_: i32 = m4_ + i95_;
+      let s97_: f32 = k0_0_now10_[i95_];
+      let s98_: f32 = k0_0_was11_[i95_];
+      let n99_: f32 = f32(j19_);
+      var a100_: f32 = k0_0_partial13_[i95_];
+      for (var i101_: i32 = 0; i101_ < 7; i101_ += 1) {
+        let s102_: f32 = k0_0_partial13_[((i101_ + i32(1)) * i32(32)) + i95_];
+        a100_ = a100_ + s102_;
+      }
+      let s103_: f32 = k0_0_state12_[i95_];
+      let n104_: f32 = f32(j19_);
+      let v105_: f32 = s97_ * f32(0.125);
+      let r106_: f32 = select(s98_, f32(0.0), (s98_ == (-bitcast<f32>(rw_inf_bits))));
+      let v107_: f32 = r106_ * f32(0.125);
+      let m108_: f32 = select((s103_ * rw_exp_f32((-(v105_ - v107_)))), s103_, (s103_ == f32(0.0)));
+      let s109_: f32 = m108_ + a100_;
+      k0_0_state12_[i95_] = s109_;
+      let r110_: f32 = select(s98_, f32(0.0), (s98_ == (-bitcast<f32>(rw_inf_bits))));
+      let v111_: f32 = r110_ * f32(0.125);
+      k0_0_by14_[i95_] = rw_exp_f32((-(v105_ - v111_)));
+    }
+    workgroupBarrier();
+    storageBarrier();
+    for (var i112_: i32 = rw_thread; i112_ < 256; i112_ += 256) {
+      let y113_: i32 = i112_ / i32(16);
+      let x114_: i32 = i112_ % i32(16);
+      { let i115_: i32 = 0;
+        let c116_: f32 = k0_0_by14_[(y113_ * i32(2)) + i115_];
+        if (!(c116_ == f32(1.0))) {
+          { let i117_: i32 = 0;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+          { let i117_: i32 = 1;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+          { let i117_: i32 = 2;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+          { let i117_: i32 = 3;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+        }
+      }
+      { let i115_: i32 = 1;
+        let c116_: f32 = k0_0_by14_[(y113_ * i32(2)) + i115_];
+        if (!(c116_ == f32(1.0))) {
+          { let i117_: i32 = 0;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+          { let i117_: i32 = 1;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+          { let i117_: i32 = 2;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+          { let i117_: i32 = 3;
+            sums15_[(i115_ * i32(4)) + i117_] = select((sums15_[(i115_ * i32(4)) + i117_] * c116_), sums15_[(i115_ * i32(4)) + i117_], (sums15_[(i115_ * i32(4)) + i117_] == f32(0.0)));
+          }
+        }
+      }
+    }
+    for (var i118_: i32 = 0; i118_ < 4; i118_ += 1) {
+      let k119_: i32 = i118_ * i32(16);
+      for (var i120_: i32 = rw_thread; i120_ < 1024; i120_ += 256) {
+        let t121_: i32 = i120_ % i32(64);
+        let t122_: i32 = i120_ / i32(64);
+        let p123_: i32 = (j19_ + k119_) + t122_;
+        let v125_: i32 = (o124_ + (p123_ * i32(64))) + t121_;
+        let v126_: f32 = k0_b2_[v125_];
+        k0_0_right5_[(t122_ * i32(68)) + t121_] = v126_;
+      }
+      workgroupBarrier();
+      storageBarrier();
+      let o127_: i32 = k119_ * i32(36);
+      for (var i128_: i32 = rw_thread; i128_ < 256; i128_ += 256) {
+        let y129_: i32 = i128_ / i32(16);
+        let x130_: i32 = i128_ % i32(16);
+        let o131_: i32 = o127_ + (y129_ * i32(2));
+        for (var i132_: i32 = 0; i132_ < 16; i132_ += 1) {
+          let o133_: i32 = o131_ + (i132_ * i32(36));
+          let o134_: i32 = (i132_ * i32(68)) + x130_;
+          let v135_: f32 = k0_0_scores7_[o133_];
+          let v136_: f32 = k0_0_scores7_[o133_ + i32(1)];
+          let v137_: f32 = k0_0_right5_[o134_];
+          let v138_: f32 = k0_0_right5_[o134_ + i32(16)];
+          let v139_: f32 = k0_0_right5_[o134_ + i32(32)];
+          let v140_: f32 = k0_0_right5_[o134_ + i32(48)];
+          sums15_[i32(0)] = v135_ * v137_ + sums15_[i32(0)];
+          sums15_[i32(1)] = v135_ * v138_ + sums15_[i32(1)];
+          sums15_[i32(2)] = v135_ * v139_ + sums15_[i32(2)];
+          sums15_[i32(3)] = v135_ * v140_ + sums15_[i32(3)];
+          sums15_[i32(4)] = v136_ * v137_ + sums15_[i32(4)];
+          sums15_[i32(5)] = v136_ * v138_ + sums15_[i32(5)];
+          sums15_[i32(6)] = v136_ * v139_ + sums15_[i32(6)];
+          sums15_[i32(7)] = v136_ * v140_ + sums15_[i32(7)];
+        }
+      }
+      workgroupBarrier();
+      storageBarrier();
+    }
   }
-  let o50_: i32 = p4_ * i32(8192);
-  for (var i42_: i32 = rw_thread; i42_ < 128; i42_ += 128) {
-    let y43_: i32 = i42_ / i32(16);
-    let x44_: i32 = i42_ % i32(16);
-    { let i45_: i32 = 0;
-      { let i46_: i32 = 0;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
+  let o160_: i32 = p3_ * i32(8192);
+  for (var i141_: i32 = rw_thread; i141_ < 256; i141_ += 256) {
+    let y142_: i32 = i141_ / i32(16);
+    let x143_: i32 = i141_ % i32(16);
+    { let i144_: i32 = 0;
+      let i145_: i32 = (y142_ * i32(2)) + i144_;
+      let p146_: i32 = m4_ + i145_;
+      let s147_: f32 = k0_0_state8_[i145_];
+      let s148_: f32 = k0_0_state12_[i145_];
+      let v149_: f32 = s147_ * f32(0.125);
+      let r150_: f32 = select(s147_, f32(0.0), (s147_ == (-bitcast<f32>(rw_inf_bits))));
+      let v151_: f32 = r150_ * f32(0.125);
+      let m152_: f32 = s148_ * rw_exp_f32((-(v149_ - v151_)));
+      let r153_: f32 = select(s147_, f32(0.0), (s147_ == (-bitcast<f32>(rw_inf_bits))));
+      let v154_: f32 = r153_ * f32(0.125);
+      let v155_: f32 = 1 / m152_;
+      let c156_: f32 = rw_exp_f32((-(v149_ - v154_)));
+      let o161_: i32 = o160_ + (p146_ * i32(64));
+      { let i157_: i32 = 0;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
       }
-      { let i46_: i32 = 1;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
+      { let i157_: i32 = 1;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
       }
-    }
-    { let i45_: i32 = 1;
-      { let i46_: i32 = 0;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
+      { let i157_: i32 = 2;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
       }
-      { let i46_: i32 = 1;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
-      }
-    }
-    { let i45_: i32 = 2;
-      { let i46_: i32 = 0;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
-      }
-      { let i46_: i32 = 1;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
+      { let i157_: i32 = 3;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
       }
     }
-    { let i45_: i32 = 3;
-      { let i46_: i32 = 0;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
+    { let i144_: i32 = 1;
+      let i145_: i32 = (y142_ * i32(2)) + i144_;
+      let p146_: i32 = m4_ + i145_;
+      let s147_: f32 = k0_0_state8_[i145_];
+      let s148_: f32 = k0_0_state12_[i145_];
+      let v149_: f32 = s147_ * f32(0.125);
+      let r150_: f32 = select(s147_, f32(0.0), (s147_ == (-bitcast<f32>(rw_inf_bits))));
+      let v151_: f32 = r150_ * f32(0.125);
+      let m152_: f32 = s148_ * rw_exp_f32((-(v149_ - v151_)));
+      let r153_: f32 = select(s147_, f32(0.0), (s147_ == (-bitcast<f32>(rw_inf_bits))));
+      let v154_: f32 = r153_ * f32(0.125);
+      let v155_: f32 = 1 / m152_;
+      let c156_: f32 = rw_exp_f32((-(v149_ - v154_)));
+      let o161_: i32 = o160_ + (p146_ * i32(64));
+      { let i157_: i32 = 0;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
       }
-      { let i46_: i32 = 1;
-        let p47_: i32 = (m5_ + (y43_ * i32(4))) + i45_;
-        let p48_: i32 = (n6_ + x44_) + (i46_ * i32(16));
-        let r49_: f32 = sums9_[(i45_ * i32(2)) + i46_];
-        let v51_: i32 = (o50_ + (p47_ * i32(64))) + p48_;
-        k2_b3_[v51_] = r49_;
+      { let i157_: i32 = 1;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
+      }
+      { let i157_: i32 = 2;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
+      }
+      { let i157_: i32 = 3;
+        let p158_: i32 = x143_ + (i157_ * i32(16));
+        let r159_: f32 = (sums15_[(i144_ * i32(4)) + i157_] * c156_) * v155_;
+        let v162_: i32 = o161_ + p158_;
+        k0_b3_[v162_] = r159_;
       }
     }
   }
