@@ -89,6 +89,17 @@ def substituted(x: Ex, by: Mapping[str, Ex]) -> Ex:
     return bottom_up(x, lambda p: by.get(p.name, p) if isinstance(p, Var) else p)
 
 
+def each_loop(body: Iterable[Stmt], change: Callable[[For], Stmt]) -> tuple[Stmt, ...]:
+    """A body with `change` made to every loop, inner ones first."""
+
+    def statement(s: Stmt) -> Stmt:
+        if isinstance(s, For | If):
+            s = replace(s, body=each_loop(s.body, change))
+        return change(s) if isinstance(s, For) else s
+
+    return tuple(map(statement, body))
+
+
 def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
     """Variables and arrays of a body under other names, also where they are bound."""
 

@@ -8,53 +8,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...egraph.dtypes import BOOL
-from ..intervals import of_type
-from ..loops import For, Function, If, Let, Lit, Op, Stmt, Var
-from ..walking import trips, walk
-from .rebuild import Names, unique
-
-PART = 4
+from ..loops import For, Function, Let, Op, Stmt, Var
+from ..walking import trips
+from .pad import PART, kept, padded
+from .rebuild import Names, each_loop, unique
 
 
 def split(function: Function) -> Function:
     function = unique(function)
     names = Names(function)
 
-    def body(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(map(statement, body))
-
-    def statement(s: Stmt) -> Stmt:
-        if not isinstance(s, For | If):
+    def loop(s: For) -> Stmt:
+        if trips(s) <= PART or kept(s, PART):
             return s
-        s = replace(s, body=body(s.body))
-        if isinstance(s, For) and trips(s) > PART and not _kept(s):
-            return parted(s, names, PART)
-        return s
+        return parted(padded(s, PART), names, PART)
 
-    return replace(function, body=body(function.body))
-
-
-def _kept(loop: For) -> bool:
-    """Of a nest that is shared out, only the innermost loop is split; and none whose
-    last part, were it full, would count further than the type of its variable does."""
-    if loop.extent + loop.step * PART > of_type(loop.var.dtype).high:
-        return True
-    nest = any(isinstance(s, For) and s.kind == loop.kind for s in walk(loop.body))
-    return loop.kind == "thread" or (nest and loop.kind in ("grid", "block"))
+    return replace(function, body=each_loop(function.body, loop))
 
 
 def parted(loop: For, names: Names, part: int) -> For:
-    """The loop by parts of so many turns; a `simd` loop's parts are in order."""
+    """The loop, a multiple of `part` turns, by parts of so many; a `simd` loop's parts
+    are in order."""
     far = loop.step * part
     dtype = loop.var.dtype
     first = Var(names.fresh(loop.var.name), dtype)
     place = Var(names.fresh(loop.var.name), dtype)
     here = Let(loop.var, Op("add", (first, place), dtype))
-    body = loop.body
-    if trips(loop) % part:
-        inside = Op("lt", (loop.var, Lit(loop.extent, dtype)), BOOL)
-        body = (If(inside, body),)
-    inner = For(place, far, loop.kind, (here, *body), loop.step)
+    inner = For(place, far, loop.kind, (here, *loop.body), loop.step)
     kind = "serial" if loop.kind == "simd" else loop.kind
     return For(first, trips(loop) * loop.step, kind, (inner,), far)

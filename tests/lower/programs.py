@@ -1,8 +1,13 @@
 """Random functions that keep the rules, as text: every kind of statement, with names,
-writes and reads that a pass could confuse."""
+writes and reads that a pass could confuse.
+
+In *calm* ones numbers stay small integers where the data are, so that nothing rounds,
+and no step magnifies what another one rounded: what passes may reassociate.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,8 +42,8 @@ class Scope:
 class Writer:
     """Names come from a small pool, so that bodies side by side bind the same ones."""
 
-    def __init__(self, draw: Draw) -> None:
-        self.draw, self.lines = draw, list[str]()
+    def __init__(self, draw: Draw, calm: bool) -> None:
+        self.draw, self.lines, self.calm = draw, list[str](), calm
         self.taken: list[str] = []
         self.point = ""  # the name of the loop that is shared out
 
@@ -76,15 +81,27 @@ class Writer:
         return f"({a} {self.one('<', '<=', '==', '!=')} {b})"
 
     def float(self, s: Scope, depth: int = 2) -> str:
-        leaves = [self.one("0.0", "-0.0", "1.0", "0.5", "inf"), *s.floats, *s.floats]
+        value = self.free(s, depth)
+        return f"min(max({value}, -4.0), 4.0)" if self.calm else value
+
+    def free(self, s: Scope, depth: int) -> str:
+        """Not held within bounds."""
+        numbers = ("0.0", "1.0", "2.0", "-1.0")
+        if not self.calm:
+            numbers = ("0.0", "-0.0", "1.0", "0.5", "inf")
+        leaves = [self.one(*numbers), *s.floats, *s.floats]
         leaves += [m for m, t in s.mutable.items() if t == "f32"]
         if not depth or self.number(0, 4) == 0:
             return self.one(*leaves)
-        a, b = self.float(s, depth - 1), self.float(s, depth - 1)
+        a, b = self.free(s, depth - 1), self.free(s, depth - 1)
         at = self.index(self.int(s, 1))
+        whole = self.int(s, 1)
+        if self.calm:
+            whole = f"min(max({whole}, -4), 4)"
+        wild = [] if self.calm else [f"exp({a})"]
         return self.one(
             f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"fma({a}, {b}, {a})",
-            f"max({a}, {b})", f"f32({self.int(s, 1)})", f"exp({a})",
+            f"({a} * {b} + {a})", f"max({a}, {b})", f"f32({whole})", *wild,
             f"({self.test(s)} ? {a} : {b})", *(f"{r}[{at}]" for r in s.arrays),
         )  # fmt: skip
 
@@ -100,7 +117,8 @@ class Writer:
     def statement(self, s: Scope, depth: int, own: list[str]) -> None:
         kinds = ["let", "let", "flet", "var", "array", "fetch"]
         kinds += ["store"] * 2 * bool(own)
-        kinds += ["assign"] * 2 * bool(s.mutable) + ["loop", "if", "simd"] * (depth > 0)
+        kinds += ["assign"] * 2 * bool(s.mutable)
+        kinds += ["loop", "if", "simd", "sum", "nest"] * (depth > 0)
         match self.one(*kinds):
             case "let":
                 value = self.int(s)
@@ -136,6 +154,10 @@ class Writer:
                 self.loop(s, depth, own)
             case "simd":
                 self.simd(s)
+            case "sum":
+                self.sum(s)
+            case "nest":
+                self.nest(s)
             case _:
                 self.lines.append(f"if {self.test(s)} {{")
                 self.body(s.inner(), depth - 1, list(own))
@@ -160,8 +182,12 @@ class Writer:
         kind, n, by = self.one("serial", "unroll"), self.number(0, 6), self.number(1, 2)
         inner.ints.append(i)
         self.lines.append(f"{kind} {i} < {n} by {by} {{")
+        nested = self.number(0, 3) == 0
+        if nested:
+            inner.ints.append(self.name("i"))
+            self.lines.append(f"{kind} {inner.ints[-1]} < 2 {{")
         self.body(inner, depth - 1, list(own))
-        self.lines.append("}")
+        self.lines += ["}"] * (1 + nested)
 
     def simd(self, s: Scope) -> None:
         """Each turn writes an element of its own, and reads no other one of these."""
@@ -179,14 +205,95 @@ class Writer:
         ]  # fmt: skip
         s.arrays.append(name)
 
+    def sum(self, s: Scope) -> None:
+        """A variable that a loop updates, in each turn or in some, and that seldom does
+        something else in it."""
+        m, i = self.name("m"), self.name("i")
+        inner = s.inner()
+        inner.ints.append(i)
+        n, by = self.number(5, 14), self.number(1, 2)
+        first = self.one("0.0", "1.0", "4.0", "-4.0")
+        other = self.number(0, 3) == 0
+        self.lines += [f"var {m}: f32 = {first}"]
+        self.lines += [f"var {m}also: f32 = 0.0"] * other
+        self.lines += [f"serial {i} < {n * by} by {by} {{"]
+        if self.number(0, 1):
+            self.body(inner, 0, [])
+        self.update(m, inner)
+        if other:
+            self.lines.append(f"{m}also = {m}also + min(max({m}, -4.0), 4.0)")
+        elif self.number(0, 5) == 0:
+            self.update(m, inner)
+        self.lines.append("}")
+        for name in (m, f"{m}also")[: 1 + other]:
+            s.floats.append(self.name("f"))
+            self.lines.append(f"let {s.floats[-1]}: f32 = min(max({name}, -4.0), 4.0)")
+
+    def update(self, m: str, s: Scope) -> None:
+        array, of = self.one("x", "x", *s.arrays), self.one(s.ints[-1], *s.ints)
+        a, b = self.float(s, 1), f"{array}[{self.index(of)}]"
+        sign = self.one("1.0", "-1.0")
+        some = self.number(0, 2) == 0
+        self.lines += [f"if {self.test(s)} {{"] * some
+        self.lines += [
+            f"{m} = " + self.one(
+                f"{m} + {a}", f"{b} + {m}", f"{m} - {b}", f"{m} + {a} * {b}",
+                f"fma({a}, {b}, {m})", f"max({m}, {b})", f"min({a}, {m})",
+                f"{m} * {sign}", f"{b} - {m}", f"{m} - {a} * {b}", f"{a} * {b} - {m}",
+            )
+        ]  # fmt: skip
+        self.lines += ["}"] * some
+
+    def nest(self, s: Scope) -> None:
+        """Turns that run apart, each with a loop in order over neighbouring elements;
+        those that lie outside are not read."""
+        name, i, k, m = (self.name(x) for x in ("r", "i", "i", "m"))
+        inner = s.inner()
+        inner.ints += [i, k]
+        turns, terms = self.one("2", "4", "5", str(SIZE)), self.number(1, 9)
+        first = self.one(str(self.number(0, 12)), *s.ints)
+        at = f"{first} + {i} * {self.number(0, 3)} + {k} * {self.number(-1, 3)}"
+        self.lines += [
+            f"local {name}: f32[{SIZE}]",
+            f"simd {i} < {SIZE} {{", f"{name}[{i}] = 1.0", "}",
+            f"{self.one('simd', 'serial')} {i} < {turns} {{", f"var {m}: f32 = 0.0",
+            f"serial {k} < {terms} {{",
+            f"if (0 <= {at}) & ({at} < {SIZE}) {{",
+        ]  # fmt: skip
+        self.lines += [
+            f"{m} = {m} + "
+            + self.one(f"x[{at}]", f"f32(n[{at}])", f"x[{at}] * x[{i}]"),
+            "}",
+        ]
+        if self.number(0, 1):
+            self.update(m, inner)
+        self.lines += ["}", f"{name}[{i}] = min(max({m}, -4.0), 4.0)", "}"]
+        s.arrays.append(name)
+
     # ---- whole functions
 
     def points(self) -> None:
+        self.grid(lambda s: self.body(s, 2, ["y", "z"]))
+
+    def sums(self) -> None:
+        self.grid(self.sum)
+
+    def nests(self) -> None:
+        self.grid(self.nest)
+
+    def grid(self, body: Callable[[Scope], None]) -> None:
+        """What the body leaves is stored, so that it shows."""
         g = self.name("g")
         s = Scope(ints=[g])
         self.point = g
         self.lines.append(f"grid {g} < {self.number(1, POINTS)} {{")
-        self.body(s, 2, ["y", "z"])
+        body(s)
+        left = [
+            *s.floats[-4:],
+            *(f"{r}[{k}]" for r in s.arrays[1:4] for k in (0, 1, 4)),
+        ]
+        for k, value in enumerate(left):
+            self.lines.append(f"y[{g} * {SIZE} + {k}] = {value}")
         self.lines.append("}")
 
     def groups(self) -> None:
@@ -216,23 +323,95 @@ class Writer:
             "}",
         ]
 
+    def team(self) -> None:
+        """Threads that fill and read what they share, in many ways, and meet after each
+        of them, whether or not they must."""
+        b, total = self.name("b"), self.name("m")
+        s = Scope(ints=[b])
+        self.lines += [
+            f"block {b} < 2 {{", f"shared sh: f32[{SIZE}]", f"shared ti: f32[{SIZE}]",
+            f"var {total}: f32 = 0.0",
+        ]  # fmt: skip
+        for array in ("sh", "ti"):
+            t = self.name("i")
+            self.lines += [f"thread {t} < {SIZE} {{", f"{array}[{t}] = x[{t}]", "}"]
+            self.lines.append("barrier")
+        for _ in range(self.number(1, 4)):
+            match self.one("plain", "plain", "loop", "if", "reduce"):
+                case "loop":
+                    k = self.name("i")
+                    again = s.inner()
+                    again.ints.append(k)
+                    self.lines.append(f"serial {k} < {self.number(0, 9)} {{")
+                    for _ in range(self.number(1, 3)):
+                        self.turn(again, b, total)
+                    self.lines.append("}")
+                case "if":
+                    self.lines.append(f"if {self.test(s)} {{")
+                    self.turn(s.inner(), b, total)
+                    self.lines.append("}")
+                case "reduce":
+                    self.lines.append(f"reduce sum {total}")
+                    self.lines.append(f"{total} = min({total}, 9.0)")
+                case _:
+                    self.turn(s, b, total)
+        self.lines += [f"reduce max {total}", f"y[{b} * {SIZE}] = {total}", "}"]
+
+    def turn(self, s: Scope, b: str, total: str) -> None:
+        """What threads do between two meetings: no two of them touch one element, if
+        one of them stores it."""
+        t, k = self.name("i"), self.name("i")
+        base = f"{b} * {SIZE}"
+        to, other = self.one(("sh", "ti"), ("ti", "sh"))
+        own, back = f"{to}[{t}]", f"{to}[{SIZE - 1} - {t}]"
+        of = Scope(ints=[*s.ints, t], floats=[f"{other}[{t}]", f"{other}[3]"])
+        of.arrays = ["x", other]
+        value = self.float(of)
+        all_read = [own, back, f"{to}[{t} / 2]", f"{to}[5]", f"y[{base} + {t}]"]
+        last, read = self.number(2, SIZE), self.one(*all_read)
+        wide = [
+            f"thread {t} < {SIZE // 2} {{", f"serial {k} < 2 {{",
+            f"{to}[{t} * 2 + {k}] = {value}", "}", "}",
+        ]  # fmt: skip
+        near = f"x[{t} + {k} * {self.number(0, 2)}]"
+        sums = [
+            f"thread {t} < 8 {{", f"serial {k} < {self.number(2, 4)} {{",
+            f"{to}[{t}] = {to}[{t}] + {near}", "}", f"{own} = min({own}, 4.0)", "}",
+        ]  # fmt: skip
+        self.lines += self.one(
+            [f"thread {t} < {SIZE} {{", f"{own} = {value}", "}"],
+            [f"thread {t} < {last} {{", f"{back} = {value}", "}"],
+            [f"thread {t} < {SIZE} by 2 {{", f"{own} = {value}", "}"],
+            [f"thread {t} < {last} {{", f"{total} = {total} + {read}", "}"],
+            [f"thread {t} < {last} {{", f"y[{base} + {t}] = {own}", "}"],
+            [f"{to}[2] = {other}[{self.number(0, 3)}]"],
+            [f"{total} = {total} + {to}[{self.number(0, 3)}]"],
+            wide, sums,
+        )  # fmt: skip
+        self.lines.append("barrier")
+
 
 @st.composite
-def functions(draw: st.DrawFn) -> Function:
-    w = Writer(draw)
-    draw(st.sampled_from((w.points, w.points, w.groups)))()
+def functions(draw: st.DrawFn, calm: bool = False, about: str = "") -> Function:
+    """`about`: the one kind of function to draw, by the method that writes it."""
+    w = Writer(draw, calm)
+    every = ("points", "points", "groups", "team", "sums", "nests")
+    getattr(w, about or draw(st.sampled_from(every)))()
     lines = "\n".join(w.lines)
     return parse(f"function f({PARAMS}) threads 3 {{\n{lines}\n}}\n")
 
 
-def arrays_for(f: Function, seed: int = 0) -> list[np.ndarray[Any, Any]]:
-    """Something in every buffer; small integers, negative ones among them."""
+def arrays_for(
+    f: Function, seed: int = 0, whole: bool = False
+) -> list[np.ndarray[Any, Any]]:
+    """Something in every buffer; small integers, negative ones among them.  With
+    `whole`, floats are such integers, too."""
     rng = np.random.default_rng(seed)
     out: list[np.ndarray[Any, Any]] = []
     for p in f.params:
-        if p.dtype.is_float:
+        if p.dtype.is_float and not whole:
             made = rng.normal(size=p.size)
-        elif p.dtype.kind == "int":
+        elif p.dtype.is_float or p.dtype.kind == "int":
             made = rng.integers(-2, 5, p.size)
         else:
             made = rng.integers(0, 2, p.size)
