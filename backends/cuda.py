@@ -37,9 +37,10 @@ from .host_memory import flat, landing
 from .limits import check_count, check_functions, check_launches
 from .memory import Block, Pool
 from .pending import KEPT, late_error
-from .rates import rates
+from .rates import Rates, rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
+REACHED = 0.875  # of the memory's rate, by what only reads and writes it
 
 log = logging.getLogger("rewrite")
 
@@ -240,9 +241,17 @@ class CudaDevice:
             threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             vector_bytes=0, max_buffer=self._gpu.total_memory(),
-            rates=rates(self.name, self.probe().detail),
+            rates=(*self._memory_rate(), *rates(self.name, self.probe().detail)),
             library=cublas().detail if cublas().there else "",
         )  # fmt: skip
+
+    def _memory_rate(self) -> Rates:
+        """As the memory's clock and width say, where the driver tells them."""
+        attribute, read = self.driver.device_attribute, self._gpu.get_attribute
+        clock = read(attribute.MEMORY_CLOCK_RATE) * 1e3
+        width = read(attribute.GLOBAL_MEMORY_BUS_WIDTH) / 8
+        peak = 2 * clock * width  # two transfers a cycle
+        return (("bandwidth", REACHED * peak),) if peak else ()
 
     @cached_property
     def stream(self) -> Any:

@@ -26,6 +26,7 @@ from .trace import ELEMENTWISE, HOST, LEAVES, READS, UNSTEADY, VIEWS, Term, Untr
 EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
 NEAR = 24  # classes around a kept move that are tried again
+LONGEST = 6  # reductions that are tried as one pass at once
 FOLDS = frozenset(("reduce", "argreduce", "contract"))
 RARELY = 1e-3  # of a kernel's time that a run pays, where one serves a thousand runs
 
@@ -274,7 +275,8 @@ class Search:
 
     def attempt(self, c: int, i: int | None, toggle: bool) -> bool:
         """One move at `c`: take e-node `i`, toggle its storage, or both; where that
-        brings folds into use, also with all of them stored."""
+        brings folds into use, also with all of them stored; where it inlines `c`, also
+        with the reductions around it that one kernel takes in."""
         if toggle and (c in self.roots or self.leaf[c]):
             return False
         if i is not None and self.cyclic(c, i):
@@ -284,6 +286,8 @@ class Search:
         if not kept and i is not None:
             fresh = self._fresh(self.space.classes[c][i])
             kept = bool(fresh) and self.change(c, i, flip | fresh)
+        if not kept and i is None and c in self.stored:
+            kept = any(self.change(c, None, these) for these in self._passes(c))
         if kept:
             self._touch(c)
         return kept
@@ -301,12 +305,47 @@ class Search:
                 found.add(a)
         return found
 
+    def _passes(self, c: int) -> Iterator[set[int]]:
+        """Stored reductions with `c` among them that one kernel alone reads, which
+        reduces as well: it may take them in as one pass (scores, their maximum, weights
+        and sums of weights), though none of them gains by itself.  First those between
+        `c` and that kernel, then also what is stored for these alone."""
+        these = {c}
+        while len(beyond := self._read_by(these)) > 1:
+            between = {x for x in beyond if self.readers[x] & beyond}
+            if not between or len(these) > LONGEST:
+                return
+            these |= between
+        if not beyond or not all(map(self._reduces, these | beyond)):
+            return
+        if not these.isdisjoint(self.roots) or len(these) > LONGEST:
+            return
+        if len(these) > 1:
+            yield these
+        for _ in range(2):
+            reads = {a for x in these for a in self.kern[x].reads} - these
+            alone = (a for a in reads if self.readers[a] <= these)
+            above = {a for a in alone if a not in self.roots and self._reduces(a)}
+            these = these | above
+            if not above or len(these) > LONGEST:
+                return
+            yield these
+
+    def _read_by(self, these: set[int]) -> set[int]:
+        return {r for x in these for r in self.readers[x]} - these
+
+    def _reduces(self, c: int) -> bool:
+        """Whether the kernel of a stored class does."""
+        k = self.kern.get(c)
+        traced = k and k.traced
+        return traced is not None and bool(traced.kernel.reductions)
+
     def change(self, c: int, i: int | None, flip: set[int]) -> bool:
         """Takes e-node `i` for `c` and toggles the storage of `flip`, if that pays."""
         before, pick = self.total, self.pick[c]
         inlined = flip & self.stored
         affected = sorted(
-            {r for x in inlined for r in self.readers[x]}
+            {r for x in inlined for r in self.readers[x]} - inlined
             | {r for x in {c, *flip} - inlined for r in self.within[x]}
         )
         if i is not None:

@@ -51,6 +51,7 @@ class DeviceModel:
     # between and from nothing, then at `bandwidth`; without, all at `bandwidth`.
     traffic: Curve = ()
     library: bool = False  # there is one of products
+    shared: int = 0  # bytes that a group of threads may have, if more than `on_chip`
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
@@ -88,7 +89,7 @@ GENERIC_GPU = DeviceModel(
 )  # fmt: skip
 H200 = DeviceModel(
     "h200", False, 3e-6, 4.2e12, 8e12, 50 << 20, 48 << 10, 264, 256,
-    scalar=25e12, narrow=8, product=15e12,
+    scalar=25e12, narrow=8, product=15e12, shared=227 << 10,
 )  # fmt: skip
 
 
@@ -121,6 +122,7 @@ def _by_kind(caps: Caps) -> DeviceModel:
         min(base.on_chip, caps.shared_bytes), base.units, caps.threads,
         scalar=base.scalar, narrow=base.narrow, product=base.product,
         largest=caps.max_threads, library=bool(caps.library),
+        shared=caps.shared_bytes,
     )  # fmt: skip
 
 

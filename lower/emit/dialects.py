@@ -52,6 +52,7 @@ class Dialect:
     thread: str = ""  # the number of the thread in its group
     shared: str = ""  # declares an array {name} of {n} {t}, at byte {i} of a block
     shared_block: str = ""  # declares that block, where the language needs it
+    promise: str = ""  # that what {name}, a {t}, points to begins at a multiple of 16
     barrier: str = ""
     shuffle: str = ""  # {a} of the thread whose number in its warp of 32 differs by {n}
     library: str = ""  # of products that the host calls between launches
@@ -294,6 +295,7 @@ CUDA = Dialect(
     thread="threadIdx.x",
     shared="{t} *const {name} = ({t} *)(rw_shared + {i});",
     shared_block="extern __shared__ __align__(16) u8 rw_shared[];",
+    promise="{name} = ({t})__builtin_assume_aligned({name}, 16);",
     barrier="__syncthreads();",
     shuffle="__shfl_xor_sync(0xffffffffu, {a}, {n})",
 )  # fmt: skip

@@ -151,7 +151,8 @@ class Blocks(SharedTiles):
             with self.loop("serial", s.depth) as k:
                 for p in self.c.products:
                     row = add(mul(k, self._step(p.a, s.rows)), mul(y, s.height))
-                    column = add(mul(k, self._step(p.b, s.columns)), x)
+                    column = self.column(x, s.width)
+                    column = add(mul(k, self._step(p.b, s.columns)), column)
                     self.rank_one(
                         self.sums[p.root], (s.height, s.width),
                         Panel(self.tiles[p.a], row), Panel(self.tiles[p.b], column),
@@ -162,9 +163,10 @@ class Blocks(SharedTiles):
         s = self.shape
         with self.loop("thread", s.threads) as t:
             y, x = self.thread(t, s.across)
-            with self.loop("unroll", s.height) as i, self.loop("unroll", s.width) as j:
+            columns = self.own_columns(x, s.width, s.across)
+            with self.loop("unroll", s.height) as i, columns as (j, place):
                 row = self.let(add(add(top, mul(y, s.height)), i), "p")
-                column = self.let(add(add(left, x), mul(j, s.across)), "p")
+                column = self.let(add(left, place), "p")
                 inside = self._inside(row, column)
                 at = add(mul(i, s.width), j)
                 if inside is None:

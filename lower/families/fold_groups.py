@@ -1,8 +1,7 @@
 """Sizes and price of a fold on a GPU: a group of threads keeps the rows of a unit.
 
-A block of scores stands in shared memory, a row for each place of the pass, so that
-neighbouring threads take neighbouring rows.  A left side of a wide state takes the
-room of scores that nobody reads after it was made.
+A block of scores stands in shared memory, a row for each place of the pass.  A left
+side of a wide state takes the room of scores that nobody reads after it was made.
 """
 
 from __future__ import annotations
@@ -63,7 +62,8 @@ class Group(NamedTuple):
 
 
 GROUPS = (
-    Group(64, 64, 32, 4, 4), Group(64, 64, 16, 4, 4), Group(32, 128, 32, 4, 4),
+    Group(64, 128, 32, 4, 8), Group(64, 128, 16, 4, 8), Group(64, 64, 32, 4, 4),
+    Group(64, 64, 16, 4, 4), Group(32, 128, 32, 4, 4), Group(16, 128, 32, 2, 4),
     Group(32, 64, 16, 4, 4), Group(32, 64, 16, 2, 4), Group(16, 64, 16, 1, 4),
     Group(16, 32, 16, 2, 4), Group(8, 64, 16, 1, 2), Group(8, 16, 16, 1, 2),
     Group(4, 64, 16, 1, 1),
@@ -73,8 +73,10 @@ GROUPS = (
 GROUPS_AT_ONCE = 2  # of a processor, that `DeviceModel.units` count
 ENOUGH = 512  # threads of a processor that make products at the device's rate
 HIDING = 300  # threads' time that a processor loses with any number of them
-MOST = 1024  # threads of a processor that have the registers for this
-MEETING = 16  # places' worth of time that the meetings of a block take
+MOST = 700  # threads of a processor, beyond which more help little
+LOAD = 20.0  # flops worth of a load along a row, which all threads wait for
+ROOMS = 3  # groups whose shared memory a processor has
+MEETING = 4  # places' worth of time that the meetings of a block take
 
 
 def domains(kernel: Kernel, fold: Fold, model: DeviceModel) -> Domains:
@@ -102,11 +104,12 @@ def group_for(
 
 
 def _fits(kernel: Kernel, fold: Fold, g: Group, model: DeviceModel) -> bool:
+    room = max(model.on_chip, model.shared // ROOMS)
     held = sum(g.height * g.columns(c.sizes(kernel)[2]) for _, c in fold.wide)
     return (
         g.threads <= model.largest
         and held + g.height * g.width * bool(fold.inner) <= REGISTERS
-        and _elements(kernel, fold, g) * fold.dtype.itemsize <= model.on_chip
+        and _elements(kernel, fold, g) * fold.dtype.itemsize <= room
     )
 
 
@@ -153,7 +156,7 @@ def _busy(kernel: Kernel, fold: Fold, g: Group, model: DeviceModel) -> float:
     for _, c in fold.wide:
         wide = g.columns(c.sizes(kernel)[2])
         macs += places * wide * g.across / speed(g.height * wide)
-    each_row = places * middle(kernel, fold) + end(kernel, fold)
+    each_row = places * middle(kernel, fold, LOAD) + end(kernel, fold)
     for s, c in fold.wide if blocks > 1 else ():  # sums are corrected once a block
         each_row += 2 * c.sizes(kernel)[2] * blocks * bool(s.needs)
     one = macs * (1 + MEETING / g.block) / model.product_rate(fold.dtype)

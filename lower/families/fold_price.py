@@ -10,6 +10,8 @@ from .plan import each, facts, reach
 from .price import GATHER, PACK, TURN, taking
 from .products import Contraction, contiguous
 
+LOAD = 2.0  # flops worth of a load, where vectors are read
+
 
 def packing(kernel: Kernel, c: Contraction, count: int) -> float:
     side = c.products[0].b
@@ -18,8 +20,9 @@ def packing(kernel: Kernel, c: Contraction, count: int) -> float:
     return count * (flops + PACK + TURN * (not contiguous(kernel, side, c.n)))
 
 
-def middle(kernel: Kernel, fold: Fold) -> float:
-    """Flops for each row and place of the pass: what each level computes anew."""
+def middle(kernel: Kernel, fold: Fold, load: float = LOAD) -> float:
+    """Flops for each row and place of the pass: what each level computes anew; `load`:
+    flops worth of a load."""
     f = facts(kernel)
     states = (*fold.rows, *(s for s, _ in fold.wide))
     have = bits(tuple(c.products[0].root for c in fold.inner))
@@ -30,16 +33,16 @@ def middle(kernel: Kernel, fold: Fold) -> float:
                           for x in row_factors(fold, s)))  # fmt: skip
         for e in each(reach(f, tops, have)):
             if kernel.free[e] & bits(fold.axes):
-                flops += f.heavy[e] + _access(kernel, e, fold.axes[-1])
+                flops += f.heavy[e] + _access(kernel, e, fold.axes[-1], load)
     return flops
 
 
-def _access(kernel: Kernel, e: int, axis: int) -> int:
+def _access(kernel: Kernel, e: int, axis: int, load: float) -> float:
     """Flops worth of a load, along the innermost axis of the pass."""
     x = kernel.exprs[e]
     if x.op != "load":
         return 0
-    return 2 + GATHER * (coefficient(x.attr[1], axis) not in (0, 1))
+    return load + GATHER * (coefficient(x.attr[1], axis) not in (0, 1))
 
 
 def end(kernel: Kernel, fold: Fold) -> float:

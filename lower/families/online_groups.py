@@ -29,7 +29,7 @@ from .corrections import (
 from .fold_groups import Group, rooms
 from .folds import Fold, row_factors
 from .products import Contraction
-from .shared_tiles import PAD, Origin, Panel, SharedTiles
+from .shared_tiles import PAD, Origin, Panel, SharedTiles, after_first
 from .values import add, combine, convert, divide, identity, mul
 
 
@@ -163,8 +163,9 @@ class OnlineGroups(Corrections, SharedTiles):
             self.emit(Barrier())
         with self.loop("thread", g.threads) as t:
             y, x = self.thread(t, g.across)
-            for j in range(g.width):
-                place = add(x, self.number(j * g.across))
+            first = self.column(x, g.width)
+            for j, after in enumerate(after_first(g.width, g.across)):
+                place = add(first, self.number(after))
                 at = self.let(add(mul(place, g.step), mul(y, g.height)), "o")
                 for i in range(g.height):
                     value = Load(sums, self.number(i * g.width + j), c.dtype)
@@ -178,20 +179,22 @@ class OnlineGroups(Corrections, SharedTiles):
         with self.loop("thread", g.threads) as t:
             y, x = self.thread(t, g.across)
             row = self.let(add(base, mul(y, g.height)), "o")
+            first = self.column(x, width)
             with self.loop("serial", g.depth) as k:
                 a = Panel(left, self.let(add(row, mul(k, g.step)), "o"))
-                b = Panel(self.right, self.let(add(mul(k, step), x), "o"))
+                b = Panel(self.right, self.let(add(mul(k, step), first), "o"))
                 self.rank_one(sums, (g.height, width), a, b, g.across)
 
     # ---- rows of a block ----
 
     def _take(self, states: list[State], level: int, top: Ex, first: Ex) -> None:
-        """Each thread of a team takes its part of the places in."""
+        """Neighbouring threads are of a team and take neighbouring places in, so that
+        what they load lies side by side."""
         g, kind = self.group, self.fold.dtype
         rows = [s for s in states if s.root in self.state]
         with self.loop("thread", g.threads) as t:
-            i = self.let(divide(t, g.rows, True), "i")
-            part = self.let(divide(t, g.rows, False), "t")
+            i = self.let(divide(t, g.team, False), "i")
+            part = self.let(divide(t, g.team, True), "t")
             self._open(add(top, i))
             self._known(level, i)
             accs = {
@@ -199,11 +202,11 @@ class OnlineGroups(Corrections, SharedTiles):
                 for s in rows
                 for p in self.state[s.root]
             }
-            begin = self.let(mul(part, g.block // g.team), "j")
             with self.loop("serial", g.block // g.team) as n:
-                self._place(states, accs, i, add(begin, n), first)
+                self._place(states, accs, i, add(mul(n, g.team), part), first)
+            at = self.let(add(mul(part, g.rows), i), "o")
             for key, var in accs.items():
-                self.emit(Store(self.partial[key], t, var))
+                self.emit(Store(self.partial[key], at, var))
 
     def _place(
         self, states: list[State], accs: dict[tuple[int, Part], Var], i: Ex, at: Ex,
@@ -377,8 +380,8 @@ class OnlineGroups(Corrections, SharedTiles):
         width = g.columns(self.columns)
         ends = self.ends(row)
         scale = {s.root: self.scale(s, ends) for s, _ in self.fold.wide}
-        with self.loop("unroll", width) as j:
-            column = self.let(add(x, mul(j, g.across)), "p")
+        with self.own_columns(x, width, g.across) as (j, place):
+            column = self.let(place, "p")
 
             def cell() -> None:
                 self.unravel(self.fold.e, column)

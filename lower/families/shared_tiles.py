@@ -1,11 +1,14 @@
 """Products on a GPU: tiles of both sides in shared memory, a register tile a thread.
 
-Threads read the left tile as broadcasts and the right one at neighbouring addresses;
-their columns are interleaved, so that neighbouring threads store neighbouring elements.
+Threads read the left tile as broadcasts.  Their columns are interleaved by a few, so
+that a thread reads and stores a few side by side, and its neighbour the next few.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from math import gcd
 from typing import NamedTuple
 
 from ..loops import Ex, Lit, Load, Op, Store
@@ -18,6 +21,7 @@ from .values import add, divide, mul
 SPEEDS = {64: 1.0, 32: 0.94, 16: 0.83, 8: 0.64, 4: 0.31}
 PAD = 4  # elements between rows of a tile that is filled across them: other banks
 REGISTERS = 128  # sums of a thread
+FEW = 4  # columns that a thread has side by side: one load of 16 bytes
 
 
 class Origin(NamedTuple):
@@ -36,6 +40,12 @@ class Panel(NamedTuple):
 
     array: str
     at: Ex
+
+
+def after_first(width: int, across: int) -> list[int]:
+    """How far the columns of a thread are from its first."""
+    few = gcd(width, FEW)
+    return [j // few * few * across + j % few for j in range(width)]
 
 
 class SharedTiles(Sides):
@@ -62,6 +72,19 @@ class SharedTiles(Sides):
         y = self.let(divide(t, across, False), "y")
         return y, self.let(divide(t, across, True), "x")
 
+    def column(self, x: Ex, width: int) -> Ex:
+        """The first column of a thread that is the `x`-th of its row."""
+        return mul(x, gcd(width, FEW))
+
+    @contextmanager
+    def own_columns(self, x: Ex, width: int, across: int) -> Generator[tuple[Ex, Ex]]:
+        """A loop over a thread's columns: their numbers and where they are."""
+        few, first = gcd(width, FEW), self.column(x, width)
+        chunks = self.loop("unroll", width // few)
+        with chunks as chunk, self.loop("unroll", few) as i:
+            place = add(add(first, mul(chunk, few * across)), i)
+            yield add(mul(chunk, few), i), place
+
     def rank_one(
         self, sums: str, tile: tuple[int, int], left: Panel, right: Panel, across: int
     ) -> None:
@@ -69,7 +92,7 @@ class SharedTiles(Sides):
         side, and of a row, whose elements lie `across` apart."""
         height, width = tile
         column = [self._element(left, i) for i in range(height)]
-        row = [self._element(right, j * across) for j in range(width)]
+        row = [self._element(right, at) for at in after_first(width, across)]
         for i, x in enumerate(column):
             for j, y in enumerate(row):
                 at = self.number(i * width + j)

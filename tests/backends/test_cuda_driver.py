@@ -143,3 +143,18 @@ def test_a_cubin_that_does_not_load_is_made_anew(
     dev._loaded(source, True)
     assert dev.driver.loaded == [b"fresh"]
     assert dev.binary(source, True) == b"fresh"
+
+
+# clock in kHz and width in bits of an H100, and of a driver that does not tell
+@pytest.mark.parametrize(
+    ("clock", "width", "rates"),
+    [(2619000, 5120, {"bandwidth": pytest.approx(2.933e12, rel=1e-3)}), (0, 5120, {})],
+)
+def test_memory_is_priced_as_fast_as_it_says(
+    clock: int, width: int, rates: dict[str, float]
+) -> None:
+    made = CudaDevice()
+    names = SimpleNamespace(MEMORY_CLOCK_RATE=0, GLOBAL_MEMORY_BUS_WIDTH=1)
+    made.__dict__["driver"] = SimpleNamespace(device_attribute=names)
+    made.__dict__["_gpu"] = SimpleNamespace(get_attribute=(clock, width).__getitem__)
+    assert dict(made._memory_rate()) == rates

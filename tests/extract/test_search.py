@@ -12,7 +12,7 @@ from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.ops import TensorType
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturate
-from rewrite.extract.kernel import Host, Launch
+from rewrite.extract.kernel import Cost, Host, Kernel, Launch
 from rewrite.extract.plan import choose, own_space
 from rewrite.extract.schedule import own_groups, schedule
 from rewrite.extract.search import Search
@@ -115,6 +115,22 @@ def test_statistics_and_result_share_a_kernel() -> None:
     groups = groups_of(graph)
     assert [len(g) for g in groups] == [2]
     check(graph, groups)
+
+
+def test_three_reductions_in_a_row_become_one_kernel() -> None:
+    """Though any two of them cost more together than apart."""
+
+    def price(kernel: Kernel) -> Cost:
+        seconds = (1e-6, 2e-6, 10e-6, 1e-6)[len(kernel.reductions)]
+        return Cost(seconds, 0.0, seconds, 0.0, 0.0, "none")
+
+    b = Builder()
+    x = b.input("x", F32, (4, 5, 6, 7))
+    for axis in (3, 2, 1):
+        x = b.un("exp", b.reduce("sum", x, [axis]))
+    search = Search(own_space(b.build([x]), {}), price)
+    search.run(1000)
+    assert len(search.kern) == 1
 
 
 def test_a_cut_shifts_over_an_op() -> None:

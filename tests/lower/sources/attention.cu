@@ -6,6 +6,10 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     const f32 *__restrict__ b1,
     const f32 *__restrict__ b2,
     f32 *__restrict__ b3) {
+  b0 = (const f32 *)__builtin_assume_aligned(b0, 16);
+  b1 = (const f32 *)__builtin_assume_aligned(b1, 16);
+  b2 = (const f32 *)__builtin_assume_aligned(b2, 16);
+  b3 = (f32 *)__builtin_assume_aligned(b3, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const right5 = (f32 *)(rw_shared + 0);
   f32 *const left6 = (f32 *)(rw_shared + 4352);
@@ -113,13 +117,13 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
         const i32 o43 = y41 * 2;
         for (i32 i44 = 0; i44 < 16; i44++) {
           const i32 o45 = o43 + (i44 * 36);
-          const i32 o46 = (i44 * 68) + x42;
+          const i32 o46 = (i44 * 68) + (x42 * 4);
           const f32 v47 = left6[o45];
           const f32 v48 = left6[o45 + 1];
           const f32 v49 = right5[o46];
-          const f32 v50 = right5[o46 + 16];
-          const f32 v51 = right5[o46 + 32];
-          const f32 v52 = right5[o46 + 48];
+          const f32 v50 = right5[o46 + 1];
+          const f32 v51 = right5[o46 + 2];
+          const f32 v52 = right5[o46 + 3];
           sums20[0] = rw_fma_f32(v47, v49, sums20[0]);
           sums20[1] = rw_fma_f32(v47, v50, sums20[1]);
           sums20[2] = rw_fma_f32(v47, v51, sums20[2]);
@@ -135,34 +139,34 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     for (i32 i53 = rw_thread; i53 < 256; i53 += rw_threads) {
       const i32 y54 = (i32)((u32)i53 / (u32)16);
       const i32 x55 = (i32)((u32)i53 % (u32)16);
-      const i32 o56 = (x55 * 36) + (y54 * 2);
+      const i32 o56 = ((x55 * 4) * 36) + (y54 * 2);
       scores7[o56] = sums20[0];
       scores7[o56 + 1] = sums20[4];
-      const i32 o57 = ((x55 + 16) * 36) + (y54 * 2);
+      const i32 o57 = (((x55 * 4) + 1) * 36) + (y54 * 2);
       scores7[o57] = sums20[1];
       scores7[o57 + 1] = sums20[5];
-      const i32 o58 = ((x55 + 32) * 36) + (y54 * 2);
+      const i32 o58 = (((x55 * 4) + 2) * 36) + (y54 * 2);
       scores7[o58] = sums20[2];
       scores7[o58 + 1] = sums20[6];
-      const i32 o59 = ((x55 + 48) * 36) + (y54 * 2);
+      const i32 o59 = (((x55 * 4) + 3) * 36) + (y54 * 2);
       scores7[o59] = sums20[3];
       scores7[o59 + 1] = sums20[7];
     }
     __syncthreads();
     for (i32 i60 = rw_thread; i60 < 256; i60 += rw_threads) {
-      const i32 i61 = (i32)((u32)i60 % (u32)32);
-      const i32 t62 = (i32)((u32)i60 / (u32)32);
+      const i32 i61 = (i32)((u32)i60 / (u32)8);
+      const i32 t62 = (i32)((u32)i60 % (u32)8);
       const i32 p63 = m4 + i61;
       f32 a64 = -__int_as_float(0x7f800000);
-      const i32 j65 = t62 * 8;
-      for (i32 i66 = 0; i66 < 8; i66++) {
-        const i32 j67 = j65 + i66;
-        const i32 o68 = (j67 * 36) + i61;
-        const i32 p69 = j19 + j67;
-        const f32 s70 = scores7[o68];
-        a64 = rw_max_f32(a64, s70);
+      for (i32 i65 = 0; i65 < 8; i65++) {
+        const i32 j66 = (i65 * 8) + t62;
+        const i32 o67 = (j66 * 36) + i61;
+        const i32 p68 = j19 + j66;
+        const f32 s69 = scores7[o67];
+        a64 = rw_max_f32(a64, s69);
       }
-      partial9[i60] = a64;
+      const i32 o70 = (t62 * 32) + i61;
+      partial9[o70] = a64;
     }
     __syncthreads();
     for (i32 i71 = rw_thread; i71 < 32; i71 += rw_threads) {
@@ -181,25 +185,25 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     }
     __syncthreads();
     for (i32 i79 = rw_thread; i79 < 256; i79 += rw_threads) {
-      const i32 i80 = (i32)((u32)i79 % (u32)32);
-      const i32 t81 = (i32)((u32)i79 / (u32)32);
+      const i32 i80 = (i32)((u32)i79 / (u32)8);
+      const i32 t81 = (i32)((u32)i79 % (u32)8);
       const i32 p82 = m4 + i80;
       const f32 s83 = now10[i80];
       f32 a84 = 0.0f;
-      const i32 j85 = t81 * 8;
-      const f32 v92 = s83 * 0.125f;
-      for (i32 i86 = 0; i86 < 8; i86++) {
-        const i32 j87 = j85 + i86;
-        const i32 o88 = (j87 * 36) + i80;
-        const i32 p89 = j19 + j87;
-        const f32 s90 = scores7[o88];
-        const f32 v91 = s90 * 0.125f;
-        const f32 v93 = v91 - v92;
-        const f32 v94 = rw_exp_f32(v93);
-        a84 = a84 + v94;
-        scores7[o88] = v94;
+      const f32 v91 = s83 * 0.125f;
+      for (i32 i85 = 0; i85 < 8; i85++) {
+        const i32 j86 = (i85 * 8) + t81;
+        const i32 o87 = (j86 * 36) + i80;
+        const i32 p88 = j19 + j86;
+        const f32 s89 = scores7[o87];
+        const f32 v90 = s89 * 0.125f;
+        const f32 v92 = v90 - v91;
+        const f32 v93 = rw_exp_f32(v92);
+        a84 = a84 + v93;
+        scores7[o87] = v93;
       }
-      partial13[i79] = a84;
+      const i32 o94 = (t81 * 32) + i80;
+      partial13[o94] = a84;
     }
     __syncthreads();
     for (i32 i95 = rw_thread; i95 < 32; i95 += rw_threads) {
@@ -282,13 +286,13 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
         const i32 o131 = o127 + (y129 * 2);
         for (i32 i132 = 0; i132 < 16; i132++) {
           const i32 o133 = o131 + (i132 * 36);
-          const i32 o134 = (i132 * 68) + x130;
+          const i32 o134 = (i132 * 68) + (x130 * 4);
           const f32 v135 = scores7[o133];
           const f32 v136 = scores7[o133 + 1];
           const f32 v137 = right5[o134];
-          const f32 v138 = right5[o134 + 16];
-          const f32 v139 = right5[o134 + 32];
-          const f32 v140 = right5[o134 + 48];
+          const f32 v138 = right5[o134 + 1];
+          const f32 v139 = right5[o134 + 2];
+          const f32 v140 = right5[o134 + 3];
           sums15[0] = rw_fma_f32(v135, v137, sums15[0]);
           sums15[1] = rw_fma_f32(v135, v138, sums15[1]);
           sums15[2] = rw_fma_f32(v135, v139, sums15[2]);
@@ -302,7 +306,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
       __syncthreads();
     }
   }
-  const i32 o160 = p3 * 8192;
+  const i32 o161 = p3 * 8192;
   for (i32 i141 = rw_thread; i141 < 256; i141 += rw_threads) {
     const i32 y142 = (i32)((u32)i141 / (u32)16);
     const i32 x143 = (i32)((u32)i141 % (u32)16);
@@ -319,30 +323,30 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
       const f32 v154 = r153 * 0.125f;
       const f32 v155 = 1 / m152;
       const f32 c156 = rw_exp_f32((-(v149 - v154)));
-      const i32 o161 = o160 + (p146 * 64);
-      { const i32 i157 = 0;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      const i32 o162 = o161 + (p146 * 64);
+      { const i32 i158 = 0;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
-      { const i32 i157 = 1;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      { const i32 i158 = 1;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
-      { const i32 i157 = 2;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      { const i32 i158 = 2;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
-      { const i32 i157 = 3;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      { const i32 i158 = 3;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
     }
     { const i32 i144 = 1;
@@ -358,30 +362,30 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
       const f32 v154 = r153 * 0.125f;
       const f32 v155 = 1 / m152;
       const f32 c156 = rw_exp_f32((-(v149 - v154)));
-      const i32 o161 = o160 + (p146 * 64);
-      { const i32 i157 = 0;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      const i32 o162 = o161 + (p146 * 64);
+      { const i32 i158 = 0;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
-      { const i32 i157 = 1;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      { const i32 i158 = 1;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
-      { const i32 i157 = 2;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      { const i32 i158 = 2;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
-      { const i32 i157 = 3;
-        const i32 p158 = x143 + (i157 * 16);
-        const f32 r159 = (sums15[(i144 * 4) + i157] * c156) * v155;
-        const i32 v162 = o161 + p158;
-        b3[v162] = r159;
+      { const i32 i158 = 3;
+        const i32 p159 = (x143 * 4) + i158;
+        const f32 r160 = (sums15[(i144 * 4) + i158] * c156) * v155;
+        const i32 v163 = o162 + p159;
+        b3[v163] = r160;
       }
     }
   }

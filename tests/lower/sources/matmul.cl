@@ -71,8 +71,8 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
         const f32 v31 = tile6[((i29 * 36) + (y27 * 4)) + 1];
         const f32 v32 = tile6[((i29 * 36) + (y27 * 4)) + 2];
         const f32 v33 = tile6[((i29 * 36) + (y27 * 4)) + 3];
-        const f32 v34 = tile7[(i29 * 32) + x28];
-        const f32 v35 = tile7[((i29 * 32) + x28) + 16];
+        const f32 v34 = tile7[(i29 * 32) + (x28 * 2)];
+        const f32 v35 = tile7[((i29 * 32) + (x28 * 2)) + 1];
         sums8[0] = rw_fma_f32(v30, v34, sums8[0]);
         sums8[1] = rw_fma_f32(v30, v35, sums8[1]);
         sums8[2] = rw_fma_f32(v31, v34, sums8[2]);
@@ -89,67 +89,67 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
     const i64 y37 = (i64)((u32)i36 / (u32)16);
     const i64 x38 = (i64)((u32)i36 % (u32)16);
     { const i64 i39 = 0;
-      { const i64 i40 = 0;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 0;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i64 i40 = 1;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 1;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
     { const i64 i39 = 1;
-      { const i64 i40 = 0;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 0;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i64 i40 = 1;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 1;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
     { const i64 i39 = 2;
-      { const i64 i40 = 0;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 0;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i64 i40 = 1;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 1;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
     { const i64 i39 = 3;
-      { const i64 i40 = 0;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 0;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i64 i40 = 1;
-        const i64 p41 = (m4 + (y37 * 4)) + i39;
-        const i64 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i64 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i64 i41 = 1;
+        const i64 p42 = (m4 + (y37 * 4)) + i39;
+        const i64 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i64 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
   }

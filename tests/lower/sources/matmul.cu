@@ -5,6 +5,9 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     const f32 *__restrict__ b0,
     const f32 *__restrict__ b1,
     f32 *__restrict__ b2) {
+  b0 = (const f32 *)__builtin_assume_aligned(b0, 16);
+  b1 = (const f32 *)__builtin_assume_aligned(b1, 16);
+  b2 = (f32 *)__builtin_assume_aligned(b2, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const tile6 = (f32 *)(rw_shared + 0);
   f32 *const tile7 = (f32 *)(rw_shared + 4608);
@@ -72,8 +75,8 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
         const f32 v31 = tile6[((i29 * 36) + (y27 * 4)) + 1];
         const f32 v32 = tile6[((i29 * 36) + (y27 * 4)) + 2];
         const f32 v33 = tile6[((i29 * 36) + (y27 * 4)) + 3];
-        const f32 v34 = tile7[(i29 * 32) + x28];
-        const f32 v35 = tile7[((i29 * 32) + x28) + 16];
+        const f32 v34 = tile7[(i29 * 32) + (x28 * 2)];
+        const f32 v35 = tile7[((i29 * 32) + (x28 * 2)) + 1];
         sums8[0] = rw_fma_f32(v30, v34, sums8[0]);
         sums8[1] = rw_fma_f32(v30, v35, sums8[1]);
         sums8[2] = rw_fma_f32(v31, v34, sums8[2]);
@@ -90,67 +93,67 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     const i32 y37 = (i32)((u32)i36 / (u32)16);
     const i32 x38 = (i32)((u32)i36 % (u32)16);
     { const i32 i39 = 0;
-      { const i32 i40 = 0;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 0;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i32 i40 = 1;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 1;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
     { const i32 i39 = 1;
-      { const i32 i40 = 0;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 0;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i32 i40 = 1;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 1;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
     { const i32 i39 = 2;
-      { const i32 i40 = 0;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 0;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i32 i40 = 1;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 1;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
     { const i32 i39 = 3;
-      { const i32 i40 = 0;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 0;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
-      { const i32 i40 = 1;
-        const i32 p41 = (m4 + (y37 * 4)) + i39;
-        const i32 p42 = (n5 + x38) + (i40 * 16);
-        const f32 r43 = sums8[(i39 * 2) + i40];
-        const i32 v44 = (p41 * 192) + p42;
-        b2[v44] = r43;
+      { const i32 i41 = 1;
+        const i32 p42 = (m4 + (y37 * 4)) + i39;
+        const i32 p43 = n5 + ((x38 * 2) + i41);
+        const f32 r44 = sums8[(i39 * 2) + i41];
+        const i32 v45 = (p42 * 192) + p43;
+        b2[v45] = r44;
       }
     }
   }

@@ -30,6 +30,11 @@ extern "C" __global__ void __launch_bounds__(64) k1_0(
     const f32 *__restrict__ b2,
     const f32 *__restrict__ b3,
     f32 *__restrict__ b4) {
+  b0 = (const f32 *)__builtin_assume_aligned(b0, 16);
+  b1 = (const f32 *)__builtin_assume_aligned(b1, 16);
+  b2 = (const f32 *)__builtin_assume_aligned(b2, 16);
+  b3 = (const f32 *)__builtin_assume_aligned(b3, 16);
+  b4 = (f32 *)__builtin_assume_aligned(b4, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const tile4 = (f32 *)(rw_shared + 0);
   f32 *const tile5 = (f32 *)(rw_shared + 1024);
@@ -84,8 +89,8 @@ extern "C" __global__ void __launch_bounds__(64) k1_0(
       for (i32 i30 = 0; i30 < 16; i30++) {
         const f32 v31 = tile4[(i30 * 16) + (y28 * 2)];
         const f32 v32 = tile4[((i30 * 16) + (y28 * 2)) + 1];
-        const f32 v33 = tile5[(i30 * 16) + x29];
-        const f32 v34 = tile5[((i30 * 16) + x29) + 8];
+        const f32 v33 = tile5[(i30 * 16) + (x29 * 2)];
+        const f32 v34 = tile5[((i30 * 16) + (x29 * 2)) + 1];
         sums6[0] = rw_fma_f32(v31, v33, sums6[0]);
         sums6[1] = rw_fma_f32(v31, v34, sums6[1]);
         sums6[2] = rw_fma_f32(v32, v33, sums6[2]);
@@ -98,54 +103,54 @@ extern "C" __global__ void __launch_bounds__(64) k1_0(
     const i32 y36 = (i32)((u32)i35 / (u32)8);
     const i32 x37 = (i32)((u32)i35 % (u32)8);
     { const i32 i38 = 0;
-      { const i32 i39 = 0;
-        const i32 p40 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
-        const i32 p41 = (n3 + x37) + (i39 * 8);
-        if (p40 < 8) {
-          const f32 r42 = sums6[(i38 * 2) + i39];
-          const i32 v43 = (p41 * 8) + p40;
-          const f32 v44 = b0[v43];
-          const f32 v45 = 0.001f * r42;
-          const f32 v46 = v44 - v45;
-          b4[v43] = v46;
+      { const i32 i40 = 0;
+        const i32 p41 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
+        const i32 p42 = n3 + ((x37 * 2) + i40);
+        if (p41 < 8) {
+          const f32 r43 = sums6[(i38 * 2) + i40];
+          const i32 v44 = (p42 * 8) + p41;
+          const f32 v45 = b0[v44];
+          const f32 v46 = 0.001f * r43;
+          const f32 v47 = v45 - v46;
+          b4[v44] = v47;
         }
       }
-      { const i32 i39 = 1;
-        const i32 p40 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
-        const i32 p41 = (n3 + x37) + (i39 * 8);
-        if (p40 < 8) {
-          const f32 r42 = sums6[(i38 * 2) + i39];
-          const i32 v43 = (p41 * 8) + p40;
-          const f32 v44 = b0[v43];
-          const f32 v45 = 0.001f * r42;
-          const f32 v46 = v44 - v45;
-          b4[v43] = v46;
+      { const i32 i40 = 1;
+        const i32 p41 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
+        const i32 p42 = n3 + ((x37 * 2) + i40);
+        if (p41 < 8) {
+          const f32 r43 = sums6[(i38 * 2) + i40];
+          const i32 v44 = (p42 * 8) + p41;
+          const f32 v45 = b0[v44];
+          const f32 v46 = 0.001f * r43;
+          const f32 v47 = v45 - v46;
+          b4[v44] = v47;
         }
       }
     }
     { const i32 i38 = 1;
-      { const i32 i39 = 0;
-        const i32 p40 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
-        const i32 p41 = (n3 + x37) + (i39 * 8);
-        if (p40 < 8) {
-          const f32 r42 = sums6[(i38 * 2) + i39];
-          const i32 v43 = (p41 * 8) + p40;
-          const f32 v44 = b0[v43];
-          const f32 v45 = 0.001f * r42;
-          const f32 v46 = v44 - v45;
-          b4[v43] = v46;
+      { const i32 i40 = 0;
+        const i32 p41 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
+        const i32 p42 = n3 + ((x37 * 2) + i40);
+        if (p41 < 8) {
+          const f32 r43 = sums6[(i38 * 2) + i40];
+          const i32 v44 = (p42 * 8) + p41;
+          const f32 v45 = b0[v44];
+          const f32 v46 = 0.001f * r43;
+          const f32 v47 = v45 - v46;
+          b4[v44] = v47;
         }
       }
-      { const i32 i39 = 1;
-        const i32 p40 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
-        const i32 p41 = (n3 + x37) + (i39 * 8);
-        if (p40 < 8) {
-          const f32 r42 = sums6[(i38 * 2) + i39];
-          const i32 v43 = (p41 * 8) + p40;
-          const f32 v44 = b0[v43];
-          const f32 v45 = 0.001f * r42;
-          const f32 v46 = v44 - v45;
-          b4[v43] = v46;
+      { const i32 i40 = 1;
+        const i32 p41 = (i32)((u32)(i32)((u32)y36 * (u32)2) + (u32)i38);
+        const i32 p42 = n3 + ((x37 * 2) + i40);
+        if (p41 < 8) {
+          const f32 r43 = sums6[(i38 * 2) + i40];
+          const i32 v44 = (p42 * 8) + p41;
+          const f32 v45 = b0[v44];
+          const f32 v46 = 0.001f * r43;
+          const f32 v47 = v45 - v46;
+          b4[v44] = v47;
         }
       }
     }
