@@ -225,9 +225,8 @@ class Program:
         lp.a_matrix_.index_ = np.asarray(rows.index, np.int32)
         lp.a_matrix_.value_ = np.asarray(rows.value)
         h = solver()
-        h.setOptionValue(
-            "mip_heuristic_run_feasibility_jump", False
-        )  # there is a start
+        # There is a start: nothing is gained by another.
+        h.setOptionValue("mip_heuristic_run_feasibility_jump", False)
         if self.limits.work is not None:
             h.cbMipInterrupt.subscribe(self._watch)
             self.entries = max(1, len(rows.index))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
+import pytest
 
 from rewrite.backends.c import CDevice
 from rewrite.backends.numpy import run_kernel
@@ -89,6 +90,24 @@ def on_c(functions: Sequence[Function], buffers: Sequence[Sequence[Array]]) -> N
         device.sync()
         for h, a in zip(held, arrays, strict=True):
             device.copy_out(h, a)
+
+
+def check_compiled(
+    chosen: Sequence[tuple[Kernel, Family]],
+    filled: Callable[[Kernel], list[Array]] = buffers_for,
+) -> None:
+    """All in one shared object; results held against the reference."""
+    if not c_device().probe().ok:
+        pytest.skip(c_device().probe().detail)
+    caps = c_device().caps()
+    functions = [
+        f.lower(normalise(k), caps, f"f{i}", False) for i, (k, f) in enumerate(chosen)
+    ]
+    buffers = [filled(k) for k, _ in chosen]
+    want = [reference(k, b) for (k, _), b in zip(chosen, buffers, strict=True)]
+    on_c(functions, buffers)
+    for (k, _), b, w in zip(chosen, buffers, want, strict=True):
+        close(k, b[k.reads :], w)
 
 
 def lowered(

@@ -25,7 +25,7 @@ from rewrite.lower.interpret import Trap
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array, Barrier, For, Function, If, Stmt
 from rewrite.lower.lower import choose, lower
-from rewrite.lower.model import Family, model_of
+from rewrite.lower.model import model_of
 from rewrite.lower.text import show
 
 from .cases import CASES, LARGE
@@ -34,12 +34,11 @@ from .harness import (
     GPU,
     NARROW,
     buffers_for,
-    c_device,
+    check_compiled,
     check_interpreted,
     close,
     kernel_of,
     lowered,
-    on_c,
     reference,
 )
 
@@ -133,27 +132,12 @@ def test_strict_rounds_every_operation(name: str) -> None:
         assert not np.array_equal(loose, strict)
 
 
-def run_by_c(chosen: list[tuple[Kernel, Family]]) -> None:
-    """All in one shared object; results held against the interpreter."""
-    if not c_device().probe().ok:
-        pytest.skip(c_device().probe().detail)
-    caps = c_device().caps()
-    functions = [
-        f.lower(normalise(k), caps, f"f{i}", False) for i, (k, f) in enumerate(chosen)
-    ]
-    buffers = [buffers_for(k) for k, _ in chosen]
-    want = [reference(k, b) for (k, _), b in zip(chosen, buffers, strict=True)]
-    on_c(functions, buffers)
-    for (k, _), b, w in zip(chosen, buffers, want, strict=True):
-        close(k, b[k.reads :], w)
-
-
 def test_all_cases_by_all_families_compiled() -> None:
-    run_by_c([(KERNELS[name], BY_NAME[family]) for name, family in TAKEN])
+    check_compiled([(KERNELS[name], BY_NAME[family]) for name, family in TAKEN])
 
 
 def test_contractions_of_several_tiles_compiled() -> None:
-    run_by_c([(make(), CONTRACT) for make in LARGE.values()])
+    check_compiled([(make(), CONTRACT) for make in LARGE.values()])
 
 
 # ---- choices ----

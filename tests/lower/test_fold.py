@@ -20,7 +20,7 @@ from rewrite.lower.lower import choose
 from rewrite.lower.model import model_of
 
 from .folds import FOLDS, REFUSED, attend, causal, far_buffers, plain
-from .harness import CPU, GPU, NARROW, c_device, close, lowered, on_c, reference
+from .harness import CPU, GPU, NARROW, check_compiled, close, lowered, reference
 
 KERNELS = {name: make() for name, make in FOLDS.items()}
 
@@ -55,18 +55,7 @@ def test_in_the_smallest_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_compiled() -> None:
-    if not c_device().probe().ok:
-        pytest.skip(c_device().probe().detail)
-    caps = c_device().caps()
-    functions = [
-        FOLD.lower(normalise(k), caps, f"f{i}", False)
-        for i, k in enumerate(KERNELS.values())
-    ]
-    buffers = [far_buffers(k) for k in KERNELS.values()]
-    want = [reference(k, b) for k, b in zip(KERNELS.values(), buffers, strict=True)]
-    on_c(functions, buffers)
-    for k, b, w in zip(KERNELS.values(), buffers, want, strict=True):
-        close(k, b[k.reads :], w)
+    check_compiled([(k, FOLD) for k in KERNELS.values()], far_buffers)
 
 
 @pytest.mark.parametrize("name", REFUSED)

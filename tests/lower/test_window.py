@@ -28,10 +28,10 @@ from .harness import (
     NARROW,
     buffers_for,
     c_device,
+    check_compiled,
     check_interpreted,
     close,
     kernel_of,
-    on_c,
     reference,
 )
 
@@ -90,20 +90,10 @@ def test_nearly_all_generated_convolutions_slide() -> None:
 
 
 def test_compiled_by_c() -> None:
-    if not c_device().probe().ok:
-        pytest.skip(c_device().probe().detail)
-    caps = c_device().caps()
     kernels = [k for k in map(generated, SEEDS) if taken_by(WINDOW, k)]
     kernels += [gradient(), large(1), large(2)]
-    kernels = [k for k in kernels if WINDOW.cost(normalise(k), model_of(caps))]
-    functions = [
-        WINDOW.lower(normalise(k), caps, f"f{i}", False) for i, k in enumerate(kernels)
-    ]
-    buffers = [buffers_for(k) for k in kernels]
-    want = [reference(k, b) for k, b in zip(kernels, buffers, strict=True)]
-    on_c(functions, buffers)
-    for k, b, w in zip(kernels, buffers, want, strict=True):
-        close(k, b[k.reads :], w)
+    model = model_of(c_device().caps())
+    check_compiled([(k, WINDOW) for k in kernels if WINDOW.cost(normalise(k), model)])
 
 
 def taken_by(family: Family, kernel: Kernel) -> bool:

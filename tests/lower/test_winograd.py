@@ -41,6 +41,7 @@ from .harness import (
     NARROW,
     buffers_for,
     c_device,
+    check_compiled,
     check_interpreted,
     close,
     kernel_of,
@@ -97,20 +98,8 @@ def test_most_generated_convolutions_are_taken() -> None:
 
 
 def test_compiled_by_c() -> None:
-    if not c_device().probe().ok:
-        pytest.skip(c_device().probe().detail)
-    caps = c_device().caps()
     kernels = [k for k in map(generated, SEEDS) if taken_by(WINOGRAD, k)]
-    kernels = [*kernels, large(1), deep()]
-    functions = [
-        WINOGRAD.lower(normalise(k), caps, f"f{i}", False)
-        for i, k in enumerate(kernels)
-    ]
-    buffers = [buffers_for(k) for k in kernels]
-    want = [reference(k, b) for k, b in zip(kernels, buffers, strict=True)]
-    on_c(functions, buffers)
-    for k, b, w in zip(kernels, buffers, want, strict=True):
-        close(k, b[k.reads :], w)
+    check_compiled([(k, WINOGRAD) for k in (*kernels, large(1), deep())])
 
 
 def image(c: int, m: int, *sizes: int) -> Kernel:
