@@ -30,6 +30,7 @@ from .products import (
     runs_along,
     turned,
 )
+from .rows import Body
 from .strips import layout, resized
 from .writer import function, parameters
 
@@ -90,9 +91,15 @@ class Contract:
     def write(
         self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,
         holes: Holes = (),
-    ) -> Matmul:  # fmt: skip
-        """The loops on a CPU."""
+    ) -> Matmul | Body:  # fmt: skip
         model, cs = model_of(caps), _contractions(kernel, holes)
+        if not caps.cpu_like:
+            (c,) = cs
+            shape = _shape(kernel, c, model, holes)
+            assert shape is not None
+            groups = Blocks(kernel, strict, buffers, c, shape)
+            groups.run()
+            return Body(tuple(groups.scopes[0].body), shape.threads)
         blocks = [_blocking(kernel, c, model, holes) for c in cs]
         for c, b in zip(cs, blocks, strict=True):
             buffers = resized(buffers, packed(kernel, c, b).values())
@@ -105,15 +112,11 @@ class Contract:
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
     ) -> Function:
-        params, model = parameters(kernel), model_of(caps)
-        if caps.cpu_like:
-            return function(name, self.write(kernel, caps, params, strict, holes))
-        (c,) = _contractions(kernel, holes)
-        shape = _shape(kernel, c, model, holes)
-        assert shape is not None
-        blocks = Blocks(kernel, strict, params, c, shape)
-        blocks.run()
-        return function(name, blocks, threads=shape.threads)
+        params = parameters(kernel)
+        made = self.write(kernel, caps, params, strict, holes)
+        if isinstance(made, Body):
+            return Function(name, params, made.body, threads=made.threads)
+        return function(name, made)
 
 
 class Tile(NamedTuple):

@@ -2,8 +2,8 @@
 
 Chunks are reduced side by side into scratch and combined; dependent reductions and the
 final map follow as further top-level loops, each by the best of map, row and column.
-On a CPU, parts of long sums of products are products themselves: the gradient of a few
-weights is a sum over all that they met.
+Parts of long sums of products are products themselves: the gradient of a few weights
+is a sum over all that they met.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ class Full(AsTheyAre):
     def stages(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> tuple[Cut, list[Chosen]] | None:
-        """The cheapest: pieces for groups, or on a GPU also for single threads; in as
-        many as the hole `pieces` says of each unit."""
+        """The cheapest: pieces for groups, or on a GPU also for single threads or fewer
+        tiles; in as many as the hole `pieces` says of each unit."""
         best: tuple[Cut, list[Chosen]] | None = None
-        own = (PIECES * model.units, model.units * model.group)
+        grain = _grain(kernel)
+        own = PIECES * model.units, model.units * (1 if grain > 1 else model.group)
         named = hole(holes, "pieces", 0) * model.units
         for pieces in (named,) if named else own:
-            found = cut(kernel, pieces, _grain(kernel, model))
+            found = cut(kernel, pieces, grain)
             if found is None:
                 return None
             chosen = [
@@ -79,7 +80,7 @@ class Full(AsTheyAre):
     def cost(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> Cost | None:
-        rows, grain = ordered(kernel, row_axes(kernel)), _grain(kernel, model)
+        rows, grain = ordered(kernel, row_axes(kernel)), _grain(kernel)
         enough = max(ENOUGH, grain) * model.units
         if rows and numel(kernel.extents, rows) >= enough:
             return None
@@ -121,10 +122,9 @@ class Full(AsTheyAre):
         return Function(name, parameters(kernel), tuple(body), scratch, threads)
 
 
-def _grain(kernel: Kernel, model: DeviceModel) -> int:
+def _grain(kernel: Kernel) -> int:
     """Results that are work enough for one piece."""
-    product = model.cpu_like and not isinstance(classify(kernel), str)
-    return CELLS if product else 1
+    return 1 if isinstance(classify(kernel), str) else CELLS
 
 
 def _long(kernel: Kernel) -> bool:
@@ -135,7 +135,7 @@ def _long(kernel: Kernel) -> bool:
 
 def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
     walks: tuple[Walk, ...] = (MAP, ROW, COLUMN)
-    tiles = (CONTRACT, WINDOW) if model.cpu_like else ()
+    tiles = (CONTRACT, WINDOW) if model.cpu_like else (CONTRACT,)
     options = [
         Chosen(kernel, f, parts)
         for f in (*walks, *tiles)

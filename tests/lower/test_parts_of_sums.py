@@ -10,19 +10,19 @@ from rewrite.egraph.dtypes import F32, F64
 from rewrite.egraph.graph import Builder
 from rewrite.extract.kernel import Kernel
 from rewrite.lower.axes import normalise, numel
+from rewrite.lower.device import Caps
+from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.full import FULL, LONG
 from rewrite.lower.lower import choose
-from rewrite.lower.model import model_of
+from rewrite.lower.model import H200, model_of
 
 from .harness import (
     CPU,
-    buffers_for,
+    GPU,
     c_device,
+    check_compiled,
     check_interpreted,
-    close,
     kernel_of,
-    on_c,
-    reference,
 )
 
 
@@ -52,11 +52,24 @@ def slope(seed: int) -> Kernel:
 KERNELS = {seed: slope(seed) for seed in range(24)}
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_generated_slopes(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "caps"), [*((s, CPU) for s in range(8)), *((s, GPU) for s in (0, 3))]
+)
+def test_generated_slopes(seed: int, caps: Caps) -> None:
     kernel = normalise(KERNELS[seed])
-    if FULL.accepts(kernel) is None and FULL.cost(kernel, model_of(CPU)):
-        check_interpreted(FULL, kernel, CPU)
+    if FULL.accepts(kernel) is None and FULL.cost(kernel, model_of(caps)):
+        check_interpreted(FULL, kernel, caps)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(64, 1 << 18, 64), (576, 25000, 64)])
+def test_a_gpu_shares_sums_of_few_tiles_out(m: int, k: int, n: int) -> None:
+    b = Builder()
+    made = b.matmul(b.input("x", F32, (m, k)), b.input("w", F32, (k, n)))
+    kernel = normalise(kernel_of(b, [made]))
+    family, cost = choose(kernel, H200)
+    assert family is FULL
+    alone = CONTRACT.cost(kernel, H200)
+    assert alone is not None and alone.seconds > 3 * cost.seconds
 
 
 def test_the_parts_are_products() -> None:
@@ -78,14 +91,6 @@ def test_the_parts_are_products() -> None:
 
 
 def test_compiled_by_c() -> None:
-    if not c_device().probe().ok:
-        pytest.skip(c_device().probe().detail)
-    caps = c_device().caps()
     kernels = [normalise(k) for k in KERNELS.values()]
-    kernels = [k for k in kernels if FULL.cost(k, model_of(caps))]
-    functions = [FULL.lower(k, caps, f"f{i}", False) for i, k in enumerate(kernels)]
-    buffers = [buffers_for(k) for k in kernels]
-    want = [reference(k, b) for k, b in zip(kernels, buffers, strict=True)]
-    on_c(functions, buffers)
-    for k, b, w in zip(kernels, buffers, want, strict=True):
-        close(k, b[k.reads :], w)
+    model = model_of(c_device().caps())
+    check_compiled([(k, FULL) for k in kernels if FULL.cost(k, model)])
