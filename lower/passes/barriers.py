@@ -32,16 +32,17 @@ def barriers(function: Function) -> Function:
 
 
 class Parting(Kinds):
-    """Finds the branches that some threads of a group may take and others not."""
+    """Finds the branches that some threads of a group may take and others not: `found`,
+    by identity."""
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
-        self.found: set[int] = set()
+        self.found: dict[int, If] = {}
         self.run()
 
     def statement(self, s: Stmt) -> None:
         if isinstance(s, If) and (self.apart or self.varies(s.cond)):
-            self.found.add(id(s))
+            self.found[id(s)] = s
         super().statement(s)
 
 

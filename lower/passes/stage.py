@@ -100,8 +100,21 @@ class _Stager:
             space == "shared"
         ):  # the readers of the last turn are done; all of it is here
             fills = [Barrier(), *fills, Barrier()]
-        body = _with(loop.body, by)
+        body = self.reading(loop.body, by)
         return arrays + fills, replace(loop, body=body)
+
+    def reading(self, body: tuple[Stmt, ...], by: dict[Ex, Ex]) -> tuple[Stmt, ...]:
+        """The body with other loads; threads part where they did."""
+
+        def statement(s: Stmt) -> Stmt:
+            made = with_values(s, lambda x: top_down(x, lambda p: by.get(p, p)))
+            if isinstance(made, For | If):
+                made = replace(made, body=self.reading(made.body, by))
+            if isinstance(made, If) and id(s) in self.parting:
+                self.parting[id(made)] = made
+            return made
+
+        return tuple(map(statement, body))
 
     def filled(self, of: Box, name: str, load: Load, space: Space) -> Stmt:
         size = self.buffers[load.array].size
@@ -139,11 +152,3 @@ def _loads(
             yield from _loads(s.body, (*loops, s))
         elif isinstance(s, If):
             yield from _loads(s.body, loops)
-
-
-def _with(body: tuple[Stmt, ...], by: dict[Ex, Ex]) -> tuple[Stmt, ...]:
-    def statement(s: Stmt) -> Stmt:
-        s = with_values(s, lambda x: top_down(x, lambda p: by.get(p, p)))
-        return replace(s, body=_with(s.body, by)) if isinstance(s, For | If) else s
-
-    return tuple(map(statement, body))

@@ -247,17 +247,19 @@ class Writer:
     def nest(self, s: Scope) -> None:
         """Turns that run apart, each with a loop in order over neighbouring elements;
         those that lie outside are not read."""
-        name, i, k, m = (self.name(x) for x in ("r", "i", "i", "m"))
+        name, i, k, m, q = (self.name(x) for x in ("r", "i", "i", "m", "a"))
         inner = s.inner()
         inner.ints += [i, k]
         turns, terms = self.one("2", "4", "5", str(SIZE)), self.number(1, 9)
-        first = self.one(str(self.number(0, 12)), *s.ints)
+        by = self.number(1, 2)
+        first = self.one(str(self.number(0, 12)), q, *s.ints)
         at = f"{first} + {i} * {self.number(0, 3)} + {k} * {self.number(-1, 3)}"
         self.lines += [
             f"local {name}: f32[{SIZE}]",
             f"simd {i} < {SIZE} {{", f"{name}[{i}] = 1.0", "}",
             f"{self.one('simd', 'serial')} {i} < {turns} {{", f"var {m}: f32 = 0.0",
-            f"serial {k} < {terms} {{",
+            f"let {q} = {i} * {i}",
+            f"serial {k} < {terms * by} by {by} {{",
             f"if (0 <= {at}) & ({at} < {SIZE}) {{",
         ]  # fmt: skip
         self.lines += [
@@ -348,7 +350,8 @@ class Writer:
                     self.lines.append("}")
                 case "if":
                     self.lines.append(f"if {self.test(s)} {{")
-                    self.turn(s.inner(), b, total)
+                    for _ in range(self.number(1, 3)):
+                        self.turn(s, b, total)
                     self.lines.append("}")
                 case "reduce":
                     self.lines.append(f"reduce sum {total}")
@@ -368,7 +371,8 @@ class Writer:
         of.arrays = ["x", other]
         value = self.float(of)
         all_read = [own, back, f"{to}[{t} / 2]", f"{to}[5]", f"y[{base} + {t}]"]
-        last, read = self.number(2, SIZE), self.one(*all_read)
+        last = self.number(2, SIZE)
+        read = self.one(*all_read, *[f"{to}[{t} + 1]"] * (last < SIZE))
         wide = [
             f"thread {t} < {SIZE // 2} {{", f"serial {k} < 2 {{",
             f"{to}[{t} * 2 + {k}] = {value}", "}", "}",

@@ -117,7 +117,7 @@ def _roundings(x: Ex) -> Ex:
             return a
         case Op("cast", (a,)):
             return one if a.dtype.is_int else plus(a, one)
-        case Op("max" | "select") | Var() | Load():
+        case Op("max" | "select" | "splat") | Var() | Load():
             return x
         case _:
             raise NotImplementedError(f"the roundings of {x}")

@@ -75,6 +75,7 @@ def test_fixture(name: str, bless: bool) -> None:
             same(f, g)
         else:
             agrees(f, g)
+        watched(g, arrays_for(g))
 
 
 def agrees(f: Function, g: Function) -> None:
@@ -127,6 +128,22 @@ def test_loops_around_a_product_of_the_library_stay() -> None:
 }
 """)
     assert all(EVERY[name](f) == f for name in ("pad", "split", "steps", "jam"))
+
+
+def test_wide_sums_round_once() -> None:
+    f = parse("""function f(x: f32[9], out y: f32[1]) {
+  grid i < 1 {
+    var total: f32 = 16777216.0
+    serial j < 9 {
+      total = total + x[j]
+    }
+    y[i] = total
+  }
+}
+""")
+    arrays = [np.full(9, 1.5, np.float32), np.zeros(1, np.float32)]
+    run(EVERY["wide"](f), arrays)
+    assert arrays[1] == np.float32(16777216.0 + 13.5)
 
 
 MANY = settings(
