@@ -89,7 +89,7 @@ GENERIC_GPU = DeviceModel(
 )  # fmt: skip
 H200 = DeviceModel(
     "h200", False, 3e-6, 4.2e12, 8e12, 50 << 20, 48 << 10, 264, 256,
-    scalar=25e12, narrow=8, product=15e12, shared=227 << 10,
+    scalar=25e12, narrow=8, product=16.5e12, shared=227 << 10,
 )  # fmt: skip
 
 
@@ -195,21 +195,20 @@ class AsTheyAre:
 def total(
     family: str, launches: int, parts: Parts, model: DeviceModel, holes: Holes = ()
 ) -> Cost:
-    """On a CPU one unit does scalar work and products, one after the other; of what
-    runs beside the longest part, most is hidden."""
+    """The same units do scalar work and products, one after the other; of memory and
+    work most of the shorter is hidden behind the longer."""
     launch = launches * model.launch
     if model.alone and model.outermost(parts, holes) == "serial":  # on one of the units
         launch = launches * model.alone
         once = parts.scalar * model.units, parts.product * model.units
         parts = Parts(parts.bytes, *once)
-    return Cost(launch + overlapped(parts, model), launch, *parts, family)
+    return Cost(launch + overlapped(parts), launch, *parts, family)
 
 
-def overlapped(parts: Parts, model: DeviceModel) -> float:
+def overlapped(parts: Parts) -> float:
     """Seconds of parts that run side by side."""
-    work = parts.scalar + parts.product if model.cpu_like else max(parts[1:])
-    longest = max(parts.bytes, work)
-    return longest + SHOWS * (sum(parts) - longest)
+    work = parts.scalar + parts.product
+    return max(parts.bytes, work) + SHOWS * min(parts.bytes, work)
 
 
 class KernelCost:

@@ -66,7 +66,7 @@ class Full(AsTheyAre):
             ]
             if model.cpu_like:
                 return found, chosen
-            if best is None or _seconds(chosen, model) < _seconds(best[1], model):
+            if best is None or _seconds(chosen) < _seconds(best[1]):
                 best = found, chosen
         return best
 
@@ -141,11 +141,11 @@ def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
         for f in (*walks, *tiles)
         if f.accepts(kernel) is None and (parts := f.parts(kernel, model)) is not None
     ]
-    return min(options, key=lambda c: _seconds([c], model))
+    return min(options, key=lambda c: _seconds([c]))
 
 
-def _seconds(stages: list[Chosen], model: DeviceModel) -> float:
-    return sum(overlapped(c.parts, model) for c in stages)
+def _seconds(stages: list[Chosen]) -> float:
+    return sum(overlapped(c.parts) for c in stages)
 
 
 def _sum(parts: list[Parts]) -> Parts:
