@@ -3,10 +3,9 @@
     python bench/launches.py [DEVICE...]     c unless told otherwise
 
 Microseconds of one of a thousand in a prepared program, by the clock, medians: of a
-kernel that one thread runs (it copies 64 elements) and of the least one that all threads
-share (65,536).  A call: of an optimized function of one element, with an array for its
-result.  Exits with 1 where a kernel on c
-takes more than 3 us.
+kernel that one thread runs (it copies 64 elements) and of the least one that all
+threads share (65,536).  A call: of an optimized function of one element, with an array
+for its result.  Exits with 1 where a kernel on c takes more than 3 us.
 """
 
 from __future__ import annotations
