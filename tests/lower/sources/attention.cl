@@ -52,7 +52,6 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k0_0(
     state8[i17] = -INFINITY;
     state12[i17] = 0.0f;
   }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const i64 o29 = p3 * 8192;
   const i64 o37 = p3 * 8192;
   const i64 o124 = p3 * 8192;
@@ -273,8 +272,8 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k0_0(
         const f32 v126 = b2[v125];
         right5[(t122 * 68) + t121] = v126;
       }
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       const i64 o127 = k119 * 36;
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       for (i64 i128 = rw_thread; i128 < 256; i128 += rw_threads) {
         const i64 y129 = (i64)((u32)i128 / (u32)16);
         const i64 x130 = (i64)((u32)i128 % (u32)16);

@@ -57,7 +57,6 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     state8[i17] = -__int_as_float(0x7f800000);
     state12[i17] = 0.0f;
   }
-  __syncthreads();
   const i32 o29 = p3 * 8192;
   const i32 o37 = p3 * 8192;
   const i32 o124 = p3 * 8192;
@@ -278,8 +277,8 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
         const f32 v126 = b2[v125];
         right5[(t122 * 68) + t121] = v126;
       }
-      __syncthreads();
       const i32 o127 = k119 * 36;
+      __syncthreads();
       for (i32 i128 = rw_thread; i128 < 256; i128 += rw_threads) {
         const i32 y129 = (i32)((u32)i128 / (u32)16);
         const i32 x130 = (i32)((u32)i128 % (u32)16);

@@ -56,8 +56,6 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
     k0_0_state8_[i17_] = -bitcast<f32>(rw_inf_bits);
     k0_0_state12_[i17_] = f32(0.0);
   }
-  workgroupBarrier();
-  storageBarrier();
   let o29_: i32 = p3_ * i32(8192);
   let o37_: i32 = p3_ * i32(8192);
   let o124_: i32 = p3_ * i32(8192);
@@ -282,9 +280,9 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
         let v126_: f32 = k0_b2_[v125_];
         k0_0_right5_[(t122_ * i32(68)) + t121_] = v126_;
       }
+      let o127_: i32 = k119_ * i32(36);
       workgroupBarrier();
       storageBarrier();
-      let o127_: i32 = k119_ * i32(36);
       for (var i128_: i32 = rw_thread; i128_ < 256; i128_ += 256) {
         let y129_: i32 = i128_ / i32(16);
         let x130_: i32 = i128_ % i32(16);

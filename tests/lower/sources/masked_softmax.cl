@@ -51,7 +51,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
   }
   a10 = rw_reduce_a10[0];
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const f32 v20 = 1 / a10;
   const i64 o23 = i1 * 256;
   #pragma unroll 8

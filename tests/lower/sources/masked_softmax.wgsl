@@ -58,8 +58,6 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
   }
   a10_ = k0_0_reduce_a10_[0];
   workgroupBarrier();
-  workgroupBarrier();
-  storageBarrier();
   let v20_: f32 = 1 / a10_;
   let o23_: i32 = i1_ * i32(256);
   for (var i19_: i32 = rw_thread; i19_ < 256; i19_ += 32) {

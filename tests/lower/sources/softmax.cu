@@ -37,7 +37,6 @@ extern "C" __global__ void __launch_bounds__(32) k0_0(
   }
   for (i32 rw_s = 16; rw_s > 0; rw_s >>= 1)
     a8 = (a8 + (f32)__shfl_xor_sync(0xffffffffu, (f32)a8, rw_s));
-  __syncthreads();
   const f32 v16 = 1 / a8;
   const i32 o19 = i1 * 256;
   #pragma unroll 8

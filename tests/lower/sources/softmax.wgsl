@@ -52,8 +52,6 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
   }
   a8_ = k0_0_reduce_a8_[0];
   workgroupBarrier();
-  workgroupBarrier();
-  storageBarrier();
   let v16_: f32 = 1 / a8_;
   let o19_: i32 = i1_ * i32(256);
   for (var i15_: i32 = rw_thread; i15_ < 256; i15_ += 32) {
