@@ -29,6 +29,7 @@ ENOUGH = 64  # rows for each unit; where there are more, stages cannot help
 CELLS = 4096  # cells of a product, likewise: they split into tiles by themselves
 LONG = 2048  # terms that are worth a stage of their own
 PIECES = 4  # of work for each unit
+SMALL = 8  # of them on a CPU, where a piece costs nothing: a thread that slept is late
 
 
 class Chosen(NamedTuple):
@@ -55,7 +56,8 @@ class Full(AsTheyAre):
         tiles; in as many as the hole `pieces` says of each unit."""
         best: tuple[Cut, list[Chosen]] | None = None
         grain = _grain(kernel)
-        own = PIECES * model.units, model.units * (1 if grain > 1 else model.group)
+        few = SMALL if model.cpu_like and grain == 1 else PIECES
+        own = few * model.units, model.units * (1 if grain > 1 else model.group)
         named = hole(holes, "pieces", 0) * model.units
         for pieces in (named,) if named else own:
             found = cut(kernel, pieces, grain)

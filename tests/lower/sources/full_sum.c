@@ -1,5 +1,5 @@
 /* full: mul sum
-   b0: f32[262144], writes b1: f32[1], scratch s0: f32[32] */
+   b0: f32[262144], writes b1: f32[1], scratch s0: f32[64] */
 
 static void k0_0(
     const i64 i1,
@@ -11,8 +11,8 @@ static void k0_0(
   for (i64 i3 = 0; i3 < 32; i3++) {
     acc2[i3] = 0.0f;
   }
-  const i64 o6 = i1 * 8192;
-  for (i64 i4 = 0; i4 < 8192; i4 += 32) {
+  const i64 o6 = i1 * 4096;
+  for (i64 i4 = 0; i4 < 4096; i4 += 32) {
     #pragma omp simd
     for (i64 i5 = 0; i5 < 32; i5++) {
       const i64 v7 = o6 + (i4 + i5);
@@ -53,30 +53,34 @@ static void k0_0_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
 
 static void k0_1(const f32 *restrict b0, f32 *restrict b1, f32 *restrict s0) {
   for (i64 i1 = 0; i1 < 1; i1++) {
-    f32 acc2[8] __attribute__((aligned(64)));
+    f32 acc2[16] __attribute__((aligned(64)));
     #pragma omp simd
-    for (i64 i3 = 0; i3 < 8; i3++) {
+    for (i64 i3 = 0; i3 < 16; i3++) {
       acc2[i3] = 0.0f;
     }
-    for (i64 i4 = 0; i4 < 32; i4 += 8) {
+    for (i64 i4 = 0; i4 < 64; i4 += 16) {
       #pragma omp simd
-      for (i64 i5 = 0; i5 < 8; i5++) {
+      for (i64 i5 = 0; i5 < 16; i5++) {
         const i64 v6 = i4 + i5;
         const f32 v7 = s0[v6];
         acc2[i5] = acc2[i5] + v7;
       }
     }
     #pragma omp simd
-    for (i64 i8_ = 0; i8_ < 4; i8_++) {
-      acc2[i8_] = acc2[i8_] + acc2[i8_ + 4];
+    for (i64 i8_ = 0; i8_ < 8; i8_++) {
+      acc2[i8_] = acc2[i8_] + acc2[i8_ + 8];
     }
     #pragma omp simd
-    for (i64 i9 = 0; i9 < 2; i9++) {
-      acc2[i9] = acc2[i9] + acc2[i9 + 2];
+    for (i64 i9 = 0; i9 < 4; i9++) {
+      acc2[i9] = acc2[i9] + acc2[i9 + 4];
+    }
+    #pragma omp simd
+    for (i64 i10 = 0; i10 < 2; i10++) {
+      acc2[i10] = acc2[i10] + acc2[i10 + 2];
     }
     acc2[0] = acc2[0] + acc2[1];
-    const f32 r11 = acc2[0];
-    b1[0] = r11;
+    const f32 r12 = acc2[0];
+    b1[0] = r12;
   }
 }
 
@@ -90,6 +94,6 @@ static void k0_1_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
 }
 
 void k_k0(void *const *rw_b) {
-  rw_pool(k0_0_span, rw_b, 32, 1);
+  rw_pool(k0_0_span, rw_b, 64, 1);
   k0_1_span(rw_b, 0, 1);
 }
