@@ -211,6 +211,13 @@ class Corrections(Sides):
         self.scopes[-1].body += body
         return found
 
+    def product_of(self, parts: Sequence[int]) -> Ex:
+        """The factors `parts` times one another, as the fold computes."""
+        term, *more = (convert(self.value(p), self.fold.dtype) for p in parts)
+        for x in more:
+            term = Op("mul", (term, x), self.fold.dtype)
+        return term
+
     # ---- wide states ----
 
     def correct(self, sums: str, at: Ex, by: Ex) -> None:

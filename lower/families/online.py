@@ -9,12 +9,12 @@ final once they have it, and nothing is corrected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from ...extract.cascade import State
 from ...extract.kernel import Affine, Kernel, bits
 from ..axes import ceil_div, numel
-from ..loops import Ex, Lit, Load, Op, Param, Store
+from ..loops import Ex, Lit, Load, Param, Store
 from .accumulate import Arrays
 from .blocking import Blocking, Whole, even
 from .corrections import (
@@ -32,7 +32,7 @@ from .nest import VECTORS
 from .panels import Panels, unpacked
 from .plan import HEAVY, each, reach
 from .products import Contraction, Plain
-from .values import add, convert, divide, identity, mul
+from .values import add, divide, identity, mul
 
 DEPTH = 256  # of a block of a product inside the pass
 
@@ -223,18 +223,11 @@ class Online(Corrections, Panels):
     ) -> None:
         if s.root not in self.state:
             side = row_factors(self.fold, s)
-            self.emit(Store(self.left[side], place, self._product(s, side)))
+            self.emit(Store(self.left[side], place, self.product_of(side)))
             return
         for part in self.state[s.root]:
-            term = self._product(s, part_factors(s, part))
+            term = self.product_of(part_factors(s, part))
             self.accumulate(s.root, accs[s.root, part], lane, (term,))
-
-    def _product(self, s: State, parts: Sequence[int]) -> Ex:
-        kind = self.acc_type(s.root)
-        term, *more = (convert(self.value(p), kind) for p in parts)
-        for x in more:
-            term = Op("mul", (term, x), kind)
-        return term
 
     def _staged(self, states: Iterable[State], level: int) -> list[int]:
         """What later levels read again and is dear to compute: kept for the row."""

@@ -240,21 +240,14 @@ class OnlineGroups(Corrections, SharedTiles):
         for s in states:
             if s.root not in self.state:
                 array = self.shared["scores", s.root]
-                lefts[array] = self.let(self._term(row_factors(self.fold, s)))
+                lefts[array] = self.let(self.product_of(row_factors(self.fold, s)))
         for s in states:
             for p in self.state.get(s.root, ()):
                 acc = accs[s.root, p]
-                term = self._term(part_factors(s, p))
+                term = self.product_of(part_factors(s, p))
                 self.emit(Assign(acc, combine(s.monoid, acc, term)))
         for array, value in lefts.items():
             self.emit(Store(array, spot, value))
-
-    def _term(self, parts: tuple[int, ...]) -> Ex:
-        kind = self.fold.dtype
-        term, *more = (convert(self.value(p), kind) for p in parts)
-        for x in more:
-            term = Op("mul", (term, x), kind)
-        return term
 
     def _known(self, level: int, i: Ex) -> None:
         """The stand-ins of the states of lower levels, of row `i`."""
