@@ -92,13 +92,14 @@ class KernelPrinter(Printer):
         return f"{space}{const}{stored(p.dtype)} *{restrict}{name}"
 
     def promises(self, params: Sequence[Param], stage: Stage) -> list[str]:
-        """Threads of a group may move several elements at once, where the compiler sees
-        that they begin at multiples of 16 bytes, as buffers do (`Device.view`)."""
+        """Threads of a group may store several elements at once, if the compiler knows
+        that they begin at multiples of 16 bytes, as buffers do (`Device.view`).  Not of
+        what is read: rows that are read so wide spill registers."""
         if stage.kind != "block" or not self.dialect.promise:
             return []
         told: list[str] = []
-        for p in params:
-            t = f"{'' if p.writable else 'const '}{stored(p.dtype)} *"
+        for p in (p for p in params if p.writable):
+            t = f"{stored(p.dtype)} *"
             told.append(self.dialect.promise.format(name=name_of(p.name), t=t))
         return [f"  {line}" for line in told]
 

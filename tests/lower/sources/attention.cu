@@ -6,9 +6,6 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     const f32 *__restrict__ b1,
     const f32 *__restrict__ b2,
     f32 *__restrict__ b3) {
-  b0 = (const f32 *)__builtin_assume_aligned(b0, 16);
-  b1 = (const f32 *)__builtin_assume_aligned(b1, 16);
-  b2 = (const f32 *)__builtin_assume_aligned(b2, 16);
   b3 = (f32 *)__builtin_assume_aligned(b3, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const right5 = (f32 *)(rw_shared + 0);

@@ -23,7 +23,6 @@ extern "C" __global__ void __launch_bounds__(32) k0_1(
     const f32 *__restrict__ b0,
     f32 *__restrict__ b1,
     f32 *__restrict__ s0) {
-  b0 = (const f32 *)__builtin_assume_aligned(b0, 16);
   b1 = (f32 *)__builtin_assume_aligned(b1, 16);
   s0 = (f32 *)__builtin_assume_aligned(s0, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
