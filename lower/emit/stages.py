@@ -20,6 +20,7 @@ from ..loops import (
     Array,
     Assign,
     Ex,
+    Fetch,
     For,
     Function,
     Gemm,
@@ -166,7 +167,7 @@ def work(body: tuple[Stmt, ...]) -> int:
 
 
 def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
-    """Integer lets that reach nothing but indices of loads and stores.
+    """Integer lets that reach nothing but indices of loads, stores and fetches.
 
     Such arithmetic does not overflow, by contract, so it needs no wrapping.
     """
@@ -180,6 +181,8 @@ def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
                 data |= {var.name, *_direct(value)}
             case Store(value=value):
                 data |= set(_direct(value))
+            case Fetch():
+                pass
             case _:
                 data |= {n for v in values(stmt) for n in _direct(v)}
     frontier = list(data)

