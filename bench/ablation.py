@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from rewrite.backends.devices import device
-from rewrite.compile import MOVES, Compiled, Options, cost_for, own_plan
+from rewrite.compile import Compiled, cost_for, own_plan
 from rewrite.egraph.explore import Budget
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import RuleSet, load_rules
@@ -45,6 +45,7 @@ from rewrite.egraph.saturate import Saturated, Saturator, saturate, saturator
 from rewrite.extract.kernel import KernelCost, Launch
 from rewrite.extract.plan import Plan, plan
 from rewrite.measure import Subject, turns, whole
+from rewrite.options import MOVES, Options
 
 ONCE = Budget(steps=1, rounds=1)
 NOISE = 1.03

@@ -35,6 +35,7 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.ruleset import RuleSet
 from rewrite.egraph.saturate import saturate
+from rewrite.extract.chosen import LEAVES, Untraceable
 from rewrite.extract.columns import Column, Limits, Shape, of_choice
 from rewrite.extract.outline import piece_of, structure
 from rewrite.extract.plan import (
@@ -45,7 +46,6 @@ from rewrite.extract.search import Search
 from rewrite.extract.selection import Optimum, optimum, select
 from rewrite.extract.shift import shift
 from rewrite.extract.space import Choice, Space
-from rewrite.extract.trace import LEAVES, Untraceable
 from rewrite.fuzz.graphs import random_graph
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import KernelCost, kernel_cost

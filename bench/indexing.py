@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph.dtypes import F32, I64
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.extract.assemble import concrete
+from rewrite.options import Options
 from rewrite.timing import turns
 
 type Arrays = dict[str, Any]

@@ -109,7 +109,8 @@ def whole(goal: Goal, precision: Precision) -> tuple[int, float]:
 KEPT = """
 from time import perf_counter
 from rewrite.backends.devices import device
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
+from rewrite.options import Options
 from rewrite.fuzz.models import transformer
 import rewrite.backends.c
 graph = transformer(12, 512, 768, 12)

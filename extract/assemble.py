@@ -15,6 +15,7 @@ from typing import Any, cast
 from ..egraph.dtypes import BOOL, I32, I64, DType
 from ..egraph.ops import TensorType
 from .affine import Digit, Ranges, atoms, map_atoms
+from .chosen import Terms, Untraceable
 from .kernel import (
     Affine,
     Cond,
@@ -29,7 +30,7 @@ from .kernel import (
     exactly,
 )
 from .movement import Index
-from .trace import Conflict, Guard, Occurrence, Scattered, Terms, Tracer, Untraceable
+from .trace import Conflict, Guard, Occurrence, Scattered, Tracer
 
 
 @dataclass(frozen=True, slots=True)

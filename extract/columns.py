@@ -21,9 +21,9 @@ from itertools import combinations
 
 from ..egraph.ops import TensorType
 from .assemble import build_kernel
+from .chosen import HOST, LEAVES, READS, VIEWS, Term, Untraceable
 from .kernel import KernelCost
 from .space import Choice, Space, cheapest, host_seconds
-from .trace import HOST, LEAVES, READS, VIEWS, Term, Untraceable
 
 READ = -1  # in place of an e-node: the class is read
 STEPS = 20  # decisions that may be made for each kernel that may be traced
@@ -105,7 +105,7 @@ def _leaf(nodes: Sequence[Term]) -> int | None:
 
 
 class Formed:
-    """Terms by the form of one kernel (`extract.trace.Terms`)."""
+    """Terms by the form of one kernel (`chosen.Terms`)."""
 
     def __init__(self, shape: Shape, form: Mapping[int, int]) -> None:
         self.shape, self.form = shape, form

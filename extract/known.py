@@ -11,9 +11,9 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple, cast
 
 from .assemble import Traced, build_kernel, with_over, with_steady
+from .chosen import Term, Terms, Untraceable
 from .kernel import Cost, KernelCost
 from .space import Space
-from .trace import Term, Terms, Untraceable
 
 KEPT = 64  # kernels of the same roots, the last that were asked for
 

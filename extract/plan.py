@@ -12,8 +12,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..egraph import dims
-from ..egraph.dims import Dim
 from ..egraph.encode import ENode
 from ..egraph.evaluate import evaluate, expand_macros
 from ..egraph.explore import Limit
@@ -21,7 +19,6 @@ from ..egraph.graph import (
     Builder,
     Graph,
     GraphError,
-    attr_dims,
     attr_kinds,
     substitute,
     witness,
@@ -30,6 +27,7 @@ from ..egraph.ops import TensorType, cast_array
 from ..egraph.saturate import Saturated, Saturator
 from ..egraph.scalars import Array
 from .assemble import concrete
+from .chosen import LEAVES
 from .kernel import KernelCost
 from .known import Known
 from .merge import Merger
@@ -39,7 +37,7 @@ from .postorder import postorder
 from .search import Search
 from .shift import shift
 from .space import Choice, Space, steady
-from .trace import LEAVES
+from .symbols import Symbols
 
 LEAST = 0.999  # a cost that falls by less has not fallen
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
@@ -342,35 +340,6 @@ def _rebuild(
             )
     groups = tuple(tuple(where[c] for c in g) for g in choice.groups)
     return out, groups
-
-
-class Symbols:
-    """Sizes at the witness back to polynomials: known ones, else by their factors."""
-
-    def __init__(self, graph: Graph, values: Mapping[str, int]) -> None:
-        self.values = values
-        self.known: dict[int, Dim] = {}
-        if values:
-            for node in graph.nodes:
-                for d in (*node.shape, *attr_dims(node)):
-                    if not isinstance(d, int):
-                        self.known.setdefault(dims.bind(d, values), d)
-
-    def dim(self, n: int) -> Dim:
-        if n in self.known:
-            return self.known[n]
-        rest, out = n, 1
-        for name, prime in self.values.items():
-            while rest and rest % prime == 0:
-                rest, out = rest // prime, out * dims.symbol(name)
-        return out * rest
-
-    def attr(self, value: Any, kind: str) -> Any:
-        if not self.values or kind not in ("shape", "dim"):
-            return value
-        if kind == "dim":
-            return self.dim(value)
-        return tuple(self.dim(n) for n in value)
 
 
 def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from ..egraph.graph import Graph, Node, substitute
 from ..egraph.ops import TensorType
 from .assemble import Traced, build_kernel
+from .chosen import HOST, LEAVES, READS, UNSTEADY, VIEWS, Untraceable
 from .kernel import Buffer, Host, Launch, Schedule, Step, bits, reads_of, writes_of
-from .trace import HOST, LEAVES, MAX_OCCURRENCES, READS, UNSTEADY, VIEWS, Untraceable
+from .trace import MAX_OCCURRENCES
 
 
 class GraphTerms:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
+from .chosen import VIEWS
 from .search import Search
-from .trace import VIEWS
 
 
 def shift(search: Search, budget: int) -> None:

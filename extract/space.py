@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import prod
 
 from ..egraph.ops import TensorType
+from .chosen import UNSTEADY, Term
 from .lifetimes import nbytes
-from .trace import UNSTEADY, Term
 
 HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
 HOST_BANDWIDTH = 2e9

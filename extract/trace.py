@@ -9,51 +9,23 @@ extent that only reductions use, else a new one.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 from ..egraph.dtypes import BOOL, I32, I64, DType, compute
-from ..egraph.ops import TensorType
 from .affine import ZERO, Digit, Ranges, always, atoms
+from .chosen import ELEMENTWISE, READS, VIEWS, Term, Terms, Untraceable
 from .kernel import Affine, Cond, Val
 from .movement import Index, operand_index
 
 LOGICAL = {"add": "or", "mul": "and", "max": "or", "min": "and"}  # of truth values
-LEAVES = frozenset(("input", "data", "const", "iota"))
-READS = frozenset(("input", "data"))
-HOST = frozenset(("random", "call"))
-UNSTEADY = frozenset(("input", "random", "call"))  # may differ from run to run
-VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
-ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
 NEAR = 24  # classes below a reduction that are looked for
 MAX_OCCURRENCES = 300  # bounds the work of one trace, hence of a search
 
 type Guard = tuple[Cond, ...]
 
 
-class Term(Protocol):
-    """A chosen node: an op over classes."""
-
-    @property
-    def op(self) -> str: ...
-    @property
-    def args(self) -> tuple[int, ...]: ...
-    @property
-    def attrs(self) -> tuple[Any, ...]: ...
-
-
-class Terms(Protocol):
-    """A choice of one node per class, at concrete sizes."""
-
-    def node(self, c: int) -> Term: ...
-    def type(self, c: int) -> TensorType: ...
-
-
 class Conflict(Exception):
     """A reduction would bind a digit of a loop that cannot be split."""
-
-
-class Untraceable(Exception):
-    """These values cannot share a kernel; says why."""
 
 
 class Occurrence:

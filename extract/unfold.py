@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from ..egraph.graph import Builder, Graph, substitute
 from .assemble import build_kernel, with_steady
+from .chosen import HOST, LEAVES, READS, Untraceable
 from .kernel import Kernel, KernelCost
 from .lifetimes import Item, Pairs, Reuse, nbytes, rounded
 from .plan import Plan
 from .schedule import GraphTerms
 from .space import steady
-from .trace import HOST, LEAVES, READS, Untraceable
 
 
 class Run(NamedTuple):

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from rewrite.egraph.graph import Graph
     from rewrite.extract.kernel import KernelCost
 
-    from .compile import Compiled, Options, Precision
+    from .compile import Compiled
     from .measure import Progress, Subject
+    from .options import Options, Precision
     from .report.bench import Compared, Predicted, Run
 
 SEED = 0  # of the inputs
@@ -65,7 +66,7 @@ def bench(
     models, and the worst misses. Times are medians over turns, on random inputs and
     with warm caches.
     """
-    from .compile import Options
+    from .options import Options
 
     with plain_errors(), progress_bar() as tell:
         if learn and not predict:
@@ -181,7 +182,8 @@ def _run(subject: Subject, price: KernelCost, seconds: float) -> Run:
 
 
 def _without_rules(entry: Entry, price: KernelCost) -> Subject:
-    from .compile import MOVES, Compiled, own_plan
+    from .compile import Compiled, own_plan
+    from .options import MOVES
 
     c, sizes = entry.compiled, entry.given.sizes
     chosen = own_plan(c.source, price, MOVES[c.options.effort], sizes)

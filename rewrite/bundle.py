@@ -34,9 +34,10 @@ from rewrite.extract.assemble import concrete
 from rewrite.lower.choice import Choices
 from rewrite.lower.device import Caps, Device, KernelSource
 
-from .compile import Compiled, Options, pick_device
+from .compile import Compiled, pick_device
 from .frozen import FrozenError, can_freeze, freeze, schema, thaw
 from .identity import device_key
+from .options import Options
 from .shelf import Built, bare, dressed
 from .xp.trace import Leaf
 

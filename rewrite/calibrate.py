@@ -22,8 +22,9 @@ from rewrite.lower.families import families_for
 from rewrite.lower.loops import For
 from rewrite.lower.model import DeviceModel, kernel_cost, model_of
 
-from .compile import Compiled, Options, own_plan
+from .compile import Compiled, own_plan
 from .measure import ROUNDS, Progress, Subject, Timer, kernel_timers, turns
+from .options import Options
 from .terminal import random_arrays
 
 QUIET = 0.25  # of the turns, the quickest: other work of the machine only adds

@@ -25,11 +25,12 @@ from .authoring.commands import register
 from .benching import bench
 from .caching import cache
 from .calibrating import calibrate
-from .compile import Compiled, Precision
+from .compile import Compiled
 from .costs import name_of
 from .extracting import extract
 from .fitting import device_reuse
 from .fuzz.oracle import compare
+from .options import Precision
 from .report.accuracy import largest_error
 from .report.command import diff, explain
 from .terminal import (

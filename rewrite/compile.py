@@ -11,10 +11,10 @@ import logging
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rewrite.backends.binding import deliver
 from rewrite.backends.devices import default_device
@@ -38,36 +38,20 @@ from rewrite.lower.model import model_of
 from rewrite.lower.program import build
 from rewrite.lower.text import show_all
 
-from .costs import NAMES, CostError, CostModel, cost_for, is_kept, is_named, name_of
+from .costs import CostError, cost_for, is_kept, name_of
 from .fitting import device_reuse, fitted
 from .identity import plan_key
 from .learned import MeasuredCost
+from .options import MOVES, Options, check_options
 from .shelf import Built, Kept, Shelf, plans, used_by, without_bodies
 from .tuning.kept import choices_for
 
 if TYPE_CHECKING:
     from .report.account import Account
 
-type Precision = Literal["strict", "default", "fast"]
-
 log = logging.getLogger("rewrite")
 LEARN = "`rewrite bench MODEL --predict --learn`"
 TUNING = 30.0  # seconds that effort 3 spends on trials of kernels
-MOVES = {0: 0, 1: 10, 2: 40, 3: 200}  # extraction moves per class, by effort
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to optimize.  `rules` are files beside the bundled ones."""
-
-    precision: Precision = "default"
-    rules: tuple[Path, ...] = ()
-    effort: int = 2
-    fallback: bool = True
-    hints: Mapping[str, int] = field(default_factory=dict[str, int])
-    cost: CostModel = "roofline"  # a name of costs.py, or a function of a kernel
-    cache: bool = False  # whether plans and programs are kept on disk
-    memory: int | None = None  # the most bytes that temporaries may take at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,23 +378,6 @@ def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
         name_of(options.cost), MOVES[options.effort], options.hints, options.memory,
     )  # fmt: skip
     return Shelf(store, key, options.precision == "strict")
-
-
-def check_options(options: Options) -> None:
-    """ValueError for an option that cannot be."""
-    if options.precision not in ("strict", "default", "fast"):
-        raise ValueError(
-            f"precision={options.precision!r}: 'strict', 'default' or 'fast' expected"
-        )
-    if not (is_named(options.cost) or callable(options.cost)):
-        names = ", ".join(map(repr, NAMES))
-        raise ValueError(
-            f"cost={options.cost!r}: {names} or a function of a kernel expected"
-        )
-    if options.memory is not None and options.memory < 0:
-        raise ValueError(f"memory={options.memory}: a number of bytes was expected")
-    if options.effort not in MOVES:
-        raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
 
 
 def own_plan(

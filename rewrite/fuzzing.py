@@ -23,10 +23,11 @@ from rewrite.lower.device import Device
 from rewrite.lower.program import Program, build, joined
 from rewrite.lower.verify import verify
 
-from .compile import Precision, cost_for
+from .compile import cost_for
 from .fuzz import compare, random_graph, random_inputs
 from .fuzz.draw import Mode
 from .fuzz.shrink import Case, shrink
+from .options import Precision
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from rewrite.lower.model import DeviceModel
 # What a plan and its programs are made by, and how they are written down.
 PARTS = ("egraph", "extract", "lower", "backends", "rules")
 FILES = (
-    "compile.py", "costs.py", "fitting.py", "frozen.py", "identity.py", "shelf.py"
+    "compile.py", "costs.py", "fitting.py", "frozen.py", "identity.py", "options.py",
+    "shelf.py",
 )  # fmt: skip
 
 

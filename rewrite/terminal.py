@@ -22,13 +22,13 @@ from rewrite.egraph.explain import ExplainError
 from rewrite.egraph.graph import Graph, GraphError
 from rewrite.egraph.rulefile import RuleFileError
 from rewrite.egraph.text import parse
+from rewrite.extract.chosen import Untraceable
 from rewrite.extract.remat import MemoryLimitError
-from rewrite.extract.trace import Untraceable
 from rewrite.lower.device import DeviceError
 
 from .authoring.labels import Unknown
-from .compile import Precision
 from .costs import EXPECTED, CostName, is_named
+from .options import Precision
 from .report.account import NoExplanation, Unexplained
 from .xp.tracer import TraceError
 

@@ -32,7 +32,8 @@ from rewrite.terminal import (
 if TYPE_CHECKING:
     from rewrite.egraph.graph import Graph
 
-    from ..compile import Compiled, Options
+    from ..compile import Compiled
+    from ..options import Options
     from .diff import Json
     from .prose import Paint
 
@@ -215,7 +216,7 @@ def _options(
     precision: str, rules: list[Path] | None, effort: int, cost: str,
     memory: str | None,
 ) -> Options:  # fmt: skip
-    from ..compile import Options
+    from ..options import Options
 
     return Options(
         precision_named(precision), tuple(rules or ()), effort, False,

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from rewrite.egraph.graph import Graph, substitute
 from rewrite.extract.assemble import Traced, build_kernel, with_steady
+from rewrite.extract.chosen import HOST, LEAVES, UNSTEADY, VIEWS, Untraceable
 from rewrite.extract.describe import describe
 from rewrite.extract.kernel import Cost, Kernel, KernelCost, Launch, Schedule, writes_of
 from rewrite.extract.plan import steady_nodes
 from rewrite.extract.schedule import GraphTerms, in_order
-from rewrite.extract.search import RARELY
 from rewrite.extract.space import host_seconds
-from rewrite.extract.trace import HOST, LEAVES, UNSTEADY, VIEWS, Untraceable
+from rewrite.extract.state import RARELY
 from rewrite.lower.axes import normalise
 from rewrite.lower.model import KernelCost as Roofline
 

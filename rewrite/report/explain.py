@@ -147,7 +147,7 @@ class _Accounting:
 
     @property
     def moves(self) -> int:
-        from ..compile import MOVES
+        from ..options import MOVES
 
         return MOVES[self.options.effort]
 

@@ -18,8 +18,8 @@ from rewrite.egraph.graph import Builder
 from rewrite.egraph.naming import classes
 from rewrite.egraph.ops import TensorType
 from rewrite.egraph.proof import Proof
+from rewrite.extract.chosen import LEAVES, VIEWS
 from rewrite.extract.kernel import KernelCost
-from rewrite.extract.trace import LEAVES, VIEWS
 
 from .decisions import Pricing
 

@@ -24,8 +24,8 @@ from .proofs import rule_view
 from .viewer import paged
 
 if TYPE_CHECKING:
-    from rewrite.compile import Precision
     from rewrite.onnx.write.optimize import Optimized
+    from rewrite.options import Precision
 
 LISTS = {"steps": "changes", "operators": "operators", "rules": "rules"}
 KINDS = 4  # of operators in the words for a change

@@ -13,7 +13,8 @@ from rewrite.egraph.ruleset import Rule, RuleSet
 from rewrite.egraph.sexpr import laid_out
 from rewrite.egraph.whole import Optimization
 from rewrite.extract.kernel import KernelCost
-from rewrite.extract.plan import Part, Plan, Symbols
+from rewrite.extract.plan import Part, Plan
+from rewrite.extract.symbols import Symbols
 
 from ..explaining import explained_part, put_together
 from .account import RuleView, StepView, TermView

@@ -64,7 +64,8 @@ def tune(
     checked and timed. Whoever optimizes for this device then uses the best. Ctrl-C ends
     the search; what it has found is kept. Leave the machine alone meanwhile.
     """
-    from rewrite.compile import Options, optimize_graph, pick_device
+    from rewrite.compile import optimize_graph, pick_device
+    from rewrite.options import Options
 
     from . import kept
     from .tune import Budget

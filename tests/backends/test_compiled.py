@@ -36,6 +36,13 @@ def test_kernels_of_a_model_compile(name: str, target: str) -> None:
     assert count >= 2
 
 
+def test_kernels_of_long_rows_do_not_spill() -> None:
+    """They did when NVRTC was told how what they read is aligned, and read it wide."""
+    count, faults = CHECKS["cuda"]("bert_layer")
+    assert not faults
+    assert count >= 8
+
+
 def test_a_kernel_that_spills_is_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

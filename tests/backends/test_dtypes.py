@@ -12,11 +12,12 @@ from typer.testing import CliRunner
 from rewrite.backends.devices import CLASSES, matrix
 from rewrite.backends.limits import support
 from rewrite.cli import app
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph.dtypes import ALL, F32, DType, compute
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.lower.device import DeviceError
+from rewrite.options import Options
 
 from .harness import open_device
 

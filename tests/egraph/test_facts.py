@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph import dims
 from rewrite.egraph.checker import check
 from rewrite.egraph.dtypes import BOOL, F32, I64
@@ -20,6 +20,7 @@ from rewrite.egraph.saturate import facts_for, saturate, saturator
 from rewrite.egraph.scalars import Array
 from rewrite.explaining import explained_part
 from rewrite.extract.plan import plan
+from rewrite.options import Options
 
 from ..extract.standin import cost
 from .wild_graphs import drawn

@@ -15,6 +15,7 @@ from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.rulefile import load_rules
 from rewrite.egraph.saturate import saturate
 from rewrite.extract.assemble import build_kernel
+from rewrite.extract.chosen import HOST, VIEWS, Untraceable
 from rewrite.extract.column_graph import rebuilt
 from rewrite.extract.columns import (
     READ,
@@ -29,7 +30,6 @@ from rewrite.extract.kernel import Cost, Kernel, KernelCost
 from rewrite.extract.plan import choose, own_space
 from rewrite.extract.selection import optimum, select
 from rewrite.extract.space import Space
-from rewrite.extract.trace import HOST, VIEWS, Untraceable
 from rewrite.fuzz.graphs import random_graph
 
 from .standin import cost

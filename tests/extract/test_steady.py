@@ -14,7 +14,8 @@ from rewrite.egraph.graph import Builder, Graph
 from rewrite.extract.assemble import concrete
 from rewrite.extract.kernel import reads_of, writes_of
 from rewrite.extract.plan import own_space, steady_nodes
-from rewrite.extract.search import RARELY, Search
+from rewrite.extract.search import Search
+from rewrite.extract.state import RARELY
 
 RNG = np.random.default_rng(7)
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.text import parse
+from rewrite.options import Options
 
 TEXT = """
 graph choices() {

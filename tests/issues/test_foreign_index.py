@@ -10,8 +10,8 @@ from rewrite.egraph.dtypes import F32, I32
 from rewrite.egraph.graph import Builder
 from rewrite.egraph.rulefile import load_rules
 from rewrite.extract.assemble import build_kernel
+from rewrite.extract.chosen import Untraceable
 from rewrite.extract.schedule import GraphTerms, schedule
-from rewrite.extract.trace import Untraceable
 from rewrite.fuzz import random_graph
 from rewrite.fuzzing import planned
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.text import parse
+from rewrite.options import Options
 
 TEXT = """graph padded(x: i32[3, 1, 3]) {
   a: i32[3, 2, 3] = concat x x axis=1

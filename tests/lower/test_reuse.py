@@ -15,9 +15,9 @@ from rewrite.egraph.dtypes import F32
 from rewrite.egraph.evaluate import evaluate, expand_macros
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.extract.assemble import concrete
+from rewrite.extract.chosen import HOST, LEAVES, Untraceable
 from rewrite.extract.kernel import KernelCost, Launch, writes_of
 from rewrite.extract.schedule import own_groups, schedule
-from rewrite.extract.trace import HOST, LEAVES, Untraceable
 from rewrite.fuzz import compare, random_graph, random_inputs
 from rewrite.fuzz.draw import Mode
 from rewrite.fuzzing import holds

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rewrite.backends.devices import device
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8, DType
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.graph import Builder, Graph
@@ -29,6 +29,7 @@ from rewrite.lower.program import Invoke, build
 from rewrite.lower.reuse import settled
 from rewrite.lower.verify import verify
 from rewrite.lower.walking import walk
+from rewrite.options import Options
 
 from .cases import CASES
 from .harness import CPU, GPU, buffers_for, close, kernel_of, on_c, reference

@@ -11,7 +11,7 @@ import pytest
 import rewrite as rw
 from rewrite import xp
 from rewrite.backends.devices import device
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph import engine
 from rewrite.egraph.dims import symbol
 from rewrite.egraph.dtypes import F32, I64
@@ -20,6 +20,7 @@ from rewrite.egraph.evaluate import InputError, evaluate
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.ops import TensorType
 from rewrite.lower.device import CompileError
+from rewrite.options import Options
 
 
 def softmax(x: Any) -> Any:

@@ -10,12 +10,13 @@ import pytest
 from typer.testing import CliRunner
 
 from rewrite.cli import app
-from rewrite.compile import Options, cost_for, optimize_graph
+from rewrite.compile import cost_for, optimize_graph
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.text import parse
 from rewrite.extract.kernel import Kernel
 from rewrite.learned import MeasuredCost, database, digest, learn, recall
 from rewrite.measure import Subject, launches, measure, predicted
+from rewrite.options import Options
 from rewrite.ranking import median_error, ranks, spearman
 
 DEVICES = ("c", "numpy")

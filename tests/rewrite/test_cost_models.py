@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import rewrite
 from rewrite import xp
 from rewrite.cli import app
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.costs import (
     NAMES,
     Cost,
@@ -37,6 +37,7 @@ from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.costs import TIE, Asked, Counted
 from rewrite.lower.families import families_for
 from rewrite.lower.model import GENERIC_CPU, kernel_cost
+from rewrite.options import Options
 
 COUNTS: dict[CostName, Callable[[Kernel], float]] = {
     "nodes": nodes, "bytes": bytes_moved, "flops": flops,

@@ -10,7 +10,8 @@ import pytest
 
 CODE = """
 import hashlib, sys
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
+from rewrite.options import Options
 from rewrite.egraph.text import show
 {graph}
 c = optimize_graph(graph, "c", Options(fallback=False))

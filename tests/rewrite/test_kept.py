@@ -20,10 +20,11 @@ from rewrite import compile as pipeline
 from rewrite import xp
 from rewrite.backends import store
 from rewrite.backends.store import Store
-from rewrite.compile import Compiled, Options, optimize_graph
+from rewrite.compile import Compiled, optimize_graph
 from rewrite.egraph.graph import Builder, Graph
 from rewrite.egraph.text import parse
 from rewrite.frozen import FrozenError, freeze, thaw
+from rewrite.options import Options
 
 pytestmark = pytest.mark.plans
 

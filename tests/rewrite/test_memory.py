@@ -16,13 +16,14 @@ import rewrite.compile as pipeline
 import rewrite.onnx
 from rewrite.backends.store import Store
 from rewrite.cli import app
-from rewrite.compile import Options, optimize_graph
+from rewrite.compile import optimize_graph
 from rewrite.egraph.evaluate import evaluate
 from rewrite.egraph.text import show
 from rewrite.extract.assemble import concrete
 from rewrite.extract.memory import plan_memory
 from rewrite.extract.remat import MemoryLimitError
 from rewrite.extract.schedule import own_groups, schedule
+from rewrite.options import Options
 from rewrite.terminal import bytes_named
 from tests.extract.chain import backward_chain
 from tests.replay.weights import fill, load, random_inputs

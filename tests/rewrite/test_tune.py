@@ -20,7 +20,7 @@ from rewrite import compile as pipeline
 from rewrite import xp
 from rewrite.backends.store import Store
 from rewrite.cli import app
-from rewrite.compile import Compiled, Options, optimize_graph
+from rewrite.compile import Compiled, optimize_graph
 from rewrite.egraph.text import parse
 from rewrite.extract.kernel import Launch
 from rewrite.learned import database as measured_file
@@ -30,6 +30,7 @@ from rewrite.lower.choice import Choice, digest
 from rewrite.lower.database import Database, Entry
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import model_of
+from rewrite.options import Options
 from rewrite.tuning import kept
 from rewrite.tuning.climb import clearly_faster
 from rewrite.tuning.tune import Budget, Tuned, tune, winner

@@ -13,6 +13,7 @@ from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import RuleSet, load_rules
 from rewrite.egraph.saturate import saturator
 from rewrite.extract.assemble import build_kernel
+from rewrite.extract.chosen import Untraceable
 from rewrite.extract.describe import describe
 from rewrite.extract.kernel import (
     Cost,
@@ -25,7 +26,6 @@ from rewrite.extract.kernel import (
 )
 from rewrite.extract.plan import Plan, plan
 from rewrite.extract.schedule import GraphTerms, schedule
-from rewrite.extract.trace import Untraceable
 from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import GENERIC_CPU, GENERIC_GPU, H200, DeviceModel, kernel_cost

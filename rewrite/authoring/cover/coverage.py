@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rewrite.compile import MOVES, Precision, cost_for, pick_device
+from rewrite.compile import cost_for, pick_device
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rulefile import Goal, load_rules
 from rewrite.egraph.ruleset import Rule, RuleSet, reads_sizes
@@ -24,6 +24,7 @@ from rewrite.extract.plan import (
     _part,  # pyright: ignore[reportPrivateUsage]  # the one way in which they are planned
     plan,
 )
+from rewrite.options import MOVES, Precision
 
 from ..models import Model, load, names
 from ..parallel import each

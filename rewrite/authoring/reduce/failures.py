@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rewrite.compile import MOVES, Compiled, Options, Precision, cost_for, pick_device
+from rewrite.compile import Compiled, cost_for, pick_device
 from rewrite.egraph.clash import RuleError
 from rewrite.egraph.parse import parse
 from rewrite.egraph.rulefile import load_rules
@@ -21,6 +21,7 @@ from rewrite.extract.plan import Plan, plan
 from rewrite.fuzz.oracle import compare
 from rewrite.fuzz.shrink import Case
 from rewrite.lower.device import DeviceError
+from rewrite.options import MOVES, Options, Precision
 
 from .sandbox import Crash, Sandbox
 

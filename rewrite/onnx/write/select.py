@@ -9,8 +9,8 @@ from rewrite.egraph.graph import substitute, witness
 from rewrite.egraph.saturate import Saturated, Saturator
 from rewrite.egraph.table import TensorType
 from rewrite.extract.dag import Node, Problem, extract
-from rewrite.extract.plan import Symbols
 from rewrite.extract.postorder import postorder
+from rewrite.extract.symbols import Symbols
 
 from ..value import Value
 from . import price, products, tiles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # tiles register themselves
