@@ -2,10 +2,10 @@
 
     python bench/tiles.py [DEVICE] [SIDE] [ROUNDS]
 
-For square products of this side and of half of it, and for attention over a quarter
-and half as many tokens: microseconds of a launch by each tile, medians by the device's
-clock, and its speed beside the first one's.  Of products that is what `SPEEDS` in
-`lower/families/shared_tiles.py` says.  `*` marks the one that the family takes; the
+For square products of this side and of half of it, and for attention over a sixteenth,
+a quarter and half as many tokens: microseconds of a launch by each tile, medians by the
+device's clock, and its speed beside the first one's.  Of products that is what `SPEEDS`
+in `lower/families/shared_tiles.py` says.  `*` marks the one that the family takes; the
 last line of attention is the same in kernels of their own.
 """
 
@@ -141,7 +141,8 @@ def main() -> int:
     for n in (side, side // 2):
         print(f"{n} x {n} x {n}")
         contest(matmul(n), CONTRACT, SHAPES, dev, rounds)
-    for tokens, width in ((side // 4, 64), (side // 2, 64), (side // 2, 128)):
+    over = ((side // 16, 64), (side // 4, 64), (side // 2, 64), (side // 2, 128))
+    for tokens, width in over:
         print(f"attention of 8 heads, {tokens} tokens, {width} wide")
         kernel = attention(8, tokens, width)
         contest(kernel, FOLD, GROUPS, dev, rounds, apart(dev, 8, tokens, width))

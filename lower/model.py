@@ -89,7 +89,7 @@ GENERIC_GPU = DeviceModel(
 )  # fmt: skip
 H200 = DeviceModel(
     "h200", False, 3e-6, 4.2e12, 8e12, 50 << 20, 48 << 10, 264, 256,
-    scalar=25e12, narrow=8, product=16.5e12, shared=227 << 10,
+    scalar=25e12, narrow=8, product=17.6e12, shared=227 << 10,
 )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from .layout import bare
 from .stages import carries
 from .streams import STREAMED, streaming
 
-UNROLL_LIMIT = 1024  # statements; a longer unrolled loop is left to the compiler
+UNROLL_LIMIT = 1024  # statements; more is left to the compiler
 TLS_BYTES = 16384  # a larger local array leaves the stack
 
 
@@ -97,7 +97,8 @@ class Printer(Expressions):
         count = trips(loop)
         if loop.kind == "unroll":
             statements = sum(1 for _ in walk(loop.body))
-            if count * statements <= UNROLL_LIMIT:
+            most = UNROLL_LIMIT if self.dialect.expands else statements
+            if count * statements <= most:
                 lines: list[str] = []
                 for i in range(0, loop.extent, loop.step):
                     lines.append(f"{pad}{{ const {kind} {name} = {i};")

@@ -39,6 +39,8 @@ class Dialect:
     store_lanes: str
     splat: str  # {a} in all lanes of {v}; {i} is {a} repeated; empty: lane by lane
     unroll: str  # pragma for a loop of {n} trips
+    expands: bool = True  # such loops are written out: elements of arrays in them are
+    # registers then, where the compiler knows that too late otherwise
     simd: str = ""  # pragma for a loop whose turns are independent
     simd_trips: int = 1  # of fewer it is left out
     stream: str = ""  # the helper that writes {n} bytes past the caches; empty: none
@@ -220,6 +222,7 @@ OPENCL = Dialect(
     store_lanes="vstore{n}({b}, 0, {a} + {i});",
     splat="({v})({a})",
     unroll="#pragma unroll {n}",
+    expands=False,
     kernel="__kernel __attribute__((reqd_work_group_size({n}, 1, 1))) void",
     pointer="__global ",
     item="get_global_id(0)",
@@ -289,6 +292,7 @@ CUDA = Dialect(
     aligned=True,
     splat="",
     unroll="#pragma unroll {n}",
+    expands=False,
     kernel='extern "C" __global__ void __launch_bounds__({n})',
     item="(blockIdx.x * (u64)blockDim.x + threadIdx.x)",
     group="blockIdx.x",

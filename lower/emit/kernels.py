@@ -111,6 +111,12 @@ class KernelPrinter(Printer):
         short = turns > 1 and turns * sum(1 for _ in walk(loop.body)) <= AHEAD
         return self.dialect.unroll.format(n=turns) if short else ""
 
+    def loop_head(self, loop: For, kind: DType, name: str) -> str:
+        if loop.kind == "thread" and loop.extent == self.threads * loop.step:
+            first = f"rw_thread * {loop.step}" if loop.step > 1 else "rw_thread"
+            return f"{{ const {kind} {name} = {first};"
+        return Printer.loop_head(self, loop, kind, name)
+
     def position(self, stage: Stage, count: int) -> list[str]:
         """The loop variables of this thread or group."""
         lines: list[str] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from ...egraph.dtypes import BOOL
@@ -11,7 +13,7 @@ from ..choice import Domains, Holes
 from ..loops import Barrier, Ex, Load, Op, Param
 from .price import occupancy
 from .products import Contraction, contiguous
-from .shared_tiles import PAD, REGISTERS, SPEEDS, Origin, Panel, SharedTiles
+from .shared_tiles import PAD, REGISTERS, SPEEDS, Origin, Panel, SharedTiles, Slice
 from .values import add, divide, mul
 
 
@@ -109,13 +111,34 @@ class Blocks(SharedTiles):
             top = self.let(mul(row, s.rows), "m")
             left = self.let(mul(column, s.columns), "n")
             self._declare()
-            with self.loop("serial", ceil_div(self.k, s.depth)) as block:
-                first = self.let(mul(block, s.depth), "k")
-                self._fetch(top, left, first)
-                self.emit(Barrier())
-                self._multiply()
-                self.emit(Barrier())
+            self._sum(partial(self._slices, top, left))
             self._epilogue(top, left)
+
+    def _sum(self, slices: Callable[[Ex], list[Slice]]) -> None:
+        """Slice by slice along k, of which `slices` gives the n-th; the next ones come
+        while threads multiply.  (Folds gain nothing by that: they have few slices in a
+        row, and what is held leaves room for fewer groups.)"""
+        threads, count = self.shape.threads, ceil_div(self.k, self.shape.depth)
+        first = slices(self.number(0))
+        for s in first:
+            self.fill(s)
+        if count == 1:
+            self.emit(Barrier())
+            self._multiply()
+            return
+        held = [self.array("held", self.c.dtype, s.turns(threads)) for s in first]
+        with self.loop("serial", count) as n:
+            self.emit(Barrier())
+            following = self.let(add(n, self.number(1)), "k")
+            more = self.let(Op("lt", (following, self.number(count)), BOOL), "ok")
+            with self.when(more):
+                for name, s in zip(held, slices(following), strict=True):
+                    self.hold(name, threads, s)
+            self._multiply()
+            self.emit(Barrier())
+            with self.when(more):
+                for name, s in zip(held, first, strict=True):
+                    self.settle(name, threads, s)
 
     def _declare(self) -> None:
         s, dtype = self.shape, self.c.dtype
@@ -127,17 +150,20 @@ class Blocks(SharedTiles):
         for p in self.c.products:
             self.sums[p.root] = self.zeros(s.height * s.width)
 
-    def _fetch(self, top: Ex, left: Ex, first: Ex) -> None:
-        s, c = self.shape, self.c
-        deep = self.k % s.depth == 0
-        for sides, at, axes, extent, size in (
-            (c.sides[0], top, c.m, self.m, s.rows),
-            (c.sides[1], left, c.n, self.n, s.columns),
-        ):
-            origin = Origin(axes, extent, at, first, extent % size == 0, deep)
-            for side in sides:
-                step = self._step(side, size)
-                self.fill(self.tiles[side], step, side, size, s.depth, origin)
+    def _slices(self, top: Ex, left: Ex, n: Ex) -> list[Slice]:
+        """Of both sides, the `n`-th along k."""
+        shape, c = self.shape, self.c
+        first = self.let(mul(n, shape.depth), "k")
+        deep = self.k % shape.depth == 0
+        return [
+            Slice(self.tiles[side], self._step(side, size), side, size, shape.depth,
+                  Origin(axes, extent, at, first, extent % size == 0, deep))
+            for sides, at, axes, extent, size in (
+                (c.sides[0], top, c.m, self.m, shape.rows),
+                (c.sides[1], left, c.n, self.n, shape.columns),
+            )
+            for side in sides
+        ]  # fmt: skip
 
     def _step(self, side: tuple[int, ...], size: int) -> int:
         """Elements from row to row of a side's tile, a row for each of k.  Where

@@ -8,11 +8,12 @@ is a sum over all that they met.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...extract.kernel import Cost, Kernel
-from ..axes import SIDE_BY_SIDE, nested, normalise, numel
+from ..axes import SIDE_BY_SIDE, ceil_div, nested, normalise, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
@@ -28,6 +29,8 @@ from .writer import parameters
 ENOUGH = 64  # rows for each unit; where there are more, stages cannot help
 CELLS = 4096  # cells of a product, likewise: they split into tiles by themselves
 LONG = 2048  # terms that are worth a stage of their own
+DEEP = 256  # likewise, where groups of threads are idle otherwise
+PARTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)  # of a sum of products
 PIECES = 4  # of work for each unit
 SMALL = 8  # of them on a CPU, where a piece costs nothing: a thread that slept is late
 
@@ -52,23 +55,16 @@ class Full(AsTheyAre):
     def stages(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> tuple[Cut, list[Chosen]] | None:
-        """The cheapest: pieces for groups, or on a GPU also for single threads or fewer
-        tiles; in as many as the hole `pieces` says of each unit."""
+        """The cheapest of those cut into so many pieces as `_pieces` says."""
         best: tuple[Cut, list[Chosen]] | None = None
-        grain = _grain(kernel)
-        few = SMALL if model.cpu_like and grain == 1 else PIECES
-        own = few * model.units, model.units * (1 if grain > 1 else model.group)
-        named = hole(holes, "pieces", 0) * model.units
-        for pieces in (named,) if named else own:
-            found = cut(kernel, pieces, grain)
+        for pieces in _pieces(kernel, model, holes):
+            found = cut(kernel, pieces, _grain(kernel))
             if found is None:
                 return None
             chosen = [
                 _best(normalise(replace(k, steady=0)), model) for k in found.stages
             ]
-            if model.cpu_like:
-                return found, chosen
-            if best is None or _seconds(chosen) < _seconds(best[1]):
+            if best is None or _seconds(chosen, model) < _seconds(best[1], model):
                 best = found, chosen
         return best
 
@@ -77,6 +73,8 @@ class Full(AsTheyAre):
         return 2 * model.launch + least * min(1.0, model.scalar / model.product)
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        if _tiled(kernel, model):
+            return {"parts": PARTS}
         return {"pieces": (1, 2, 4, 8, 16, 32)}
 
     def cost(
@@ -86,13 +84,15 @@ class Full(AsTheyAre):
         enough = max(ENOUGH, grain) * model.units
         if rows and numel(kernel.extents, rows) >= enough:
             return None
-        if grain > 1 and not _long(kernel):
+        if grain > 1 and not _long(kernel, LONG if model.cpu_like else DEEP):
             return None
         found = self.stages(kernel, model, holes)
         if found is None:
             return None
-        parts = [c.parts for c in found[1]]
-        return total(self.name, len(parts), _sum(parts), model)
+        costs = [total(self.name, 1, c.parts, model) for c in found[1]]
+        seconds, launch = sum(c.seconds for c in costs), sum(c.launch for c in costs)
+        parts = _sum([c.parts for c in found[1]])
+        return Cost(seconds, launch, *parts, self.name)
 
     def overwrites(
         self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
@@ -129,10 +129,34 @@ def _grain(kernel: Kernel) -> int:
     return 1 if isinstance(classify(kernel), str) else CELLS
 
 
-def _long(kernel: Kernel) -> bool:
-    """Whether all sums are of many terms."""
+def _tiled(kernel: Kernel, model: DeviceModel) -> bool:
+    """Whether groups of threads take tiles of products."""
+    return not model.cpu_like and _grain(kernel) > 1
+
+
+def _pieces(kernel: Kernel, model: DeviceModel, holes: Holes) -> Iterator[int]:
+    """Of all work: for every unit, on a GPU also for single threads; of products there
+    the same sum in few parts or many, for its tiles are work for many units."""
+    if _tiled(kernel, model):
+        named = hole(holes, "parts", 0)
+        rows = ordered(kernel, row_axes(kernel))
+        tiles = ceil_div(numel(kernel.extents, rows), CELLS)
+        least, most = model.units // 8, 8 * model.units
+        own = (n for n in PARTS if least <= n * tiles <= most)
+        yield from (n * tiles for n in ((named,) if named else own))
+    elif named := hole(holes, "pieces", 0):
+        yield named * model.units
+    else:
+        small = model.cpu_like and _grain(kernel) == 1
+        yield (SMALL if small else PIECES) * model.units
+        if not model.cpu_like:
+            yield model.units * model.group
+
+
+def _long(kernel: Kernel, least: int) -> bool:
+    """Whether all sums are of so many terms."""
     axes = (kernel.exprs[r].attr[1] for r in kernel.reductions)
-    return all(numel(kernel.extents, a) >= LONG for a in axes)
+    return all(numel(kernel.extents, a) >= least for a in axes)
 
 
 def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
@@ -143,11 +167,11 @@ def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
         for f in (*walks, *tiles)
         if f.accepts(kernel) is None and (parts := f.parts(kernel, model)) is not None
     ]
-    return min(options, key=lambda c: _seconds([c]))
+    return min(options, key=lambda c: _seconds([c], model))
 
 
-def _seconds(stages: list[Chosen]) -> float:
-    return sum(overlapped(c.parts) for c in stages)
+def _seconds(stages: list[Chosen], model: DeviceModel) -> float:
+    return sum(model.launch + overlapped(c.parts) for c in stages)
 
 
 def _sum(parts: list[Parts]) -> Parts:

@@ -29,7 +29,7 @@ from .corrections import (
 from .fold_groups import Group, rooms
 from .folds import Fold, row_factors
 from .products import Contraction
-from .shared_tiles import PAD, Origin, Panel, SharedTiles, after_first
+from .shared_tiles import PAD, Origin, Panel, SharedTiles, Slice, after_first
 from .values import add, combine, convert, divide, identity, mul
 
 
@@ -155,11 +155,12 @@ class OnlineGroups(Corrections, SharedTiles):
             k = self.let(mul(slice_, g.depth), "k")
             whole = self.m % g.rows == 0
             left = Origin(c.m, self.m, top, k, whole, deep)
-            self.fill(self.left, g.step, p.a, g.rows, g.depth, left)
+            self.fill(Slice(self.left, g.step, p.a, g.rows, g.depth, left))
             right = Origin(c.n, self.n, first, k, self._full, deep)
-            self.fill(self.right, g.block + PAD, p.b, g.block, g.depth, right)
+            step = g.block + PAD
+            self.fill(Slice(self.right, step, p.b, g.block, g.depth, right))
             self.emit(Barrier())
-            self._multiply(sums, self.left, self.number(0), g.width, g.block + PAD)
+            self._multiply(sums, self.left, self.number(0), g.width, step)
             self.emit(Barrier())
         with self.loop("thread", g.threads) as t:
             y, x = self.thread(t, g.across)
@@ -310,7 +311,7 @@ class OnlineGroups(Corrections, SharedTiles):
             origin = Origin(
                 c.n, self.n, self.number(0), add(first, k), self.n == size, self._full
             )
-            self.fill(self.right, size + PAD, p.b, size, g.depth, origin)
+            self.fill(Slice(self.right, size + PAD, p.b, size, g.depth, origin))
             self.emit(Barrier())
             base = self.let(mul(k, g.step), "o")
             scores = self.shared["scores", s.root]

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from math import gcd
 from typing import NamedTuple
 
+from ...egraph.dtypes import BOOL
+from ..axes import ceil_div
 from ..loops import Ex, Lit, Load, Op, Store
 from .products import contiguous
 from .sides import Sides
@@ -18,7 +20,7 @@ from .values import add, divide, mul
 
 # By elements of a thread's tile: the larger, the less is read for each of its sums.
 # Measured on an H100 (`python bench/tiles.py`), where all units are busy.
-SPEEDS = {64: 1.0, 32: 0.94, 16: 0.83, 8: 0.64, 4: 0.31}
+SPEEDS = {64: 1.0, 32: 0.94, 16: 0.78, 8: 0.60, 4: 0.37}
 PAD = 4  # elements between rows of a tile that is filled across them: other banks
 REGISTERS = 128  # sums of a thread
 FEW = 4  # columns that a thread has side by side: one load of 16 bytes
@@ -33,6 +35,21 @@ class Origin(NamedTuple):
     k: Ex
     whole: bool  # no tile reaches beyond the end of its own axes
     deep: bool  # nor of k
+
+
+class Slice(NamedTuple):
+    """Of a side, so deep along k, in shared memory."""
+
+    array: str
+    step: int  # elements from row to row, a row for each of k
+    side: tuple[int, ...]
+    size: int
+    depth: int
+    origin: Origin
+
+    def turns(self, threads: int) -> int:
+        """Elements that a thread takes of it."""
+        return ceil_div(self.size * self.depth, threads)
 
 
 class Panel(NamedTuple):
@@ -51,21 +68,51 @@ def after_first(width: int, across: int) -> list[int]:
 class SharedTiles(Sides):
     """A writer whose threads fill tiles and multiply them."""
 
-    def fill(
-        self, array: str, step: int, side: tuple[int, ...], size: int, depth: int,
-        origin: Origin,
-    ) -> None:  # fmt: skip
-        """Neighbouring threads along the axis that the loads are contiguous along."""
-        along_k = contiguous(self.kernel, side, self.c.k)
-        with self.loop("thread", size * depth) as t:
-            inner = depth if along_k else size
-            low = self.let(divide(t, inner, True), "t")
-            high = self.let(divide(t, inner, False), "t")
-            i, k = (high, low) if along_k else (low, high)
-            ok = self.stand(origin.axes, add(origin.at, i), origin.extent, origin.whole)
-            ok_k = self.stand(self.c.k, add(origin.k, k), self.k, origin.deep)
-            value = self.product(side, ok, ok_k)
-            self.emit(Store(array, add(mul(k, step), i), value))
+    def fill(self, s: Slice) -> None:
+        """Threads store it as they read it."""
+        with self.loop("thread", s.size * s.depth) as t:
+            i, k = self._within(s, t)
+            self.emit(Store(s.array, add(mul(k, s.step), i), self._read(s, i, k)))
+
+    def hold(self, held: str, threads: int, s: Slice) -> None:
+        """Threads keep in registers what `fill` would store: while memory answers they
+        multiply what they have."""
+        with self._turns(threads, s) as (turn, t):
+            i, k = self._within(s, t)
+            self.emit(Store(held, turn, self._read(s, i, k)))
+
+    def settle(self, held: str, threads: int, s: Slice) -> None:
+        """Threads store what they hold."""
+        with self._turns(threads, s) as (turn, t):
+            i, k = self._within(s, t)
+            value = Load(held, turn, self.c.dtype)
+            self.emit(Store(s.array, add(mul(k, s.step), i), value))
+
+    @contextmanager
+    def _turns(self, threads: int, s: Slice) -> Generator[tuple[Ex, Ex]]:
+        """What a thread takes of a slice: which of its elements, and which of all."""
+        turns = s.turns(threads)
+        with self.loop("thread", threads) as t, self.loop("unroll", turns) as turn:
+            at = self.let(add(t, mul(turn, threads)), "t")
+            if s.size * s.depth % threads == 0:
+                yield turn, at
+                return
+            with self.when(Op("lt", (at, self.number(s.size * s.depth)), BOOL)):
+                yield turn, at
+
+    def _within(self, s: Slice, t: Ex) -> tuple[Ex, Ex]:
+        """Where in a slice: neighbours lie along the axis that loads go along."""
+        along_k = contiguous(self.kernel, s.side, self.c.k)
+        inner = s.depth if along_k else s.size
+        low = self.let(divide(t, inner, True), "t")
+        high = self.let(divide(t, inner, False), "t")
+        return (high, low) if along_k else (low, high)
+
+    def _read(self, s: Slice, i: Ex, k: Ex) -> Ex:
+        o = s.origin
+        ok = self.stand(o.axes, add(o.at, i), o.extent, o.whole)
+        ok_k = self.stand(self.c.k, add(o.k, k), self.k, o.deep)
+        return self.product(s.side, ok, ok_k)
 
     def thread(self, t: Ex, across: int) -> tuple[Ex, Ex]:
         """The place of thread `t`, of which `across` stand in a row."""

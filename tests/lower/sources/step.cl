@@ -15,110 +15,118 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k0_0(
   const i64 t2 = (i64)((u32)i1 % (u32)16);
   const i64 m3 = t2 * 16;
   f32 sums6[4];
-  { const i64 i7 = 0;
+  #pragma unroll 4
+  for (i64 i7 = 0; i7 < 4; i7++) {
     sums6[i7] = 0.0f;
   }
-  { const i64 i7 = 1;
-    sums6[i7] = 0.0f;
+  #pragma unroll 4
+  for (i64 i8_ = rw_thread; i8_ < 256; i8_ += rw_threads) {
+    const i64 t9 = (i64)((u32)i8_ % (u32)16);
+    const i64 t10 = (i64)((u32)i8_ / (u32)16);
+    const i64 p11 = m3 + t10;
+    const i64 v12 = (p11 * 64) + t9;
+    const f32 v13 = b0[v12];
+    tile4[(t9 * 20) + t10] = v13;
   }
-  { const i64 i7 = 2;
-    sums6[i7] = 0.0f;
+  #pragma unroll 4
+  for (i64 i14 = rw_thread; i14 < 256; i14 += rw_threads) {
+    const i32 t15 = (i32)((u32)(i32)i14 % (u32)16);
+    const i64 t16 = (i64)((u32)i14 / (u32)16);
+    const bool ok17 = t15 <= 7;
+    const i64 p18 = rw_min_i32(t15, 7);
+    const i64 v19 = (t16 * 8) + p18;
+    const f32 v20 = b1[v19];
+    tile5[(t16 * 16) + t15] = ok17 ? v20 : 0.0f;
   }
-  { const i64 i7 = 3;
-    sums6[i7] = 0.0f;
-  }
-  for (i64 i8_ = 0; i8_ < 4; i8_++) {
-    const i64 k9 = i8_ * 16;
-    #pragma unroll 4
-    for (i64 i10 = rw_thread; i10 < 256; i10 += rw_threads) {
-      const i64 t11 = (i64)((u32)i10 % (u32)16);
-      const i64 t12 = (i64)((u32)i10 / (u32)16);
-      const i64 p13 = m3 + t12;
-      const i64 p14 = k9 + t11;
-      const i64 v15 = (p13 * 64) + p14;
-      const f32 v16 = b0[v15];
-      tile4[(t11 * 20) + t12] = v16;
+  f32 held21[4];
+  f32 held22[4];
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  for (i64 i23 = 0; i23 < 4; i23++) {
+    const i32 k24 = (i32)((u32)(i32)i23 + (u32)1);
+    const bool ok25 = k24 < 4;
+    if (ok25) {
+      const i64 k26 = k24 * 16;
+      { const i64 i27 = rw_thread;
+        #pragma unroll 4
+        for (i64 i28 = 0; i28 < 4; i28++) {
+          const i64 t29 = i27 + (i28 * 64);
+          const i64 t30 = (i64)((u32)t29 % (u32)16);
+          const i64 t31 = (i64)((u32)t29 / (u32)16);
+          const i64 p32 = m3 + t31;
+          const i64 p33 = k26 + t30;
+          const i64 v34 = (p32 * 64) + p33;
+          const f32 v35 = b0[v34];
+          held21[i28] = v35;
+        }
+      }
+      { const i64 i36 = rw_thread;
+        #pragma unroll 4
+        for (i64 i37 = 0; i37 < 4; i37++) {
+          const i32 t38 = (i32)((u32)(i32)i36 + (u32)(i32)((u32)(i32)i37 * (u32)64));
+          const i32 t39 = (i32)((u32)t38 % (u32)16);
+          const i64 t40 = (i64)((u32)t38 / (u32)16);
+          const bool ok41 = t39 <= 7;
+          const i64 p42 = rw_min_i32(t39, 7);
+          const i64 p43 = k26 + t40;
+          const i64 v44 = (p43 * 8) + p42;
+          const f32 v45 = b1[v44];
+          held22[i37] = ok41 ? v45 : 0.0f;
+        }
+      }
     }
-    #pragma unroll 4
-    for (i64 i17 = rw_thread; i17 < 256; i17 += rw_threads) {
-      const i32 t18 = (i32)((u32)(i32)i17 % (u32)16);
-      const i64 t19 = (i64)((u32)i17 / (u32)16);
-      const bool ok20 = t18 <= 7;
-      const i64 p21 = rw_min_i32(t18, 7);
-      const i64 p22 = k9 + t19;
-      const i64 v23 = (p22 * 8) + p21;
-      const f32 v24 = b1[v23];
-      tile5[(t19 * 16) + t18] = ok20 ? v24 : 0.0f;
+    { const i64 i46 = rw_thread;
+      const i64 y47 = (i64)((u32)i46 / (u32)8);
+      const i64 x48 = (i64)((u32)i46 % (u32)8);
+      for (i64 i49 = 0; i49 < 16; i49++) {
+        const f32 v50 = tile4[(i49 * 20) + (y47 * 2)];
+        const f32 v51 = tile4[((i49 * 20) + (y47 * 2)) + 1];
+        const f32 v52 = tile5[(i49 * 16) + (x48 * 2)];
+        const f32 v53 = tile5[((i49 * 16) + (x48 * 2)) + 1];
+        sums6[0] = rw_fma_f32(v50, v52, sums6[0]);
+        sums6[1] = rw_fma_f32(v50, v53, sums6[1]);
+        sums6[2] = rw_fma_f32(v51, v52, sums6[2]);
+        sums6[3] = rw_fma_f32(v51, v53, sums6[3]);
+      }
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (i64 i25 = rw_thread; i25 < 64; i25 += rw_threads) {
-      const i64 y26 = (i64)((u32)i25 / (u32)8);
-      const i64 x27 = (i64)((u32)i25 % (u32)8);
-      for (i64 i28 = 0; i28 < 16; i28++) {
-        const f32 v29 = tile4[(i28 * 20) + (y26 * 2)];
-        const f32 v30 = tile4[((i28 * 20) + (y26 * 2)) + 1];
-        const f32 v31 = tile5[(i28 * 16) + (x27 * 2)];
-        const f32 v32 = tile5[((i28 * 16) + (x27 * 2)) + 1];
-        sums6[0] = rw_fma_f32(v29, v31, sums6[0]);
-        sums6[1] = rw_fma_f32(v29, v32, sums6[1]);
-        sums6[2] = rw_fma_f32(v30, v31, sums6[2]);
-        sums6[3] = rw_fma_f32(v30, v32, sums6[3]);
+    if (ok25) {
+      { const i64 i54 = rw_thread;
+        #pragma unroll 4
+        for (i64 i55 = 0; i55 < 4; i55++) {
+          const i64 t56 = i54 + (i55 * 64);
+          const i64 t57 = (i64)((u32)t56 % (u32)16);
+          const i64 t58 = (i64)((u32)t56 / (u32)16);
+          tile4[(t57 * 20) + t58] = held21[i55];
+        }
+      }
+      { const i64 i59 = rw_thread;
+        #pragma unroll 4
+        for (i64 i60 = 0; i60 < 4; i60++) {
+          const i64 t61 = i59 + (i60 * 64);
+          const i64 t62 = (i64)((u32)t61 % (u32)16);
+          const i64 t63 = (i64)((u32)t61 / (u32)16);
+          tile5[(t63 * 16) + t62] = held22[i60];
+        }
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
-  for (i64 i33 = rw_thread; i33 < 64; i33 += rw_threads) {
-    const i64 y34 = (i64)((u32)i33 / (u32)8);
-    const i32 x35 = (i32)((u32)(i32)i33 % (u32)8);
-    { const i64 i36 = 0;
-      { const i64 i38 = 0;
-        const i64 p39 = (m3 + (y34 * 2)) + i36;
-        const i32 p40 = (i32)((u32)(i32)((u32)x35 * (u32)2) + (u32)(i32)i38);
-        if (p40 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p39 * 8) + p40;
-          const f32 v43 = b2[v42];
-          const f32 v44 = r41 - v43;
-          const i64 v45 = (p40 * 256) + p39;
-          b3[v45] = v44;
-        }
-      }
-      { const i64 i38 = 1;
-        const i64 p39 = (m3 + (y34 * 2)) + i36;
-        const i32 p40 = (i32)((u32)(i32)((u32)x35 * (u32)2) + (u32)(i32)i38);
-        if (p40 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p39 * 8) + p40;
-          const f32 v43 = b2[v42];
-          const f32 v44 = r41 - v43;
-          const i64 v45 = (p40 * 256) + p39;
-          b3[v45] = v44;
-        }
-      }
-    }
-    { const i64 i36 = 1;
-      { const i64 i38 = 0;
-        const i64 p39 = (m3 + (y34 * 2)) + i36;
-        const i32 p40 = (i32)((u32)(i32)((u32)x35 * (u32)2) + (u32)(i32)i38);
-        if (p40 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p39 * 8) + p40;
-          const f32 v43 = b2[v42];
-          const f32 v44 = r41 - v43;
-          const i64 v45 = (p40 * 256) + p39;
-          b3[v45] = v44;
-        }
-      }
-      { const i64 i38 = 1;
-        const i64 p39 = (m3 + (y34 * 2)) + i36;
-        const i32 p40 = (i32)((u32)(i32)((u32)x35 * (u32)2) + (u32)(i32)i38);
-        if (p40 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p39 * 8) + p40;
-          const f32 v43 = b2[v42];
-          const f32 v44 = r41 - v43;
-          const i64 v45 = (p40 * 256) + p39;
-          b3[v45] = v44;
+  { const i64 i64_ = rw_thread;
+    const i64 y65 = (i64)((u32)i64_ / (u32)8);
+    const i32 x66 = (i32)((u32)(i32)i64_ % (u32)8);
+    #pragma unroll 2
+    for (i64 i67 = 0; i67 < 2; i67++) {
+      #pragma unroll 2
+      for (i64 i69 = 0; i69 < 2; i69++) {
+        const i64 p70 = (m3 + (y65 * 2)) + i67;
+        const i32 p71 = (i32)((u32)(i32)((u32)x66 * (u32)2) + (u32)(i32)i69);
+        if (p71 < 8) {
+          const f32 r72 = sums6[(i67 * 2) + i69];
+          const i64 v73 = (p70 * 8) + p71;
+          const f32 v74 = b2[v73];
+          const f32 v75 = r72 - v74;
+          const i64 v76 = (p71 * 256) + p70;
+          b3[v76] = v75;
         }
       }
     }
@@ -142,110 +150,118 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k1_0(
   const i64 t2 = (i64)((u32)i1 % (u32)4);
   const i64 n3 = t2 * 16;
   f32 sums6[4];
-  { const i64 i7 = 0;
+  #pragma unroll 4
+  for (i64 i7 = 0; i7 < 4; i7++) {
     sums6[i7] = 0.0f;
   }
-  { const i64 i7 = 1;
-    sums6[i7] = 0.0f;
+  #pragma unroll 4
+  for (i64 i8_ = rw_thread; i8_ < 256; i8_ += rw_threads) {
+    const i64 t9 = (i64)((u32)i8_ % (u32)16);
+    const i32 t10 = (i32)((u32)(i32)i8_ / (u32)16);
+    const bool ok11 = t10 <= 7;
+    const i64 p12 = rw_min_i32(t10, 7);
+    const i64 v13 = (p12 * 256) + t9;
+    const f32 v14 = b2[v13];
+    tile4[(t9 * 20) + t10] = ok11 ? v14 : 0.0f;
   }
-  { const i64 i7 = 2;
-    sums6[i7] = 0.0f;
+  #pragma unroll 4
+  for (i64 i15 = rw_thread; i15 < 256; i15 += rw_threads) {
+    const i64 t16 = (i64)((u32)i15 % (u32)16);
+    const i64 t17 = (i64)((u32)i15 / (u32)16);
+    const i64 p18 = n3 + t16;
+    const i64 v19 = (t17 * 64) + p18;
+    const f32 v20 = b1[v19];
+    tile5[(t17 * 16) + t16] = v20;
   }
-  { const i64 i7 = 3;
-    sums6[i7] = 0.0f;
-  }
-  for (i64 i8_ = 0; i8_ < 16; i8_++) {
-    const i64 k9 = i8_ * 16;
-    #pragma unroll 4
-    for (i64 i10 = rw_thread; i10 < 256; i10 += rw_threads) {
-      const i64 t11 = (i64)((u32)i10 % (u32)16);
-      const i32 t12 = (i32)((u32)(i32)i10 / (u32)16);
-      const bool ok13 = t12 <= 7;
-      const i64 p14 = rw_min_i32(t12, 7);
-      const i64 p15 = k9 + t11;
-      const i64 v16 = (p14 * 256) + p15;
-      const f32 v17 = b2[v16];
-      tile4[(t11 * 20) + t12] = ok13 ? v17 : 0.0f;
+  f32 held21[4];
+  f32 held22[4];
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  for (i64 i23 = 0; i23 < 16; i23++) {
+    const i32 k24 = (i32)((u32)(i32)i23 + (u32)1);
+    const bool ok25 = k24 < 16;
+    if (ok25) {
+      const i64 k26 = k24 * 16;
+      { const i64 i27 = rw_thread;
+        #pragma unroll 4
+        for (i64 i28 = 0; i28 < 4; i28++) {
+          const i32 t29 = (i32)((u32)(i32)i27 + (u32)(i32)((u32)(i32)i28 * (u32)64));
+          const i64 t30 = (i64)((u32)t29 % (u32)16);
+          const i32 t31 = (i32)((u32)t29 / (u32)16);
+          const bool ok32 = t31 <= 7;
+          const i64 p33 = rw_min_i32(t31, 7);
+          const i64 p34 = k26 + t30;
+          const i64 v35 = (p33 * 256) + p34;
+          const f32 v36 = b2[v35];
+          held21[i28] = ok32 ? v36 : 0.0f;
+        }
+      }
+      { const i64 i37 = rw_thread;
+        #pragma unroll 4
+        for (i64 i38 = 0; i38 < 4; i38++) {
+          const i64 t39 = i37 + (i38 * 64);
+          const i64 t40 = (i64)((u32)t39 % (u32)16);
+          const i64 t41 = (i64)((u32)t39 / (u32)16);
+          const i64 p42 = n3 + t40;
+          const i64 p43 = k26 + t41;
+          const i64 v44 = (p43 * 64) + p42;
+          const f32 v45 = b1[v44];
+          held22[i38] = v45;
+        }
+      }
     }
-    #pragma unroll 4
-    for (i64 i18 = rw_thread; i18 < 256; i18 += rw_threads) {
-      const i64 t19 = (i64)((u32)i18 % (u32)16);
-      const i64 t20 = (i64)((u32)i18 / (u32)16);
-      const i64 p21 = n3 + t19;
-      const i64 p22 = k9 + t20;
-      const i64 v23 = (p22 * 64) + p21;
-      const f32 v24 = b1[v23];
-      tile5[(t20 * 16) + t19] = v24;
+    { const i64 i46 = rw_thread;
+      const i64 y47 = (i64)((u32)i46 / (u32)8);
+      const i64 x48 = (i64)((u32)i46 % (u32)8);
+      for (i64 i49 = 0; i49 < 16; i49++) {
+        const f32 v50 = tile4[(i49 * 20) + (y47 * 2)];
+        const f32 v51 = tile4[((i49 * 20) + (y47 * 2)) + 1];
+        const f32 v52 = tile5[(i49 * 16) + (x48 * 2)];
+        const f32 v53 = tile5[((i49 * 16) + (x48 * 2)) + 1];
+        sums6[0] = rw_fma_f32(v50, v52, sums6[0]);
+        sums6[1] = rw_fma_f32(v50, v53, sums6[1]);
+        sums6[2] = rw_fma_f32(v51, v52, sums6[2]);
+        sums6[3] = rw_fma_f32(v51, v53, sums6[3]);
+      }
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    for (i64 i25 = rw_thread; i25 < 64; i25 += rw_threads) {
-      const i64 y26 = (i64)((u32)i25 / (u32)8);
-      const i64 x27 = (i64)((u32)i25 % (u32)8);
-      for (i64 i28 = 0; i28 < 16; i28++) {
-        const f32 v29 = tile4[(i28 * 20) + (y26 * 2)];
-        const f32 v30 = tile4[((i28 * 20) + (y26 * 2)) + 1];
-        const f32 v31 = tile5[(i28 * 16) + (x27 * 2)];
-        const f32 v32 = tile5[((i28 * 16) + (x27 * 2)) + 1];
-        sums6[0] = rw_fma_f32(v29, v31, sums6[0]);
-        sums6[1] = rw_fma_f32(v29, v32, sums6[1]);
-        sums6[2] = rw_fma_f32(v30, v31, sums6[2]);
-        sums6[3] = rw_fma_f32(v30, v32, sums6[3]);
+    if (ok25) {
+      { const i64 i54 = rw_thread;
+        #pragma unroll 4
+        for (i64 i55 = 0; i55 < 4; i55++) {
+          const i64 t56 = i54 + (i55 * 64);
+          const i64 t57 = (i64)((u32)t56 % (u32)16);
+          const i64 t58 = (i64)((u32)t56 / (u32)16);
+          tile4[(t57 * 20) + t58] = held21[i55];
+        }
+      }
+      { const i64 i59 = rw_thread;
+        #pragma unroll 4
+        for (i64 i60 = 0; i60 < 4; i60++) {
+          const i64 t61 = i59 + (i60 * 64);
+          const i64 t62 = (i64)((u32)t61 % (u32)16);
+          const i64 t63 = (i64)((u32)t61 / (u32)16);
+          tile5[(t63 * 16) + t62] = held22[i60];
+        }
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
-  for (i64 i33 = rw_thread; i33 < 64; i33 += rw_threads) {
-    const i32 y34 = (i32)((u32)(i32)i33 / (u32)8);
-    const i64 x35 = (i64)((u32)i33 % (u32)8);
-    { const i64 i36 = 0;
-      { const i64 i38 = 0;
-        const i32 p39 = (i32)((u32)(i32)((u32)y34 * (u32)2) + (u32)(i32)i36);
-        const i64 p40 = n3 + ((x35 * 2) + i38);
-        if (p39 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p40 * 8) + p39;
-          const f32 v43 = b0[v42];
-          const f32 v44 = 0.001f * r41;
-          const f32 v45 = v43 - v44;
-          b3[v42] = v45;
-        }
-      }
-      { const i64 i38 = 1;
-        const i32 p39 = (i32)((u32)(i32)((u32)y34 * (u32)2) + (u32)(i32)i36);
-        const i64 p40 = n3 + ((x35 * 2) + i38);
-        if (p39 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p40 * 8) + p39;
-          const f32 v43 = b0[v42];
-          const f32 v44 = 0.001f * r41;
-          const f32 v45 = v43 - v44;
-          b3[v42] = v45;
-        }
-      }
-    }
-    { const i64 i36 = 1;
-      { const i64 i38 = 0;
-        const i32 p39 = (i32)((u32)(i32)((u32)y34 * (u32)2) + (u32)(i32)i36);
-        const i64 p40 = n3 + ((x35 * 2) + i38);
-        if (p39 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p40 * 8) + p39;
-          const f32 v43 = b0[v42];
-          const f32 v44 = 0.001f * r41;
-          const f32 v45 = v43 - v44;
-          b3[v42] = v45;
-        }
-      }
-      { const i64 i38 = 1;
-        const i32 p39 = (i32)((u32)(i32)((u32)y34 * (u32)2) + (u32)(i32)i36);
-        const i64 p40 = n3 + ((x35 * 2) + i38);
-        if (p39 < 8) {
-          const f32 r41 = sums6[(i36 * 2) + i38];
-          const i64 v42 = (p40 * 8) + p39;
-          const f32 v43 = b0[v42];
-          const f32 v44 = 0.001f * r41;
-          const f32 v45 = v43 - v44;
-          b3[v42] = v45;
+  { const i64 i64_ = rw_thread;
+    const i32 y65 = (i32)((u32)(i32)i64_ / (u32)8);
+    const i64 x66 = (i64)((u32)i64_ % (u32)8);
+    #pragma unroll 2
+    for (i64 i67 = 0; i67 < 2; i67++) {
+      #pragma unroll 2
+      for (i64 i69 = 0; i69 < 2; i69++) {
+        const i32 p70 = (i32)((u32)(i32)((u32)y65 * (u32)2) + (u32)(i32)i67);
+        const i64 p71 = n3 + ((x66 * 2) + i69);
+        if (p70 < 8) {
+          const f32 r72 = sums6[(i67 * 2) + i69];
+          const i64 v73 = (p71 * 8) + p70;
+          const f32 v74 = b0[v73];
+          const f32 v75 = 0.001f * r72;
+          const f32 v76 = v74 - v75;
+          b3[v73] = v76;
         }
       }
     }
