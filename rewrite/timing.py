@@ -12,6 +12,9 @@ from typing import Any
 # and hold their processors meanwhile.
 PAUSE = 0.12  # seconds until they sleep
 WARM = 0.02  # seconds of runs that wake threads and caches
+# Of runs that are timed: systems count the processor's time of threads other than the
+# one that asks in ticks of some milliseconds.
+TIMED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,15 @@ def interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, fl
 
 def _turn(f: Callable[[], Any]) -> Turn:
     """Before it the threads of the last one fall asleep, and runs that are not timed
-    wake its own; then as many are timed, for clocks and chance weigh on a short one."""
+    wake its own; then as many are timed as take a while, for clocks and chance weigh on
+    a short one."""
     sleep(PAUSE)
     begin, count = perf_counter(), 0
     while count == 0 or perf_counter() - begin < WARM:
         f()
         count += 1
+    warm = perf_counter() - begin
+    count = max(1, round(count * TIMED / warm))
     wall, cpu = perf_counter(), process_time()
     for _ in range(count):
         f()

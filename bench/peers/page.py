@@ -20,9 +20,9 @@ with the same number of threads, in turns, medians of the rounds; answers count 
 right beside float64.  *Preallocated*: written into arrays that were there before.
 *Pooled*: fresh arrays, from an allocator that keeps what was freed, for all of them.
 Ratio: the best peer's time over ours; the best is in bold.  CPU: milliseconds of the
-processor, all threads together, the least of the rounds, of ours and of the peer that
-takes least; their ratio decides where quartiles of ours or of the best peer's times lie
-further apart than the ratio and the bar.  It favours peers that leave threads idle.
+processor, all threads together, medians, of ours and of the best peer; their ratio
+decides where the rounds leave open on which side of the bar the other one lies (the
+90 % interval of the median of what they say in pairs).
 """
 
 
@@ -30,9 +30,9 @@ def cells(result: Result) -> list[str]:
     """A row of the table."""
     times = [_time(result, name) for name in CONTESTANTS]
     row = [result.workload, result.mode, *times]
-    if result.ratio is None or result.cpu_ratio is None or result.thriftiest is None:
+    if result.ratio is None or result.cpu_ratio is None or result.best is None:
         return [*row, "-", f"{result.bar:g}", "-", "-", "-", result.verdict]
-    ours, best = result.figures[OURS], result.figures[result.thriftiest]
+    ours, best = result.figures[OURS], result.figures[result.best]
     return [
         *row, f"{result.ratio:.2f}", f"{result.bar:g}", milliseconds(ours.cpu),
         milliseconds(best.cpu), f"{result.cpu_ratio:.2f}", result.verdict,
@@ -40,7 +40,7 @@ def cells(result: Result) -> list[str]:
 
 
 HEAD = [
-    "workload", "mode", *CONTESTANTS, "ratio", "bar", "CPU", "least of peers",
+    "workload", "mode", *CONTESTANTS, "ratio", "bar", "CPU", "best peer's",
     "ratio of CPU", "bar is",
 ]  # fmt: skip
 

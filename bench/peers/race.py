@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median, quantiles
+from math import comb
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -30,17 +31,15 @@ TOLERANCE = 1e-4  # of an output's largest magnitude, beside float64
 
 @dataclass(frozen=True)
 class Figure:
-    """Seconds of one result, and quartiles over the rounds."""
+    """Seconds of one result."""
 
-    wall: float  # median
-    cpu: float  # least: whoever waits for a processor that others have spins meanwhile
-    low: float
-    high: float
+    walls: tuple[float, ...]  # by round
+    cpu: float  # of all threads together, median
     error: float
 
     @property
-    def noise(self) -> float:
-        return self.high / self.low
+    def wall(self) -> float:
+        return median(self.walls)
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,6 @@ class Result:
         return min(peers, key=lambda n: self.figures[n].wall, default=None)
 
     @property
-    def thriftiest(self) -> str | None:
-        """The peer that takes least of the processor."""
-        peers = [name for name in self.figures if name != OURS]
-        return min(peers, key=lambda n: self.figures[n].cpu, default=None)
-
-    @property
     def ratio(self) -> float | None:
         """How many times faster than the best peer."""
         if OURS not in self.figures or self.best is None:
@@ -75,20 +68,32 @@ class Result:
 
     @property
     def cpu_ratio(self) -> float | None:
-        if OURS not in self.figures or self.thriftiest is None:
+        """Of the same peer."""
+        if OURS not in self.figures or self.best is None:
             return None
-        return self.figures[self.thriftiest].cpu / self.figures[OURS].cpu
+        return self.figures[self.best].cpu / self.figures[OURS].cpu
 
     @property
     def verdict(self) -> str:
-        """Time of the processor decides where quartiles lie further apart than the
-        wall's ratio and the bar."""
+        """Time of the processor decides where the rounds leave open on which side of
+        the bar the wall's ratio lies."""
         if self.ratio is None or self.cpu_ratio is None or self.best is None:
             return "not run"
-        noise = max(self.figures[name].noise for name in (OURS, self.best))
-        if noise < max(self.ratio / self.bar, self.bar / self.ratio):
+        ours, best = self.figures[OURS].walls, self.figures[self.best].walls
+        low, high = likely([b / o for b, o in zip(best, ours, strict=True)])
+        if low >= self.bar or high < self.bar:
             return "met" if self.ratio >= self.bar else "missed"
         return ("met" if self.cpu_ratio >= self.bar else "missed") + ", by CPU"
+
+
+def likely(found: Sequence[float]) -> tuple[float, float]:
+    """Between which of these their median lies, nine times of ten, were there more: it
+    is as likely below as above each (the sign test)."""
+    n, k = len(found), 0
+    while 20 * sum(comb(n, i) for i in range(k + 1)) <= 2**n:
+        k += 1
+    k = max(k, 1)  # fewer than five tell less
+    return sorted(found)[k - 1], sorted(found)[-k]
 
 
 def race(w: Workload, names: Sequence[str], rounds: int) -> list[Result]:
@@ -188,6 +193,5 @@ def _timed(checked: dict[Key, Checked], rounds: int) -> dict[Key, Figure]:
 
 
 def _figure(found: Sequence[Turn], error: float) -> Figure:
-    walls = [t.wall for t in found]
-    low, _, high = quantiles(walls, n=4) if len(walls) > 1 else walls * 3
-    return Figure(median(walls), min(t.cpu for t in found), low, high, error)
+    walls = tuple(t.wall for t in found)
+    return Figure(walls, median(t.cpu for t in found), error)

@@ -13,7 +13,7 @@ import pytest
 
 from bench.peers import mnist, page, workloads
 from bench.peers.numpy import LANGUAGE, exact
-from bench.peers.race import CONTESTANTS, OURS, Figure, Result, entries, race
+from bench.peers.race import CONTESTANTS, OURS, Figure, Result, entries, likely, race
 from bench.peers.task import MODES, Absent, Code, Inexpressible, Step
 from bench.peers.workloads import Workload
 
@@ -35,7 +35,7 @@ def test_both_modes_are_timed_beside_numpy() -> None:
         assert not r.absent
         assert set(r.figures) == set(BOTH)
         assert r.best == "NumPy"
-        assert all(0 < f.low <= f.wall <= f.high for f in r.figures.values())
+        assert all(len(f.walls) == 2 and f.wall > 0 for f in r.figures.values())
         assert all(f.cpu > 0 and f.error < 1e-5 for f in r.figures.values())
         assert r.ratio == r.figures["NumPy"].wall / r.figures[OURS].wall
 
@@ -120,24 +120,46 @@ def result(ours: Figure, **peers: Figure) -> Result:
     return Result("w", False, "pooled", 1.0, {OURS: ours, **peers}, {})
 
 
-STEADY = Figure(wall=1.0, cpu=2.0, low=0.99, high=1.01, error=0.0)
+STEADY = Figure((0.99, 1.0, 1.0, 1.0, 1.01), cpu=2.0, error=0.0)
+
+
+def times(figure: Figure, *factors: float) -> Figure:
+    by = factors * 5 if len(factors) == 1 else factors
+    walls = tuple(w * f for w, f in zip(figure.walls, by, strict=True))
+    return replace(figure, walls=walls)
 
 
 def test_the_wall_decides_where_it_is_steady() -> None:
-    slow, fast = replace(STEADY, wall=1.2), replace(STEADY, wall=0.9, cpu=3.0)
+    slow, fast = times(STEADY, 1.2), replace(times(STEADY, 0.9), cpu=3.0)
     assert result(STEADY, a=slow).verdict == "met"
     both = result(STEADY, a=slow, b=fast)
-    assert (both.best, both.thriftiest, both.verdict) == ("b", "a", "missed")
+    assert (both.best, both.cpu_ratio, both.verdict) == ("b", 1.5, "missed")
+
+
+def test_slow_moments_that_both_had_hide_nothing() -> None:
+    slow = (1.0, 3.0, 1.0, 2.0, 1.0)
+    ours, peer = times(STEADY, *slow), times(STEADY, *(1.1 * x for x in slow))
+    assert result(ours, a=replace(peer, cpu=1.0)).verdict == "met"
+    assert result(peer, a=replace(ours, cpu=9.0)).verdict == "missed"
 
 
 def test_time_of_the_processor_decides_where_noise_hides_the_wall() -> None:
-    noisy = replace(STEADY, wall=0.9, low=0.8, high=1.2)
+    noisy = times(STEADY, 1.2, 0.9, 0.8, 0.9, 0.9)
     assert result(STEADY, a=noisy).verdict == "met, by CPU"
     dear = replace(noisy, cpu=1.9)
     assert result(STEADY, a=dear).verdict == "missed, by CPU"
-    assert result(STEADY, a=replace(dear, wall=1.1)).verdict == "missed, by CPU"
-    assert result(STEADY, a=replace(dear, wall=2.0)).verdict == "met"
-    assert result(STEADY, a=replace(noisy, wall=0.5)).verdict == "missed"
+    assert result(STEADY, a=times(dear, 1.22)).verdict == "missed, by CPU"
+    assert result(STEADY, a=times(dear, 2.0)).verdict == "met"
+    assert result(STEADY, a=times(noisy, 0.5)).verdict == "missed"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "from_below"), [(1, 1), (4, 1), (5, 1), (7, 1), (8, 2), (11, 3), (25, 8)]
+)
+def test_the_interval_of_a_median(rounds: int, from_below: int) -> None:
+    """Ranks of the sign test at 90 %, as tables have them."""
+    found = [float(n) for n in range(rounds, 0, -1)]
+    assert likely(found) == (from_below, rounds + 1 - from_below)
 
 
 # ---- the models ----
@@ -185,7 +207,7 @@ def milliseconds(cell: str) -> float:
 
 
 def test_what_is_written_can_be_read() -> None:
-    fast = replace(STEADY, wall=0.5, cpu=0.25)
+    fast = replace(times(STEADY, 0.5), cpu=0.25)
     absent = {"torch": "not installed"}
     made = replace(result(fast, NumPy=STEADY), absent=absent)
     text = page.page("python bench/cpu.py", {"machine": "this"}, [made])
