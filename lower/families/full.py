@@ -57,8 +57,9 @@ class Full(AsTheyAre):
     ) -> tuple[Cut, list[Chosen]] | None:
         """The cheapest of those cut into so many pieces as `_pieces` says."""
         best: tuple[Cut, list[Chosen]] | None = None
+        grain = _grain(kernel)
         for pieces in _pieces(kernel, model, holes):
-            found = cut(kernel, pieces, _grain(kernel))
+            found = cut(kernel, pieces, grain)
             if found is None:
                 return None
             chosen = [
