@@ -5,10 +5,11 @@ from pathlib import Path
 # In a checkout the sibling folders (egraph/, extract/, ...) are subpackages of this
 # one, as pyproject.toml maps them; this lets `python` started at the root find them.
 _root = Path(__file__).resolve().parent.parent
-if (_root / "egraph" / "ops.py").exists():
+if (_root / "egraph" / "ir" / "ops.py").exists():
     __path__.append(str(_root))
 
 from .api import Optimized, compile_graph, jit, load, optimize  # noqa: E402
+from .version import VERSION  # noqa: E402
 
-__version__ = "0.1.0"
+__version__ = VERSION
 __all__ = ["Optimized", "compile_graph", "jit", "load", "optimize"]

@@ -1,0 +1,436 @@
+"""Rule files are data from strangers: what is not on this list never runs.
+
+Before the engine sees any of a file, every form and every head in it must be known
+here: rewrites and fact rules over the constructors of `rules/ir.egg`, its functions and
+primitives, and pure arithmetic.
+
+`;;` lines above a form are its sentence; `;;@` lines are read here:
+
+    ;;@ equal   bitwise | ieee | real [one-way] | approx RTOL | unstable
+    ;;@ fires   TERM => TERM       (TERM => ? is filled in by `rewrite test --bless`)
+    ;;@ skips   TERM               ; why
+                                   (both may end in: given (nan-free NAME) …)
+    ;;@ allow   CODE ; why         (a finding of `rewrite lint` that is right by design)
+    ;;@ sizes   any                (it reads a size, and holds for symbolic ones too)
+    ;;@ explosive                  (above a `ruleset`: run under back-off)
+    ;;@ refused TERM => TERM       a law that must not be added, above any form or last
+    ;;@ because WORDS              its counterexample
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..ir.constructors import SIGNATURES
+from .notes import Notes, any_size, given, notes_of, one_way, refused, rtol
+from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Refused, Rule, RuleFile
+from .sexpr import (
+    Atom,
+    Comment,
+    Expr,
+    Form,
+    Place,
+    RuleFileError,
+    parse,
+    parse_one,
+    variables,
+)
+from .vocabulary import check_words
+
+# Pure functions of the engine that rules may use.  None reads or runs anything.
+ARITHMETIC = "+ - * / % & | ^ << >> < <= > >= = != min max abs neg sqrt to-f64 to-i64"
+VECTORS = (
+    "vec-of vec-empty vec-get vec-set vec-push vec-pop vec-append vec-length vec-range "
+    "vec-remove vec-contains vec-not-contains unstable-fn unstable-vec-map"
+)
+LOGIC = "bool-= bool-< bool-<= bool-> bool->= guard and or not xor f64-is-finite"
+BUILTINS = frozenset(f"{ARITHMETIC} {VECTORS} {LOGIC}".split())
+FORMS = ("ruleset", "rewrite", "birewrite", "rule", "relation", "function", "primitive")
+CORE_FORMS = ("sort", "constructor")
+# Words of the engine's language, and what graphs and the journal are sent under.
+KEYWORDS = (
+    "set union delete subsume panic let extract check fail run push pop input output "
+    "include sort datatype function constructor relation ruleset rule rewrite birewrite"
+)
+TAKEN = frozenset(f"{KEYWORDS} Node Twin Step rep P PV".split())
+RESERVED = TAKEN | {f"p{c}" for c in SIGNATURES}
+MAX_CHARACTERS = 4_000_000
+
+
+def check(
+    text: str, name: str, before: Sequence[RuleFile] = (), *, core: bool = False
+) -> RuleFile:
+    """A file's rules, or a `RuleFileError`; `before` are the files loaded earlier."""
+    if len(text) > MAX_CHARACTERS:
+        raise RuleFileError(f"{name}: over {MAX_CHARACTERS} characters; split it")
+    checker = Checker(name, core)
+    checker.after(before)
+    notes: list[Comment] = []
+    for item in parse(text, name):
+        if isinstance(item, Comment):
+            notes.append(item)
+        elif isinstance(item, Atom):
+            raise item.place.error(f"a form was expected, found {item}")
+        else:
+            checker.form(item, notes_of(notes))
+            notes = []
+    checker.refused += refused(notes_of(notes))
+    return checker.result()
+
+
+class Checker:
+    """Walks the forms of one file, keeping what is declared so far."""
+
+    def __init__(self, name: str, core: bool) -> None:
+        self.name, self.core = name, core
+        self.heads: dict[str, int | None] = {}  # callable -> arity where known
+        self.relations: set[str] = set()
+        self.functions: set[str] = set()
+        self.own: set[str] = set()  # declared in this file
+        self.rulesets: dict[str, Place] = {}
+        self.names: dict[str, Place] = {}
+        self.forms: list[Form] = []
+        self.rules: list[Rule] = []
+        self.own_rulesets: list[str] = []
+        self.explosive: set[str] = set()
+        self.refused: list[Refused] = []
+
+    def result(self) -> RuleFile:
+        return RuleFile(
+            self.name, tuple(self.forms), tuple(self.rules),
+            tuple(self.own_rulesets), frozenset(self.explosive),
+            refused=tuple(self.refused),
+        )  # fmt: skip
+
+    def after(self, before: Sequence[RuleFile]) -> None:
+        """Takes over what the files loaded earlier declare."""
+        for f in before:
+            for form in f.forms:
+                self.declare(form)
+            self.names.update((r.name, r.place) for r in f.rules)
+
+    def declare(self, form: Form) -> None:
+        """Makes the name a form declares known to the forms after it."""
+        if form.head in ("constructor", "function", "relation", "primitive"):
+            name, inputs = form.items[1], form.items[2]
+            assert isinstance(name, Atom) and isinstance(inputs, Form)
+            self.heads[name.text] = len(inputs.items)
+            if form.head == "relation":
+                self.relations.add(name.text)
+            elif form.head == "function":
+                self.functions.add(name.text)
+        elif form.head == "ruleset":
+            self.rulesets[str(form.items[1])] = form.place
+
+    def form(self, form: Form, notes: Notes) -> None:
+        kinds = [*FORMS, *(CORE_FORMS if self.core else ())]
+        match form.head:
+            case head if head in self.relations:
+                self._fact(form)
+            case head if head not in kinds:
+                raise form.place.error(
+                    f"({head or '…'} …) is not allowed in a rule file; "
+                    f"use one of {', '.join(kinds)}"
+                )
+            case "ruleset":
+                self._ruleset(form, notes)
+            case "rewrite" | "birewrite":
+                self.rules.append(self._rewrite(form, notes))
+            case "rule":
+                self._rule(form)
+            case "relation" | "function" | "primitive" | "constructor":
+                self._declaration(form)
+            case _:
+                pass
+        self.refused += refused(notes)
+        self.forms.append(form)
+        self.declare(form)
+
+    def _owned(self, form: Form, table: Expr) -> None:
+        """Refuses new rows of a table that other files read."""
+        if not self.core and str(table) not in self.own:
+            raise form.place.error(
+                f"{table} belongs to another file, whose rules read it; declare a "
+                "relation or function of your own"
+            )
+
+    def _fact(self, form: Form) -> None:
+        self._owned(form, form.items[0])
+        for a in form.args:
+            if not isinstance(a, Atom) or a.is_symbol:
+                raise a.place.error(f"a row of {form.head} holds literals, found {a}")
+
+    def _ruleset(self, form: Form, notes: Notes) -> None:
+        name = _symbol(form, 1, "a ruleset's name")
+        if name in self.rulesets:
+            raise form.place.error(f"{name} was declared at {self.rulesets[name]}")
+        self.own_rulesets.append(name)
+        if notes.get("explosive"):
+            self.explosive.add(name)
+
+    def _declaration(self, form: Form) -> None:
+        name = _symbol(form, 1, "a name")
+        if name in self.heads or name in BUILTINS or name in RESERVED:
+            raise form.place.error(f"{name} is declared already; choose another name")
+        if len(form.items) < 3 or not isinstance(form.items[2], Form):
+            raise form.place.error(f"({form.head} {name} (SORT …) …) was expected")
+        self.own.add(name)
+        if form.head == "primitive":
+            for body in form.items[4:]:
+                self._term(body)
+        if form.head == "function":
+            self._merge(form)
+
+    def _merge(self, form: Form) -> None:
+        options = form.items[4:]
+        shown = [str(o) for o in options]
+        if shown not in ([":no-merge"], [":merge", "old"], [":merge", "new"]):
+            raise form.place.error(
+                "a function ends with :no-merge, :merge old or :merge new, "
+                f"found {' '.join(shown) or 'nothing'}"
+            )
+
+    def _rule(self, form: Form) -> None:
+        options = self._options(form, 3)
+        self._name(options, form)
+        body, head = form.items[1], form.items[2]
+        if not (isinstance(body, Form) and isinstance(head, Form)):
+            raise form.place.error("(rule (FACT …) (ACTION …) …) was expected")
+        for fact in body.items:
+            self._term(fact)
+        for action in head.items:
+            allowed = {"set", *self.relations}
+            if not isinstance(action, Form) or action.head not in allowed:
+                raise action.place.error(
+                    f"a rule derives facts: (set …) or a relation expected, found "
+                    f"{action}; state equalities as a rewrite"
+                )
+            self._action(action)
+
+    def _action(self, action: Form) -> None:
+        for part in action.args:
+            self._term(part)
+        if action.head != "set":
+            self._owned(action, action.items[0])
+            self._no_lookup(action)
+            return
+        target = action.args[0] if action.args else None
+        if not isinstance(target, Form) or len(action.args) != 2:
+            raise action.place.error("(set (FUNCTION …) VALUE) was expected")
+        self._owned(action, target.items[0])
+        for part in (*target.args, action.args[1]):
+            self._no_lookup(part)
+
+    def _no_lookup(self, e: Expr) -> None:
+        """What is made must not ask a table, which may hold no such row."""
+        if isinstance(e, Atom):
+            return
+        if e.head in self.functions:
+            raise e.place.error(
+                f"{e} may have no value where a term is made; bind it in the facts "
+                f"instead, as (= {e.head[0]} {e}), and use {e.head[0]} here"
+            )
+        for part in e.args:
+            self._no_lookup(part)
+
+    def _rewrite(self, form: Form, notes: Notes) -> Rule:
+        if len(form.items) < 3:
+            raise form.place.error(f"({form.head} LEFT RIGHT …) was expected")
+        options = self._options(form, 3)
+        name = self._name(options, form)
+        left, right = form.items[1], form.items[2]
+        contract = self._contract(form, notes)
+        both = form.head == "birewrite"
+        if isinstance(left, Atom) or (both and isinstance(right, Atom)):
+            raise form.place.error(f"{name}: a lone variable matches every term")
+        self._term(left)
+        self._pattern(left, name)
+        if both:
+            self._pattern(right, name)
+        self._term(right)
+        self._no_lookup(right)
+        when = self._when(options, name)
+        _check_contract(form, name, when, contract)
+        self._bound(form, name, left, right, when, both)
+        if ":subsume" in options:
+            _check_subsume(options[":subsume"], name, left, right, both)
+        return Rule(
+            name, str(options[":ruleset"]), form.place, left, right, when, both,
+            ":subsume" in options,
+            contract, notes.doc,
+            self._examples(notes, "fires"), self._examples(notes, "skips"),
+            any_size(notes), rtol(notes), one_way(notes),
+        )  # fmt: skip
+
+    def _options(self, form: Form, start: int) -> dict[str, Expr]:
+        out: dict[str, Expr] = {}
+        rest = list(form.items[start:])
+        while rest:
+            key = rest.pop(0)
+            if str(key) == ":subsume":
+                out[":subsume"] = key
+                continue
+            allowed = (":when", ":ruleset", ":name")
+            if str(key) not in allowed or not rest:
+                raise key.place.error(
+                    f"one of {', '.join(allowed)} and a value expected, found {key}"
+                )
+            out[str(key)] = rest.pop(0)
+        ruleset = out.get(":ruleset")
+        # `facts` runs to a fixpoint after every step, so a rule in it may never end.
+        open_ = [r for r in self.rulesets if self.core or r != "facts"]
+        if ruleset is None or str(ruleset) not in open_:
+            known = ", ".join(open_)
+            raise (ruleset or form).place.error(
+                f":ruleset expected, one of {known}; declare others with (ruleset NAME)"
+            )
+        return out
+
+    def _name(self, options: dict[str, Expr], form: Form) -> str:
+        given = options.get(":name")
+        if not isinstance(given, Atom) or not given.is_string:
+            raise form.place.error('every rule is named: add :name "some-name"')
+        name = given.string
+        if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+            raise given.place.error(f"rule names are kebab-case, found {name!r}")
+        if name in self.names:
+            raise given.place.error(
+                f"{name!r} names the rule at {self.names[name]} already; choose another"
+            )
+        self.names[name] = form.place
+        return name
+
+    def _contract(self, form: Form, notes: Notes) -> str:
+        stated = notes.get("equal")
+        first = stated[0][0].split() if stated else []
+        if not first or first[0] not in KNOWN_CONTRACTS:
+            raise form.place.error(
+                f"';;@ equal' and one of {', '.join(KNOWN_CONTRACTS)} expected above"
+            )
+        return first[0]
+
+    def _examples(self, notes: Notes, word: str) -> tuple[Example, ...]:
+        out: list[Example] = []
+        for text, place in notes.get(word):
+            terms, _, facts = text.partition(" given ")
+            left, arrow, right = terms.partition("=>")
+            if (word == "fires") != bool(arrow):
+                shape = "TERM => TERM" if word == "fires" else "TERM"
+                raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
+            if not left.strip():
+                raise place.error(f"';;@ {word}' needs a term; write one behind it")
+            blank = "?" if arrow and not right.strip() else right
+            sides = [parse_one(t, place.file, place.line) for t in (left, blank) if t]
+            told = given(facts, place)
+            out.append(Example(sides[0], sides[1] if arrow else None, place, told))
+        return tuple(out)
+
+    def _when(self, options: dict[str, Expr], name: str) -> tuple[Expr, ...]:
+        when = options.get(":when")
+        if when is None:
+            return ()
+        if not isinstance(when, Form):
+            raise when.place.error(f"{name}: :when takes a list of facts")
+        for fact in when.items:
+            self._term(fact)
+            bad = _heads(fact) & frozenset(SIGNATURES)
+            if bad:
+                raise fact.place.error(
+                    f"{name}: put the pattern ({min(bad)} …) into the left side; "
+                    ":when holds facts and arithmetic, so that a step shows its reason"
+                )
+        return when.items
+
+    def _pattern(self, e: Expr, name: str) -> None:
+        bad = sorted(_heads(e) - frozenset(SIGNATURES))
+        if bad:
+            raise e.place.error(
+                f"{name}: a pattern is made of constructors, found ({bad[0]} …); "
+                "bind it in :when"
+            )
+
+    def _bound(
+        self, form: Form, name: str, left: Expr, right: Expr,
+        when: tuple[Expr, ...], both: bool,
+    ) -> None:  # fmt: skip
+        given = frozenset[str]().union(*(variables(w) for w in when))
+        sides = [(left, right), (right, left)] if both else [(left, right)]
+        for a, b in sides:
+            free = sorted(variables(b) - variables(a) - given)
+            if free:
+                raise form.place.error(
+                    f"{name}: {free[0]} stands on one side only; bind it in "
+                    "the pattern or in :when"
+                )
+
+    def _term(self, e: Expr) -> None:
+        """Every head known, arities right, symbols no globals of the engine."""
+        if isinstance(e, Atom):
+            if e.is_symbol and not re.fullmatch(r"_\d|[A-Za-z][\w'-]*", e.text):
+                vector = "; a vector is (vec-of 0 1)" if e.text.startswith("[") else ""
+                raise e.place.error(
+                    f"a variable, number or string expected, found {e}{vector}"
+                )
+            return
+        if e.head == "" or (e.head not in self.heads and e.head not in BUILTINS):
+            raise e.place.error(
+                f"({e.head or '…'} …) is not known here; constructors, functions and "
+                "primitives are declared in rules/ir.egg or earlier in this file"
+            )
+        if e.head == "unstable-fn":
+            self._function_name(e)
+        arity = self.heads.get(e.head)
+        if arity is not None and arity != len(e.args):
+            raise e.place.error(
+                f"{e.head} takes {arity} arguments, found {len(e.args)}"
+            )
+        check_words(e)
+        for a in e.args:
+            self._term(a)
+
+    def _function_name(self, e: Form) -> None:
+        first = e.args[0] if e.args else None
+        known = first.string if isinstance(first, Atom) else ""
+        if known not in self.heads and known not in BUILTINS:
+            raise e.place.error(f"unstable-fn names a known function, found {first}")
+
+
+def _check_contract(
+    form: Form, name: str, when: tuple[Expr, ...], contract: str
+) -> None:
+    read = frozenset[str]().union(*(_heads(w) for w in when)) & ANALYSED
+    if read and contract in ("bitwise", "ieee"):
+        raise form.place.error(
+            f"{name}: ({min(read)} …) takes the inputs to be finite, so the rule is "
+            "'real' at best"
+        )
+
+
+def _check_subsume(key: Expr, name: str, left: Expr, right: Expr, both: bool) -> None:
+    if both or _count(right) > _count(left):
+        raise key.place.error(
+            f"{name}: :subsume forgets the left side, so the right one must not be "
+            "larger; leave :subsume out"
+        )
+
+
+def _count(e: Expr) -> int:
+    """How many operations a pattern holds; constants are none."""
+    if isinstance(e, Atom):
+        return 0
+    operation = e.head in SIGNATURES and e.head not in ("Const", "Odd")
+    return operation + sum(map(_count, e.args))
+
+
+def _symbol(form: Form, i: int, what: str) -> str:
+    item = form.items[i] if len(form.items) > i else None
+    if not isinstance(item, Atom) or not re.fullmatch(r"[A-Za-z][\w>-]*", item.text):
+        raise form.place.error(f"{what} was expected in ({form.head} …), found {item}")
+    return item.text
+
+
+def _heads(e: Expr) -> frozenset[str]:
+    if isinstance(e, Atom):
+        return frozenset()
+    return frozenset([e.head]).union(*(_heads(a) for a in e.args))
