@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import prod
 
 from ...egraph.ir.ops import TensorType
-from ..memory.lifetimes import nbytes
 from .chosen import UNSTEADY, Term
+from .kernel import nbytes
 
 HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
 HOST_BANDWIDTH = 2e9

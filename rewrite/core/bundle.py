@@ -26,6 +26,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from rewrite.backends.devices import pick_device
 from rewrite.backends.store import replacing
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
@@ -39,7 +40,7 @@ from ..cache.identity import device_key
 from ..cache.shelf import Built, bare, dressed
 from ..version import VERSION
 from ..xp.trace import Leaf
-from .compile import Compiled, pick_device
+from .compiled import Compiled
 from .options import Options
 
 FORMAT = "rewrite bundle 2"

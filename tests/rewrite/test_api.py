@@ -11,7 +11,6 @@ import pytest
 import rewrite as rw
 from rewrite import xp
 from rewrite.backends.devices import device
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.dtypes import F32, I64
@@ -21,6 +20,7 @@ from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.saturate import engine
 from rewrite.egraph.saturate.engine import EngineError
 from rewrite.lower.device import CompileError
+from rewrite.pipeline import optimize_graph
 
 
 def softmax(x: Any) -> Any:
@@ -103,7 +103,7 @@ def test_a_dead_engine_is_a_warning_not_a_failure(
     def broken(*_: Any, **__: Any) -> Any:
         raise EngineError("the engine ended")
 
-    monkeypatch.setattr("rewrite.egraph.saturate.saturate", broken)
+    monkeypatch.setattr("rewrite.egraph.saturate.saturate.saturate", broken)
     with pytest.warns(RuntimeWarning, match="the engine ended"):
         c = optimize_graph(layer(), "c")
     x = np.ones((8, 16), np.float32)
