@@ -22,6 +22,7 @@ from .engine import EngineError
 from .graph import Const, Graph, Node, exact
 from .macros import MACROS
 from .ops import TensorType
+from .sexpr import quoted
 
 # Constructor -> kinds of its fields: t tensor, T tensors, s string, i int, f float,
 # v vector of ints.  `rules/ir.egg` declares the same; a test holds them together.
@@ -96,7 +97,7 @@ class Encoded:
             if i in self.types:  # what the rules would find level by level
                 kind = self.types[i]
                 lines.append(f"(set (shape (Node {i})) {_vector(kind.shape)})")
-                lines.append(f'(set (dtype (Node {i})) "{kind.dtype}")')
+                lines.append(f"(set (dtype (Node {i})) {quoted(kind.dtype.name)})")
         lines += [f"(nan-free (Node {i}))" for i in sorted(self.nan_free)]
         return "\n".join(lines)
 
@@ -256,7 +257,7 @@ def show(row: Row, ref: str = "(Node {})") -> str:
             case "v":
                 parts.append(_vector(x))
             case "s":
-                parts.append(f'"{x}"')
+                parts.append(quoted(x))
             case _:
                 parts.append(number(x))
     return f"({' '.join(parts)})"

@@ -48,13 +48,28 @@ LOGIC = "bool-= bool-< bool-<= bool-> bool->= guard and or not xor f64-is-finite
 BUILTINS = frozenset(f"{ARITHMETIC} {VECTORS} {LOGIC}".split())
 FORMS = ("ruleset", "rewrite", "birewrite", "rule", "relation", "function", "primitive")
 CORE_FORMS = ("sort", "constructor")
-# Words of the engine's language, and what graphs and the journal are sent under.
+# Words of the engine's language, and what graphs and the journal are sent under.  A
+# relation called as a command would make commands of its rows.
 KEYWORDS = (
     "set union delete subsume panic let extract check fail run push pop input output "
-    "include sort datatype function constructor relation ruleset rule rewrite birewrite"
+    "include sort datatype function constructor relation ruleset rule rewrite "
+    "birewrite datatype* prove prove-exists print-stats print-function print-size "
+    "print-table-stats run-schedule run-with saturate seq repeat let-scheduler "
+    "unstable-combined-ruleset multi-extract keep-best set-cost with-dynamic-cost with-ruleset for scoped begin "
+    "simplify query-extract run-program back-off get-size! get-node-size! primitive"
 )
-TAKEN = frozenset(f"{KEYWORDS} Node Twin Step rep P PV".split())
+OWN = "Node Twin Step rep P PV Made Met load instances backoff"
+TAKEN = frozenset(f"{KEYWORDS} {OWN}".split())
 RESERVED = TAKEN | {f"p{c}" for c in SIGNATURES}
+SORTS = ("i64", "f64", "String", "bool")  # the engine's own; ir.egg declares others
+TRUTHS = ("true", "false")  # literals of the engine
+# Form -> how many items it has, and how it is written.
+SHAPES = {
+    "ruleset": (2, "(ruleset NAME)"),
+    "relation": (3, "(relation NAME (SORT …))"),
+    "constructor": (4, "(constructor NAME (SORT …) SORT)"),
+    "primitive": (5, "(primitive NAME (SORT …) SORT BODY)"),
+}
 MAX_CHARACTERS = 4_000_000
 
 
@@ -85,6 +100,8 @@ class Checker:
     def __init__(self, name: str, core: bool) -> None:
         self.name, self.core = name, core
         self.heads: dict[str, int | None] = {}  # callable -> arity where known
+        self.inputs: dict[str, tuple[str, ...]] = {}  # callable -> sorts
+        self.sorts: set[str] = set(SORTS)
         self.relations: set[str] = set()
         self.functions: set[str] = set()
         self.own: set[str] = set()  # declared in this file
@@ -116,12 +133,15 @@ class Checker:
             name, inputs = form.items[1], form.items[2]
             assert isinstance(name, Atom) and isinstance(inputs, Form)
             self.heads[name.text] = len(inputs.items)
+            self.inputs[name.text] = tuple(map(str, inputs.items))
             if form.head == "relation":
                 self.relations.add(name.text)
             elif form.head == "function":
                 self.functions.add(name.text)
         elif form.head == "ruleset":
             self.rulesets[str(form.items[1])] = form.place
+        elif form.head == "sort":
+            self.sorts.add(str(form.items[1]))
 
     def form(self, form: Form, notes: Notes) -> None:
         kinds = [*FORMS, *(CORE_FORMS if self.core else ())]
@@ -139,10 +159,10 @@ class Checker:
                 self.rules.append(self._rewrite(form, notes))
             case "rule":
                 self._rule(form)
-            case "relation" | "function" | "primitive" | "constructor":
-                self._declaration(form)
+            case "sort":
+                self._sort(form)
             case _:
-                pass
+                self._declaration(form)
         self.refused += refused(notes)
         self.forms.append(form)
         self.declare(form)
@@ -156,33 +176,75 @@ class Checker:
             )
 
     def _fact(self, form: Form) -> None:
+        """A row of a relation, whose fields are literals of its sorts."""
         self._owned(form, form.items[0])
-        for a in form.args:
+        wanted = self.inputs[form.head]
+        if len(form.args) != len(wanted):
+            raise form.place.error(
+                f"a row of {form.head} has {len(wanted)} fields, found {len(form.args)}"
+            )
+        for a, sort in zip(form.args, wanted, strict=True):
             if not isinstance(a, Atom) or a.is_symbol:
                 raise a.place.error(f"a row of {form.head} holds literals, found {a}")
+            if _sort_of(a) != sort:
+                raise a.place.error(f"a literal of sort {sort} was expected, found {a}")
 
     def _ruleset(self, form: Form, notes: Notes) -> None:
+        _shaped(form)
         name = _symbol(form, 1, "a ruleset's name")
         if name in self.rulesets:
             raise form.place.error(f"{name} was declared at {self.rulesets[name]}")
+        self._free(form, name)
         self.own_rulesets.append(name)
         if notes.get("explosive"):
             self.explosive.add(name)
 
+    def _free(self, form: Form, name: str) -> None:
+        """Refuses a name that means something: there is one space of names."""
+        taken = name in self.heads or name in BUILTINS or name in RESERVED
+        taken = taken or name in self.rulesets or name in self.sorts
+        if taken or re.match("(law|phase)-", name):
+            raise form.place.error(f"{name} is declared already; choose another name")
+
+    def _sort(self, form: Form) -> None:
+        """(sort NAME), (sort NAME (Vec SORT)) or that of functions; ir.egg alone."""
+        self._free(form, _symbol(form, 1, "a sort's name"))
+        match form.items[2:]:
+            case ():
+                return
+            case (Form(items=(Atom(text="Vec"), item)),):
+                self._known_sort(item)
+            case (Form(items=(Atom(text="UnstableFn"), Form() as inputs, output)),):
+                for item in (*inputs.items, output):
+                    self._known_sort(item)
+            case _:
+                raise form.place.error(
+                    "(sort NAME), (sort NAME (Vec SORT)) or "
+                    "(sort NAME (UnstableFn (SORT …) SORT)) was expected"
+                )
+
+    def _known_sort(self, e: Expr) -> None:
+        if not isinstance(e, Atom) or e.text not in self.sorts:
+            known = ", ".join(sorted(self.sorts))
+            raise e.place.error(f"a sort was expected, one of {known}; found {e}")
+
     def _declaration(self, form: Form) -> None:
         name = _symbol(form, 1, "a name")
-        if name in self.heads or name in BUILTINS or name in RESERVED:
-            raise form.place.error(f"{name} is declared already; choose another name")
+        self._free(form, name)
+        _shaped(form)
         if len(form.items) < 3 or not isinstance(form.items[2], Form):
             raise form.place.error(f"({form.head} {name} (SORT …) …) was expected")
+        for sort in (*form.items[2].items, *form.items[3:4]):
+            self._known_sort(sort)
         self.own.add(name)
         if form.head == "primitive":
-            for body in form.items[4:]:
-                self._term(body)
+            self._term(form.items[4], places=len(form.items[2].items))
         if form.head == "function":
             self._merge(form)
 
     def _merge(self, form: Form) -> None:
+        if len(form.items) < 4:
+            raise form.place.error("(function NAME (SORT …) SORT …) was expected")
         options = form.items[4:]
         shown = [str(o) for o in options]
         if shown not in ([":no-merge"], [":merge", "old"], [":merge", "new"]):
@@ -192,13 +254,15 @@ class Checker:
             )
 
     def _rule(self, form: Form) -> None:
-        options = self._options(form, 3)
+        if len(form.items) < 3:
+            raise form.place.error("(rule (FACT …) (ACTION …) …) was expected")
+        options = self._options(form, (":ruleset", ":name"))
         self._name(options, form)
         body, head = form.items[1], form.items[2]
         if not (isinstance(body, Form) and isinstance(head, Form)):
             raise form.place.error("(rule (FACT …) (ACTION …) …) was expected")
         for fact in body.items:
-            self._term(fact)
+            self._premise(fact)
         for action in head.items:
             allowed = {"set", *self.relations}
             if not isinstance(action, Form) or action.head not in allowed:
@@ -237,7 +301,8 @@ class Checker:
     def _rewrite(self, form: Form, notes: Notes) -> Rule:
         if len(form.items) < 3:
             raise form.place.error(f"({form.head} LEFT RIGHT …) was expected")
-        options = self._options(form, 3)
+        allowed = (":when", ":ruleset", ":name", ":subsume")
+        options = self._options(form, allowed)
         name = self._name(options, form)
         left, right = form.items[1], form.items[2]
         contract = self._contract(form, notes)
@@ -263,20 +328,25 @@ class Checker:
             any_size(notes), rtol(notes), one_way(notes),
         )  # fmt: skip
 
-    def _options(self, form: Form, start: int) -> dict[str, Expr]:
+    def _premise(self, fact: Expr) -> None:
+        if isinstance(fact, Atom):
+            raise fact.place.error(f"a fact such as (= a b) was expected, found {fact}")
+        self._term(fact)
+
+    def _options(self, form: Form, allowed: Sequence[str]) -> dict[str, Expr]:
+        """The options behind the first two parts of a rule, each given once."""
         out: dict[str, Expr] = {}
-        rest = list(form.items[start:])
+        rest = list(form.items[3:])
         while rest:
             key = rest.pop(0)
-            if str(key) == ":subsume":
-                out[":subsume"] = key
-                continue
-            allowed = (":when", ":ruleset", ":name")
-            if str(key) not in allowed or not rest:
+            word = str(key)
+            if word in out:
+                raise key.place.error(f"{word} is given twice; leave one out")
+            if word not in allowed or not (rest or word == ":subsume"):
                 raise key.place.error(
                     f"one of {', '.join(allowed)} and a value expected, found {key}"
                 )
-            out[str(key)] = rest.pop(0)
+            out[word] = key if word == ":subsume" else rest.pop(0)
         ruleset = out.get(":ruleset")
         # `facts` runs to a fixpoint after every step, so a rule in it may never end.
         open_ = [r for r in self.rulesets if self.core or r != "facts"]
@@ -333,7 +403,7 @@ class Checker:
         if not isinstance(when, Form):
             raise when.place.error(f"{name}: :when takes a list of facts")
         for fact in when.items:
-            self._term(fact)
+            self._premise(fact)
             bad = _heads(fact) & frozenset(SIGNATURES)
             if bad:
                 raise fact.place.error(
@@ -364,14 +434,14 @@ class Checker:
                     "the pattern or in :when"
                 )
 
-    def _term(self, e: Expr) -> None:
-        """Every head known, arities right, symbols no globals of the engine."""
+    def _term(self, e: Expr, places: int | None = None) -> None:
+        """Every head known, arities right, symbols no globals of the engine.
+
+        `places`: it is the body of a primitive of so many inputs, which are its only
+        variables: `_0`, `_1` and so on.
+        """
         if isinstance(e, Atom):
-            if e.is_symbol and not re.fullmatch(r"_\d|[A-Za-z][\w'-]*", e.text):
-                vector = "; a vector is (vec-of 0 1)" if e.text.startswith("[") else ""
-                raise e.place.error(
-                    f"a variable, number or string expected, found {e}{vector}"
-                )
+            _check_variable(e, places)
             return
         if e.head == "" or (e.head not in self.heads and e.head not in BUILTINS):
             raise e.place.error(
@@ -387,13 +457,40 @@ class Checker:
             )
         check_words(e)
         for a in e.args:
-            self._term(a)
+            self._term(a, places)
 
     def _function_name(self, e: Form) -> None:
         first = e.args[0] if e.args else None
-        known = first.string if isinstance(first, Atom) else ""
+        known = first.string if isinstance(first, Atom) and first.is_string else ""
         if known not in self.heads and known not in BUILTINS:
             raise e.place.error(f"unstable-fn names a known function, found {first}")
+
+
+def _check_variable(e: Atom, places: int | None) -> None:
+    if not e.is_symbol:
+        return
+    if places is not None:
+        if not re.fullmatch("_[0-9]", e.text) or int(e.text[1]) >= places:
+            raise e.place.error(
+                f"{e} is no input of this primitive of {places} "
+                f"input{'s' * (places != 1)}; they are _0, _1 and so on"
+            )
+    elif e.text in TRUTHS or not re.fullmatch("[A-Za-z][A-Za-z0-9_'-]*", e.text):
+        vector = "; a vector is (vec-of 0 1)" if e.text.startswith("[") else ""
+        raise e.place.error(f"a variable, number or string expected, found {e}{vector}")
+
+
+def _sort_of(literal: Atom) -> str:
+    if literal.is_string:
+        return "String"
+    return "i64" if re.fullmatch("-?[0-9]+", literal.text) else "f64"
+
+
+def _shaped(form: Form) -> None:
+    """Refuses a declaration with an item more or less than it has."""
+    size, shape = SHAPES.get(form.head, (len(form.items), ""))
+    if len(form.items) != size:
+        raise form.place.error(f"{shape} was expected, found {form}")
 
 
 def _check_contract(
@@ -425,9 +522,10 @@ def _count(e: Expr) -> int:
 
 def _symbol(form: Form, i: int, what: str) -> str:
     item = form.items[i] if len(form.items) > i else None
-    if not isinstance(item, Atom) or not re.fullmatch(r"[A-Za-z][\w>-]*", item.text):
+    good = isinstance(item, Atom) and item.is_symbol and item.text not in TRUTHS
+    if not good or not re.fullmatch("[A-Za-z][A-Za-z0-9_>-]*", str(item)):
         raise form.place.error(f"{what} was expected in ({form.head} …), found {item}")
-    return item.text
+    return str(item)
 
 
 def _heads(e: Expr) -> frozenset[str]:

@@ -18,7 +18,7 @@ from rewrite.egraph.explore import FACTS, Budget, Run, explore
 from rewrite.egraph.graph import Graph
 from rewrite.egraph.rows import EGraph, read, with_kids
 from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.sexpr import Form
+from rewrite.egraph.sexpr import Form, quoted
 
 from .atoms import ROOT, Body, sort_of
 
@@ -157,7 +157,7 @@ def _recorded(body: Body) -> str:
     return (
         f"(relation {_record(body)} ({sorts}))\n"
         f"(rule ({facts}) ({' '.join(actions)}) :ruleset {rule.ruleset} :name "
-        f'"{name}")'
+        f"{quoted(name)})"
     )
 
 
