@@ -191,8 +191,8 @@ class Session:
 
 
 # What the engine's language can do beyond its e-graph.  Rule files are checked long
-# before (egraph/whitelist.py), and the worker cannot open a file (egraph/barrier.py); no
-# text of this package needs one of these, so that one here is a fault of it.
+# before (egraph/whitelist.py), and the worker cannot open a file (egraph/barrier.py);
+# no text of this package needs one of these, so that one here is a fault of it.
 _COMMANDS = re.compile(
     r"\((?:\s|;[^\n]*)*(include|input|output|print-function|print-stats|py-[\w-]+)"
     r"(?![^\s()\";])"

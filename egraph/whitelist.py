@@ -23,8 +23,30 @@ import re
 from collections.abc import Sequence
 
 from .encode import SIGNATURES
-from .notes import Notes, any_size, given, notes_of, one_way, refused, rtol
-from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Refused, Rule, RuleFile
+from .forms import (
+    RESERVED,
+    SORTS,
+    check_bound,
+    check_contract,
+    check_pattern,
+    check_subsume,
+    check_variable,
+    heads,
+    shaped,
+    sort_of,
+    symbol,
+)
+from .notes import (
+    Notes,
+    any_size,
+    contract_of,
+    examples,
+    notes_of,
+    one_way,
+    refused,
+    rtol,
+)
+from .ruleset import Refused, Rule, RuleFile
 from .sexpr import (
     Atom,
     Comment,
@@ -33,8 +55,6 @@ from .sexpr import (
     Place,
     RuleFileError,
     parse,
-    parse_one,
-    variables,
 )
 from .vocabulary import check_words
 
@@ -48,28 +68,6 @@ LOGIC = "bool-= bool-< bool-<= bool-> bool->= guard and or not xor f64-is-finite
 BUILTINS = frozenset(f"{ARITHMETIC} {VECTORS} {LOGIC}".split())
 FORMS = ("ruleset", "rewrite", "birewrite", "rule", "relation", "function", "primitive")
 CORE_FORMS = ("sort", "constructor")
-# Words of the engine's language, and what graphs and the journal are sent under.  A
-# relation called as a command would make commands of its rows.
-KEYWORDS = (
-    "set union delete subsume panic let extract check fail run push pop input output "
-    "include sort datatype function constructor relation ruleset rule rewrite "
-    "birewrite datatype* prove prove-exists print-stats print-function print-size "
-    "print-table-stats run-schedule run-with saturate seq repeat let-scheduler "
-    "unstable-combined-ruleset multi-extract keep-best set-cost with-dynamic-cost with-ruleset for scoped begin "
-    "simplify query-extract run-program back-off get-size! get-node-size! primitive"
-)
-OWN = "Node Twin Step rep P PV Made Met load instances backoff"
-TAKEN = frozenset(f"{KEYWORDS} {OWN}".split())
-RESERVED = TAKEN | {f"p{c}" for c in SIGNATURES}
-SORTS = ("i64", "f64", "String", "bool")  # the engine's own; ir.egg declares others
-TRUTHS = ("true", "false")  # literals of the engine
-# Form -> how many items it has, and how it is written.
-SHAPES = {
-    "ruleset": (2, "(ruleset NAME)"),
-    "relation": (3, "(relation NAME (SORT …))"),
-    "constructor": (4, "(constructor NAME (SORT …) SORT)"),
-    "primitive": (5, "(primitive NAME (SORT …) SORT BODY)"),
-}
 MAX_CHARACTERS = 4_000_000
 
 
@@ -186,12 +184,12 @@ class Checker:
         for a, sort in zip(form.args, wanted, strict=True):
             if not isinstance(a, Atom) or a.is_symbol:
                 raise a.place.error(f"a row of {form.head} holds literals, found {a}")
-            if _sort_of(a) != sort:
+            if sort_of(a) != sort:
                 raise a.place.error(f"a literal of sort {sort} was expected, found {a}")
 
     def _ruleset(self, form: Form, notes: Notes) -> None:
-        _shaped(form)
-        name = _symbol(form, 1, "a ruleset's name")
+        shaped(form)
+        name = symbol(form, 1, "a ruleset's name")
         if name in self.rulesets:
             raise form.place.error(f"{name} was declared at {self.rulesets[name]}")
         self._free(form, name)
@@ -208,7 +206,7 @@ class Checker:
 
     def _sort(self, form: Form) -> None:
         """(sort NAME), (sort NAME (Vec SORT)) or that of functions; ir.egg alone."""
-        self._free(form, _symbol(form, 1, "a sort's name"))
+        self._free(form, symbol(form, 1, "a sort's name"))
         match form.items[2:]:
             case ():
                 return
@@ -229,9 +227,9 @@ class Checker:
             raise e.place.error(f"a sort was expected, one of {known}; found {e}")
 
     def _declaration(self, form: Form) -> None:
-        name = _symbol(form, 1, "a name")
+        name = symbol(form, 1, "a name")
         self._free(form, name)
-        _shaped(form)
+        shaped(form)
         if len(form.items) < 3 or not isinstance(form.items[2], Form):
             raise form.place.error(f"({form.head} {name} (SORT …) …) was expected")
         for sort in (*form.items[2].items, *form.items[3:4]):
@@ -305,26 +303,26 @@ class Checker:
         options = self._options(form, allowed)
         name = self._name(options, form)
         left, right = form.items[1], form.items[2]
-        contract = self._contract(form, notes)
+        contract = contract_of(form, notes)
         both = form.head == "birewrite"
         if isinstance(left, Atom) or (both and isinstance(right, Atom)):
             raise form.place.error(f"{name}: a lone variable matches every term")
         self._term(left)
-        self._pattern(left, name)
+        check_pattern(left, name)
         if both:
-            self._pattern(right, name)
+            check_pattern(right, name)
         self._term(right)
         self._no_lookup(right)
         when = self._when(options, name)
-        _check_contract(form, name, when, contract)
-        self._bound(form, name, left, right, when, both)
+        check_contract(form, name, when, contract)
+        check_bound(form, name, left, right, when, both)
         if ":subsume" in options:
-            _check_subsume(options[":subsume"], name, left, right, both)
+            check_subsume(options[":subsume"], name, left, right, both)
         return Rule(
             name, str(options[":ruleset"]), form.place, left, right, when, both,
             ":subsume" in options,
             contract, notes.doc,
-            self._examples(notes, "fires"), self._examples(notes, "skips"),
+            examples(notes, "fires"), examples(notes, "skips"),
             any_size(notes), rtol(notes), one_way(notes),
         )  # fmt: skip
 
@@ -371,31 +369,6 @@ class Checker:
         self.names[name] = form.place
         return name
 
-    def _contract(self, form: Form, notes: Notes) -> str:
-        stated = notes.get("equal")
-        first = stated[0][0].split() if stated else []
-        if not first or first[0] not in KNOWN_CONTRACTS:
-            raise form.place.error(
-                f"';;@ equal' and one of {', '.join(KNOWN_CONTRACTS)} expected above"
-            )
-        return first[0]
-
-    def _examples(self, notes: Notes, word: str) -> tuple[Example, ...]:
-        out: list[Example] = []
-        for text, place in notes.get(word):
-            terms, _, facts = text.partition(" given ")
-            left, arrow, right = terms.partition("=>")
-            if (word == "fires") != bool(arrow):
-                shape = "TERM => TERM" if word == "fires" else "TERM"
-                raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
-            if not left.strip():
-                raise place.error(f"';;@ {word}' needs a term; write one behind it")
-            blank = "?" if arrow and not right.strip() else right
-            sides = [parse_one(t, place.file, place.line) for t in (left, blank) if t]
-            told = given(facts, place)
-            out.append(Example(sides[0], sides[1] if arrow else None, place, told))
-        return tuple(out)
-
     def _when(self, options: dict[str, Expr], name: str) -> tuple[Expr, ...]:
         when = options.get(":when")
         if when is None:
@@ -404,35 +377,13 @@ class Checker:
             raise when.place.error(f"{name}: :when takes a list of facts")
         for fact in when.items:
             self._premise(fact)
-            bad = _heads(fact) & frozenset(SIGNATURES)
+            bad = heads(fact) & frozenset(SIGNATURES)
             if bad:
                 raise fact.place.error(
                     f"{name}: put the pattern ({min(bad)} …) into the left side; "
                     ":when holds facts and arithmetic, so that a step shows its reason"
                 )
         return when.items
-
-    def _pattern(self, e: Expr, name: str) -> None:
-        bad = sorted(_heads(e) - frozenset(SIGNATURES))
-        if bad:
-            raise e.place.error(
-                f"{name}: a pattern is made of constructors, found ({bad[0]} …); "
-                "bind it in :when"
-            )
-
-    def _bound(
-        self, form: Form, name: str, left: Expr, right: Expr,
-        when: tuple[Expr, ...], both: bool,
-    ) -> None:  # fmt: skip
-        given = frozenset[str]().union(*(variables(w) for w in when))
-        sides = [(left, right), (right, left)] if both else [(left, right)]
-        for a, b in sides:
-            free = sorted(variables(b) - variables(a) - given)
-            if free:
-                raise form.place.error(
-                    f"{name}: {free[0]} stands on one side only; bind it in "
-                    "the pattern or in :when"
-                )
 
     def _term(self, e: Expr, places: int | None = None) -> None:
         """Every head known, arities right, symbols no globals of the engine.
@@ -441,7 +392,7 @@ class Checker:
         variables: `_0`, `_1` and so on.
         """
         if isinstance(e, Atom):
-            _check_variable(e, places)
+            check_variable(e, places)
             return
         if e.head == "" or (e.head not in self.heads and e.head not in BUILTINS):
             raise e.place.error(
@@ -464,71 +415,3 @@ class Checker:
         known = first.string if isinstance(first, Atom) and first.is_string else ""
         if known not in self.heads and known not in BUILTINS:
             raise e.place.error(f"unstable-fn names a known function, found {first}")
-
-
-def _check_variable(e: Atom, places: int | None) -> None:
-    if not e.is_symbol:
-        return
-    if places is not None:
-        if not re.fullmatch("_[0-9]", e.text) or int(e.text[1]) >= places:
-            raise e.place.error(
-                f"{e} is no input of this primitive of {places} "
-                f"input{'s' * (places != 1)}; they are _0, _1 and so on"
-            )
-    elif e.text in TRUTHS or not re.fullmatch("[A-Za-z][A-Za-z0-9_'-]*", e.text):
-        vector = "; a vector is (vec-of 0 1)" if e.text.startswith("[") else ""
-        raise e.place.error(f"a variable, number or string expected, found {e}{vector}")
-
-
-def _sort_of(literal: Atom) -> str:
-    if literal.is_string:
-        return "String"
-    return "i64" if re.fullmatch("-?[0-9]+", literal.text) else "f64"
-
-
-def _shaped(form: Form) -> None:
-    """Refuses a declaration with an item more or less than it has."""
-    size, shape = SHAPES.get(form.head, (len(form.items), ""))
-    if len(form.items) != size:
-        raise form.place.error(f"{shape} was expected, found {form}")
-
-
-def _check_contract(
-    form: Form, name: str, when: tuple[Expr, ...], contract: str
-) -> None:
-    read = frozenset[str]().union(*(_heads(w) for w in when)) & ANALYSED
-    if read and contract in ("bitwise", "ieee"):
-        raise form.place.error(
-            f"{name}: ({min(read)} …) takes the inputs to be finite, so the rule is "
-            "'real' at best"
-        )
-
-
-def _check_subsume(key: Expr, name: str, left: Expr, right: Expr, both: bool) -> None:
-    if both or _count(right) > _count(left):
-        raise key.place.error(
-            f"{name}: :subsume forgets the left side, so the right one must not be "
-            "larger; leave :subsume out"
-        )
-
-
-def _count(e: Expr) -> int:
-    """How many operations a pattern holds; constants are none."""
-    if isinstance(e, Atom):
-        return 0
-    operation = e.head in SIGNATURES and e.head not in ("Const", "Odd")
-    return operation + sum(map(_count, e.args))
-
-
-def _symbol(form: Form, i: int, what: str) -> str:
-    item = form.items[i] if len(form.items) > i else None
-    good = isinstance(item, Atom) and item.is_symbol and item.text not in TRUTHS
-    if not good or not re.fullmatch("[A-Za-z][A-Za-z0-9_>-]*", str(item)):
-        raise form.place.error(f"{what} was expected in ({form.head} …), found {item}")
-    return str(item)
-
-
-def _heads(e: Expr) -> frozenset[str]:
-    if isinstance(e, Atom):
-        return frozenset()
-    return frozenset([e.head]).union(*(_heads(a) for a in e.args))
