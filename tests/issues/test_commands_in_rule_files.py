@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from rewrite.egraph import engine as engine_module
 from rewrite.egraph.dtypes import F32
 from rewrite.egraph.encode import show
 from rewrite.egraph.engine import Engine, EngineError
@@ -175,3 +179,79 @@ def test_the_engine_is_sent_no_command_that_touches_files(
     finally:
         engine.close()
     assert os.listdir(tmp_path) == ["there"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_worker_itself_touches_no_file(command: str, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("(relation Q (i64)) (Q 7)")
+    engine = Engine()
+    try:
+        with engine.session([("r", "(relation R (i64))")]) as session:
+            fails = nullcontext() if "fail" in command else pytest.raises(EngineError)
+            with fails:
+                session.call("run", command.format(tmp_path), "raw")  # past the check
+        with engine.session([("r", "(relation R (i64)) (R 1)")]) as session:
+            assert session.tables(["R", "Q"]) == {"R": [(1, 0)]}
+    finally:
+        engine.close()
+    assert os.listdir(tmp_path) == ["there"]
+    assert there.read_text() == "(relation Q (i64)) (Q 7)"
+
+
+def test_each_layer_stands_or_says_why_not() -> None:
+    engine = Engine()
+    try:
+        with engine.session([]) as session:
+            layers = session.barrier()
+    finally:
+        engine.close()
+    files = ["folder", "no-writing", "no-core", "no-opening", "no-processes"]
+    assert [layers[name] for name in files] == [""] * len(files)
+    assert set(layers) == {*files, "no-new-privileges", "landlock"}
+    if sys.platform == "linux":
+        assert layers["no-new-privileges"] == ""
+        assert layers["landlock"] == "" or "OSError" in layers["landlock"]
+
+
+# What a process may try once it is shut off; Landlock alone stands against the later.
+TRIES = {
+    "open('made', 'w')": False, "open('there').read()": False, "os.pipe()": False,
+    "__import__('socket').socket()": False, "os.write(fd, b'more')": False,
+    "os.unlink('there')": True, "os.mkdir('made')": True,
+    "os.rename('there', 'made')": True, "os.truncate('there', 0)": True,
+    "os.symlink('there', 'made')": True, "os.execv('/bin/rm', ['rm', 'there'])": True,
+}  # fmt: skip
+SHUT_OFF = """
+import importlib.util, os, socket, sys
+spec = importlib.util.spec_from_file_location("barrier", sys.argv[1])
+barrier = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(barrier)
+fd = os.open("there", os.O_WRONLY | os.O_APPEND)
+os.chdir = lambda folder: None  # the names below are of this folder
+layers = barrier.close_off()
+try:
+    eval(sys.argv[2])
+except OSError as e:
+    print("refused", layers["landlock"])
+else:
+    print("done", layers["landlock"])
+"""
+
+
+@pytest.mark.parametrize("attempt", TRIES)
+def test_a_process_that_is_shut_off_can_open_and_change_nothing(
+    attempt: str, tmp_path: Path
+) -> None:
+    (tmp_path / "there").write_text("text")
+    barrier = Path(engine_module.__file__).with_name("barrier.py")
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", SHUT_OFF, str(barrier), attempt],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    said, _, landlock = done.stdout.partition(" ")
+    if TRIES[attempt] and landlock.strip():
+        pytest.skip(f"no Landlock: {landlock}")
+    assert said == "refused", done.stderr
+    assert os.listdir(tmp_path) == ["there"]
+    assert (tmp_path / "there").read_text() == "text"
