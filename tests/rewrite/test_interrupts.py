@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -60,6 +61,7 @@ def test_a_command_ends_with_one_line(where: str, tmp_path: Path) -> None:
         [sys.executable, "-c", COMMAND, where, "optimize", str(path), "--device",
          "numpy"],
         capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, "REWRITE_CACHE": str(tmp_path / "none kept")},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
