@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..egraph.evaluate import InputError
-from ..egraph.ops import TensorType
-from ..egraph.scalars import Array
-from ..extract.assemble import concrete
+from ..egraph.ir.evaluate import InputError
+from ..egraph.ir.ops import TensorType
+from ..egraph.ir.scalars import Array
+from ..extract.schedule.assemble import concrete
 from ..lower.device import Device
 from ..lower.program import Program
 from .host_memory import empty

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..egraph import dtypes
-from ..egraph.scalars import Array
+from ..egraph.ir import dtypes
+from ..egraph.ir.scalars import Array
 from ..lower.device import Caps, DeviceError, KernelSource, Probe
 from ..lower.emit import host
 from ..lower.loops import Function

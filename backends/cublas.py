@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..egraph.dtypes import BF16, F16, F32, F64, DType, compute
+from ..egraph.ir.dtypes import BF16, F16, F32, F64, DType, compute
 from ..lower.device import DeviceError, Placed, Products
 
 AS_IT_IS, TURNED = 0, 1  # cublasOperation_t

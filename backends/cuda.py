@@ -19,8 +19,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..egraph import dtypes
-from ..egraph.scalars import Array
+from ..egraph.ir import dtypes
+from ..egraph.ir.scalars import Array
 from ..lower.device import (
     Caps,
     DeviceError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from ..egraph.dtypes import ALL
+from ..egraph.ir.dtypes import ALL
 from ..lower.device import Device, DeviceError, Probe
 from .limits import support
 from .pool import thread_count

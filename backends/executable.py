@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.evaluate import InputError, apply
-from ..egraph.graph import Graph
-from ..egraph.ops import TensorType
-from ..egraph.scalars import Array
-from ..extract.kernel import Host
-from ..extract.lifetimes import nbytes
+from ..egraph.ir.evaluate import InputError, apply
+from ..egraph.ir.graph import Graph
+from ..egraph.ir.ops import TensorType
+from ..egraph.ir.scalars import Array
+from ..extract.memory.lifetimes import nbytes
+from ..extract.schedule.kernel import Host
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.scalars import Array
+from ..egraph.ir.scalars import Array
 from .memory import Block, Pool
 
 ALIGN = 64  # bytes: a cache line, the widest vector

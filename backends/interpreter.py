@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph import dtypes
-from ..egraph.scalars import Array
-from ..extract.kernel import Kernel
+from ..egraph.ir import dtypes
+from ..egraph.ir.scalars import Array
+from ..extract.schedule.kernel import Kernel
 from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.loops import Function
 from .host_memory import empty

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from ..egraph.dtypes import DType, compute
+from ..egraph.ir.dtypes import DType, compute
 from ..lower.device import Caps, DeviceError, Grid, Products, Start
 from ..lower.emit.stages import dtypes_of
 from ..lower.loops import Function

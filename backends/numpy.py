@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.dtypes import DType, compute
-from ..egraph.indexing import SCATTER
-from ..egraph.scalars import BY_NAME, CHOICES, MONOIDS, Array
-from ..extract.kernel import (
+from ..egraph.ir.dtypes import DType, compute
+from ..egraph.ir.indexing import SCATTER
+from ..egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, Array
+from ..extract.schedule.kernel import (
     Affine,
     Atom,
     Cond,

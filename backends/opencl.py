@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..egraph import dtypes
-from ..egraph.scalars import Array
+from ..egraph.ir import dtypes
+from ..egraph.ir.scalars import Array
 from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import kernels
 from ..lower.emit.dialects import OPENCL, Dialect

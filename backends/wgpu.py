@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.dtypes import ALL, I64, U64
-from ..egraph.scalars import Array
+from ..egraph.ir.dtypes import ALL, I64, U64
+from ..egraph.ir.scalars import Array
 from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
 from ..lower.emit import wgsl
 from ..lower.loops import Function

@@ -37,15 +37,20 @@ from typing import Any
 import numpy as np
 
 from rewrite.backends.devices import device
-from rewrite.compile import Compiled, cost_for, own_plan
-from rewrite.egraph.explore import Budget
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import RuleSet, load_rules
-from rewrite.egraph.saturate import Saturated, Saturator, saturate, saturator
-from rewrite.extract.kernel import KernelCost, Launch
-from rewrite.extract.plan import Plan, plan
-from rewrite.measure import Subject, turns, whole
-from rewrite.options import MOVES, Options
+from rewrite.core.compile import Compiled, cost_for, own_plan
+from rewrite.core.options import MOVES, Options
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.rulefile import RuleSet, load_rules
+from rewrite.egraph.saturate.explore import Budget
+from rewrite.egraph.saturate.saturate import (
+    Saturated,
+    Saturator,
+    saturate,
+    saturator,
+)
+from rewrite.extract.schedule.kernel import KernelCost, Launch
+from rewrite.extract.schedule.plan import Plan, plan
+from rewrite.tuning.measure import Subject, turns, whole
 
 ONCE = Budget(steps=1, rounds=1)
 NOISE = 1.03

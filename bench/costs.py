@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import rewrite.onnx
-from rewrite.costs import CostName, Kernel, bytes_moved, cost_for, flops, nodes
-from rewrite.egraph.graph import Graph
-from rewrite.extract.kernel import Launch
+from rewrite.core.costs import CostName, Kernel, bytes_moved, cost_for, flops, nodes
+from rewrite.egraph.ir.graph import Graph
+from rewrite.extract.schedule.kernel import Launch
 
 COSTS: tuple[CostName, ...] = ("roofline", "nodes", "bytes", "flops")
 

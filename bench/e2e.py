@@ -20,11 +20,11 @@ import numpy as np
 
 import rewrite
 from rewrite import xp
-from rewrite.compile import Compiled
-from rewrite.demo import block, parameters
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.scalars import Array
-from rewrite.timing import interleaved
+from rewrite.commands.demo import block, parameters
+from rewrite.core.compile import Compiled
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.scalars import Array
+from rewrite.tuning.timing import interleaved
 
 rng = np.random.default_rng(0)
 

@@ -26,9 +26,16 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from rewrite.extract.dag import Problem
-from rewrite.extract.methods import METHODS, MOVES, Answer, Effort, Method, extracted
-from rewrite.extract.serialized import load
+from rewrite.extract.dag.dag import Problem
+from rewrite.extract.dag.methods import (
+    METHODS,
+    MOVES,
+    Answer,
+    Effort,
+    Method,
+    extracted,
+)
+from rewrite.extract.dag.serialized import load
 from tests.extract.instances import FAMILIES, from_rules, instance
 
 MODELS = ("mlp", "gpt2_layer", "llama_layer", "moe_layer", "training_step")

@@ -26,10 +26,10 @@ import rewrite
 from rewrite import xp
 from rewrite.backends import host_memory
 from rewrite.backends.devices import device
-from rewrite.egraph.dtypes import F32, I32
+from rewrite.egraph.ir.dtypes import F32, I32
 from rewrite.lower.device import Device
 from rewrite.lower.loops import For, Function, Load, Op, Param, Store, Var
-from rewrite.timing import interleaved
+from rewrite.tuning.timing import interleaved
 
 BOUND = 8 << 20  # bytes that a process may grow by: its own heap is not flat to a page
 SAMPLES = 10

@@ -22,10 +22,10 @@ import rewrite
 from rewrite import xp
 from rewrite.backends.devices import describe, device
 from rewrite.backends.executable import Executable
-from rewrite.demo import run_demo
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.scalars import Array
-from rewrite.fuzzing import fuzz
+from rewrite.commands.demo import run_demo
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.scalars import Array
+from rewrite.fuzz.pipeline import fuzz
 
 rng = np.random.default_rng(0)
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rewrite.compile import optimize_graph
-from rewrite.egraph.dtypes import F32, I64
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.assemble import concrete
-from rewrite.options import Options
-from rewrite.timing import turns
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.schedule.assemble import concrete
+from rewrite.tuning.timing import turns
 
 type Arrays = dict[str, Any]
 

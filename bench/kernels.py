@@ -17,17 +17,17 @@ import numpy as np
 
 from rewrite.backends.devices import device
 from rewrite.backends.numpy import run_kernel
-from rewrite.egraph.dtypes import F32, F64, DType
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.kernel import Kernel
-from rewrite.extract.schedule import GraphTerms
+from rewrite.egraph.ir.dtypes import F32, F64, DType
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.extract.schedule.steps import GraphTerms
 from rewrite.lower.axes import normalise
 from rewrite.lower.lower import choose
 from rewrite.lower.model import model_of
-from rewrite.timing import interleaved
+from rewrite.tuning.timing import interleaved
 
 type Arrays = Sequence[Array]
 type Peer = Callable[[Arrays], object]

@@ -17,18 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rewrite.backends.devices import device, library
-from rewrite.egraph.dtypes import BF16, F16, F32, F64, DType
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.kernel import Kernel
-from rewrite.extract.schedule import GraphTerms
+from rewrite.egraph.ir.dtypes import BF16, F16, F32, F64, DType
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.extract.schedule.steps import GraphTerms
 from rewrite.lower.axes import normalise
 from rewrite.lower.families.library import LIBRARY
 from rewrite.lower.lower import choose
 from rewrite.lower.model import model_of
-from rewrite.measure import timer, turns
+from rewrite.tuning.measure import timer, turns
 
 DIFFER = {64: 1e-12, 32: 1e-4, 16: 2e-2}  # relative to the largest, by bits
 GPU, ALL = 4096, 1024  # sides of the large products

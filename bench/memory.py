@@ -13,14 +13,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import rewrite.onnx
-from rewrite.egraph.graph import witness
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.memory import MemoryPlan, plan_memory
-from rewrite.extract.plan import Plan, plan
-from rewrite.extract.remat import MemoryLimitError, Setting
-from rewrite.extract.schedule import schedule
-from rewrite.fitting import fitted, own_schedule
+from rewrite.core.fitting import fitted, own_schedule
+from rewrite.egraph.ir.graph import witness
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.memory.place import MemoryPlan, plan_memory
+from rewrite.extract.memory.remat import MemoryLimitError, Setting
+from rewrite.extract.schedule.plan import Plan, plan
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.reuse import reuse_of

@@ -38,7 +38,7 @@ import onnx
 from onnx import ModelProto, numpy_helper
 
 import rewrite.onnx
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 NODES = {  # what the best of the peers reached when the bars were set
     "resnet50": {"raw": 122, "opt": 122},

@@ -14,13 +14,13 @@ from collections.abc import Callable
 from kernels import Row, arrays_for, gelu_chain, kernel_of, layer_norm, softmax, total
 
 from rewrite.backends.devices import device
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Device
 from rewrite.lower.lower import choose
 from rewrite.lower.model import model_of
-from rewrite.timing import interleaved
+from rewrite.tuning.timing import interleaved
 
 CHAIN, ROWS = 0.7, 0.35
 

@@ -23,13 +23,13 @@ from statistics import median
 from time import perf_counter
 
 from rewrite.backends.devices import device
-from rewrite.compile import cost_for
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.rulefile import Goal, Precision, load_rules
-from rewrite.egraph.saturate import saturate, saturator
-from rewrite.extract.plan import Plan, plan
+from rewrite.core.compile import cost_for
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.rules.rulefile import Goal, Precision, load_rules
+from rewrite.egraph.saturate.saturate import saturate, saturator
+from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.fuzz.models import transformer
 
 LAYERS_SECONDS = {12: 1.5, 32: 1.5}
@@ -109,8 +109,8 @@ def whole(goal: Goal, precision: Precision) -> tuple[int, float]:
 KEPT = """
 from time import perf_counter
 from rewrite.backends.devices import device
-from rewrite.compile import optimize_graph
-from rewrite.options import Options
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
 from rewrite.fuzz.models import transformer
 import rewrite.backends.c
 graph = transformer(12, 512, 768, 12)

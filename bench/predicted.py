@@ -3,11 +3,12 @@
     python bench/predicted.py
 
 For each model of tests/replay/models, at the sizes it records: every kernel of its
-schedule alone, in turns, with warm caches (`rewrite/measure.py`).  Prints, by family,
-how measured times compare with predicted ones; then the rank correlation and the median
-error over all kernels, and over those that take some time.  Exits with 1 where a bar is
-missed.  `rewrite calibrate` changes what is predicted; after it, a second table has the
-same kernels and times, predicted as if all traffic went at the bandwidth of memory.
+schedule alone, in turns, with warm caches (`rewrite/tuning/measure.py`).  Prints, by
+family, how measured times compare with predicted ones; then the rank correlation and
+the median error over all kernels, and over those that take some time.  Exits with 1
+where a bar is missed.  `rewrite calibrate` changes what is predicted; after it, a
+second table has the same kernels and times, predicted as if all traffic went at the
+bandwidth of memory.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from statistics import median
 
 import rewrite.onnx
 from rewrite.backends.devices import device
-from rewrite.compile import cost_for
-from rewrite.learned import digest
+from rewrite.cache.learned import digest
+from rewrite.core.compile import cost_for
 from rewrite.lower.families import families_for
 from rewrite.lower.model import DeviceModel, kernel_cost, model_of
-from rewrite.measure import KernelTime, Subject, launches, measure
-from rewrite.ranking import median_error, spearman
+from rewrite.tuning.measure import KernelTime, Subject, launches, measure
+from rewrite.tuning.ranking import median_error, spearman
 
 SPEARMAN, ERROR = 0.9, 0.3
 LONG = 8e-6  # seconds: what a launch, shared out, leaves little of

@@ -16,10 +16,10 @@ from time import process_time
 import numpy as np
 
 from rewrite.backends.devices import device
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import BINARY, BY_NAME, UNARY
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import BINARY, BY_NAME, UNARY
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.families.rows import MAP
 

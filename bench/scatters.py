@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 
 from rewrite.backends.devices import device
-from rewrite.egraph.dtypes import F32, I64
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.kernel import Kernel
-from rewrite.extract.schedule import GraphTerms
+from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.extract.schedule.steps import GraphTerms
 from rewrite.lower.axes import normalise
 from rewrite.lower.families.scatter import LATENCY, LOOK, SCATTER
 from rewrite.lower.model import model_of
-from rewrite.measure import timer, turns
+from rewrite.tuning.measure import timer, turns
 
 SHAPES = (  # rows, columns, points
     (1000, 1, 1000), (1000, 1, 4000), (1000, 1, 16000), (100_000, 1, 1000),

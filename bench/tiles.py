@@ -5,8 +5,8 @@
 For square products of this side and of half of it, and for attention over a sixteenth,
 a quarter and half as many tokens: microseconds of a launch by each tile, medians by the
 device's clock, and its speed beside the first one's.  Of products that is what `SPEEDS`
-in `lower/families/shared_tiles.py` says.  `*` marks the one that the family takes; the
-last line of attention is the same in kernels of their own.
+in `lower/families/products/shared_tiles.py` says.  `*` marks the one that the family
+takes; the last line of attention is the same in kernels of their own.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import numpy as np
 import rewrite
 from rewrite import xp
 from rewrite.backends.devices import device
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.kernel import Kernel
-from rewrite.extract.schedule import GraphTerms
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.extract.schedule.steps import GraphTerms
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Holes
-from rewrite.lower.families.blocks import SHAPES, Shape
 from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.fold import FOLD
-from rewrite.lower.families.fold_groups import GROUPS, Group
+from rewrite.lower.families.folds.group_tiles import GROUPS, Group
+from rewrite.lower.families.products.blocks import SHAPES, Shape
 from rewrite.lower.model import Family, model_of
-from rewrite.measure import timer, turns
+from rewrite.tuning.measure import timer, turns
 
 type Run = Callable[[], None]
 

@@ -18,8 +18,8 @@ import numpy as np
 import rewrite
 import rewrite.onnx
 from rewrite import xp
-from rewrite.compile import Compiled
-from rewrite.tuning.command import show
+from rewrite.commands.tune import show
+from rewrite.core.compile import Compiled
 from rewrite.tuning.tune import Budget, tune
 
 MODELS = ("bert_layer", "resnet_block", "llama_cached")

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ..egraph.scalars import CHOICES, MONOIDS
-from ..extract.kernel import (
+from ..egraph.ir.scalars import CHOICES, MONOIDS
+from ..extract.schedule.kernel import (
     Affine,
     Cond,
     Expr,

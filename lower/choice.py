@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..extract.kernel import Kernel
+from ..extract.schedule.kernel import Kernel
 from .axes import normalise
 
 type Holes = tuple[tuple[str, int], ...]  # sorted by name

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from math import isfinite
 from numbers import Real
 
-from ..egraph.scalars import BY_NAME
-from ..extract.describe import describe
-from ..extract.kernel import Cost, Kernel
+from ..egraph.ir.scalars import BY_NAME
+from ..extract.schedule.describe import describe
+from ..extract.schedule.kernel import Cost, Kernel
 from .axes import normalise, numel
 from .model import DeviceModel
 from .model import KernelCost as Roofline
@@ -59,7 +59,7 @@ def bytes_moved(kernel: Kernel) -> int:
 
 def flops(kernel: Kernel) -> int:
     """Scalar operations, each once for every point of the loops that it varies along,
-    by their weights in `egraph/scalars.py`; a reduction is one for each term."""
+    by their weights in `egraph/ir/scalars.py`; a reduction is one for each term."""
     total = 0
     for e, free in zip(kernel.exprs, kernel.free, strict=True):
         points = numel(kernel.extents, kernel.axes_of(free))

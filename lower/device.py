@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from ..egraph.dtypes import DType
-from ..egraph.scalars import Array
+from ..egraph.ir.dtypes import DType
+from ..egraph.ir.scalars import Array
 from .loops import Function
 
 

@@ -15,8 +15,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..egraph.dtypes import BOOL, DType, compute
-from ..egraph.scalars import BY_NAME, MONOIDS, Array
+from ..egraph.ir.dtypes import BOOL, DType, compute
+from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from .loops import Array as ArrayDecl
 from .loops import (
     Assign,

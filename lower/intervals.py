@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..egraph.dtypes import DType
+from ..egraph.ir.dtypes import DType
 from .loops import Ex, For, Lit, Op, Var
 
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from math import copysign
 from typing import ClassVar, Literal, NamedTuple
 
-from ..egraph.dtypes import BF16, F16, F32, F64, DType
+from ..egraph.ir.dtypes import BF16, F16, F32, F64, DType
 
 type LoopKind = Literal["grid", "block", "thread", "serial", "simd", "unroll"]
 type Space = Literal["local", "shared"]  # per thread (per iteration), per group

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from ..extract.describe import describe
-from ..extract.kernel import Cost, Kernel
+from ..extract.schedule.describe import describe
+from ..extract.schedule.kernel import Cost, Kernel
 from .axes import normalise
 from .choice import Choices, Holes, digest
 from .device import Caps

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from ..egraph.dtypes import DType
-from ..extract.kernel import Cost, Kernel
+from ..egraph.ir.dtypes import DType
+from ..extract.schedule.kernel import Cost, Kernel
 from .axes import normalise
 from .choice import Domains, Holes, hole
 from .device import Caps, Curve

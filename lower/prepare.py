@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..egraph.ops import TensorType
-from ..extract.kernel import Buffer, Launch, Schedule, Step
+from ..egraph.ir.ops import TensorType
+from ..extract.schedule.kernel import Buffer, Launch, Schedule, Step
 from .axes import normalise
 from .choice import Choices
 from .device import Caps

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..extract.kernel import Host, Kernel, Launch, Schedule
-from ..extract.lifetimes import Pairs
-from ..extract.memory import MemoryPlan, plan_memory
+from ..extract.memory.lifetimes import Pairs
+from ..extract.memory.place import MemoryPlan, plan_memory
+from ..extract.schedule.kernel import Host, Kernel, Launch, Schedule
 from .choice import Choices
 from .device import Caps
 from .loops import Function

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..extract.kernel import Kernel, Output, bits
-from ..extract.lifetimes import Pairs, Reuse, pointwise, same_place
+from ..extract.memory.lifetimes import Pairs, Reuse, pointwise, same_place
+from ..extract.schedule.kernel import Kernel, Output, bits
 from .axes import normalise
 from .choice import Choices
 from .device import Caps

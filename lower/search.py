@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
-from ..extract.kernel import Kernel
+from ..extract.schedule.kernel import Kernel
 from .axes import normalise
 from .choice import Choice
 from .lower import fits

@@ -5,14 +5,16 @@ import os
 # In a checkout the sibling folders (egraph/, extract/, ...) are subpackages of this
 # one, as pyproject.toml maps them; this lets `python` started at the root find them.
 _root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-if os.path.exists(os.path.join(_root, "egraph", "__init__.py")):
+if os.path.exists(os.path.join(_root, "egraph", "ir", "ops.py")):
     __path__.append(_root)
 
 TYPE_CHECKING = False  # without `typing`, which takes its time before a command starts
 if TYPE_CHECKING:
     from .api import Optimized, compile_graph, jit, load, optimize
 
-__version__ = "0.1.0"
+from .version import VERSION  # noqa: E402
+
+__version__ = VERSION
 __all__ = ["Optimized", "compile_graph", "jit", "load", "optimize"]
 
 

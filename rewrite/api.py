@@ -20,16 +20,16 @@ from typing import Any, cast
 import numpy as np
 
 from rewrite.backends.binding import deliver
-from rewrite.egraph.evaluate import InputError
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.evaluate import InputError
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
 
-from .compile import Compiled, KernelInfo, optimize_graph, warn
-from .costs import CostModel
-from .options import Options, Precision
+from .core.compile import Compiled, KernelInfo, optimize_graph, warn
+from .core.costs import CostModel
+from .core.options import Options, Precision
+from .core.signature import TENSOR, signature, static_key
 from .report.account import Account
-from .signature import TENSOR, signature, static_key
 from .xp.trace import (
     Leaf,
     Traced,
@@ -137,7 +137,7 @@ class Optimized:
 
     def save(self, path: str | Path) -> None:
         """Writes a bundle, which `rewrite.load` runs without the e-graph engine."""
-        from .bundle import save
+        from .core.bundle import save
 
         trees = (self.traced.arguments, self.traced.result)
         save(self.compiled, Path(path), trees)
@@ -259,7 +259,7 @@ def load(
     `device` is the one that it was optimized for where none is given; `calls` are the
     host functions that it uses, by name.
     """
-    from .bundle import load as load_bundle
+    from .core.bundle import load as load_bundle
 
     compiled, (arguments, result) = load_bundle(Path(path), device, calls)
     return Optimized(Traced(compiled.source, arguments, result), compiled)

@@ -24,7 +24,7 @@ def main() -> None:
     if mine:  # else it is ignored, as under nohup, or in the hands of the caller
         signal.signal(signal.SIGINT, _end)
         sys.unraisablehook = _unraisable
-    from .cli import main as run  # the slow part
+    from .commands.cli import main as run  # the slow part
 
     if not mine:
         run()

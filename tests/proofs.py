@@ -26,17 +26,17 @@ import numpy as np
 from onnx.backend.test.loader import load_model_tests
 
 import rewrite.onnx
-from rewrite.egraph.explain import Explanation
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import Precision, load_rules
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.saturate import saturator
-from rewrite.explaining import explained_part
-from rewrite.extract.plan import Plan, plan
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.proof.explain import Explanation
+from rewrite.egraph.rules.rulefile import Precision, load_rules
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.fuzz import random_graph
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.onnx.model import NeedsInputs
+from rewrite.report.explaining import explained_part
 
 from .onnx.coverage import array
 from .replay.test_goldens import CAPS, NAMES

@@ -5,9 +5,9 @@ Captured models do in `tests/replay/test_goldens.py`.
 
 import pytest
 
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.journal import record
-from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.proof.journal import record
+from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.fuzz import random_graph
 
 from .proofs import run

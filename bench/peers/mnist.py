@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 SHAPES = (
     (10, 1, 5, 5), (10, 1, 1), (20, 10, 5, 5), (20, 1, 1),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 from .task import Absent, Code, Contestant, Entries, Inexpressible, Step, Task
 

@@ -11,7 +11,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from rewrite.backends.pool import thread_count
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 from .task import Code, Contestant, Entries, Inexpressible, Step, Task
 

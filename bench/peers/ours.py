@@ -10,8 +10,8 @@ import numpy as np
 import rewrite
 from rewrite import xp
 from rewrite.backends.devices import device
-from rewrite.compile import Compiled
-from rewrite.egraph.scalars import Array
+from rewrite.core.compile import Compiled
+from rewrite.egraph.ir.scalars import Array
 
 from .task import Code, Contestant, Entries, Step, Task
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.scalars import Array
-from rewrite.timing import Turn, turns
+from rewrite.egraph.ir.scalars import Array
+from rewrite.tuning.timing import Turn, turns
 
 from .task import MODES, Absent, Contestant, Entries, Inexpressible, Mode, Network, Task
 from .workloads import Workload

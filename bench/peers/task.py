@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 type Mode = Literal["preallocated", "pooled"]
 MODES: tuple[Mode, ...] = ("preallocated", "pooled")

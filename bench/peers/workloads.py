@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 from . import mnist
 from .task import Code, Network, Step, Task

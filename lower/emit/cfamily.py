@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...egraph.dtypes import F32, F64, I64, U32, DType
+from ...egraph.ir.dtypes import F32, F64, I64, U32, DType
 from ..device import DeviceError
 from ..loops import (
     Array,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...egraph.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, U32, DType
+from ...egraph.ir.dtypes import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, U32, DType
 from .inline import Body, Maker, Term, bits, call, cast, lit, select
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...egraph.dtypes import I64, DType
+from ...egraph.ir.dtypes import I64, DType
 from .streams import STREAM_C
 
 type Names = Mapping[str, str]

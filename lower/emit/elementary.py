@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ...egraph.dtypes import BOOL, F32, I32, U32
+from ...egraph.ir.dtypes import BOOL, F32, I32, U32
 from .inline import Body, Maker, Term, bits, call, cast, fma, lit, polynomial, select
 
 INF = math.inf

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...egraph.dtypes import BY_NAME, F32, U32, DType, Kind
+from ...egraph.ir.dtypes import BY_NAME, F32, U32, DType, Kind
 from .inline import Body, Maker, Term, bits, call, lit, select
 
 MAX_FINITE = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}

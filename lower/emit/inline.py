@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...egraph.dtypes import BOOL, DType
+from ...egraph.ir.dtypes import BOOL, DType
 from ..loops import Ex, Let, Lit, Op, Var
 
 type Number = float | int | bool

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...egraph.dtypes import DType
-from ...egraph.scalars import MONOIDS
+from ...egraph.ir.dtypes import DType
+from ...egraph.ir.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource, Start
 from ..loops import Array, For, Function, GroupReduce, Param
 from ..walking import walk

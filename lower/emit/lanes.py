@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...egraph.dtypes import BOOL, DType, compute
+from ...egraph.ir.dtypes import BOOL, DType, compute
 from ..device import DeviceError
 from .convert import FORMATS
 from .dialects import C_TYPES, Dialect

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...egraph.dtypes import F32, DType
-from ...egraph.scalars import BY_NAME
+from ...egraph.ir.dtypes import F32, DType
+from ...egraph.ir.scalars import BY_NAME
 from .convert import CONVERT
 from .elementary import ELEMENTARY
 from .exact import EXACT

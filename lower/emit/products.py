@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product as points
 
-from ...egraph.dtypes import DType
+from ...egraph.ir.dtypes import DType
 from ..device import DeviceError, Placed, Products
 from ..intervals import Linear, linear
 from ..loops import For, Function, Gemm, Let, Matrix

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ...egraph.dtypes import DType
+from ...egraph.ir.dtypes import DType
 from ..device import DeviceError
 from ..loops import (
     Array,

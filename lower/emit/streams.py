@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...egraph.dtypes import DType, compute
+from ...egraph.ir.dtypes import DType, compute
 from ..loops import Ex, For, Let, Load, Store
 from ..passes.rebuild import first_of, substituted
 from ..walking import subterms, values, walk

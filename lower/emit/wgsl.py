@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...egraph.dtypes import BOOL
-from ...egraph.scalars import MONOIDS
+from ...egraph.ir.dtypes import BOOL
+from ...egraph.ir.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource
 from ..loops import (
     Array,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...egraph.dtypes import BOOL, F32, U32, DType, compute
-from ...egraph.scalars import BY_NAME
+from ...egraph.ir.dtypes import BOOL, F32, U32, DType, compute
+from ...egraph.ir.scalars import BY_NAME
 from ..device import DeviceError
 from ..loops import Ex, Lit, Load, Op, Var
 from .convert import FORMATS

@@ -6,19 +6,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...extract.kernel import Cost, Kernel, bits
+from ...extract.schedule.kernel import Cost, Kernel, bits
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param
 from ..model import DeviceModel, Layout, Parts, model_of, total
-from .blocking import Blocking, blocking, fits_close, tiles_of, whole_of
-from .blocks import Blocks, Shape, shape_for, shapes
-from .matmul import Matmul
-from .panels import packed, unpacked
-from .plan import each, facts, reach
-from .price import PACK, RAGGED, TURN, occupancy
-from .products import (
+from .nests.plan import each, facts, reach
+from .nests.price import PACK, RAGGED, TURN, occupancy
+from .nests.writer import function, parameters
+from .products.blocking import Blocking, blocking, fits_close, tiles_of, whole_of
+from .products.blocks import Blocks, Shape, shape_for, shapes
+from .products.matmul import Matmul
+from .products.panels import packed, unpacked
+from .products.products import (
     Contraction,
     by_column,
     classify,
@@ -30,9 +31,8 @@ from .products import (
     runs_along,
     turned,
 )
+from .products.strips import layout, resized
 from .rows import Body
-from .strips import layout, resized
-from .writer import function, parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,27 @@
 """The fold family: dependent reductions in one pass, around products of matrices.
 
 Attention is the case in point: scores are a product, their maximum and sum run along a
-row, the weights meet the values in a second product.  By the cascade law
-(extract/cascade.py) blocks of the scores are used as soon as they are there, and never
-stored.  Nothing here knows of a softmax: rows, sums and products are told apart by the
-axes that they vary along.
+row, the weights meet the values in a second product. By the cascade law
+(extract/schedule/cascade.py) blocks of the scores are used as soon as they are there,
+and never stored. Nothing here knows of a softmax: rows, sums and products are told
+apart by the axes that they vary along.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...extract.kernel import Cost, Kernel
+from ...extract.schedule.kernel import Cost, Kernel
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Function
 from ..model import AsTheyAre, DeviceModel, model_of, total
-from . import fold_groups, fold_tiles
-from .folds import Fold, classify
-from .online import Online
-from .online_groups import OnlineGroups
-from .writer import function, parameters
+from .folds import group_tiles as fold_groups
+from .folds import tiles as fold_tiles
+from .folds.online import Online
+from .folds.online_groups import OnlineGroups
+from .folds.recognize import Fold, classify
+from .nests.writer import function, parameters
 
 
 @dataclass(frozen=True, slots=True)

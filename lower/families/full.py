@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...extract.kernel import Cost, Kernel
+from ...extract.schedule.kernel import Cost, Kernel
 from ..axes import SIDE_BY_SIDE, ceil_div, nested, normalise, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from .contract import CONTRACT, Contract
-from .cut import Cut, cut
-from .price import least_work
-from .products import classify
+from .nests.price import least_work
+from .nests.staged import Cut, cut
+from .nests.writer import parameters
+from .products.products import classify
 from .rows import COLUMN, MAP, ROW, Body, Walk, ordered, row_axes
 from .window import WINDOW, Window
-from .writer import parameters
 
 ENOUGH = 64  # rows for each unit; where there are more, stages cannot help
 CELLS = 4096  # cells of a product, likewise: they split into tiles by themselves

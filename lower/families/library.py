@@ -15,17 +15,17 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from ...egraph.dtypes import F32
-from ...extract.kernel import Affine, Cost, Kernel
+from ...egraph.ir.dtypes import F32
+from ...extract.schedule.kernel import Affine, Cost, Kernel
 from ..axes import nested, normalise
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import PRODUCTS, Function, Gemm, Matrix, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, total
-from .cut import Cut, parted
-from .products import Contraction, Plain, classify, even, steps_along, turned
+from .nests.staged import Cut, parted
+from .nests.writer import Writer, parameters
+from .products.products import Contraction, Plain, classify, even, steps_along, turned
 from .rows import MAP
-from .writer import Writer, parameters
 
 LARGEST = (1 << 31) - 1  # size or step that libraries count to
 CALLS = 64  # on a GPU; more launches than that are no way to multiply

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...extract.kernel import Cost, Kernel, bits
+from ...extract.schedule.kernel import Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, nested, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
-from .ahead import asks
-from .groups import GroupNest
-from .nest import VECTORS, Nest
-from .plan import Plan, Step, facts, plan, reach
-from .price import least_work, price
-from .writer import parameters
+from .nests.groups import GroupNest
+from .nests.nest import VECTORS, Nest
+from .nests.plan import Plan, Step, facts, plan, reach
+from .nests.prefetch import asks
+from .nests.price import least_work, price
+from .nests.writer import parameters
 
 STRETCHES = (8192, 4096, 2048, 1024, 512, 256)  # elements of a map's unit of work
 PER_THREAD = 8  # elements of a row that a thread of its group takes

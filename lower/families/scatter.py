@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...egraph.dtypes import BOOL, compute
-from ...extract.kernel import Cost, Kernel, Output, bits, stored
+from ...egraph.ir.dtypes import BOOL, compute
+from ...extract.schedule.kernel import Cost, Kernel, Output, bits, stored
 from ..axes import ceil_div, normalise, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Assign, Ex, Function, Load, Op, Stmt, Store, Var
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
-from .cut import prune
-from .nest import Nest
-from .plan import Plan, Step, facts, plan, reach
-from .price import occupancy, price
+from .nests.nest import Nest
+from .nests.plan import Plan, Step, facts, plan, reach
+from .nests.price import occupancy, price
+from .nests.staged import prune
+from .nests.values import rounded
+from .nests.writer import function, parameters
 from .rows import COLUMN, MAP, ROW, TILES, Walk, ordered, row_axes, tile_of
-from .values import rounded
-from .writer import function, parameters
 
 # Measured on an H100 (`python bench/scatters.py`).
 LATENCY = 2e-7  # seconds between two changes of an element by one thread of a GPU

@@ -11,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ...egraph.dtypes import BOOL, compute
-from ...extract.kernel import Affine, Cost, Kernel, bits
+from ...egraph.ir.dtypes import BOOL, compute
+from ...extract.schedule.kernel import Affine, Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Barrier, Ex, Function, Op, Store
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
-from .plan import facts, plan, reach
-from .price import GATHER, price
+from .nests.plan import facts, plan, reach
+from .nests.price import GATHER, price
+from .nests.values import add, divide, mul
+from .nests.writer import Writer, function, parameters
 from .rows import common_axes, ordered
-from .values import add, divide, mul
-from .writer import Writer, function, parameters
 
 CPU_TILE = 256  # bytes of a row
 GPU_TILE = 32  # elements

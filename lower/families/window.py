@@ -8,17 +8,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from ...extract.kernel import Cost, Kernel
+from ...extract.schedule.kernel import Cost, Kernel
 from ..axes import ceil_div, coefficient
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Ex, Function, Lit, Load, Param, Store
 from ..model import DeviceModel, Layout, Parts, model_of, total
-from .blocking import Whole
-from .boxes import Boxes
 from .contract import CONTRACT, epilogue, traffic
-from .panels import Panel
-from .slide import (
+from .nests.values import add, mul
+from .nests.writer import function, parameters
+from .products.blocking import Whole
+from .products.boxes import Boxes
+from .products.panels import Panel
+from .products.slide import (
     Sliding,
     domains,
     panels_of,
@@ -28,9 +30,7 @@ from .slide import (
     strides,
     work,
 )
-from .strips import layout, resized
-from .values import add, mul
-from .writer import function, parameters
+from .products.strips import layout, resized
 
 
 @dataclass(frozen=True, slots=True)

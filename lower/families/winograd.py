@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...extract.kernel import Cost, Kernel
+from ...extract.schedule.kernel import Cost, Kernel
 from ..axes import ceil_div
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Function, Param
 from ..model import DeviceModel, Layout, Parts, model_of, total
 from .contract import CONTRACT, epilogue, traffic
-from .filter_tiles import Tiles, domains, seconds, tiles, work
-from .filtering import Convolution, convolution
-from .filters import Filters
-from .products import Contraction
-from .spread import layout, spread_of
-from .writer import function, parameters
+from .nests.writer import function, parameters
+from .products.filter_tiles import Tiles, domains, seconds, tiles, work
+from .products.filtering import Convolution, convolution
+from .products.filters import Filters
+from .products.products import Contraction
+from .products.spread import layout, spread_of
 
 
 @dataclass(frozen=True, slots=True)

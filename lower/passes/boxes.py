@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from ...egraph.dtypes import BOOL, DType
+from ...egraph.ir.dtypes import BOOL, DType
 from ..intervals import Interval, Known, Linear, extremes
 from ..loops import Ex, For, If, Let, Lit, Load, LoopKind, Op, Stmt, Store, Var
 from ..walking import trips

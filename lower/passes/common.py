@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ...egraph.dtypes import compute
+from ...egraph.ir.dtypes import compute
 from ..loops import Ex, For, Function, If, Let, Lit, Load, Op, Stmt, Var
 from ..walking import parts, subterms, values, walk
 from .rebuild import (

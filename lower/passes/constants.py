@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ...egraph.dtypes import compute
-from ...egraph.scalars import BY_NAME
+from ...egraph.ir.dtypes import compute
+from ...egraph.ir.scalars import BY_NAME
 from ..interpret import evaluate
 from ..loops import Ex, For, Function, If, Let, Lit, Op, Stmt, Var
 from .rebuild import bottom_up, substituted, unique, with_values

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...egraph.dtypes import F32, F64
+from ...egraph.ir.dtypes import F32, F64
 from ..loops import Ex, For, Function, If, Let, Lit, Op, Stmt
 from ..walking import subterms, values, variables, walk
 from .rebuild import bottom_up, substituted, touched, unique, variables_of, with_values

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...egraph.dtypes import compute
+from ...egraph.ir.dtypes import compute
 from ..loops import Ex, For, Function, If, Let, Load, Op, Stmt, Var
 from ..walking import subterms, trips
 from .rebuild import (

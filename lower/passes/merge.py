@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...egraph.dtypes import DType
+from ...egraph.ir.dtypes import DType
 from ..intervals import of_type
 from ..loops import Ex, For, Function, If, Let, Lit, Op, Stmt, Var
 from ..walking import trips

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...egraph.dtypes import BOOL
+from ...egraph.ir.dtypes import BOOL
 from ..intervals import of_type
 from ..loops import For, Function, Gemm, If, Lit, Op, Stmt
 from ..walking import trips, walk

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...egraph.dtypes import BOOL, DType
+from ...egraph.ir.dtypes import BOOL, DType
 from ..intervals import Interval, Linear, extremes, interval, of_loop, of_type
 from ..loops import Ex, For, Function, If, Let, Lit, Op, Stmt, Var
 from .rebuild import bottom_up, unique, with_values

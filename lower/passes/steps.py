@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...egraph.dtypes import I32
-from ...egraph.scalars import MONOIDS
+from ...egraph.ir.dtypes import I32
+from ...egraph.ir.scalars import MONOIDS
 from ..loops import (
     Array,
     Assign,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import gcd
 
-from ...egraph.dtypes import compute
+from ...egraph.ir.dtypes import compute
 from ..intervals import Linear, linear
 from ..loops import Array, Ex, For, Function, If, Let, Load, Op, Stmt, Store, Var
 from ..walking import variables

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ...egraph.dtypes import F32, F64
+from ...egraph.ir.dtypes import F32, F64
 from ..loops import (
     Array,
     Assign,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...egraph.dtypes import BOOL, I32
+from ...egraph.ir.dtypes import BOOL, I32
 from ..loops import Array, Ex, For, Function, If, Let, Lit, Load, Op, Stmt, Store
 from .rebuild import Names, first_of, substituted, touched
 

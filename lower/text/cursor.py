@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ...egraph import dtypes
-from ...egraph.dtypes import DType
-from ...egraph.tokens import Reader, Token
+from ...egraph.ir import dtypes
+from ...egraph.ir.dtypes import DType
+from ...egraph.ir.tokens import Reader, Token
 from .syntax import KEYWORDS, WORD
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from ...egraph import dtypes
-from ...egraph.dtypes import DType, compute
-from ...egraph.tokens import Token
+from ...egraph.ir import dtypes
+from ...egraph.ir.dtypes import DType, compute
+from ...egraph.ir.tokens import Token
 from ..loops import (
     Ex,
     Lit,

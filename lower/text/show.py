@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from ...egraph.dtypes import BOOL, I32, DType, compute
+from ...egraph.ir.dtypes import BOOL, I32, DType, compute
 from ..loops import (
     Array,
     Assign,

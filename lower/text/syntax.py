@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...egraph.dtypes import BOOL, F32, I32, DType
-from ...egraph.scalars import BY_NAME
+from ...egraph.ir.dtypes import BOOL, F32, I32, DType
+from ...egraph.ir.scalars import BY_NAME
 from ..loops import Ex
 
 KINDS = ("grid", "block", "thread", "serial", "simd", "unroll")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from ...egraph.dtypes import BOOL, I32, I64, DType, compute
-from ...egraph.scalars import BY_NAME, MONOIDS
+from ...egraph.ir.dtypes import BOOL, I32, I64, DType, compute
+from ...egraph.ir.scalars import BY_NAME, MONOIDS
 from ..intervals import of_type
 from ..loops import (
     PRODUCTS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.text import node_lines
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.text import node_lines
 
 
 class Unknown(ValueError):

@@ -17,9 +17,9 @@ from zlib import crc32
 
 import numpy as np
 
-from rewrite.egraph.graph import Graph, GraphError
-from rewrite.egraph.scalars import Array
-from rewrite.egraph.text import parse
+from rewrite.egraph.ir.graph import Graph, GraphError
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.text import parse
 
 if TYPE_CHECKING:
     import onnx

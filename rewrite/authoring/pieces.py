@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rewrite.egraph.evaluate import opened
-from rewrite.egraph.graph import Graph, substitute, witness
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.outline import outline, structure
-from rewrite.extract.plan import (
+from rewrite.egraph.ir.evaluate import opened
+from rewrite.egraph.ir.graph import Graph, substitute, witness
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.outline import outline, structure
+from rewrite.extract.schedule.plan import (
     _extract,  # pyright: ignore[reportPrivateUsage]  # the one way in which pieces are cut
     steady_nodes,
 )

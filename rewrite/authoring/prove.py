@@ -16,22 +16,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rewrite.backends.store import Store, digest, store
-from rewrite.egraph.ruleset import Rule
+from rewrite.egraph.rules.ruleset import Rule
 
 from .parallel import each
-from .smt.conditions import solver
-from .smt.language import Library
+from .smt.meaning.conditions import solver
+from .smt.meaning.language import Library
 from .smt.samples import sampled
 from .smt.verdict import Limits, Verdict, judge
 from .testing import Source, asked, rules_of
-
-# What gives ops their meaning, beside the files of `smt/`.
-MEANING = (
-    "convolution.py", "dims.py", "dtypes.py", "encode.py", "evaluate.py", "graph.py",
-    "indexing.py", "macros.py", "movement.py", "ops.py", "reduction.py", "scalars.py",
-    "table.py", "tables.py",
-)  # fmt: skip
-
 
 DEFAULT = Limits()
 
@@ -154,11 +146,16 @@ def _context(sources: tuple[Source, ...]) -> str:
 
 
 def _meaning() -> list[Path]:
-    import rewrite.egraph.ops
+    """The files that give ops and primitives their meaning, here and in `smt/`."""
+    from rewrite.egraph.ir import ops
+    from rewrite.egraph.rules import tables
 
-    smt = Path(__file__).parent / "smt"
-    ops = Path(rewrite.egraph.ops.__file__).parent
-    return [*sorted(smt.glob("*.py")), *(ops / name for name in MEANING)]
+    folders = (
+        Path(__file__).parent / "smt",
+        Path(ops.__file__).parent,
+    )
+    found = [p for folder in folders for p in sorted(folder.rglob("*.py"))]
+    return [*found, Path(tables.__file__)]
 
 
 def _read(

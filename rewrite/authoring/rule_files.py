@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from rewrite.egraph.rulefile import BUNDLED, RuleFileError
+from rewrite.egraph.rules.rulefile import BUNDLED, RuleFileError
 
 CORE = "ir.egg"
 

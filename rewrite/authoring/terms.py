@@ -1,8 +1,8 @@
 """Between terms as rule files write them in examples, and graphs.
 
-`egraph/examples.py` describes the language: a lowercase name is a tensor, `f32[2,3]`
-unless it says otherwise where it first stands, a number is a constant like the tensor
-beside it.
+`egraph/judge/examples.py` describes the language: a lowercase name is a tensor,
+`f32[2,3]` unless it says otherwise where it first stands, a number is a constant like
+the tensor beside it.
 """
 
 from __future__ import annotations
@@ -12,21 +12,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.encode import (
-    SIGNATURES,
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.constructors import SIGNATURES, number
+from rewrite.egraph.ir.graph import Builder, Graph, GraphError
+from rewrite.egraph.judge.examples import read
+from rewrite.egraph.rules.ruleset import Example
+from rewrite.egraph.rules.sexpr import Expr, Place
+from rewrite.egraph.saturate.encode import (
     EncodeError,
     Names,
     Row,
     decode,
     encode,
-    number,
     value_of,
 )
-from rewrite.egraph.examples import read
-from rewrite.egraph.graph import Builder, Graph, GraphError
-from rewrite.egraph.ruleset import Example
-from rewrite.egraph.sexpr import Expr, Place
 
 type Places = tuple[int | None, ...]  # the row of each node; None: dead
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewrite.egraph.dtypes import DType
+from rewrite.egraph.ir.dtypes import DType
 
 # Bits of the significand, the hidden one included.
 _SIGNIFICAND = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "f8e4m3": 4, "f8e5m2": 3}

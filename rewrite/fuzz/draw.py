@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Literal, cast
 
-from rewrite.egraph.dtypes import BOOL, F32, I32, DType
-from rewrite.egraph.graph import Builder, GraphError
+from rewrite.egraph.ir.dtypes import BOOL, F32, I32, DType
+from rewrite.egraph.ir.graph import Builder, GraphError
 
 from .bounds import Bound
 

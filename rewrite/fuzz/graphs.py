@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from random import Random
 
-from rewrite.egraph.dtypes import BOOL, I32, DType
-from rewrite.egraph.graph import Graph, GraphError
-from rewrite.egraph.scalars import BY_NAME
+from rewrite.egraph.ir.dtypes import BOOL, I32, DType
+from rewrite.egraph.ir.graph import Graph, GraphError
+from rewrite.egraph.ir.scalars import BY_NAME
 
 from .bounds import Bound
 from .draw import DTYPES, LARGEST, Mode

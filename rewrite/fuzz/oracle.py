@@ -14,12 +14,12 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from rewrite.egraph import dims
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.evaluate import bind_inputs, evaluate, expand_macros
-from rewrite.egraph.graph import Builder, Graph, Node, substitute
-from rewrite.egraph.ops import TABLE
-from rewrite.egraph.scalars import BY_NAME, Array
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.evaluate import bind_inputs, evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph, Node, substitute
+from rewrite.egraph.ir.ops import TABLE
+from rewrite.egraph.ir.scalars import BY_NAME, Array
 
 from .draw import Mode
 

@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from rewrite.egraph.evaluate import bind_inputs, evaluate
-from rewrite.egraph.graph import (
+from rewrite.egraph.ir.evaluate import bind_inputs, evaluate
+from rewrite.egraph.ir.graph import (
     Builder,
     Graph,
     GraphError,
     attr_kinds,
     substitute,
 )
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 LEAVES = frozenset(("input", "const", "data", "iota"))
 SMALL = (1, 2, 3, 4)  # sizes that are tried for larger ones

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from random import Random
 
 from rewrite import xp
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.ops import TensorType
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.ops import TensorType
 from rewrite.xp import Tracer
 
 type Maker = Callable[[Random], Graph]

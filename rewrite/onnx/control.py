@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.graph import Builder
 
 from .ops.shape import part
 from .proto import array_of

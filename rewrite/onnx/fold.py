@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph import dims
-from rewrite.egraph.dims import Dim, Poly, exact_div
-from rewrite.egraph.dtypes import I64
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dims import Dim, Poly, exact_div
+from rewrite.egraph.ir.dtypes import I64
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
 
 from .proto import array_of
 from .site import READERS, Site, Unread, results_of

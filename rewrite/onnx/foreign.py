@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from rewrite.egraph.table import TensorType
-from rewrite.hosted import OnnxNode
+from rewrite.cache.hosted import OnnxNode
+from rewrite.egraph.ir.table import TensorType
 
 from .site import Site
 from .types import tensor_type, type_proto

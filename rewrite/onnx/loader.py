@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import onnx
 
-from rewrite.egraph import dims
-from rewrite.egraph.graph import Builder, Graph, GraphError
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.graph import Builder, Graph, GraphError
+from rewrite.egraph.ir.scalars import Array
 
 from . import control, foreign, ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
 from .fold import fold

@@ -14,11 +14,11 @@ try:
 except ImportError:
     raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
 
-from rewrite.costs import CostModel
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.scalars import Array
+from rewrite.core.costs import CostModel
+from rewrite.core.options import Precision
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
-from rewrite.options import Precision
 
 from .loader import Loader
 from .value import ModelError

@@ -12,11 +12,11 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from rewrite.api import compile_graph
-from rewrite.bundle import save
-from rewrite.compile import Compiled, warn
-from rewrite.egraph.evaluate import InputError, bind_inputs
-from rewrite.egraph.graph import Graph, GraphError
-from rewrite.egraph.scalars import Array
+from rewrite.core.bundle import save
+from rewrite.core.compile import Compiled, warn
+from rewrite.egraph.ir.evaluate import InputError, bind_inputs
+from rewrite.egraph.ir.graph import Graph, GraphError
+from rewrite.egraph.ir.scalars import Array
 from rewrite.xp.trace import Leaf
 
 from .model import NeedsInputs, load

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx
 from onnx import numpy_helper
 
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 from .types import dtype_of
 from .value import ModelError

@@ -8,11 +8,11 @@ from typing import Any, NoReturn
 
 import onnx
 
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.graph import Builder, Const
-from rewrite.egraph.scalars import Array
-from rewrite.egraph.table import TensorType
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.graph import Builder, Const
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.table import TensorType
 
 from .value import ModelError, Value, materialise
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import onnx
 from onnx import TensorProto
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.dims import Dim, symbol
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.table import TensorType
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dims import Dim, symbol
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.table import TensorType
 
 from .value import ModelError
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim, Poly
-from rewrite.egraph.dtypes import I64, DType, from_numpy
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.dtypes import I64, DType, from_numpy
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
 
 
 class ModelError(ValueError):

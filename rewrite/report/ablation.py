@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rewrite.egraph.graph import witness
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.describe import describe
-from rewrite.extract.kernel import KernelCost, Launch
-from rewrite.extract.plan import (
+from rewrite.egraph.ir.graph import witness
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.describe import describe
+from rewrite.extract.schedule.kernel import KernelCost, Launch
+from rewrite.extract.schedule.plan import (
     Part,
     _part,  # pyright: ignore[reportPrivateUsage]  # the one way in which they are planned
 )
-from rewrite.extract.schedule import in_order
+from rewrite.extract.schedule.steps import in_order
 
 from .account import Ablation
 

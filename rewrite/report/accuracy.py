@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Graph, GraphError, substitute
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Graph, GraphError, substitute
+from rewrite.egraph.ir.scalars import Array
 
-from ..terminal import random_arrays
+from ..commands.terminal import random_arrays
 from .account import Measured
 
 if TYPE_CHECKING:
-    from ..compile import Compiled
+    from ..core.compile import Compiled
 
 SEED = 0
 SMALL = (3, 4, 5, 2, 8, 16, 1)  # sizes to try for symbols that have none

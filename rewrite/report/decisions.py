@@ -11,15 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rewrite.egraph.graph import Graph, substitute
-from rewrite.extract.assemble import Traced, build_kernel, with_steady
-from rewrite.extract.chosen import HOST, LEAVES, UNSTEADY, VIEWS, Untraceable
-from rewrite.extract.describe import describe
-from rewrite.extract.kernel import Cost, Kernel, KernelCost, Launch, Schedule, writes_of
-from rewrite.extract.plan import steady_nodes
-from rewrite.extract.schedule import GraphTerms, in_order
-from rewrite.extract.space import host_seconds
-from rewrite.extract.state import RARELY
+from rewrite.egraph.ir.graph import Graph, substitute
+from rewrite.extract.schedule.assemble import Traced, build_kernel, with_steady
+from rewrite.extract.schedule.chosen import (
+    HOST,
+    LEAVES,
+    UNSTEADY,
+    VIEWS,
+    Untraceable,
+)
+from rewrite.extract.schedule.describe import describe
+from rewrite.extract.schedule.kernel import (
+    Cost,
+    Kernel,
+    KernelCost,
+    Launch,
+    Schedule,
+    writes_of,
+)
+from rewrite.extract.schedule.plan import steady_nodes
+from rewrite.extract.schedule.space import host_seconds
+from rewrite.extract.schedule.state import RARELY
+from rewrite.extract.schedule.steps import GraphTerms, in_order
 from rewrite.lower.axes import normalise
 from rewrite.lower.model import KernelCost as Roofline
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rewrite.egraph.explain import CONTRACTS
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.text import node_lines
-from rewrite.egraph.whole import Sizes
-from rewrite.extract.plan import Part, choose, own_space
-from rewrite.extract.schedule import own_groups
+from rewrite.egraph.ir.text import node_lines
+from rewrite.egraph.proof.explain import CONTRACTS
+from rewrite.egraph.proof.whole import Sizes
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.extract.schedule.plan import Part, choose, own_space
+from rewrite.extract.schedule.steps import own_groups
 
 from ..authoring.labels import labels as called
 from ..authoring.pieces import Cut
-from ..costs import cost_for, name_of
+from ..core.costs import cost_for, name_of
+from ..version import VERSION
 from .ablation import ablated
 from .account import Ablation, Account, KernelView, NodeView, PartView, Unexplained
 from .accuracy import measured
@@ -30,7 +31,7 @@ from .proofs import Proofs
 from .words import titled
 
 if TYPE_CHECKING:
-    from ..compile import Compiled
+    from ..core.compile import Compiled
 
 type Told = Callable[[str, int, int], None]
 
@@ -76,8 +77,6 @@ class _Accounting:
     def account(
         self, ablate: bool, run: bool, sizes: Mapping[str, int] | None, told: Told
     ) -> Account:
-        from .. import __version__
-
         c, plan, d = self.c, self.plan, self.decisions
         kernels = self._kernels()
         errors = measured(c, sizes) if run else (None, "it was not asked for")
@@ -90,7 +89,7 @@ class _Accounting:
         weakest = max((f.weakest for f, _ in self.proofs.found), key=CONTRACTS.index,
                       default="bitwise")  # fmt: skip
         return Account(
-            c.source.name, __version__, c.device.name, self.options.precision,
+            c.source.name, VERSION, c.device.name, self.options.precision,
             name_of(self.options.cost), tuple(map(str, self.options.rules)),
             dict(self.sizes) if c.source.symbols else {},
             (len(c.source.live), len(plan.graph.live)), *own, d.total,
@@ -147,7 +146,7 @@ class _Accounting:
 
     @property
     def moves(self) -> int:
-        from ..options import MOVES
+        from ..core.options import MOVES
 
         return MOVES[self.options.effort]
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rewrite.egraph.check import Terms
-from rewrite.egraph.encode import ENode, Names
-from rewrite.egraph.explain import Explanation, Step
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.naming import classes
-from rewrite.egraph.ops import TensorType
-from rewrite.egraph.proof import Proof
-from rewrite.extract.chosen import LEAVES, VIEWS
-from rewrite.extract.kernel import KernelCost
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.proof.check import Terms
+from rewrite.egraph.proof.explain import Explanation, Step
+from rewrite.egraph.proof.naming import classes
+from rewrite.egraph.proof.proof import Proof
+from rewrite.egraph.saturate.encode import ENode, Names
+from rewrite.extract.schedule.chosen import LEAVES, VIEWS
+from rewrite.extract.schedule.kernel import KernelCost
 
 from .decisions import Pricing
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnx
 
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import RuleSet
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import RuleSet
 
 from .network import Fates, Network, fates, network, plain
 from .operators import OperatorView, operators
@@ -24,8 +24,8 @@ from .proofs import rule_view
 from .viewer import paged
 
 if TYPE_CHECKING:
+    from rewrite.core.options import Precision
     from rewrite.onnx.write.optimize import Optimized
-    from rewrite.options import Precision
 
 LISTS = {"steps": "changes", "operators": "operators", "rules": "rules"}
 KINDS = 4  # of operators in the words for a change

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewrite.egraph.graph import Graph, Node
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.extract.plan import Part, Plan
+from rewrite.egraph.ir.graph import Graph, Node
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.extract.schedule.plan import Part, Plan
 
 from ..authoring.pieces import Cut, Cuts, cut
 from .words import Macro, Scope, Words, own_names, scopes

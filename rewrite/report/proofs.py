@@ -7,17 +7,17 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rewrite.egraph.explain import Explanation, Step
-from rewrite.egraph.graph import Graph, Node, witness
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sexpr import laid_out
-from rewrite.egraph.whole import Optimization
-from rewrite.extract.kernel import KernelCost
-from rewrite.extract.plan import Part, Plan
-from rewrite.extract.symbols import Symbols
+from rewrite.egraph.ir.graph import Graph, Node, witness
+from rewrite.egraph.proof.explain import Explanation, Step
+from rewrite.egraph.proof.whole import Optimization
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
+from rewrite.egraph.rules.sexpr import laid_out
+from rewrite.extract.schedule.kernel import KernelCost
+from rewrite.extract.schedule.plan import Part, Plan
+from rewrite.extract.schedule.symbols import Symbols
 
-from ..explaining import explained_part, put_together
 from .account import RuleView, StepView, TermView
+from .explaining import explained_part, put_together
 from .forms import Shape, costs
 from .places import Places, Use
 from .spelling import Numbers, Spelling

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rewrite.egraph.check import Terms
-from rewrite.egraph.encode import Names
-from rewrite.egraph.explain import Explanation, Step
-from rewrite.egraph.naming import Namer, attr_text, classes, written
-from rewrite.egraph.proof import Proof
-from rewrite.egraph.proving import sides, tensor_variables
-from rewrite.egraph.ruleset import RuleSet
+from rewrite.egraph.proof.check import Terms
+from rewrite.egraph.proof.explain import Explanation, Step
+from rewrite.egraph.proof.naming import Namer, attr_text, classes, written
+from rewrite.egraph.proof.proof import Proof
+from rewrite.egraph.proof.proving import sides, tensor_variables
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.encode import Names
 
 from .account import TermView, Whole
 from .words import Words

@@ -13,8 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rewrite.egraph.graph import Graph, Node
-from rewrite.egraph.ops import axes
+from rewrite.egraph.ir.graph import Graph, Node
+from rewrite.egraph.ir.ops import axes
 
 DEPTH, LONGEST = 4, 64  # of a description: levels, characters
 SHORT = 56  # characters of one that stands in another text

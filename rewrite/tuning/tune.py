@@ -19,12 +19,12 @@ import numpy as np
 
 from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
-from rewrite.compile import Compiled
-from rewrite.egraph.scalars import Array
-from rewrite.extract.describe import describe
-from rewrite.extract.kernel import Kernel
-from rewrite.learned import database as measured_file
-from rewrite.learned import learn
+from rewrite.cache.learned import database as measured_file
+from rewrite.cache.learned import learn
+from rewrite.core.compile import Compiled
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.describe import describe
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, Choices, digest
 from rewrite.lower.database import Database, Entry
@@ -34,9 +34,17 @@ from rewrite.lower.lower import choose
 from rewrite.lower.model import Family, model_of
 from rewrite.lower.program import Invoke
 from rewrite.lower.search import Space
-from rewrite.measure import APART, Subject, fill, kernel_timers, launches, turns, whole
+from rewrite.tuning.measure import (
+    APART,
+    Subject,
+    fill,
+    kernel_timers,
+    launches,
+    turns,
+    whole,
+)
 
-from . import kept
+from ..cache import kept
 from .climb import MARGIN, Climb, Found, Limits, Trial, middle
 from .crew import Crew, crew, quiet
 from .worker import Job, Setup, Turn

@@ -22,14 +22,14 @@ import numpy as np
 from rewrite.backends.devices import device as device_named
 from rewrite.backends.numpy import run_kernel
 from rewrite.backends.store import digest, replacing
-from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise, numel
 from rewrite.lower.choice import Choice
 from rewrite.lower.device import Device, Module
 from rewrite.lower.loops import Function
 from rewrite.lower.model import Family, Layout, model_of
-from rewrite.measure import Timer, timer
+from rewrite.tuning.measure import Timer, timer
 
 FAR = 1e-2  # of the largest value: so far off a kernel is wrong, however it sums
 FILL = 0x7B  # each byte of an output before a run: no float that a kernel computes

@@ -17,9 +17,9 @@ import difflib
 import math
 from typing import NoReturn
 
-from rewrite.egraph import dtypes as _dtypes
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.ops import TensorType
+from rewrite.egraph.ir import dtypes as _dtypes
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.ops import TensorType
 
 from . import nn
 from .creation import (

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim, Poly
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.scalars import Array
 
 from .axes import axis_of
 from .elementwise import where

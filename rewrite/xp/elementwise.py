@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from rewrite.egraph.dtypes import BOOL, BY_NAME, DType
+from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, DType
 
 from .tracer import (
     Operand,

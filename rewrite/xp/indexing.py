@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim, Poly
-from rewrite.egraph.dtypes import BOOL
+from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.dtypes import BOOL
 
 from .axes import axis_of
 from .creation import asarray, broadcast_to, iota

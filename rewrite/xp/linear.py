@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from string import ascii_letters
 
-from rewrite.egraph.dims import Dim
+from rewrite.egraph.ir.dims import Dim
 
 from .axes import axes_of
 from .manipulation import permute_dims, reshape

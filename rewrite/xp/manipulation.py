@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from rewrite.egraph import dims
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.graph import Const
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.graph import Const
 
 from .axes import axes_of, axis_of
 from .creation import ShapeLike, broadcast_to, shape_of

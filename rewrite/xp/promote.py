@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.dtypes import BOOL, BY_NAME, F32, I32, I64, DType
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, F32, I32, I64, DType
 
 DEFAULT_FLOAT = F32
 DEFAULT_INT = I64

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.dtypes import BOOL, F32, I64
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import BOOL, F32, I64
 
 from .axes import axes_of
 from .creation import broadcast_to

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.ops import TensorType
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.ops import TensorType
 
 from .promote import as_dtype
 from .tracer import (

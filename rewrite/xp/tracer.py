@@ -14,12 +14,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from rewrite.egraph import dims
-from rewrite.egraph.dims import Dim, Shape
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.ops import TensorType
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dims import Dim, Shape
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.ir.scalars import Array
 
 from .promote import Scalar, adopts, as_dtype, default_dtype, promoted
 

@@ -18,11 +18,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rewrite.egraph.engine import Engine, EngineError, shared
-from rewrite.egraph.examples import read
-from rewrite.egraph.rulefile import RuleFile, RuleFileError, check, load_rules
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.sexpr import parse, printed
+from rewrite.egraph.judge.examples import read
+from rewrite.egraph.rules.rulefile import RuleFile, RuleFileError, check, load_rules
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.rules.sexpr import parse, printed
+from rewrite.egraph.saturate.engine import Engine, EngineError, shared
 
 # What a file of a stranger might begin with.
 SEEDS = (
@@ -40,7 +40,8 @@ _WORDS = (
     "() [ ] { } | ; ;;@ => ' ` , # $x @x _ _0 _9 : :merge :no-merge :subsume :when "
     ":ruleset :name :file true NaN inf -inf 1e5 +1 1. 9223372036854775808 -0 T IV "
     "String i64 output include input print-stats print-function py-eval extract "
-    "fail let set union delete panic check push saturate rewrite rule ruleset relation function "
+    "fail let set union delete panic check push saturate rewrite rule ruleset "
+    "relation function "
     "primitive sort unstable-fn vec-of = Const Un"
 )
 TOKENS = (

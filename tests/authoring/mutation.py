@@ -22,9 +22,9 @@ from time import perf_counter
 from rewrite.authoring.mutants import KINDS, Mutant, mutants
 from rewrite.authoring.mutants.verdicts import Fate, Judged, judge
 from rewrite.authoring.parallel import each
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import RuleSet
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.engine import Engine
 
 SHARE = 0.98  # of the mutants that change the meaning: to be refuted at least
 BATCH = 8  # mutants judged by one task

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.authoring.smt import indexing  # noqa: F401  adds its ops
-from rewrite.authoring.smt.conditions import (
+from rewrite.authoring.smt.meaning import indexing  # noqa: F401  adds its ops
+from rewrite.authoring.smt.meaning.conditions import (
     Cond,
     at_least,
     holds,
@@ -17,8 +17,8 @@ from rewrite.authoring.smt.conditions import (
     symbols,
     value,
 )
-from rewrite.authoring.smt.convolution import conv
-from rewrite.authoring.smt.elements import (
+from rewrite.authoring.smt.meaning.convolution import conv
+from rewrite.authoring.smt.meaning.elements import (
     NUMBER,
     Access,
     Elem,
@@ -26,16 +26,16 @@ from rewrite.authoring.smt.elements import (
     Special,
     number,
 )
-from rewrite.authoring.smt.macros import macro
-from rewrite.authoring.smt.paths import BOUND, Path
-from rewrite.authoring.smt.tensors import MEANINGS
-from rewrite.authoring.smt.values import Values
-from rewrite.authoring.smt.world import Tensor, World
-from rewrite.egraph import dims
-from rewrite.egraph.dtypes import BY_NAME, DType
-from rewrite.egraph.graph import Graph, Node
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ops import Array
+from rewrite.authoring.smt.meaning.macros import macro
+from rewrite.authoring.smt.meaning.paths import BOUND, Path
+from rewrite.authoring.smt.meaning.tensors import MEANINGS
+from rewrite.authoring.smt.meaning.values import Values
+from rewrite.authoring.smt.meaning.world import Tensor, World
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dtypes import BY_NAME, DType
+from rewrite.egraph.ir.graph import Graph, Node
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.ops import Array
 
 
 def tensors(w: World, graph: Graph) -> list[Tensor]:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.egraph.examples import run_examples
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sound import sample_rule
+from rewrite.egraph.judge.examples import run_examples
+from rewrite.egraph.judge.sound import sample_rule
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
 
 FILES = sorted((Path(__file__).parent.parent / "broken" / "rules").glob("*.egg"))
 

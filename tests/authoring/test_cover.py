@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.authoring.commands.cover import as_data
 from rewrite.authoring.cover import Cover, RuleCover, Setting, cover
 from rewrite.authoring.models import NoModel, find, load, names
+from rewrite.commands.cover import as_data
 from tests.replay.weights import MODELS, fill
 from tests.replay.weights import load as load_proto
 

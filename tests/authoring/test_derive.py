@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 from rewrite.authoring.derive import derive
 from rewrite.authoring.derive.cases import of_terms, read_case
 from rewrite.authoring.terms import graphs_of, spelled
-from rewrite.cli import app
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import Precision, RuleSet
-from rewrite.egraph.sexpr import Comment, RuleFileError, parse
+from rewrite.commands.cli import app
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import Precision, RuleSet
+from rewrite.egraph.rules.sexpr import Comment, RuleFileError, parse
 
 FOLDER = Path(__file__).parent.parent / "derive"
 CASES = sorted(FOLDER.glob("*.derive"))
@@ -117,7 +117,7 @@ def test_symbolic_sizes_are_tried_at_a_witness(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_ran_out_is_said() -> None:
-    from rewrite.egraph.explore import Budget
+    from rewrite.egraph.saturate.explore import Budget
 
     left, right = of_terms(
         '(Un "exp2" (Un "neg" x))', '(Un "recip" (Un "exp2" (Bin "mul" x 1.0)))'

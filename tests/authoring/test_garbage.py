@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from rewrite.cli import app
+from rewrite.commands.cli import app
 
 RULE = """\
 ;; A sign leaves a product.

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from rewrite.authoring.lint import Report, lint
 from rewrite.authoring.lint.findings import CODES
-from rewrite.cli import app
-from rewrite.egraph.sexpr import RuleFileError
+from rewrite.commands.cli import app
+from rewrite.egraph.rules.sexpr import RuleFileError
 
 # A sound rule that the library lacks: what the others are measured against.
 GOOD = """\

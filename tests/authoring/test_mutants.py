@@ -9,8 +9,8 @@ import pytest
 
 from rewrite.authoring.mutants import KINDS, SYMMETRIC, Mutant, loaded, mutants
 from rewrite.authoring.mutants.verdicts import Judged, judge
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.premises import Algebra, Undefined
+from rewrite.egraph.rules.premises import Algebra, Undefined
+from rewrite.egraph.saturate.engine import Engine
 
 from .mutation import chosen, every, library, report
 

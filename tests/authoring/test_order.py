@@ -8,8 +8,8 @@ import pytest
 
 from rewrite.authoring.cover import Setting
 from rewrite.authoring.cover.order import Spread, shuffled, shuffled_costs
-from rewrite.egraph.examples import run_examples
-from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.judge.examples import run_examples
+from rewrite.egraph.rules.rulefile import load_rules
 from tests.replay.weights import MODELS
 
 ORDERS = 4  # here; `rewrite cover --shuffle 20 tests/replay/models` runs more

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from rewrite.authoring import prove
 from rewrite.authoring.prove import prove_rules
-from rewrite.authoring.smt.language import Library
-from rewrite.authoring.smt.lemmas import LEMMAS
+from rewrite.authoring.smt.meaning.language import Library
 from rewrite.authoring.smt.prover import Prover
+from rewrite.authoring.smt.theory.lemmas import LEMMAS
 from rewrite.authoring.smt.verdict import Limits, Verdict, judge
-from rewrite.cli import app
-from rewrite.egraph.rulefile import load_rules
+from rewrite.commands.cli import app
+from rewrite.egraph.rules.rulefile import load_rules
 
 RULES = load_rules(precision="fast", goal="operators")
 LIBRARY = Library.of(RULES)
@@ -204,5 +204,5 @@ def test_without_the_solver_it_says_how_to_get_it(tmp_path: Path) -> None:
 
 
 def test_the_solver_is_not_loaded_before_it_is_needed() -> None:
-    text = "import sys, rewrite.cli; sys.exit('z3' in sys.modules)"
+    text = "import sys, rewrite.commands.cli; sys.exit('z3' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", text]).returncode == 0

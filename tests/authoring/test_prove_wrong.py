@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.authoring.smt.language import Library
+from rewrite.authoring.smt.meaning.language import Library
 from rewrite.authoring.smt.samples import sampled
 from rewrite.authoring.smt.verdict import Limits, Verdict, judge
-from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.rules.rulefile import load_rules
 
 from ..egraph import test_rules
 from .wrong import OVERFLOWING, WRONG

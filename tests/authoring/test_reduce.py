@@ -16,9 +16,9 @@ from rewrite.authoring.reduce import Asking, Reduced, Unsteady, reduce, write
 from rewrite.authoring.reduce.failures import BuiltIn, Command, Failure, How, Trial
 from rewrite.authoring.reduce.rule_text import bare, together
 from rewrite.authoring.reduce.sandbox import Crash, Sandbox
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.text import parse, show
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.text import parse, show
+from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.fuzz.models import transformer
 from rewrite.fuzz.shrink import Case, minimal, part, shrink, values_of
 
@@ -182,7 +182,7 @@ def test_what_is_needed_is_what_is_left(needed: set[int]) -> None:
 
 
 def test_a_part_computes_what_the_whole_does() -> None:
-    from rewrite.egraph.evaluate import evaluate
+    from rewrite.egraph.ir.evaluate import evaluate
     from rewrite.fuzz import random_graph, random_inputs
 
     for seed in range(20):

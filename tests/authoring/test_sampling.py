@@ -5,19 +5,19 @@ from random import Random
 import numpy as np
 import pytest
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.agreement import Promise
-from rewrite.egraph.dtypes import F16, F32
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.guided import Guided
-from rewrite.egraph.instances import Pair, make, variant
-from rewrite.egraph.judge import Judge
-from rewrite.egraph.oracle import Oracle
-from rewrite.egraph.premises import Algebra, definitions
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import Rule
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.sound import draw_instances
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dtypes import F16, F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.judge.agreement import Promise
+from rewrite.egraph.judge.instances import Pair, make, variant
+from rewrite.egraph.judge.judge import Judge
+from rewrite.egraph.judge.oracle import Oracle
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.satisfying import Guided
+from rewrite.egraph.judge.sound import draw_instances
+from rewrite.egraph.rules.premises import Algebra, definitions
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import Rule
 
 RULES = load_rules(precision="fast", goal="operators")
 ALGEBRA = Algebra(RULES)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from rewrite.authoring.smt.conditions import at_least, value
-from rewrite.authoring.smt.language import Evaluator, Library
-from rewrite.authoring.smt.paths import Infeasible, Path, Unsupported, explore
+from rewrite.authoring.smt.meaning.conditions import at_least, value
+from rewrite.authoring.smt.meaning.language import Evaluator, Library
+from rewrite.authoring.smt.meaning.paths import Infeasible, Path, Unsupported, explore
 from rewrite.authoring.smt.ranks import Naturality, bound, counted, keeps_counts
 from rewrite.authoring.smt.spaces import renames
-from rewrite.egraph import dims
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.sexpr import Form, parse_one
+from rewrite.egraph.ir import dims
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.sexpr import Form, parse_one
 
 from ..egraph.test_encode import ask, text
 from .smt_graphs import Followed

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 import z3
 
-from rewrite.authoring.smt.functions import EVEN, ODD, at_number
-from rewrite.authoring.smt.ieee import NONNEGATIVE, ROUNDS
-from rewrite.authoring.smt.language import Library
+from rewrite.authoring.smt.meaning.language import Library
+from rewrite.authoring.smt.theory.functions import EVEN, ODD, at_number
+from rewrite.authoring.smt.theory.ieee import NONNEGATIVE, ROUNDS
 from rewrite.authoring.smt.verdict import Limits, Verdict, judge
-from rewrite.egraph.dtypes import ALL
-from rewrite.egraph.dtypes import BY_NAME as DTYPES
-from rewrite.egraph.ops import Array, cast_array
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.scalars import BY_NAME
+from rewrite.egraph.ir.dtypes import ALL
+from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
+from rewrite.egraph.ir.ops import Array, cast_array
+from rewrite.egraph.ir.scalars import BY_NAME
+from rewrite.egraph.rules.rulefile import load_rules
 
 from .test_smt_theories import alike, every, proved
 

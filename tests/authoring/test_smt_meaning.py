@@ -6,12 +6,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from rewrite.authoring.smt.tensors import MEANINGS
-from rewrite.egraph.dtypes import BOOL, F16, F32, F64, I8, I32, U8, DType
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ops import TABLE, Array
+from rewrite.authoring.smt.meaning.tensors import MEANINGS
+from rewrite.egraph.ir.dtypes import BOOL, F16, F32, F64, I8, I32, U8, DType
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.ops import TABLE, Array
 
 from .smt_graphs import element, symbolic_element
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import z3
 
-from rewrite.authoring.smt.functions import RISING
-from rewrite.authoring.smt.lemmas import LEMMAS
-from rewrite.authoring.smt.theories import FORMATS, REAL, opcode
-from rewrite.egraph.dtypes import BY_NAME as DTYPES
-from rewrite.egraph.ops import Array
-from rewrite.egraph.scalars import BY_NAME, Scalar
+from rewrite.authoring.smt.theory.functions import RISING
+from rewrite.authoring.smt.theory.lemmas import LEMMAS
+from rewrite.authoring.smt.theory.theories import FORMATS, REAL, opcode
+from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
+from rewrite.egraph.ir.ops import Array
+from rewrite.egraph.ir.scalars import BY_NAME, Scalar
 
 SMALL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 448.0)
 SPECIAL = (*SMALL, np.inf, -np.inf, np.nan, 1e30)

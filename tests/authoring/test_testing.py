@@ -20,7 +20,7 @@ from rewrite.authoring.testing import (
 from rewrite.authoring.testing.bless import bless
 from rewrite.authoring.testing.refuse import refuse
 from rewrite.authoring.testing.refused import judge_refused
-from rewrite.egraph.rulefile import RuleFileError, load_rules
+from rewrite.egraph.rules.rulefile import RuleFileError, load_rules
 
 ROOT = Path(__file__).parent.parent.parent
 

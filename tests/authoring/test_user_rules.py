@@ -23,7 +23,7 @@ from onnx import TensorProto, helper
 import rewrite
 import rewrite.onnx
 from rewrite import xp
-from rewrite.egraph.text import parse
+from rewrite.egraph.ir.text import parse
 
 TWO = """
 (ruleset mine)
@@ -262,7 +262,7 @@ def test_authoring(folder: Path, circle: Path) -> None:
 def test_fuzz(two: Path) -> None:
     """Seed 18 draws a sine, and what fails is cut down to it."""
     from rewrite.backends.devices import device
-    from rewrite.fuzzing import fuzz
+    from rewrite.fuzz.pipeline import fuzz
 
     assert not fuzz([device("numpy")], 18, 1, "smooth")
     (failure,) = fuzz([device("numpy")], 18, 1, "smooth", files=[two])

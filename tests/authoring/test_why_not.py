@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.authoring.commands.why_not import text
 from rewrite.authoring.cover import Setting
 from rewrite.authoring.labels import Unknown
 from rewrite.authoring.models import Model
 from rewrite.authoring.why_not import Answer, why_not
 from rewrite.authoring.why_not.price import Prices
-from rewrite.egraph.explore import Budget
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.text import parse
+from rewrite.commands.why_not import text
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.text import parse
+from rewrite.egraph.saturate.explore import Budget
 from rewrite.fuzz.models import transformer
 
 TEXT = """graph demo(scores: f32[4, 8], mask: f32[4, 8], x: f32[4, 8], y: f32[4, 8]) {

@@ -15,11 +15,11 @@ from functools import cache
 
 from rewrite.backends.devices import device
 from rewrite.backends.nvrtc import emit, usage
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.plan import plan
-from rewrite.extract.schedule import schedule
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.device import Caps, CompileError, DeviceError
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rewrite.backends import nvrtc
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.loops import Function
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")

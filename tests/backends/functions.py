@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rewrite.egraph.dtypes import BF16, BOOL, F32, I32, DType
-from rewrite.egraph.scalars import Array as Tensor
+from rewrite.egraph.ir.dtypes import BF16, BOOL, F32, I32, DType
+from rewrite.egraph.ir.scalars import Array as Tensor
 from rewrite.lower.loops import (
     Array,
     Assign,

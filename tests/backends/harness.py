@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rewrite.backends.devices import device
-from rewrite.egraph.dtypes import BOOL, I32, DType, compute
-from rewrite.egraph.scalars import Array, Scalar
+from rewrite.egraph.ir.dtypes import BOOL, I32, DType, compute
+from rewrite.egraph.ir.scalars import Array, Scalar
 from rewrite.lower.device import Device
 from rewrite.lower.loops import Ex, For, Function, Load, Op, Param, Store, Var
 

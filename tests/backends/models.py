@@ -17,8 +17,8 @@ import numpy as np
 
 import rewrite.onnx
 from rewrite.backends.devices import device
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Graph
 from tests.replay.test_goldens import NAMES
 from tests.replay.weights import fill, load, random_inputs
 

@@ -11,7 +11,7 @@ import pytest
 
 from rewrite.backends import store, toolchain
 from rewrite.backends.c import CDevice
-from rewrite.egraph.dtypes import F32
+from rewrite.egraph.ir.dtypes import F32
 from rewrite.lower.device import CompileError, DeviceError
 from rewrite.lower.loops import Op
 

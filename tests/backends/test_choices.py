@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rewrite
-from rewrite.egraph.dtypes import F32, I32, I64, DType
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dtypes import F32, I32, I64, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
 
 from .harness import RUNNABLE, open_device
 

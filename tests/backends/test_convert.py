@@ -4,9 +4,9 @@ import ml_dtypes  # noqa: F401  (registers casts with NumPy)
 import numpy as np
 import pytest
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.dtypes import F32, F64, DType
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dtypes import F32, F64, DType
+from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.loops import Function, Op
 
 from .harness import RUNNABLE, elementwise, launch, open_device, run

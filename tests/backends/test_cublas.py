@@ -31,8 +31,8 @@ from rewrite.backends.cublas import (
     typed,
 )
 from rewrite.backends.cuda import CudaDevice
-from rewrite.egraph.dtypes import F16, F32, I32
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dtypes import F16, F32, I32
+from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device, DeviceError, Products
 from rewrite.lower.emit.stages import is_call
 from rewrite.lower.families.library import LIBRARY

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from rewrite.backends.nvrtc import compile_only
-from rewrite.egraph import dtypes
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.plan import plan
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import KINDS, random_graph, variants
 from rewrite.fuzz.models import transformer
 from rewrite.lower.axes import normalise

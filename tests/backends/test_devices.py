@@ -8,8 +8,8 @@ import pytest
 
 from rewrite.backends import devices
 from rewrite.backends.wgpu import WgpuDevice
-from rewrite.egraph.dtypes import F32, F64
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.dtypes import F32, F64
+from rewrite.egraph.ir.graph import Builder
 from rewrite.lower.device import DeviceError, Probe
 from rewrite.lower.loops import Op
 

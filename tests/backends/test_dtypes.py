@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 from rewrite.backends.devices import CLASSES, matrix
 from rewrite.backends.limits import support
-from rewrite.cli import app
-from rewrite.compile import optimize_graph
-from rewrite.egraph.dtypes import ALL, F32, DType, compute
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, Graph
+from rewrite.commands.cli import app
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.dtypes import ALL, F32, DType, compute
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.lower.device import DeviceError
-from rewrite.options import Options
 
 from .harness import open_device
 

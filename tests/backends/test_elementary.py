@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.emit.elementary import ELEMENTARY
 from rewrite.lower.loops import Op
 

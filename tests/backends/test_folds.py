@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.egraph.dtypes import F64
+from rewrite.egraph.ir.dtypes import F64
 from rewrite.lower.axes import normalise
 from rewrite.lower.families.fold import FOLD
 from rewrite.lower.loops import Function

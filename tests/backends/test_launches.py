@@ -12,7 +12,7 @@ from rewrite.backends import opencl, store
 from rewrite.backends.devices import CLASSES, device
 from rewrite.backends.nvrtc import emit, kept_cubin
 from rewrite.backends.pending import late_error
-from rewrite.egraph.dtypes import F32
+from rewrite.egraph.ir.dtypes import F32
 from rewrite.lower.device import CompileError, Device, DeviceError, KernelSource
 from rewrite.lower.loops import Op
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rewrite.backends.numpy import run_kernel
-from rewrite.egraph.dtypes import F16, F32
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.dtypes import F16, F32
+from rewrite.egraph.ir.graph import Builder
 
 from ..extract.reference import Reference
 from ..lower.cases import CASES

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.dtypes import BOOL
-from rewrite.egraph.scalars import BY_NAME, Scalar
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dtypes import BOOL
+from rewrite.egraph.ir.scalars import BY_NAME, Scalar
 
 from .harness import RUNNABLE, edge_values, launch, opcode, open_device, pairs, ulps
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from rewrite.authoring.derive import derive
 from rewrite.authoring.derive.cases import Case, read_case
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import Precision, Rule, RuleSet
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import Precision, Rule, RuleSet
 
 HERE = Path(__file__).parent
 GOLDENS = HERE.parent / "replay" / "goldens"

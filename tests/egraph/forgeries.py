@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.proof import Goal, Lemma, Move, Proof, Use
-from rewrite.egraph.proving import prove
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.saturate import facts_for
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.proof.proof import Goal, Lemma, Move, Proof, Use
+from rewrite.egraph.proof.proving import prove
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.saturate import facts_for
 
 RULES = load_rules()
 

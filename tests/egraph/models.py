@@ -1,7 +1,7 @@
 """A transformer layer written with primitives, as a framework would lower it."""
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder, Graph
 
 
 class Transformer:

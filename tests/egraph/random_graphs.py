@@ -2,8 +2,8 @@
 
 import random
 
-from rewrite.egraph.dtypes import BOOL, F32
-from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.ir.dtypes import BOOL, F32
+from rewrite.egraph.ir.graph import Builder, Graph
 
 
 class Grower:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.egraph.checker import Checker, check
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.proof import CheckError, Goal, Lemma, Move, Proof, Use
-from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.proof.checker import Checker, check
+from rewrite.egraph.proof.proof import CheckError, Goal, Lemma, Move, Proof, Use
+from rewrite.egraph.rules.rulefile import load_rules
 
 from .forgeries import RULES, WAYS, Case, case
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from rewrite.egraph.closure import Closure, Edge, Equation, Pair, Steps
+from rewrite.egraph.proof.closure import Closure, Edge, Equation, Pair, Steps
 
 
 def leaves(n: int) -> dict[int, tuple[object, ...]]:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewrite.egraph import dims
-from rewrite.egraph.dims import Dim, bind, exact_div, parse, symbol, witness
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dims import Dim, bind, exact_div, parse, symbol, witness
 
 VALUES = {"a": 3, "b": 5, "c": 11}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.egraph.text import parse, show
+from rewrite.egraph.ir.text import parse, show
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 BLOCKS = [

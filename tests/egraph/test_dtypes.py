@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from rewrite.egraph import dtypes
+from rewrite.egraph.ir import dtypes
 
 
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)

@@ -7,21 +7,14 @@ import re
 
 import pytest
 
-from rewrite.egraph import dims, dtypes
-from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I32, I64, U8, U64
-from rewrite.egraph.encode import (
-    SIGNATURES,
-    SORTS,
-    EncodeError,
-    constant,
-    encode,
-    number,
-    value_of,
-)
-from rewrite.egraph.engine import shared
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
+from rewrite.egraph.ir import dims, dtypes
+from rewrite.egraph.ir.constructors import SIGNATURES, SORTS, number
+from rewrite.egraph.ir.dtypes import BF16, BOOL, F16, F32, F64, I32, I64, U8, U64
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.encode import EncodeError, constant, encode, value_of
+from rewrite.egraph.saturate.engine import shared
+from rewrite.egraph.saturate.saturate import saturate
 
 NONE = load_rules().only([])
 

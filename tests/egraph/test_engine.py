@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from rewrite.egraph.engine import Engine, EngineError
+from rewrite.egraph.saturate.engine import Engine, EngineError
 
 COUNT = "(function Count (i64) i64 :no-merge)(set (Count 1) 7)"
 
@@ -128,7 +128,7 @@ def test_two_threads_take_turns(engine: Engine) -> None:
 def test_a_forked_child_uses_its_own_worker_and_leaves_the_parents() -> None:
     script = """
 import os
-from rewrite.egraph.engine import shared
+from rewrite.egraph.saturate.engine import shared
 def ask():
     text = "(function C (i64) i64 :no-merge)(set (C 1) 7)"
     with shared().session([("c", text)]) as s:
@@ -155,7 +155,7 @@ print(mine)
 def test_the_users_own_egglog_is_not_disturbed() -> None:
     script = """
 import sys
-from rewrite.egraph.engine import shared
+from rewrite.egraph.saturate.engine import shared
 with shared().session([]) as s:
     s.sizes()
 assert not any(m == "egglog" or m.startswith("egglog.") for m in sys.modules)
@@ -189,7 +189,7 @@ def test_what_the_worker_says_of_its_death_is_told(engine: Engine) -> None:
 
 FORKED = f"""
 import os, threading
-from rewrite.egraph.engine import Engine, shared
+from rewrite.egraph.saturate.engine import Engine, shared
 
 other, inside, done = Engine(), threading.Event(), threading.Event()
 

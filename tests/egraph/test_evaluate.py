@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import F16, F32, I32
-from rewrite.egraph.evaluate import InputError, bind_inputs, evaluate
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import F16, F32, I32
+from rewrite.egraph.ir.evaluate import InputError, bind_inputs, evaluate
+from rewrite.egraph.ir.graph import Builder
 
 B = symbol("b")
 

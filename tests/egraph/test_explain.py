@@ -5,16 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.egraph.check import CheckError
-from rewrite.egraph.choose import random_choice, to_graph
-from rewrite.egraph.dtypes import F32, I32
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.explain import ExplainError, explain, only_moves
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.indexing import SCATTER
-from rewrite.egraph.pointwise import PointError, Points, sample
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.indexing import SCATTER
+from rewrite.egraph.proof.check import CheckError
+from rewrite.egraph.proof.explain import ExplainError, explain, only_moves
+from rewrite.egraph.proof.pointwise import PointError, Points, sample
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.choose import random_choice, to_graph
+from rewrite.egraph.saturate.saturate import saturate
 
 from .models import transformer
 from .random_graphs import random_graph

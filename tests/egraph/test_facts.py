@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.compile import optimize_graph
-from rewrite.egraph import dims
-from rewrite.egraph.checker import check
-from rewrite.egraph.dtypes import BOOL, F32, I64
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.proof import CheckError
-from rewrite.egraph.proving import ExplainError, prove
-from rewrite.egraph.rulefile import RuleFileError, load_rules
-from rewrite.egraph.saturate import facts_for, saturate, saturator
-from rewrite.egraph.scalars import Array
-from rewrite.explaining import explained_part
-from rewrite.extract.plan import plan
-from rewrite.options import Options
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dtypes import BOOL, F32, I64
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.proof.checker import check
+from rewrite.egraph.proof.proof import CheckError
+from rewrite.egraph.proof.proving import ExplainError, prove
+from rewrite.egraph.rules.rulefile import RuleFileError, load_rules
+from rewrite.egraph.saturate.saturate import facts_for, saturate, saturator
+from rewrite.extract.schedule.plan import plan
+from rewrite.report.explaining import explained_part
 
 from ..extract.standin import cost
 from .wild_graphs import drawn

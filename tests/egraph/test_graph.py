@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import BOOL, F16, F32, F64, I8, I64, U64
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, GraphError, exact, substitute
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import BOOL, F16, F32, F64, I8, I64, U64
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, GraphError, exact, substitute
 
 
 def test_constants_are_shared_only_where_equal_to_the_bit() -> None:

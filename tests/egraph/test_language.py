@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from rewrite.egraph.engine import EngineError, shared
-from rewrite.egraph.language import BUILTINS, Language, NoValue
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.sexpr import Form, parse
-from rewrite.egraph.whitelist import BUILTINS as ALLOWED
+from rewrite.egraph.proof.language import BUILTINS, Language, NoValue
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.sexpr import Form, parse
+from rewrite.egraph.rules.whitelist import BUILTINS as ALLOWED
+from rewrite.egraph.saturate.engine import EngineError, shared
 
 RULES = load_rules(precision="fast", goal="operators")
 LANGUAGE = Language(RULES)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import F32, I32
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.graph import Builder, GraphError
-from rewrite.egraph.macros import MACROS
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, GraphError
+from rewrite.egraph.ir.macros import MACROS
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((2, 3, 4)) * 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewrite.egraph.needed import minimal, needed
+from rewrite.egraph.proof.needed import minimal, needed
 
 from .forgeries import RULES, graphs
 

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.dtypes import ALL, BOOL, F32, I32, U8
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, GraphError
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ops import TABLE
-from rewrite.egraph.scalars import BY_NAME, MONOIDS, Array, Scalar, SExpr
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dtypes import ALL, BOOL, F32, I32, U8
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, GraphError
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.ops import TABLE
+from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS, Array, Scalar, SExpr
 from rewrite.fuzz import random_graph, random_inputs
 from rewrite.fuzz.draw import Mode
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rewrite.egraph import dims
-from rewrite.egraph.dtypes import BF16, BOOL, F8E4M3, F16, F32, F64, I32, I64, DType
-from rewrite.egraph.evaluate import evaluate, opened
-from rewrite.egraph.facts import Facts, nan_free
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.ranges import Range
-from rewrite.egraph.rowfacts import reshaped
-from rewrite.egraph.scalars import BINARY, UNARY, Scalar
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dtypes import BF16, BOOL, F8E4M3, F16, F32, F64, I32, I64, DType
+from rewrite.egraph.ir.evaluate import evaluate, opened
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.ranges import Range
+from rewrite.egraph.ir.scalars import BINARY, UNARY, Scalar
+from rewrite.egraph.saturate.facts import Facts, nan_free
+from rewrite.egraph.saturate.rowfacts import reshaped
 from rewrite.fuzz import random_graph
 
 from .wild_graphs import drawn, wild_graph
@@ -293,6 +293,6 @@ def test_fuzzed_graphs_are_as_said(mode: str) -> None:
 
 
 def test_the_fuzz_would_catch_a_false_claim(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rewrite.egraph.rowfacts.Rows.some", lambda *_: True)
+    monkeypatch.setattr("rewrite.egraph.saturate.rowfacts.Rows.some", lambda *_: True)
     found = [disagreement(wild_graph(seed), seed) for seed in range(100)]
     assert any(found)

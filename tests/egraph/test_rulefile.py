@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.egraph.rulefile import RuleFileError, check, load_rules
-from rewrite.egraph.sexpr import parse
+from rewrite.egraph.rules.rulefile import RuleFileError, check, load_rules
+from rewrite.egraph.rules.sexpr import parse
 
 BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.egg"))
 

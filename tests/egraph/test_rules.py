@@ -6,16 +6,16 @@ from random import Random
 import numpy as np
 import pytest
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.examples import run_examples
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.saturate import saturate
-from rewrite.egraph.scalars import BY_NAME
-from rewrite.egraph.sound import sample_rule
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.scalars import BY_NAME
+from rewrite.egraph.judge.examples import run_examples
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.sound import sample_rule
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturate
 
 RULES = load_rules(precision="fast", goal="operators")
 NAMES = [r.name for r in RULES.rules]
@@ -148,7 +148,7 @@ def macro_graph(name: str) -> Graph:
 # over all ranks cannot say.  Kernels take its expansion, operators take it whole.
 @pytest.mark.parametrize("name", sorted(set(MACROS) - {"conv"}))
 def test_macros_and_their_expansions_are_one_class(name: str) -> None:
-    """The rules and `egraph/macros.py` say the same, in both directions."""
+    """The rules and `egraph/ir/macros.py` say the same, in both directions."""
     whole = macro_graph(name)
     opened = saturate(whole, RULES)
     (top,) = opened.outputs

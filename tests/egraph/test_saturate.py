@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.egraph.choose import (
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.judge.sound import draw
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.choose import (
     CycleError,
     all_forms,
     order,
     random_choice,
     to_graph,
 )
-from rewrite.egraph.clash import RuleError
-from rewrite.egraph.dtypes import F32, I32
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.explore import RUNAWAY, Budget, Limit
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import Saturated, saturate
-from rewrite.egraph.sound import draw
+from rewrite.egraph.saturate.clash import RuleError
+from rewrite.egraph.saturate.explore import RUNAWAY, Budget, Limit
+from rewrite.egraph.saturate.saturate import Saturated, saturate
 from rewrite.fuzz import random_graph as fuzzed
 
 from .models import transformer
@@ -129,8 +129,8 @@ def test_numbers_do_not_depend_on_the_process() -> None:
     root = Path(__file__).parents[2]
     script = """
 import hashlib
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturate
 from tests.egraph.models import transformer
 s = saturate(transformer(), load_rules())
 text = repr((s.classes, s.types, s.choice, s.fired))

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rewrite.egraph import dims, dtypes
-from rewrite.egraph.dtypes import BOOL, F32, F64, I64
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, Const, Graph, GraphError, Node, known_op
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ops import TABLE
-from rewrite.egraph.scalars import BY_NAME
-from rewrite.egraph.text import parse, show
+from rewrite.egraph.ir import dims, dtypes
+from rewrite.egraph.ir.dtypes import BOOL, F32, F64, I64
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Const, Graph, GraphError, Node, known_op
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.ops import TABLE
+from rewrite.egraph.ir.scalars import BY_NAME
+from rewrite.egraph.ir.text import parse, show
 from rewrite.fuzz import random_graph
 
 BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.graph"))

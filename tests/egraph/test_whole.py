@@ -8,17 +8,17 @@ from functools import cache
 
 import pytest
 
-from rewrite.egraph import dims
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import opened
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.proof import CheckError
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import facts_for, saturator
-from rewrite.egraph.whole import Optimization, check_whole
-from rewrite.explaining import explained_plan
-from rewrite.extract.plan import Plan, plan
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import opened
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.proof.proof import CheckError
+from rewrite.egraph.proof.whole import Optimization, check_whole
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import facts_for, saturator
+from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.fuzz.models import transformer
+from rewrite.report.explaining import explained_plan
 
 from ..extract.standin import cost
 

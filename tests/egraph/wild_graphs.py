@@ -5,9 +5,9 @@ import random
 
 import numpy as np
 
-from rewrite.egraph.dtypes import BOOL, F32, F64, I32, DType
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.scalars import UNARY, Array
+from rewrite.egraph.ir.dtypes import BOOL, F32, F64, I32, DType
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.scalars import UNARY, Array
 
 SHAPE = (2, 3, 4)
 PAIRS = ("add", "sub", "mul", "div", "max", "min", "pow", "mod", "floordiv")

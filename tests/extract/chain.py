@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
 
 
 def backward_chain(

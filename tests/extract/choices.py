@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from rewrite.extract.dag import Choice, Problem
-from rewrite.extract.methods import Answer
+from rewrite.extract.dag.dag import Choice, Problem
+from rewrite.extract.dag.methods import Answer
 
 
 def acyclic(p: Problem, picked: Mapping[int, int]) -> bool:

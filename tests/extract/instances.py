@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from random import Random
 
-from rewrite.extract.dag import Node, Problem
+from rewrite.extract.dag.dag import Node, Problem
 
 type Family = Callable[[int, Random], Problem]
 type Classes = list[tuple[Node, ...]]
@@ -340,9 +340,9 @@ def from_rules(model: str) -> Problem:
     Sizes are those the capture was replayed with, moved to primes.
     """
     import rewrite.onnx
-    from rewrite.egraph.graph import substitute, witness
-    from rewrite.egraph.rulefile import load_rules
-    from rewrite.egraph.saturate import saturate
+    from rewrite.egraph.ir.graph import substitute, witness
+    from rewrite.egraph.rules.rulefile import load_rules
+    from rewrite.egraph.saturate.saturate import saturate
     from tests.replay.weights import fill, load, metadata
 
     captured = fill(load(model))

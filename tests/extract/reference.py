@@ -6,8 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.scalars import BY_NAME, CHOICES, MONOIDS, Array
-from rewrite.extract.kernel import Affine, Cond, Div, Kernel, Mod, Output, Val
+from rewrite.egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, Array
+from rewrite.extract.schedule.kernel import (
+    Affine,
+    Cond,
+    Div,
+    Kernel,
+    Mod,
+    Output,
+    Val,
+)
 
 
 class Reference:

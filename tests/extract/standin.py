@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rewrite.egraph.scalars import BY_NAME
-from rewrite.extract.kernel import Cost, Kernel
+from rewrite.egraph.ir.scalars import BY_NAME
+from rewrite.extract.schedule.kernel import Cost, Kernel
 
 LAUNCH, BANDWIDTH, SCALAR, PRODUCT = 2e-6, 1e11, 1e11, 1e13
 

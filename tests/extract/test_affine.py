@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewrite.extract.affine import Digit, Ranges
-from rewrite.extract.kernel import Affine, Div, Mod
+from rewrite.extract.schedule.affine import Digit, Ranges
+from rewrite.extract.schedule.kernel import Affine, Div, Mod
 
 EXTENTS = [6, 4, 3]
 

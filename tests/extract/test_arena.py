@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from itertools import combinations, permutations
 
-from rewrite.extract.arena import Block, place
+from rewrite.extract.memory.arena import Block, place
 
 
 def bound(blocks: Sequence[Block]) -> int:

@@ -9,15 +9,16 @@ from zlib import crc32
 
 import pytest
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.chosen import HOST, VIEWS, Untraceable
-from rewrite.extract.column_graph import rebuilt
-from rewrite.extract.columns import (
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturate
+from rewrite.extract.dag.exact import available
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.chosen import HOST, VIEWS, Untraceable
+from rewrite.extract.schedule.column_graph import rebuilt
+from rewrite.extract.schedule.columns import (
     READ,
     Column,
     Formed,
@@ -25,11 +26,10 @@ from rewrite.extract.columns import (
     Shape,
     enumerated,
 )
-from rewrite.extract.exact import available
-from rewrite.extract.kernel import Cost, Kernel, KernelCost
-from rewrite.extract.plan import choose, own_space
-from rewrite.extract.selection import optimum, select
-from rewrite.extract.space import Space
+from rewrite.extract.schedule.kernel import Cost, Kernel, KernelCost
+from rewrite.extract.schedule.plan import choose, own_space
+from rewrite.extract.schedule.selection import optimum, select
+from rewrite.extract.schedule.space import Space
 from rewrite.fuzz.graphs import random_graph
 
 from .standin import cost

@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 
-from rewrite.extract import exact
-from rewrite.extract.annealing import annealed
-from rewrite.extract.covering import as_cover, bought, chosen
-from rewrite.extract.crossing import crossed
-from rewrite.extract.dag import Node, Problem
-from rewrite.extract.greedy import by_trees, dag_cost
-from rewrite.extract.improve import completed
-from rewrite.extract.terms import Graph, live_part
+from rewrite.extract.dag import exact
+from rewrite.extract.dag.annealing import annealed
+from rewrite.extract.dag.covering import as_cover, bought, chosen
+from rewrite.extract.dag.crossing import crossed
+from rewrite.extract.dag.dag import Node, Problem
+from rewrite.extract.dag.greedy import by_trees, dag_cost
+from rewrite.extract.dag.improve import completed
+from rewrite.extract.dag.terms import Graph, live_part
 
 from .choices import brute
 from .instances import instance, leaf

@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
-from rewrite.extract.dag import Choice, Infeasible, Node, Problem, extract
-from rewrite.extract.greedy import by_sets, by_trees, dag_cost
-from rewrite.extract.terms import live_part
+from rewrite.extract.dag.dag import Choice, Infeasible, Node, Problem, extract
+from rewrite.extract.dag.greedy import by_sets, by_trees, dag_cost
+from rewrite.extract.dag.terms import live_part
 
 from .choices import brute, check
 from .instances import leaf, small

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.known import Known
-from rewrite.extract.plan import choose, own_space, plan, space_of
-from rewrite.extract.search import Search
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.known import Known
+from rewrite.extract.schedule.plan import choose, own_space, plan, space_of
+from rewrite.extract.schedule.search import Search
 from rewrite.fuzz.graphs import random_graph
 
 from ..replay.weights import fill, load
@@ -50,7 +50,7 @@ def test_a_graph_that_is_cheaper_as_it_is_stays_as_it_is() -> None:
     """By the rules a weight that is turned twice is the weight; turned once, when the
     program is made, it is read faster."""
     import rewrite.onnx
-    from rewrite.compile import cost_for
+    from rewrite.core.compile import cost_for
 
     graph = expand_macros(rewrite.onnx.load(fill(load("lstm_cell")), {"batch": 3}))
     price = cost_for("c")

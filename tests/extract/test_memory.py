@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.kernel import Kernel, Schedule, reads_of, writes_of
-from rewrite.extract.lifetimes import Item, nbytes, profile, rounded, shared
-from rewrite.extract.memory import MemoryPlan, plan_memory
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.memory.lifetimes import (
+    Item,
+    nbytes,
+    profile,
+    rounded,
+    shared,
+)
+from rewrite.extract.memory.place import MemoryPlan, plan_memory
+from rewrite.extract.schedule.kernel import Kernel, Schedule, reads_of, writes_of
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import random_graph
 from rewrite.fuzz.models import transformer
 

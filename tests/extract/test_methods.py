@@ -8,15 +8,22 @@ from time import process_time
 
 import pytest
 
-from rewrite.extract import exact, frontier, methods
-from rewrite.extract.dag import Infeasible, Node, Problem
-from rewrite.extract.greedy import by_trees, dag_cost
-from rewrite.extract.guided import near
-from rewrite.extract.improve import improved
-from rewrite.extract.loops import Loops
-from rewrite.extract.methods import METHODS, Answer, Effort, Method, extracted, unit
-from rewrite.extract.reduce import reduced, settled
-from rewrite.extract.terms import live_part
+from rewrite.extract.dag import exact, frontier, methods
+from rewrite.extract.dag.dag import Infeasible, Node, Problem
+from rewrite.extract.dag.greedy import by_trees, dag_cost
+from rewrite.extract.dag.improve import improved
+from rewrite.extract.dag.loops import Loops
+from rewrite.extract.dag.methods import (
+    METHODS,
+    Answer,
+    Effort,
+    Method,
+    extracted,
+    unit,
+)
+from rewrite.extract.dag.reduce import reduced, settled
+from rewrite.extract.dag.relaxation import near
+from rewrite.extract.dag.terms import live_part
 
 from .choices import brute, check
 from .instances import FAMILIES, from_rules, glued, instance, leaf, small

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.lifetimes import pointwise, profile
-from rewrite.extract.memory import plan_memory
-from rewrite.extract.order import Work, best_order, ordered, score, work_of
-from rewrite.extract.plan import Plan
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.memory.lifetimes import pointwise, profile
+from rewrite.extract.memory.order import Work, best_order, ordered, score, work_of
+from rewrite.extract.memory.place import plan_memory
+from rewrite.extract.schedule.plan import Plan
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import random_graph
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.extract.outline import outline, structure
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.outline import outline, structure
 from rewrite.fuzz.models import transformer
 
 

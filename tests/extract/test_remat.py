@@ -11,18 +11,18 @@ import pytest
 
 from rewrite.backends.executable import Executable
 from rewrite.backends.interpreter import NumpyDevice
-from rewrite.compile import own_plan
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.graph import Builder, Graph, substitute, witness
-from rewrite.egraph.text import parse, show
-from rewrite.extract.assemble import concrete
-from rewrite.extract.lifetimes import pointwise
-from rewrite.extract.memory import MemoryPlan, plan_memory
-from rewrite.extract.plan import Plan
-from rewrite.extract.remat import MemoryLimitError, Setting, within
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.core.compile import own_plan
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph, substitute, witness
+from rewrite.egraph.ir.text import parse, show
+from rewrite.extract.memory.lifetimes import pointwise
+from rewrite.extract.memory.place import MemoryPlan, plan_memory
+from rewrite.extract.memory.remat import MemoryLimitError, Setting, within
+from rewrite.extract.schedule.assemble import concrete
+from rewrite.extract.schedule.plan import Plan
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import compare, random_graph, random_inputs
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost

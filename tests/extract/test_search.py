@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from rewrite import xp
-from rewrite.egraph.dtypes import F32, I64
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.ops import TensorType
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
-from rewrite.extract.kernel import Cost, Host, Kernel, Launch
-from rewrite.extract.plan import choose, own_space
-from rewrite.extract.schedule import own_groups, schedule
-from rewrite.extract.search import Search
-from rewrite.extract.shift import shift
-from rewrite.extract.space import Space
+from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturate
+from rewrite.extract.schedule.kernel import Cost, Host, Kernel, Launch
+from rewrite.extract.schedule.plan import choose, own_space
+from rewrite.extract.schedule.search import Search
+from rewrite.extract.schedule.shift import shift
+from rewrite.extract.schedule.space import Space
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz.graphs import random_graph
 from rewrite.fuzz.models import transformer
 

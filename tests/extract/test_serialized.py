@@ -12,9 +12,9 @@ from random import Random
 import pytest
 from typer.testing import CliRunner, Result
 
-from rewrite.cli import app
-from rewrite.extract.methods import Effort, extracted
-from rewrite.extract.serialized import EGraphError, load, parse
+from rewrite.commands.cli import app
+from rewrite.extract.dag.methods import Effort, extracted
+from rewrite.extract.dag.serialized import EGraphError, load, parse
 
 from .choices import brute
 from .instances import instance, small, to_json

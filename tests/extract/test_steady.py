@@ -7,15 +7,15 @@ import pytest
 
 import rewrite
 from rewrite.backends.devices import device
-from rewrite.compile import cost_for
-from rewrite.egraph.dtypes import F32, U64
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.assemble import concrete
-from rewrite.extract.kernel import reads_of, writes_of
-from rewrite.extract.plan import own_space, steady_nodes
-from rewrite.extract.search import Search
-from rewrite.extract.state import RARELY
+from rewrite.core.compile import cost_for
+from rewrite.egraph.ir.dtypes import F32, U64
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.schedule.assemble import concrete
+from rewrite.extract.schedule.kernel import reads_of, writes_of
+from rewrite.extract.schedule.plan import own_space, steady_nodes
+from rewrite.extract.schedule.search import Search
+from rewrite.extract.schedule.state import RARELY
 
 RNG = np.random.default_rng(7)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.egraph.dtypes import F32, I64
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.assemble import Traced, build_kernel
+from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.schedule.assemble import Traced, build_kernel
 
 from .reference import Reference
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.egraph.naming import classes
-from rewrite.egraph.proof import Lemma, Proof
+from rewrite.egraph.proof.naming import classes
+from rewrite.egraph.proof.proof import Lemma, Proof
 
 
 @pytest.mark.parametrize("length", [2, 3, 4, 5, 9])

@@ -10,16 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.egraph import engine as engine_module
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.encode import show
-from rewrite.egraph.engine import Engine, EngineError
-from rewrite.egraph.examples import read, run_examples
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.journal import record
-from rewrite.egraph.rulefile import RuleFileError, check, load_rules
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.sexpr import Atom, Form, Place, laid_out, parse, printed, quoted
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.judge.examples import read, run_examples
+from rewrite.egraph.proof.journal import record
+from rewrite.egraph.rules.rulefile import RuleFileError, check, load_rules
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.rules.sexpr import (
+    Atom,
+    Form,
+    Place,
+    laid_out,
+    parse,
+    printed,
+    quoted,
+)
+from rewrite.egraph.saturate import engine as engine_module
+from rewrite.egraph.saturate.encode import show
+from rewrite.egraph.saturate.engine import Engine, EngineError
 
 HERE = Place("t.egg", 1, 1)
 RULE = (

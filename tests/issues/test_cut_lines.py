@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.egraph.convolution import Frame
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
 from rewrite.lower.axes import normalise
-from rewrite.lower.families.slide import sliding
+from rewrite.lower.families.products.slide import sliding
 from rewrite.lower.families.window import WINDOW
 from rewrite.lower.model import model_of
 

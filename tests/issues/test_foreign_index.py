@@ -6,14 +6,14 @@ from __future__ import annotations
 import pytest
 
 from rewrite.backends.devices import device
-from rewrite.egraph.dtypes import F32, I32
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.rulefile import load_rules
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.chosen import Untraceable
-from rewrite.extract.schedule import GraphTerms, schedule
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.chosen import Untraceable
+from rewrite.extract.schedule.steps import GraphTerms, schedule
 from rewrite.fuzz import random_graph
-from rewrite.fuzzing import planned
+from rewrite.fuzz.pipeline import planned
 
 
 def test_a_dead_index_is_not_asked_for() -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewrite.compile import optimize_graph
-from rewrite.egraph.dtypes import F32, I32
-from rewrite.egraph.graph import Builder
-from rewrite.options import Options
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.graph import Builder
 
 
 def test_an_index_into_one_element_is_not_computed() -> None:

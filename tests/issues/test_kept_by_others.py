@@ -29,21 +29,22 @@ import pytest
 from typer.testing import CliRunner
 
 import rewrite
-from rewrite import compile as pipeline
-from rewrite import identity, learned, xp
+from rewrite import xp
 from rewrite.backends import store
 from rewrite.backends.devices import device
 from rewrite.backends.store import Store, replacing, root
 from rewrite.backends.toolchain import find_toolchain
-from rewrite.bundle import BundleError
-from rewrite.cli import app
-from rewrite.egraph import dtypes, graph
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.rulefile import RuleFileError
-from rewrite.egraph.table import TensorType
-from rewrite.frozen import FrozenError, freeze, thaw
+from rewrite.cache import identity, learned
+from rewrite.cache.frozen import FrozenError, freeze, thaw
+from rewrite.commands.cli import app
+from rewrite.core import compile as pipeline
+from rewrite.core.bundle import BundleError
+from rewrite.egraph.ir import dtypes, graph
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.table import TensorType
+from rewrite.egraph.rules.rulefile import RuleFileError
 from rewrite.lower.device import DeviceError
 
 KEY, OTHER = "a" * 64, "b" * 64

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from time import process_time
 
-from rewrite.extract.methods import Effort, extracted
+from rewrite.extract.dag.methods import Effort, extracted
 from tests.extract.choices import check
 from tests.extract.instances import instance
 

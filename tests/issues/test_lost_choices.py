@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import pytest
 
-from rewrite.extract.descent import Descent
-from rewrite.extract.greedy import by_trees, dag_cost
-from rewrite.extract.reduce import projected, reduced
-from rewrite.extract.terms import live_part
+from rewrite.extract.dag.descent import Descent
+from rewrite.extract.dag.greedy import by_trees, dag_cost
+from rewrite.extract.dag.reduce import projected, reduced
+from rewrite.extract.dag.terms import live_part
 from tests.extract.instances import instance
 
 

@@ -8,8 +8,8 @@ from time import perf_counter
 import numpy as np
 
 import rewrite
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
 
 
 def test_masked_values_take_no_longer() -> None:

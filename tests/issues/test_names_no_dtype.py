@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.sound import sample_rule
+from rewrite.egraph.judge.sound import sample_rule
+from rewrite.egraph.rules.rulefile import load_rules
 
 PADDED = """\
 ;; Pads of products.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewrite.egraph.choose import all_forms
-from rewrite.egraph.dtypes import F8E4M3
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
-from rewrite.egraph.text import parse
+from rewrite.egraph.ir.dtypes import F8E4M3
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.text import parse
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.choose import all_forms
+from rewrite.egraph.saturate.saturate import saturate
 
 # k is [3, 4, 2] and is reshaped, not transposed, to rows of length 3.
 ATTENTION = """graph g(q: f32[2, 5, 3], k: f32[3, 4, 2], v: f32[2, 4, 6]) {

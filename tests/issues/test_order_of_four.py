@@ -4,7 +4,7 @@ use, whose default e-node was A(BC), since it ignored the products that takes.""
 from __future__ import annotations
 
 from rewrite import xp
-from rewrite.egraph.dtypes import F32
+from rewrite.egraph.ir.dtypes import F32
 from rewrite.lower.model import GENERIC_CPU
 from rewrite.xp import Tracer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-MADE = "from rewrite.extract.exact import solver; solver().run()"
+MADE = "from rewrite.extract.dag.exact import solver; solver().run()"
 
 
 def test_what_prints_json_prints_nothing_else() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable
-from rewrite.egraph.dtypes import F32, I32
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder
-from rewrite.extract.schedule import schedule
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.program import build
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from rewrite import xp
-from rewrite.egraph.dtypes import F32
+from rewrite.egraph.ir.dtypes import F32
 from rewrite.lower.model import GENERIC_CPU
 from rewrite.xp import Tracer
 

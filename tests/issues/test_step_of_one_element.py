@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
-from rewrite.egraph.text import parse
+from rewrite.egraph.ir.text import parse
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturate
 
 TEXT = """graph single(x: f32[1, 1], y: f32[1, 1]) {
   a: f32[1, 1] = mul x y

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rewrite.authoring.models import load
-from rewrite.egraph.explain import Explanation
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.explaining import explained_part
-from rewrite.extract.plan import plan
+from rewrite.egraph.proof.explain import Explanation
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import plan
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.report.explaining import explained_part
 from tests.replay.test_goldens import CAPS, HERE
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewrite.egraph.choose import all_forms
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
-from rewrite.egraph.text import parse
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.text import parse
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.choose import all_forms
+from rewrite.egraph.saturate.saturate import saturate
 
 TEXT = """graph g(x: f32[4]) {
   z: f32[4] = const 0.0

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rewrite.api import compile_graph
-from rewrite.egraph import dtypes
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.graph import Builder
 
 
 @pytest.mark.parametrize("dtype", [dtypes.F8E5M2, dtypes.F8E4M3, dtypes.BF16])

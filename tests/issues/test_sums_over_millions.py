@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.egraph.check import CheckError
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.explain import explain
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.rulefile import load_rules
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.proof.check import CheckError
+from rewrite.egraph.proof.explain import explain
+from rewrite.egraph.rules.rulefile import load_rules
 
 SIZES = (8192, 4096)
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rewrite.egraph.clash import RuleError
-from rewrite.egraph.graph import GraphError
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturate
-from rewrite.egraph.sexpr import RuleFileError
-from rewrite.egraph.text import parse
+from rewrite.egraph.ir.graph import GraphError
+from rewrite.egraph.ir.text import parse
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.sexpr import RuleFileError
+from rewrite.egraph.saturate.clash import RuleError
+from rewrite.egraph.saturate.saturate import saturate
 
 GRAPH = parse("""graph g(x: f32[2, 3], y: f32[2, 3]) {
   s: f32[2, 3] = add x y

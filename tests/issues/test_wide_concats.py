@@ -12,9 +12,9 @@ import pytest
 from rewrite.api import compile_graph
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.program import build
 
 

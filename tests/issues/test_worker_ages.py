@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rewrite.egraph.worker import USES, Worker
+from rewrite.egraph.saturate.worker import USES, Worker
 
 
 class Bindings:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import rewrite
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder, Graph
+from rewrite.core.options import Precision
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.lower.passes import PASSES
 from rewrite.lower.text import parse, show
-from rewrite.options import Precision
 
 
 def quotients() -> Graph:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from rewrite.egraph.dtypes import ALL, BOOL, F32, F64, I32, I64
-from rewrite.egraph.scalars import BINARY, UNARY
+from rewrite.egraph.ir.dtypes import ALL, BOOL, F32, F64, I32, I64
+from rewrite.egraph.ir.scalars import BINARY, UNARY
 from rewrite.lower.loops import (
     Array,
     Assign,

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rewrite.egraph.dtypes import F32, F64, I32, DType
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import F32, F64, I32, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.kernel import Kernel
 
 from .harness import buffers_for, kernel_of
 

@@ -10,12 +10,12 @@ import pytest
 
 from rewrite.backends.c import CDevice
 from rewrite.backends.numpy import run_kernel
-from rewrite.egraph import dtypes
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.scalars import Array
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.interpret import run as interpret

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rewrite.egraph.dtypes import BF16, F16, F32, F64, DType
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import BF16, F16, F32, F64, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 
 from .harness import kernel_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.kernel import Kernel, Launch
-from rewrite.extract.plan import plan
-from rewrite.extract.schedule import schedule
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.kernel import Kernel, Launch
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.axes import normalise
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function

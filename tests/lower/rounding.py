@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.dtypes import F32, F64, DType
+from rewrite.egraph.ir.dtypes import F32, F64, DType
 from rewrite.lower.emit.stages import dtypes_of
 from rewrite.lower.interpret import run
 from rewrite.lower.loops import (

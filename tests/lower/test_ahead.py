@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from rewrite.egraph.dtypes import F16, F32, DType
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import F16, F32, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import coefficient, normalise
-from rewrite.lower.families.ahead import AHEAD, Ask, asks
+from rewrite.lower.families.nests.prefetch import AHEAD, Ask, asks
 from rewrite.lower.families.rows import ROW
 from rewrite.lower.loops import Fetch
 from rewrite.lower.model import model_of

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from rewrite.egraph.dtypes import F32, F64, I32
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Affine, Cond, Kernel
+from rewrite.egraph.ir.dtypes import F32, F64, I32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Affine, Cond, Kernel
 from rewrite.lower.axes import normalise
-from rewrite.lower.families.cuts import MOST, guards, pieces
+from rewrite.lower.families.nests.guards import MOST, guards, pieces
 from rewrite.lower.families.rows import COLUMN, MAP, ROW
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.model import Family, model_of

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from sys import modules
 
-import rewrite.egraph.text as graphs
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.plan import plan
-from rewrite.extract.schedule import schedule
+import rewrite.egraph.ir.text as graphs
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.passes import LOOSE, PASSES, Pass

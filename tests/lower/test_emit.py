@@ -3,7 +3,7 @@
 import pytest
 
 from rewrite.backends import nvrtc
-from rewrite.egraph.dtypes import F32, I32, U8
+from rewrite.egraph.ir.dtypes import F32, I32, U8
 from rewrite.lower.device import DeviceError
 from rewrite.lower.emit import host, wgsl
 from rewrite.lower.emit.stages import index_lets, stages

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
-from rewrite.lower.families.blocks import shape_for
 from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.full import FULL
-from rewrite.lower.families.products import classify as products_of
+from rewrite.lower.families.products.blocks import shape_for
+from rewrite.lower.families.products.products import classify as products_of
 from rewrite.lower.families.rows import ROW
 from rewrite.lower.families.window import WINDOW
 from rewrite.lower.families.winograd import WINOGRAD

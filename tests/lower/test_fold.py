@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rewrite.egraph.dtypes import F32
-from rewrite.extract.kernel import Kernel, bits
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.extract.schedule.kernel import Kernel, bits
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
-from rewrite.lower.families import fold_tiles
 from rewrite.lower.families.fold import FOLD
-from rewrite.lower.families.folds import Fold, classify
+from rewrite.lower.families.folds import tiles as fold_tiles
+from rewrite.lower.families.folds.recognize import Fold, classify
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array, For, If, Stmt
 from rewrite.lower.lower import choose

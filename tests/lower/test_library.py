@@ -10,8 +10,8 @@ import pytest
 
 from rewrite.backends import blas as finding
 from rewrite.backends.blas import Blas, blas
-from rewrite.egraph.dtypes import F8E5M2, F16, F32, I32
-from rewrite.egraph.graph import Builder
+from rewrite.egraph.ir.dtypes import F8E5M2, F16, F32, I32
+from rewrite.egraph.ir.graph import Builder
 from rewrite.lower.choice import Choice, digest
 from rewrite.lower.device import Caps, DeviceError
 from rewrite.lower.families import candidates_for

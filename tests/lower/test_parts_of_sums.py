@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from rewrite.egraph.dtypes import F32, F64
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import F32, F64
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise, numel
 from rewrite.lower.device import Caps
 from rewrite.lower.families.contract import CONTRACT

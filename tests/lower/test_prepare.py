@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import rewrite
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.kernel import Launch
-from rewrite.extract.schedule import schedule
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.schedule.kernel import Launch
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.prepare import prepared
 from rewrite.lower.program import build
 

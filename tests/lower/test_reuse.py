@@ -10,17 +10,17 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable, load
-from rewrite.compile import cost_for
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.extract.assemble import concrete
-from rewrite.extract.chosen import HOST, LEAVES, Untraceable
-from rewrite.extract.kernel import KernelCost, Launch, writes_of
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.core.compile import cost_for
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.schedule.assemble import concrete
+from rewrite.extract.schedule.chosen import HOST, LEAVES, Untraceable
+from rewrite.extract.schedule.kernel import KernelCost, Launch, writes_of
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import compare, random_graph, random_inputs
 from rewrite.fuzz.draw import Mode
-from rewrite.fuzzing import holds
+from rewrite.fuzz.pipeline import holds
 from rewrite.lower.program import Program, build, joined
 
 type Groups = list[tuple[int, ...]]

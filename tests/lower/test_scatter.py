@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from rewrite.backends.devices import device
-from rewrite.compile import optimize_graph
-from rewrite.egraph.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8, DType
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.indexing import SCATTER as MODES
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.kernel import Kernel, Launch
-from rewrite.extract.plan import plan
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8, DType
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.indexing import SCATTER as MODES
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.kernel import Kernel, Launch
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.axes import normalise
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.families.scatter import SCATTER
@@ -29,7 +30,6 @@ from rewrite.lower.program import Invoke, build
 from rewrite.lower.reuse import settled
 from rewrite.lower.verify import verify
 from rewrite.lower.walking import walk
-from rewrite.options import Options
 
 from .cases import CASES
 from .harness import CPU, GPU, buffers_for, close, kernel_of, on_c, reference

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rewrite.extract.kernel import Cost, Kernel
+from rewrite.extract.schedule.kernel import Cost, Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, digest, parse_choice
 from rewrite.lower.device import Caps

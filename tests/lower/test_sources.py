@@ -17,13 +17,13 @@ import pytest
 
 from rewrite import xp
 from rewrite.backends import nvrtc
-from rewrite.egraph import dtypes
-from rewrite.egraph.dtypes import F32, I32
-from rewrite.egraph.ops import TensorType
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.plan import plan
-from rewrite.extract.schedule import schedule
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.device import Caps
 from rewrite.lower.emit import host, kernels, wgsl
 from rewrite.lower.emit.dialects import OPENCL

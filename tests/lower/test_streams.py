@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from rewrite.egraph.dtypes import BF16, F32, F64, DType
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import BF16, F32, F64, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.emit import host
 from rewrite.lower.loops import Fetch, Function, Store

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from typer.testing import CliRunner
 
-from rewrite.cli import app
+from rewrite.commands.cli import app
 from rewrite.lower.loops import Function
 from rewrite.lower.text import ParseError, parse, parse_all, show, show_all
 from tests.backends.functions import CASES as BY_HAND

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rewrite.extract.kernel import Kernel
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.choice import Holes
 from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.interpret import run

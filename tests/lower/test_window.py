@@ -9,15 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rewrite.egraph.convolution import Frame
-from rewrite.egraph.dtypes import F32, F64, DType
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel, bits
+from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.ir.dtypes import F32, F64, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel, bits
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families.contract import CONTRACT
-from rewrite.lower.families.halo import coordinates
-from rewrite.lower.families.slide import slides, sliding
+from rewrite.lower.families.products.halo import coordinates
+from rewrite.lower.families.products.slide import slides, sliding
 from rewrite.lower.families.window import WINDOW
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array

@@ -12,16 +12,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rewrite.egraph.convolution import Frame
-from rewrite.egraph.dtypes import F32, F64
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.ir.dtypes import F32, F64
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES, families_for
-from rewrite.lower.families.filter_tiles import tiles
-from rewrite.lower.families.filtering import (
+from rewrite.lower.families.products.filter_tiles import tiles
+from rewrite.lower.families.products.filtering import (
     IN,
     JOIN,
     OUT,

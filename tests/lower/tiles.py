@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.extract.kernel import Kernel
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Holes
 from rewrite.lower.families.contract import CONTRACT

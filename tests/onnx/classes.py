@@ -19,9 +19,9 @@ import onnx
 from onnx.backend.test.loader import load_model_tests
 
 import rewrite.onnx
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import Saturator, saturate, saturator
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import Saturator, saturate, saturator
 from rewrite.onnx import ModelError, NeedsInputs
 
 EXPANDED = "_expanded"

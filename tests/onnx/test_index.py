@@ -14,8 +14,8 @@ onnx = pytest.importorskip("onnx")
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 import rewrite.onnx  # noqa: E402
-from rewrite.egraph.evaluate import evaluate  # noqa: E402
-from rewrite.egraph.graph import Graph  # noqa: E402
+from rewrite.egraph.ir.evaluate import evaluate  # noqa: E402
+from rewrite.egraph.ir.graph import Graph  # noqa: E402
 
 type Array = np.ndarray[Any, Any]
 I64 = np.int64

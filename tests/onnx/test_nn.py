@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 import rewrite.onnx  # noqa: E402
-from rewrite.egraph.evaluate import evaluate  # noqa: E402
+from rewrite.egraph.ir.evaluate import evaluate  # noqa: E402
 from rewrite.onnx import foreign  # noqa: E402
 
 type Arrays = Mapping[str, np.ndarray]

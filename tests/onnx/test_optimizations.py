@@ -9,8 +9,8 @@ import onnx
 import pytest
 
 import rewrite.onnx
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
 
 from . import classes
 from .models import operators, optimized, parsed, run

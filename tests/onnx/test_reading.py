@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper, parser
 
 import rewrite.onnx
-from rewrite.egraph.evaluate import InputError
+from rewrite.egraph.ir.evaluate import InputError
 from rewrite.onnx import ModelError
 
 X3 = np.array([1, -2, 3], np.float32)

@@ -18,11 +18,11 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import Saturator, saturator
-from rewrite.egraph.text import show
-from rewrite.extract.dag import Problem
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.text import show
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import Saturator, saturator
+from rewrite.extract.dag.dag import Problem
 from rewrite.fuzz import compare, random_graph, random_inputs
 from rewrite.fuzz.draw import Mode
 from rewrite.onnx.types import type_proto

@@ -13,18 +13,18 @@ import numpy as np
 import pytest
 
 import rewrite.onnx
-from rewrite.egraph.dtypes import ALL
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.explaining import explained_part
-from rewrite.extract.describe import describe
-from rewrite.extract.kernel import Launch
-from rewrite.extract.plan import plan
-from rewrite.extract.schedule import schedule
+from rewrite.egraph.ir.dtypes import ALL
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.describe import describe
+from rewrite.extract.schedule.kernel import Launch
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.report.explaining import explained_part
 
 from .weights import fill, load, metadata, random_inputs
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import pytest
 
 import rewrite.onnx
-from rewrite.compile import own_plan
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.extract.memory import plan_memory
-from rewrite.extract.order import ordered
-from rewrite.extract.plan import Plan
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.core.compile import own_plan
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.extract.memory.order import ordered
+from rewrite.extract.memory.place import plan_memory
+from rewrite.extract.schedule.plan import Plan
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.reuse import reuse_of

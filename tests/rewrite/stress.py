@@ -27,15 +27,15 @@ import numpy as np
 
 from rewrite.authoring.models import Model
 from rewrite.authoring.models import load as load_model
-from rewrite.egraph.dims import bind_shape
-from rewrite.egraph.dtypes import ALL, BF16, BOOL, F16, F32, DType
-from rewrite.egraph.evaluate import bind_inputs, evaluate, expand_macros
-from rewrite.egraph.graph import Builder, Graph, substitute, witness
-from rewrite.egraph.rulefile import RuleSet, load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.egraph.scalars import Array
-from rewrite.extract.kernel import KernelCost
-from rewrite.extract.plan import plan
+from rewrite.egraph.ir.dims import bind_shape
+from rewrite.egraph.ir.dtypes import ALL, BF16, BOOL, F16, F32, DType
+from rewrite.egraph.ir.evaluate import bind_inputs, evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph, substitute, witness
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.rules.rulefile import RuleSet, load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.kernel import KernelCost
+from rewrite.extract.schedule.plan import plan
 from rewrite.fuzz import KINDS, oracle, random_graph, variants
 from rewrite.fuzz.models import transformer
 from rewrite.lower.device import Caps

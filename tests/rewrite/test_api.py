@@ -11,16 +11,16 @@ import pytest
 import rewrite as rw
 from rewrite import xp
 from rewrite.backends.devices import device
-from rewrite.compile import optimize_graph
-from rewrite.egraph import engine
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import F32, I64
-from rewrite.egraph.engine import EngineError
-from rewrite.egraph.evaluate import InputError, evaluate
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.ops import TensorType
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.egraph.ir.evaluate import InputError, evaluate
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.saturate import engine
+from rewrite.egraph.saturate.engine import EngineError
 from rewrite.lower.device import CompileError
-from rewrite.options import Options
 
 
 def softmax(x: Any) -> Any:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from rewrite.cli import app
-from rewrite.compile import cost_for, optimize_graph
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.text import parse
-from rewrite.extract.kernel import Kernel
-from rewrite.learned import MeasuredCost, database, digest, learn, recall
-from rewrite.measure import Subject, launches, measure, predicted
-from rewrite.options import Options
-from rewrite.ranking import median_error, ranks, spearman
+from rewrite.cache.learned import MeasuredCost, database, digest, learn, recall
+from rewrite.commands.cli import app
+from rewrite.core.compile import cost_for, optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.text import parse
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.tuning.measure import Subject, launches, measure, predicted
+from rewrite.tuning.ranking import median_error, ranks, spearman
 
 DEVICES = ("c", "numpy")
 # An index that must be valid, a product, and reductions in turn.

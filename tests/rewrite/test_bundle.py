@@ -17,10 +17,10 @@ import pytest
 import rewrite
 from rewrite import xp
 from rewrite.backends.devices import device as device_named
-from rewrite.bundle import BundleError
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.ops import TensorType
+from rewrite.core.bundle import BundleError
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.ops import TensorType
 
 
 def layer(x: Any, p: dict[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Refuse(importlib.abc.MetaPathFinder):
         if name.split(".")[0] == "egglog": raise ImportError("no engine here")
 sys.meta_path.insert(0, Refuse())
 import numpy as np, rewrite
-import rewrite.egraph.engine as engine
+import rewrite.egraph.saturate.engine as engine
 engine.shared = None
 f = rewrite.load(sys.argv[1])
 x, w, b = (np.ones(n, np.float32) for n in ((5, 16), (16, 8), 8))
@@ -84,7 +84,7 @@ def test_a_bundle_still_says_why_it_is_equal(saved: tuple[Path, Any]) -> None:
 def test_its_own_kernels_run_where_the_device_is_the_same(
     saved: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rewrite.compile.build", None)
+    monkeypatch.setattr("rewrite.core.compile.build", None)
     rewrite.load(saved[0])(*arguments())
 
 

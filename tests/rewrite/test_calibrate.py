@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 from rewrite.backends import rates
 from rewrite.backends.devices import device
 from rewrite.backends.store import Store
-from rewrite.calibrate import LEAST, Probe, fitted, probes
-from rewrite.calibrate import flat as flat_graph
-from rewrite.cli import app
-from rewrite.extract.kernel import Cost, Launch
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.commands.cli import app
+from rewrite.extract.schedule.kernel import Cost, Launch
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.families import families_for
 from rewrite.lower.model import GENERIC_CPU, DeviceModel, kernel_cost, model_of
+from rewrite.tuning.calibrate import LEAST, Probe, fitted, probes
+from rewrite.tuning.calibrate import flat as flat_graph
 
 LAUNCH, ALONE = 7e-6, 2e-7  # seconds
 NEAR, CACHE, MEMORY = 90e9, 40e9, 9e9  # bytes a second
@@ -204,7 +204,7 @@ def test_an_interrupt_leaves_what_was_kept(
         assert c.caps().rates == ()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rewrite.calibrate.calibrate", interrupted)
+    monkeypatch.setattr("rewrite.tuning.calibrate.calibrate", interrupted)
     assert CliRunner().invoke(app, ["calibrate", "--device", "c"]).exit_code != 0
     assert c.caps().rates == (("launch", 1e-3),)
 

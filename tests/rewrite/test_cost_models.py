@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 import rewrite
 from rewrite import xp
-from rewrite.cli import app
-from rewrite.compile import optimize_graph
-from rewrite.costs import (
+from rewrite.commands.cli import app
+from rewrite.core.compile import optimize_graph
+from rewrite.core.costs import (
     NAMES,
     Cost,
     CostError,
@@ -27,17 +27,17 @@ from rewrite.costs import (
     flops,
     nodes,
 )
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.scalars import BY_NAME
-from rewrite.egraph.text import parse
-from rewrite.extract.kernel import Launch
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.core.options import Options
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.scalars import BY_NAME
+from rewrite.egraph.ir.text import parse
+from rewrite.extract.schedule.kernel import Launch
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz.graphs import random_graph
 from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.costs import TIE, Asked, Counted
 from rewrite.lower.families import families_for
 from rewrite.lower.model import GENERIC_CPU, kernel_cost
-from rewrite.options import Options
 
 COUNTS: dict[CostName, Callable[[Kernel], float]] = {
     "nodes": nodes, "bytes": bytes_moved, "flops": flops,

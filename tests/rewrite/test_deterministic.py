@@ -10,9 +10,9 @@ import pytest
 
 CODE = """
 import hashlib, sys
-from rewrite.compile import optimize_graph
-from rewrite.options import Options
-from rewrite.egraph.text import show
+from rewrite.core.compile import optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.text import show
 {graph}
 c = optimize_graph(graph, "c", Options(fallback=False))
 print(hashlib.sha256(c.code().encode()).hexdigest(), c.plan.groups)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rewrite.egraph.text import parse
+from rewrite.egraph.ir.text import parse
 from rewrite.report.diff import diff
 from tests.authoring.test_user_rules import CIRCLE, GRAPH
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rewrite import xp
-from rewrite.egraph.evaluate import evaluate
+from rewrite.egraph.ir.evaluate import evaluate
 
 FOLDER = Path(__file__).parents[2] / "examples"
 RNG = np.random.default_rng(1)

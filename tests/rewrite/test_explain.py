@@ -19,20 +19,20 @@ import rewrite
 from rewrite import xp
 from rewrite.authoring.labels import Unknown
 from rewrite.authoring.models import load
-from rewrite.cli import app
-from rewrite.compile import Compiled
-from rewrite.costs import cost_for
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.explain import ExplainError
-from rewrite.egraph.explore import Limit
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.proof import CheckError
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.egraph.text import parse
-from rewrite.extract.plan import Plan, plan
-from rewrite.extract.schedule import own_groups
+from rewrite.commands.cli import app
+from rewrite.core.compile import Compiled
+from rewrite.core.costs import cost_for
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.text import parse
+from rewrite.egraph.proof.explain import ExplainError
+from rewrite.egraph.proof.proof import CheckError
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.explore import Limit
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import Plan, plan
+from rewrite.extract.schedule.steps import own_groups
 from rewrite.fuzz import random_graph
 from rewrite.report.account import Account
 from rewrite.report.decisions import Decisions

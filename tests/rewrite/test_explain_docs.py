@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from rewrite.cli import app
+from rewrite.commands.cli import app
 
 from .test_explain import SCHEMA
 

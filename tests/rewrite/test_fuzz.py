@@ -7,12 +7,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I8, I64, U8
-from rewrite.egraph.evaluate import evaluate, expand_macros
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ops import TABLE
-from rewrite.egraph.scalars import BY_NAME, MONOIDS, Array
-from rewrite.egraph.text import show
+from rewrite.egraph.ir.dtypes import BF16, BOOL, F16, F32, F64, I8, I64, U8
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.ops import TABLE
+from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS, Array
+from rewrite.egraph.ir.text import show
 from rewrite.fuzz import KINDS, compare, random_graph, random_inputs, variants
 from rewrite.fuzz.draw import LARGEST, Mode
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rewrite.backends.devices import device
-from rewrite.fuzzing import fuzz
+from rewrite.fuzz.pipeline import fuzz
 
 CHUNK = 50
 

@@ -37,7 +37,7 @@ sys.meta_path.insert(0, Finder())
 if where == "atexit":
     atexit.register(strike)
 if where in ("call", "destructor"):
-    from rewrite.egraph.engine import Engine
+    from rewrite.egraph.saturate.engine import Engine
 
     def struck(self, *rest, was=Engine.call):
         strike() if where == "call" else Ending()
@@ -48,7 +48,8 @@ from rewrite.entry import main
 main()
 """
 PLACES = [
-    "rewrite.cli", "numpy", "typer", "rewrite.egraph.engine", "rewrite.terminal",
+    "rewrite.commands.cli", "numpy", "typer", "rewrite.egraph.saturate.engine",
+    "rewrite.commands.terminal",
     "egglog", "call", "destructor", "atexit",
 ]  # fmt: skip
 
@@ -68,7 +69,7 @@ def test_a_command_ends_with_one_line(where: str, tmp_path: Path) -> None:
 
 ENGINE = """
 import random, signal, time
-from rewrite.egraph.engine import Engine
+from rewrite.egraph.saturate.engine import Engine
 
 RULES = (
     "(datatype N (Z) (S N)) (relation R (i64)) (R 7) (ruleset up)"

@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 
 import rewrite
-from rewrite import compile as pipeline
 from rewrite import xp
 from rewrite.backends import store
 from rewrite.backends.store import Store
-from rewrite.compile import Compiled, optimize_graph
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.text import parse
-from rewrite.frozen import FrozenError, freeze, thaw
-from rewrite.options import Options
+from rewrite.cache.frozen import FrozenError, freeze, thaw
+from rewrite.core import compile as pipeline
+from rewrite.core.compile import Compiled, optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.text import parse
 
 pytestmark = pytest.mark.plans
 
@@ -148,7 +148,7 @@ def test_a_changed_rule_file_is_another_plan(tmp_path: Path) -> None:
 
 def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
     code = (
-        "from rewrite.compile import *; from rewrite.egraph.text import parse;"
+        "from rewrite.core.compile import *; from rewrite.egraph.ir.text import parse;"
         f"c = optimize_graph(parse({SOFTMAX!r}), 'c', Options(cache=True));"
         "print(c.was_kept, c.shelf.key, len(c.executable().program.functions))"
     )

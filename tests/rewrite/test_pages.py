@@ -11,8 +11,8 @@ from onnx import ModelProto
 
 import rewrite
 import rewrite.onnx
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.report.models import models_html
 from tests.egraph.forgeries import graphs
 from tests.egraph.models import transformer

@@ -15,11 +15,11 @@ import pytest
 from rewrite.authoring.models import Model
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.graph import Builder
-from rewrite.egraph.rulefile import load_rules
-from rewrite.extract.schedule import schedule
-from rewrite.fuzzing import planned
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.extract.schedule.steps import schedule
+from rewrite.fuzz.pipeline import planned
 from rewrite.lower.program import build
 
 from . import stress

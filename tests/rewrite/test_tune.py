@@ -16,22 +16,22 @@ import pytest
 from typer.testing import CliRunner
 
 import rewrite
-from rewrite import compile as pipeline
 from rewrite import xp
 from rewrite.backends.store import Store
-from rewrite.cli import app
-from rewrite.compile import Compiled, optimize_graph
-from rewrite.egraph.text import parse
-from rewrite.extract.kernel import Launch
-from rewrite.learned import database as measured_file
-from rewrite.learned import recall
+from rewrite.cache import kept
+from rewrite.cache.learned import database as measured_file
+from rewrite.cache.learned import recall
+from rewrite.commands.cli import app
+from rewrite.core import compile as pipeline
+from rewrite.core.compile import Compiled, optimize_graph
+from rewrite.core.options import Options
+from rewrite.egraph.ir.text import parse
+from rewrite.extract.schedule.kernel import Launch
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, digest
 from rewrite.lower.database import Database, Entry
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import model_of
-from rewrite.options import Options
-from rewrite.tuning import kept
 from rewrite.tuning.climb import clearly_faster
 from rewrite.tuning.tune import Budget, Tuned, tune, winner
 
@@ -52,7 +52,7 @@ TINY = Budget(seconds=20, trials=2, jobs=1)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache for this test alone."""
     monkeypatch.setenv("REWRITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("rewrite.tuning.kept.folder", lambda: tmp_path / "cache/tuned")
+    monkeypatch.setattr("rewrite.cache.kept.folder", lambda: tmp_path / "cache/tuned")
     return tmp_path / "cache"
 
 

@@ -14,9 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rewrite import xp
-from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U64
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import GraphError
+from rewrite.egraph.ir.dtypes import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U64,
+)
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import GraphError
 from rewrite.xp.promote import promoted
 
 RNG = np.random.default_rng(7)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from rewrite.egraph.dtypes import F32, I64
-from rewrite.extract.kernel import Cost, Kernel
+from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.extract.schedule.kernel import Cost, Kernel
 from rewrite.lower.choice import Domains, Holes
 from rewrite.lower.device import Caps
 from rewrite.lower.families.rows import ROW

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rewrite import xp
-from rewrite.egraph.dtypes import I32
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.ir.dtypes import I32
+from rewrite.egraph.ir.graph import Graph
 from rewrite.xp import Tracer
 
 from .draw import Draw, typed

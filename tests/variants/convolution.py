@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rewrite import xp
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.scalars import Array
 from rewrite.xp import Tracer
 
 from .draw import Draw, typed

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
-from rewrite.egraph.dtypes import F16, F32, F64, DType
-from rewrite.egraph.ops import TensorType
+from rewrite.egraph.ir.dtypes import F16, F32, F64, DType
+from rewrite.egraph.ir.ops import TensorType
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17)
 SIZES = (1, *PRIMES, 4, 8, 16, 32, 33, 61, 64, 96, 128, 251, 256, 509, 512)

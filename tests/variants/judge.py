@@ -9,13 +9,13 @@ from functools import cache
 
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable, load
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import RuleSet, load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.extract.assemble import build_kernel
-from rewrite.extract.chosen import Untraceable
-from rewrite.extract.describe import describe
-from rewrite.extract.kernel import (
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.rulefile import RuleSet, load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.chosen import Untraceable
+from rewrite.extract.schedule.describe import describe
+from rewrite.extract.schedule.kernel import (
     Cost,
     Host,
     Kernel,
@@ -24,8 +24,8 @@ from rewrite.extract.kernel import (
     Schedule,
     Step,
 )
-from rewrite.extract.plan import Plan, plan
-from rewrite.extract.schedule import GraphTerms, schedule
+from rewrite.extract.schedule.plan import Plan, plan
+from rewrite.extract.schedule.steps import GraphTerms, schedule
 from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import GENERIC_CPU, GENERIC_GPU, H200, DeviceModel, kernel_cost

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from rewrite import xp
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.ir.graph import Graph
 from rewrite.xp import Tracer
 
 from .draw import Draw, typed

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rewrite import xp
-from rewrite.egraph.dtypes import F16, F32, I32, I64
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.ir.dtypes import F16, F32, I32, I64
+from rewrite.egraph.ir.graph import Graph
 from rewrite.xp import Tracer
 
 from .draw import REAL, SIZES, Draw, inverse, typed

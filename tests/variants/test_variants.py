@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from rewrite import xp
-from rewrite.egraph.dtypes import F32
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.text import show
-from rewrite.extract.plan import Plan
-from rewrite.extract.schedule import own_groups, schedule
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.text import show
+from rewrite.extract.schedule.plan import Plan
+from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import GENERIC_CPU, H200, kernel_cost
 

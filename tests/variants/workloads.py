@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rewrite.egraph.graph import Graph
+from rewrite.egraph.ir.graph import Graph
 from rewrite.lower.model import DeviceModel
 
 from .attention import attention

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rewrite.compile import cost_for, pick_device
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import Goal, load_rules
-from rewrite.egraph.ruleset import Rule, RuleSet, reads_sizes
-from rewrite.egraph.saturate import Saturated, Saturator
-from rewrite.explaining import explained_part
-from rewrite.extract.plan import (
+from rewrite.core.compile import cost_for, pick_device
+from rewrite.core.options import MOVES, Precision
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.rulefile import Goal, load_rules
+from rewrite.egraph.rules.ruleset import Rule, RuleSet, reads_sizes
+from rewrite.egraph.saturate.saturate import Saturated, Saturator
+from rewrite.extract.schedule.plan import (
     Plan,
     _part,  # pyright: ignore[reportPrivateUsage]  # the one way in which they are planned
     plan,
 )
-from rewrite.options import MOVES, Precision
+from rewrite.report.explaining import explained_part
 
 from ..models import Model, load, names
 from ..parallel import each

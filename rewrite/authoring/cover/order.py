@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import Rule, RuleFile, RuleSet
-from rewrite.egraph.sexpr import Atom, Expr, Form
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import Rule, RuleFile, RuleSet
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form
 
 from ..models import load, names
 from ..parallel import each

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rulefile import read_text
-from rewrite.egraph.ruleset import Precision
-from rewrite.egraph.sexpr import Comment, Expr, RuleFileError, parse
-from rewrite.egraph.text import parse as parse_graph
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.text import parse as parse_graph
+from rewrite.egraph.rules.rulefile import read_text
+from rewrite.egraph.rules.ruleset import Precision
+from rewrite.egraph.rules.sexpr import Comment, Expr, RuleFileError, parse
 
 from ..terms import graphs_of
 from .derivation import aligned

@@ -13,15 +13,15 @@ from typing import Literal
 
 import numpy as np
 
-from rewrite.egraph.drawn import Draw, Profile
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.explain import ExplainError, Explanation, explain
-from rewrite.egraph.explore import Budget
-from rewrite.egraph.graph import Builder, Graph, GraphError, substitute, witness
-from rewrite.egraph.ops import Array
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.saturate import saturate
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph, GraphError, substitute, witness
+from rewrite.egraph.ir.ops import Array
+from rewrite.egraph.judge.drawn import Draw, Profile
+from rewrite.egraph.proof.explain import ExplainError, Explanation, explain
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.engine import Engine
+from rewrite.egraph.saturate.explore import Budget
+from rewrite.egraph.saturate.saturate import saturate
 
 from .gaps import Gap, differences, find_gap
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rewrite.egraph.choose import to_graph
-from rewrite.egraph.encode import ENode
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, Graph, Node
-from rewrite.egraph.ops import Array, TensorType
-from rewrite.egraph.saturate import Saturated
-from rewrite.egraph.sound import draw
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, Graph, Node
+from rewrite.egraph.ir.ops import Array, TensorType
+from rewrite.egraph.judge.sound import draw
+from rewrite.egraph.saturate.choose import to_graph
+from rewrite.egraph.saturate.encode import ENode
+from rewrite.egraph.saturate.saturate import Saturated
 
 from ..terms import speller
 

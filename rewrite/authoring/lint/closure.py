@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rewrite.egraph.clash import is_clash
-from rewrite.egraph.encode import SIGNATURES, Encoded, Names, show
-from rewrite.egraph.engine import Engine, EngineError, Session
-from rewrite.egraph.examples import read
-from rewrite.egraph.explore import FACTS
-from rewrite.egraph.ruleset import CONTRACTS, Example, Refused, Rule, RuleFile
-from rewrite.egraph.sexpr import RuleFileError
-from rewrite.egraph.tables import facts
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.judge.examples import read
+from rewrite.egraph.rules.ruleset import CONTRACTS, Example, Refused, Rule, RuleFile
+from rewrite.egraph.rules.sexpr import RuleFileError
+from rewrite.egraph.rules.tables import facts
+from rewrite.egraph.saturate.clash import is_clash
+from rewrite.egraph.saturate.encode import Encoded, Names, show
+from rewrite.egraph.saturate.engine import Engine, EngineError, Session
+from rewrite.egraph.saturate.explore import FACTS
 
 from .findings import Finding
 from .pairs import serves

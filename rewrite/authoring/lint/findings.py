@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rewrite.egraph.sexpr import Place
+from rewrite.egraph.rules.sexpr import Place
 
 type Severity = Literal["error", "warning"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rewrite.egraph.encode import SIGNATURES
-from rewrite.egraph.ruleset import Rule
-from rewrite.egraph.scalars import HOMOMORPHISMS
-from rewrite.egraph.sexpr import Atom, Expr, Form, variables
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.scalars import HOMOMORPHISMS
+from rewrite.egraph.rules.ruleset import Rule
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form, variables
 
 from .findings import Finding
 from .patterns import Tables, bound, directions, occurrences, operation, subterms

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewrite.egraph.engine import shared
-from rewrite.egraph.rulefile import read_text
-from rewrite.egraph.ruleset import Rule, RuleFile, RuleSet
-from rewrite.egraph.tables import composite_rules
-from rewrite.egraph.whitelist import check
+from rewrite.egraph.rules.rulefile import read_text
+from rewrite.egraph.rules.ruleset import Rule, RuleFile, RuleSet
+from rewrite.egraph.rules.tables import composite_rules
+from rewrite.egraph.rules.whitelist import check
+from rewrite.egraph.saturate.engine import shared
 
 from ..parallel import each
 from ..rule_files import places

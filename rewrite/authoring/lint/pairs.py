@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rewrite.egraph.encode import SIGNATURES
-from rewrite.egraph.premises import definitions
-from rewrite.egraph.ruleset import CONTRACTS, Precision, Refused, Rule, reads_sizes
-from rewrite.egraph.sexpr import Atom, Expr, Form
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.rules.premises import definitions
+from rewrite.egraph.rules.ruleset import (
+    CONTRACTS,
+    Precision,
+    Refused,
+    Rule,
+    reads_sizes,
+)
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form
 
 from .findings import Finding
 from .patterns import directions, is_instance, match

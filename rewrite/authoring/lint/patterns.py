@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewrite.egraph.ruleset import Rule, RuleFile
-from rewrite.egraph.sexpr import Atom, Expr, Form, variables
+from rewrite.egraph.rules.ruleset import Rule, RuleFile
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form, variables
 
 type Bindings = Mapping[str, str]  # a variable -> the text of what stands for it
 

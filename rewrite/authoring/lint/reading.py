@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rewrite.egraph.notes import Notes, notes_of, refused
-from rewrite.egraph.ruleset import KNOWN_CONTRACTS, Rule, RuleFile
-from rewrite.egraph.sexpr import (
+from rewrite.egraph.rules.notes import Notes, notes_of, refused
+from rewrite.egraph.rules.ruleset import KNOWN_CONTRACTS, Rule, RuleFile
+from rewrite.egraph.rules.sexpr import (
     Atom,
     Comment,
     Expr,
@@ -21,7 +21,7 @@ from rewrite.egraph.sexpr import (
     RuleFileError,
     parse,
 )
-from rewrite.egraph.whitelist import Checker
+from rewrite.egraph.rules.whitelist import Checker
 
 from .findings import Finding
 

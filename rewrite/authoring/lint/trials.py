@@ -2,8 +2,8 @@
 no example needs.
 
 A rule and its variants, each without one premise, run on the rule's examples and on
-random instances, with nothing joined (`egraph/instances.py`): an example that the rule
-skips and a variant takes shows what that premise is for.
+random instances, with nothing joined (`egraph/judge/instances.py`): an example that the
+rule skips and a variant takes shows what that premise is for.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import random
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from rewrite.egraph.dtypes import BF16, BOOL, F16, F32, I8, I32, U8
-from rewrite.egraph.engine import Engine, EngineError
-from rewrite.egraph.examples import read
-from rewrite.egraph.graph import Builder, Graph
-from rewrite.egraph.guided import Guided
-from rewrite.egraph.instances import Pair, Pairs, make, variant
-from rewrite.egraph.premises import definitions
-from rewrite.egraph.ruleset import ANALYSED, Example, Rule, RuleSet
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.sexpr import Form, RuleFileError
-from rewrite.egraph.sound import algebra_of, draw_instances
-from rewrite.egraph.terms import Undrawn
+from rewrite.egraph.ir.dtypes import BF16, BOOL, F16, F32, I8, I32, U8
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.judge.examples import read
+from rewrite.egraph.judge.instances import Pair, Pairs, make, variant
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.satisfying import Guided
+from rewrite.egraph.judge.sound import algebra_of, draw_instances
+from rewrite.egraph.judge.terms import Undrawn
+from rewrite.egraph.rules.premises import definitions
+from rewrite.egraph.rules.ruleset import ANALYSED, Example, Rule, RuleSet
+from rewrite.egraph.rules.sexpr import Form, RuleFileError
+from rewrite.egraph.saturate.engine import Engine, EngineError
 
 from ..terms import added, spelled
 from .findings import Finding

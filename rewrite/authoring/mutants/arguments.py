@@ -23,19 +23,19 @@ from typing import Any, cast
 
 import ml_dtypes
 
-from rewrite.egraph.encode import encode
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.evaluate import expand_macros
-from rewrite.egraph.explore import Budget
-from rewrite.egraph.graph import Builder, Graph, Node
-from rewrite.egraph.guided import Guided
-from rewrite.egraph.instances import Pair, Pairs, make
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.saturate import saturate
-from rewrite.egraph.scalars import BY_NAME, COMMUTATIVE, SExpr
-from rewrite.egraph.sexpr import Atom, Expr, variables
-from rewrite.egraph.sound import algebra_of
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder, Graph, Node
+from rewrite.egraph.ir.scalars import BY_NAME, COMMUTATIVE, SExpr
+from rewrite.egraph.judge.instances import Pair, Pairs, make
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.satisfying import Guided
+from rewrite.egraph.judge.sound import algebra_of
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
+from rewrite.egraph.rules.sexpr import Atom, Expr, variables
+from rewrite.egraph.saturate.encode import encode
+from rewrite.egraph.saturate.engine import Engine
+from rewrite.egraph.saturate.explore import Budget
+from rewrite.egraph.saturate.saturate import saturate
 
 from .edits import heads, sorts
 from .exhaustive import exhausted
@@ -101,7 +101,7 @@ def _bounds(rule: Rule) -> bool:
 
 def _proved(mutant: Mutant, origin: Rule, own: RuleSet) -> Argument | None:
     """What the prover says, where that settles it."""
-    from ..smt.language import Library
+    from ..smt.meaning.language import Library
     from ..smt.verdict import Limits, judge
 
     rule = mutant.rule

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewrite.egraph.encode import SIGNATURES, SORTS
-from rewrite.egraph.ruleset import Rule, RuleFile
-from rewrite.egraph.sexpr import Atom, Expr, Form, Place
+from rewrite.egraph.ir.constructors import SIGNATURES, SORTS
+from rewrite.egraph.rules.ruleset import Rule, RuleFile
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form, Place
 
 NOWHERE = Place("mutant", 1, 1)
 

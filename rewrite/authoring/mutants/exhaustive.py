@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rewrite.egraph.agreement import Promise, differ
-from rewrite.egraph.dtypes import BOOL, F8E4M3, F8E5M2, I8, U8, DType
-from rewrite.egraph.encode import SIGNATURES
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.guided import Guided
-from rewrite.egraph.instances import Pair, make
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.scalars import Array
-from rewrite.egraph.sexpr import Form
-from rewrite.egraph.sound import algebra_of
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.dtypes import BOOL, F8E4M3, F8E5M2, I8, U8, DType
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.judge.agreement import Promise, differ
+from rewrite.egraph.judge.instances import Pair, make
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.satisfying import Guided
+from rewrite.egraph.judge.sound import algebra_of
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
+from rewrite.egraph.rules.sexpr import Form
+from rewrite.egraph.saturate.engine import Engine
 
 from .edits import sites
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rewrite.egraph.ruleset import ANALYSED, Rule, RuleFile, RuleSet
-from rewrite.egraph.scalars import COMMUTATIVE
-from rewrite.egraph.sexpr import Atom, Expr, Form, RuleFileError, variables
-from rewrite.egraph.whitelist import check
+from rewrite.egraph.ir.scalars import COMMUTATIVE
+from rewrite.egraph.rules.ruleset import ANALYSED, Rule, RuleFile, RuleSet
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form, RuleFileError, variables
+from rewrite.egraph.rules.whitelist import check
 
 from .edits import (
     Head,

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rewrite.egraph.engine import Engine, EngineError
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.sound import sample_rule
+from rewrite.egraph.judge.sound import sample_rule
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.saturate.engine import Engine, EngineError
 
 from .arguments import argued
 from .mutate import Mutant, loaded

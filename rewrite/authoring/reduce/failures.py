@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rewrite.compile import Compiled, cost_for, pick_device
-from rewrite.egraph.clash import RuleError
-from rewrite.egraph.parse import parse
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.egraph.scalars import Array
-from rewrite.egraph.text import show
-from rewrite.extract.plan import Plan, plan
+from rewrite.core.compile import Compiled, cost_for, pick_device
+from rewrite.core.options import MOVES, Options, Precision
+from rewrite.egraph.ir.parse import parse
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.text import show
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.clash import RuleError
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.fuzz.oracle import compare
 from rewrite.fuzz.shrink import Case
 from rewrite.lower.device import DeviceError
-from rewrite.options import MOVES, Options, Precision
 
 from .sandbox import Crash, Sandbox
 

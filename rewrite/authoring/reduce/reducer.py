@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rewrite.egraph.evaluate import InputError
-from rewrite.egraph.graph import Graph, GraphError
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.scalars import Array
-from rewrite.egraph.text import show
+from rewrite.egraph.ir.evaluate import InputError
+from rewrite.egraph.ir.graph import Graph, GraphError
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.text import show
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
 from rewrite.fuzz.oracle import random_inputs
 from rewrite.fuzz.shrink import Case, minimal, part, shrink
 

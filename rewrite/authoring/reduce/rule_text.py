@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from pathlib import Path
 
-from rewrite.egraph.sexpr import Comment, Expr, Form, laid_out, parse
+from rewrite.egraph.rules.sexpr import Comment, Expr, Form, laid_out, parse
 
 RULES = ("rewrite", "birewrite")
 

@@ -1,7 +1,7 @@
 """What a tensor op means to a solver, and proofs that two terms are equal.
 
 A tensor is a shape and a function from indices to values.  Sizes and indices are
-polynomials over named integers (`egraph/dims.py`); a term of a rule becomes, at each
+polynomials over named integers (`egraph/ir/dims.py`); a term of a rule becomes, at each
 rank, an expression of its element at a fresh index.  Reading order:
 
 - `conditions`, `paths`: integers that are not known, and case distinctions on them

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.dims import symbol
-from rewrite.egraph.ruleset import Rule
-from rewrite.egraph.scalars import BY_NAME, MONOIDS
-from rewrite.egraph.sexpr import Expr
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS
+from rewrite.egraph.rules.ruleset import Rule
+from rewrite.egraph.rules.sexpr import Expr
 
-from .conditions import all_same, inside
-from .elements import (
+from .equal import Judge
+from .held import Held
+from .instance import Instance, kinds_of
+from .meaning.conditions import all_same, inside
+from .meaning.elements import (
     NUMBER,
     Access,
     Apply,
@@ -27,14 +30,11 @@ from .elements import (
     mapped,
     walk,
 )
-from .equal import Judge
-from .held import Held
-from .instance import Instance, kinds_of
-from .language import Library, NoValue
-from .normal import Field
-from .paths import Infeasible, Path, Unsupported
+from .meaning.language import Library, NoValue
+from .meaning.paths import Infeasible, Path, Unsupported
+from .meaning.world import Failed, Tensor, World
+from .theory.normal import Field
 from .wants import Wants
-from .world import Failed, Tensor, World
 
 KINDS = ("float", "int", "bool")
 

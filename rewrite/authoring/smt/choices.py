@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.sexpr import Atom as Word
-from rewrite.egraph.sexpr import Expr, Form
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.rules.sexpr import Atom as Word
+from rewrite.egraph.rules.sexpr import Expr, Form
 
-from .language import Library
+from .meaning.language import Library
 
 
 def joined(library: Library, premises: Sequence[Expr]) -> Iterator[dict[str, Any]]:

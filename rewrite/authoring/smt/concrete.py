@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.dtypes import compute
-from rewrite.egraph.encode import SIGNATURES, EncodeError, Names, decode
-from rewrite.egraph.graph import Builder, GraphError
-from rewrite.egraph.ops import TensorType
-from rewrite.egraph.ruleset import ANALYSED
-from rewrite.egraph.sexpr import Atom as Word
-from rewrite.egraph.sexpr import Expr, Form, variables
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.dtypes import compute
+from rewrite.egraph.ir.graph import Builder, GraphError
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.rules.ruleset import ANALYSED
+from rewrite.egraph.rules.sexpr import Atom as Word
+from rewrite.egraph.rules.sexpr import Expr, Form, variables
+from rewrite.egraph.saturate.encode import EncodeError, Names, decode
 
-from .elements import COMPARE
-from .language import Evaluator, Library, NoValue
-from .paths import Infeasible, Path, Unsupported
+from .meaning.elements import COMPARE
+from .meaning.language import Evaluator, Library, NoValue
+from .meaning.paths import Infeasible, Path, Unsupported
 
 
 class Unmet(Exception):

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations, product
 from typing import Any
 
-from rewrite.egraph import dims
-from rewrite.egraph.dtypes import ALL
-from rewrite.egraph.dtypes import BY_NAME as DTYPES
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dtypes import ALL
+from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
 
-from .conditions import formula, inside, same, solver
-from .elements import (
+from .instance import NumberFact
+from .meaning.conditions import formula, inside, same, solver
+from .meaning.elements import (
     NUMBER,
     Access,
     Apply,
@@ -30,15 +31,14 @@ from .elements import (
     renamed,
     walk,
 )
-from .folds import ORDERED
-from .ieee import KEEPS_EQUAL
-from .instance import NumberFact
+from .meaning.paths import Unsupported
+from .meaning.world import World
 from .narrow import Narrow, embeds
-from .normal import Field, Normal
-from .paths import Unsupported
-from .poles import anonymous, divisors
-from .theories import FORMATS, FREE, REAL, Terms
-from .world import World
+from .theory.folds import ORDERED
+from .theory.ieee import KEEPS_EQUAL
+from .theory.normal import Field, Normal
+from .theory.poles import anonymous, divisors
+from .theory.theories import FORMATS, FREE, REAL, Terms
 
 # Formats that are small enough for the solver's multiplications; all of them must pass.
 SMALL = ("f8e5m2", "f16", "bf16")

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .conditions import at_least, solver
-from .elements import Apply, Elem, Number, Str, Variable, Whole, number, walk
 from .instance import NumberFact
-from .normal import Field
-from .paths import Unsupported
-from .theories import REAL, Terms
-from .world import World
+from .meaning.conditions import at_least, solver
+from .meaning.elements import Apply, Elem, Number, Str, Variable, Whole, number, walk
+from .meaning.paths import Unsupported
+from .meaning.world import World
+from .theory.normal import Field
+from .theory.theories import REAL, Terms
 
 LEAST_RANGE = 127  # every dtype of numbers holds the numbers from 0 to here
 LARGEST_TINY = 2**-6  # no float dtype has a greater least normal value

@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewrite.egraph.dims import Dim, Poly
-from rewrite.egraph.dtypes import BY_NAME as DTYPES
-from rewrite.egraph.encode import SIGNATURES
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.ruleset import ANALYSED
-from rewrite.egraph.sexpr import Atom as Word
-from rewrite.egraph.sexpr import Expr, Form, variables
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.rules.ruleset import ANALYSED
+from rewrite.egraph.rules.sexpr import Atom as Word
+from rewrite.egraph.rules.sexpr import Expr, Form, variables
 
-from . import indexing, reductions
-from .conditions import all_same, at_least, below, negated, same
-from .convolution import conv
-from .elements import Elem, Literal, Special, Str, Sym, Variable, walk
-from .language import Evaluator, Library, as_number
-from .macros import macro
-from .paths import Infeasible, Unsupported
-from .tensors import MEANINGS
-from .world import Tensor, World
+from .meaning import indexing, reductions
+from .meaning.conditions import all_same, at_least, below, negated, same
+from .meaning.convolution import conv
+from .meaning.elements import Elem, Literal, Special, Str, Sym, Variable, walk
+from .meaning.language import Evaluator, Library, as_number
+from .meaning.macros import macro
+from .meaning.paths import Infeasible, Unsupported
+from .meaning.tensors import MEANINGS
+from .meaning.world import Tensor, World
 
 type NumberFact = tuple[str, Elem, Elem]  # an operator of comparison and two numbers
 

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewrite.egraph import dims
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.encode import SIGNATURES
-from rewrite.egraph.sexpr import Atom as Word
-from rewrite.egraph.sexpr import Expr, Form
+from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.rules.sexpr import Atom as Word
+from rewrite.egraph.rules.sexpr import Expr, Form
 
-from .conditions import formula, same, solver
-from .elements import words
-from .language import Library
+from .meaning.conditions import formula, same, solver
+from .meaning.elements import words
+from .meaning.language import Library
 
 # Constructors whose operands and vectors all have the rank of the result.
 ALIKE = words(

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.dtypes import BY_NAME as DTYPES
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
+from rewrite.egraph.ir.scalars import Array
 
-from .elements import (
+from .instance import NumberFact
+from .meaning.elements import (
     COMPARE,
     NUMBER,
     Access,
@@ -24,10 +25,9 @@ from .elements import (
     walk,
     words,
 )
-from .instance import NumberFact
-from .paths import Unsupported
-from .theories import FREE
-from .values import Values
+from .meaning.paths import Unsupported
+from .meaning.values import Values
+from .theory.theories import FREE
 
 EXACT = words("neg abs max min lt le eq ne isnan select and or not xor")
 MOST_ATOMS = 2  # that are tried in all combinations

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rewrite.egraph.ruleset import Rule
+from rewrite.egraph.rules.ruleset import Rule
 
 from .attempt import Attempt, Mode, Outcome
 from .choices import joined
-from .conditions import value
 from .instance import Instance
-from .language import Library
 from .lengths import Lengths, solutions
-from .paths import OutOfTime, Path, explore
+from .meaning.conditions import value
+from .meaning.language import Library
+from .meaning.paths import OutOfTime, Path, explore
 from .ranks import Naturality, bound, constructors
 
 BROKEN = 2  # up to this rank the failures of a rule that failed are collected

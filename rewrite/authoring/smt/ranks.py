@@ -33,12 +33,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rewrite.egraph.ruleset import Rule
-from rewrite.egraph.sexpr import Atom as Word
-from rewrite.egraph.sexpr import Expr, Form
+from rewrite.egraph.rules.ruleset import Rule
+from rewrite.egraph.rules.sexpr import Atom as Word
+from rewrite.egraph.rules.sexpr import Expr, Form
 
-from .elements import words
-from .language import NAMES, Library
+from .meaning.elements import words
+from .meaning.language import NAMES, Library
 from .spaces import renames
 
 SAME_INDEX = frozenset(("Un", "Bin", "Select", "Cast", "Bitcast", "Const", "Odd"))

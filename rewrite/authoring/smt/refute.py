@@ -15,24 +15,24 @@ from typing import Any, cast
 
 import numpy as np
 
-from rewrite.egraph.dtypes import BOOL, F16, F32, I8, I32, U8
-from rewrite.egraph.dtypes import BY_NAME as DTYPES
-from rewrite.egraph.encode import SIGNATURES
-from rewrite.egraph.evaluate import evaluate
-from rewrite.egraph.graph import Builder, GraphError
-from rewrite.egraph.ops import Array, OpError, TensorType
-from rewrite.egraph.ruleset import Rule
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.scalars import BY_NAME, MONOIDS
-from rewrite.egraph.sexpr import Atom as Word
-from rewrite.egraph.sexpr import Expr, Form
-from rewrite.egraph.sound import agree
-from rewrite.egraph.terms import Undrawn
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.dtypes import BOOL, F16, F32, I8, I32, U8
+from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder, GraphError
+from rewrite.egraph.ir.ops import Array, OpError, TensorType
+from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.sound import agree
+from rewrite.egraph.judge.terms import Undrawn
+from rewrite.egraph.rules.ruleset import Rule
+from rewrite.egraph.rules.sexpr import Atom as Word
+from rewrite.egraph.rules.sexpr import Expr, Form
 
 from .concrete import Concrete, Undefined, Unmet, accumulator
-from .conditions import value
-from .elements import Apply, Number, Sym, Variable, Whole
-from .language import Library
+from .meaning.conditions import value
+from .meaning.elements import Apply, Number, Sym, Variable, Whole
+from .meaning.language import Library
 from .prover import Case
 
 USUAL = (F32, F32, I32, BOOL, U8, I8, F16)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rewrite.egraph.judge import Fault
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sound import sample_rule
-from rewrite.egraph.terms import Undrawn
+from rewrite.egraph.judge.judge import Fault
+from rewrite.egraph.judge.sound import sample_rule
+from rewrite.egraph.judge.terms import Undrawn
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
 
 from .refute import Counterexample, shown
 from .verdict import Verdict

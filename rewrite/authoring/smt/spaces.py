@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rewrite.egraph.encode import SIGNATURES
-from rewrite.egraph.ruleset import Rule
-from rewrite.egraph.sexpr import Atom as Word
-from rewrite.egraph.sexpr import Expr, Form
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.rules.ruleset import Rule
+from rewrite.egraph.rules.sexpr import Atom as Word
+from rewrite.egraph.rules.sexpr import Expr, Form
 
 AXIS_AT = {"Concat": 2, "Gather": 2, "Argreduce": 2, "Iota": 0}
 

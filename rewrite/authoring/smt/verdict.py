@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rewrite.egraph.ruleset import Rule
+from rewrite.egraph.rules.ruleset import Rule
 
-from .language import Library
+from .meaning.language import Library
 from .prover import CAP, Proof, Prover
 from .refute import Counterexample, refute
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
-from rewrite.egraph.dtypes import ALL, BY_NAME, compute
-from rewrite.egraph.ruleset import ANALYSED
-from rewrite.egraph.scalars import BY_NAME as OPCODES
-from rewrite.egraph.scalars import MONOIDS
+from rewrite.egraph.ir.dtypes import ALL, BY_NAME, compute
+from rewrite.egraph.ir.scalars import BY_NAME as OPCODES
+from rewrite.egraph.ir.scalars import MONOIDS
+from rewrite.egraph.rules.ruleset import ANALYSED
 
-from .elements import Str, Sym
-from .language import Library
-from .world import Failed, Want, World
+from .meaning.elements import Str, Sym
+from .meaning.language import Library
+from .meaning.world import Failed, Want, World
 
 MOST = 3  # unknown dtypes that are tried in all combinations
 

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewrite.egraph.encode import Row
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.examples import graph_of, read
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.instances import make
-from rewrite.egraph.ruleset import Example, Rule, RuleSet
-from rewrite.egraph.sexpr import RuleFileError
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.judge.examples import graph_of, read
+from rewrite.egraph.judge.instances import make
+from rewrite.egraph.rules.ruleset import Example, Rule, RuleSet
+from rewrite.egraph.rules.sexpr import RuleFileError
+from rewrite.egraph.saturate.encode import Row
+from rewrite.egraph.saturate.engine import Engine
 
 from ..terms import speller
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.judge import Fault
-from rewrite.egraph.ops import Array
-from rewrite.egraph.ruleset import Rule
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.ops import Array
+from rewrite.egraph.judge.judge import Fault
+from rewrite.egraph.rules.ruleset import Rule
 
 from ..terms import speller
 from .shrink import Broken

@@ -12,15 +12,15 @@ import itertools
 import random
 from dataclasses import replace
 
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.guided import Guided, Lore
-from rewrite.egraph.instances import make, variant
-from rewrite.egraph.judge import Judge
-from rewrite.egraph.premises import definitions
-from rewrite.egraph.ruleset import ANALYSED, Rule, RuleSet
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.sexpr import Form
-from rewrite.egraph.sound import algebra_of, promise
+from rewrite.egraph.judge.instances import make, variant
+from rewrite.egraph.judge.judge import Judge
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.satisfying import Guided, Lore
+from rewrite.egraph.judge.sound import algebra_of, promise
+from rewrite.egraph.rules.premises import definitions
+from rewrite.egraph.rules.ruleset import ANALYSED, Rule, RuleSet
+from rewrite.egraph.rules.sexpr import Form
+from rewrite.egraph.saturate.engine import Engine
 
 # Instances for each premise and direction, in rounds in which nothing may break; most
 # premises are seen to be needed in the first.

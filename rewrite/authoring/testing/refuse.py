@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.notes import WORDS
-from rewrite.egraph.ruleset import Refused, Rule, RuleSet
-from rewrite.egraph.sexpr import Expr, RuleFileError, parse_one, variables
+from rewrite.egraph.rules.notes import WORDS
+from rewrite.egraph.rules.ruleset import Refused, Rule, RuleSet
+from rewrite.egraph.rules.sexpr import Expr, RuleFileError, parse_one, variables
+from rewrite.egraph.saturate.engine import Engine
 
 from .bless import Edited
 from .counterexample import Counterexample, listed

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rewrite.egraph.agreement import Promise
-from rewrite.egraph.encode import EncodeError
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.examples import graph_of, read
-from rewrite.egraph.graph import GraphError
-from rewrite.egraph.instances import Pair
-from rewrite.egraph.judge import Fault, Judge
-from rewrite.egraph.ruleset import Example, Refused, Rule, RuleSet
-from rewrite.egraph.sexpr import RuleFileError
-from rewrite.egraph.sound import describe, sample_rule
+from rewrite.egraph.ir.graph import GraphError
+from rewrite.egraph.judge.agreement import Promise
+from rewrite.egraph.judge.examples import graph_of, read
+from rewrite.egraph.judge.instances import Pair
+from rewrite.egraph.judge.judge import Fault, Judge
+from rewrite.egraph.judge.sound import describe, sample_rule
+from rewrite.egraph.rules.ruleset import Example, Refused, Rule, RuleSet
+from rewrite.egraph.rules.sexpr import RuleFileError
+from rewrite.egraph.saturate.encode import EncodeError
+from rewrite.egraph.saturate.engine import Engine
 
 ROUNDS = 16  # seeds that are tried
 

@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rewrite.egraph.agreement import Promise
-from rewrite.egraph.confirm import confirm
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.judge import Fault
-from rewrite.egraph.ops import Array
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sample import Sampler
-from rewrite.egraph.sound import promise, sample
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.ops import Array
+from rewrite.egraph.judge.agreement import Promise
+from rewrite.egraph.judge.confirm import confirm
+from rewrite.egraph.judge.judge import Fault
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.judge.sound import promise, sample
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
+from rewrite.egraph.saturate.engine import Engine
 
 # Ranks, sizes and constants that are tried in turn.
 STAGES = (

@@ -13,17 +13,18 @@ from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
-from rewrite.egraph import dtypes
-from rewrite.egraph.encode import SIGNATURES, EncodeError, Row, encode
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.examples import graph_of, read
-from rewrite.egraph.graph import Graph, GraphError
-from rewrite.egraph.journal import tensors
-from rewrite.egraph.ops import TensorType
-from rewrite.egraph.premises import Algebra, Tensor
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sexpr import Atom, Expr, parse_one
-from rewrite.egraph.sound import COUNT, Sampled, algebra_of, sample
+from rewrite.egraph.ir import dtypes
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.graph import Graph, GraphError
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.judge.examples import graph_of, read
+from rewrite.egraph.judge.sound import COUNT, Sampled, algebra_of, sample
+from rewrite.egraph.proof.journal import tensors
+from rewrite.egraph.rules.premises import Algebra, Tensor
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
+from rewrite.egraph.rules.sexpr import Atom, Expr, parse_one
+from rewrite.egraph.saturate.encode import EncodeError, Row, encode
+from rewrite.egraph.saturate.engine import Engine
 
 GOOD = 3  # instances that must remain
 TRIED = 4  # premises, those that leave the most first, on fresh samples

@@ -9,19 +9,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewrite.egraph.engine import Engine
-from rewrite.egraph.examples import run_examples
-from rewrite.egraph.rulefile import (
+from rewrite.egraph.judge.examples import run_examples
+from rewrite.egraph.judge.sound import COUNT, Sampled, sample
+from rewrite.egraph.judge.terms import Undrawn
+from rewrite.egraph.rules.rulefile import (
     RuleFile,
     RuleFileError,
     RuleSet,
     check,
     read_text,
 )
-from rewrite.egraph.ruleset import Rule
-from rewrite.egraph.sound import COUNT, Sampled, sample
-from rewrite.egraph.tables import composite_rules
-from rewrite.egraph.terms import Undrawn
+from rewrite.egraph.rules.ruleset import Rule
+from rewrite.egraph.rules.tables import composite_rules
+from rewrite.egraph.saturate.engine import Engine
 
 from ..parallel import each
 from ..rule_files import places

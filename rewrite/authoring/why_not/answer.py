@@ -20,12 +20,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rewrite.compile import cost_for, pick_device
-from rewrite.egraph.explore import Budget
-from rewrite.egraph.rulefile import load_rules
-from rewrite.egraph.ruleset import CONTRACTS, Rule, RuleSet, reads_sizes
-from rewrite.egraph.sexpr import Form
-from rewrite.options import MOVES
+from rewrite.core.compile import cost_for, pick_device
+from rewrite.core.options import MOVES
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import CONTRACTS, Rule, RuleSet, reads_sizes
+from rewrite.egraph.rules.sexpr import Form
+from rewrite.egraph.saturate.explore import Budget
 
 from ..cover import Setting, why_off
 from ..labels import Unknown, close, labels, node_called

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rewrite.egraph.encode import SIGNATURES, SORTS
-from rewrite.egraph.ruleset import Rule, RuleSet
-from rewrite.egraph.sexpr import Atom, Expr, Form, variables
+from rewrite.egraph.ir.constructors import SIGNATURES, SORTS
+from rewrite.egraph.rules.ruleset import Rule, RuleSet
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form, variables
 
 ROOT = "__root"
 

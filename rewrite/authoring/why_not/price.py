@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rewrite.egraph.encode import ENode
-from rewrite.egraph.macros import MACROS
-from rewrite.extract.kernel import KernelCost
-from rewrite.extract.plan import choose
-from rewrite.extract.postorder import postorder
-from rewrite.extract.space import Choice, Space, cheapest, steady
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.saturate.encode import ENode
+from rewrite.extract.dag.postorder import postorder
+from rewrite.extract.schedule.kernel import KernelCost
+from rewrite.extract.schedule.plan import choose
+from rewrite.extract.schedule.space import Choice, Space, cheapest, steady
 
 from .watched import Firing, Watched
 

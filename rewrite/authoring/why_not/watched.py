@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewrite.egraph.clash import blamed
-from rewrite.egraph.encode import SIGNATURES, Encoded, decode, encode, value_of
-from rewrite.egraph.engine import EngineError, Session, Tables, shared
-from rewrite.egraph.explore import FACTS, Budget, Run, explore
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.rows import EGraph, read, with_kids
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.sexpr import Form, quoted
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.rules.sexpr import Form, quoted
+from rewrite.egraph.saturate.clash import blamed
+from rewrite.egraph.saturate.encode import Encoded, decode, encode, value_of
+from rewrite.egraph.saturate.engine import EngineError, Session, Tables, shared
+from rewrite.egraph.saturate.explore import FACTS, Budget, Run, explore
+from rewrite.egraph.saturate.rows import EGraph, read, with_kids
 
 from .atoms import ROOT, Body, sort_of
 

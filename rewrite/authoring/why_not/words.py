@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.encode import SIGNATURES, ENode
-from rewrite.egraph.macros import MACROS
-from rewrite.egraph.premises import Algebra, Tensor, Undefined
-from rewrite.egraph.ruleset import RuleSet
-from rewrite.egraph.sexpr import Atom, Expr, Form, variables
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.rules.premises import Algebra, Tensor, Undefined
+from rewrite.egraph.rules.ruleset import RuleSet
+from rewrite.egraph.rules.sexpr import Atom, Expr, Form, variables
+from rewrite.egraph.saturate.encode import ENode
 
 from .atoms import Condition
 from .watched import Asked, Binding, Firing, Watched

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.convolution import Frame
-from rewrite.egraph.dims import Dim, exact_div, floor_div, numel
-from rewrite.egraph.dtypes import I32, I64, compute
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.ir.dims import Dim, exact_div, floor_div, numel
+from rewrite.egraph.ir.dtypes import I32, I64, compute
+from rewrite.egraph.ir.scalars import Array
 
 from ..site import Site, Unread, op
 from ..value import Value, materialise

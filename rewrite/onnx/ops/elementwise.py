@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rewrite.egraph.dtypes import BOOL, F32, F64, DType
+from rewrite.egraph.ir.dtypes import BOOL, F32, F64, DType
 
 from ..site import Site, Unread, op
 from ..types import dtype_of

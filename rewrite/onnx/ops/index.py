@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim, numel
-from rewrite.egraph.dtypes import I32, I64
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dims import Dim, numel
+from rewrite.egraph.ir.dtypes import I32, I64
+from rewrite.egraph.ir.scalars import Array
 
 from ..site import Site, Unread, op
 from ..value import Value, dims_array, materialise

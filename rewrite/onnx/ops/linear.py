@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rewrite.egraph.dtypes import I32
+from rewrite.egraph.ir.dtypes import I32
 
 from ..site import Site, Unread, op
 from .elementwise import scaled

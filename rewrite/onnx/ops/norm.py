@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim, exact_div
-from rewrite.egraph.dtypes import DType, compute
+from rewrite.egraph.ir.dims import Dim, exact_div
+from rewrite.egraph.ir.dtypes import DType, compute
 
 from ..site import Site, op
 from ..types import dtype_of

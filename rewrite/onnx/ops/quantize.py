@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 
-from rewrite.egraph.dtypes import BOOL, F32, F64, I32, U8, DType
+from rewrite.egraph.ir.dtypes import BOOL, F32, F64, I32, U8, DType
 
 from ..site import Site, Unread, op
 from ..types import dtype_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import onnx
 
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.dtypes import I32, I64
-from rewrite.egraph.scalars import MONOIDS
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import I32, I64
+from rewrite.egraph.ir.scalars import MONOIDS
 
 from ..site import READERS, Site, Unread, op
 from ..value import Value

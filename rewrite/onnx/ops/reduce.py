@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rewrite.egraph.dims import Dim, numel
-from rewrite.egraph.dtypes import BOOL, F64, I64
+from rewrite.egraph.ir.dims import Dim, numel
+from rewrite.egraph.ir.dtypes import BOOL, F64, I64
 
 from ..site import Site, Unread, op
 from ..value import Value, dims_array, materialise

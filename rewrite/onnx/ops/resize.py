@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim, exact_div
-from rewrite.egraph.dtypes import F32, F64, compute
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.dims import Dim, exact_div
+from rewrite.egraph.ir.dtypes import F32, F64, compute
+from rewrite.egraph.ir.scalars import Array
 
 from ..site import Site, Unknown, Unread, op
 from ..value import Value, materialise

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rewrite.egraph.dims import Dim, Poly, exact_div, numel
-from rewrite.egraph.dtypes import BOOL, I64, from_numpy
+from rewrite.egraph.ir.dims import Dim, Poly, exact_div, numel
+from rewrite.egraph.ir.dtypes import BOOL, I64, from_numpy
 
 from ..fold import fill_value
 from ..site import Site, Unread, op

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from rewrite.egraph.encode import ENode
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.saturate.encode import ENode
 
 from .constants import values
 from .cover import Cover

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.dtypes import DType, from_numpy
-from rewrite.egraph.encode import ENode
-from rewrite.egraph.graph import Const
-from rewrite.egraph.scalars import Array
-from rewrite.egraph.table import TensorType
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import DType, from_numpy
+from rewrite.egraph.ir.graph import Const
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.table import TensorType
+from rewrite.egraph.saturate.encode import ENode
 
 from ..value import Value
 from .reading import poly_key

@@ -22,9 +22,9 @@ import onnx.inliner
 import onnx.version_converter
 
 from rewrite.backends.store import replacing
-from rewrite.egraph.rulefile import RuleFileError, load_rules
-from rewrite.egraph.saturate import saturator
-from rewrite.options import MOVES, Options, Precision, check_options
+from rewrite.core.options import MOVES, Options, Precision, check_options
+from rewrite.egraph.rules.rulefile import RuleFileError, load_rules
+from rewrite.egraph.saturate.saturate import saturator
 
 from ..loader import versions_of
 from ..model import Model, ModelError, open_model

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rewrite.egraph.table import TensorType
+from rewrite.egraph.ir.table import TensorType
 
 from .cover import Instruction
 

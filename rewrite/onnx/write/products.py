@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from rewrite.egraph.convolution import Frame
-from rewrite.egraph.encode import ENode
+from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.saturate.encode import ENode
 
 from .cover import Cover
 from .tiles import has, operands, spread, takes, tile

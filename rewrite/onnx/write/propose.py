@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewrite.egraph.dims import Dim
-from rewrite.egraph.graph import Builder, Graph
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.graph import Builder, Graph
 
 MOST = 16  # products side by side
 WITHOUT_VALUE = frozenset(("input", "call", "random"))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import onnx
 
-from rewrite.egraph.dims import Dim, Poly
-from rewrite.egraph.graph import Graph
-from rewrite.egraph.table import TensorType
+from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.table import TensorType
 
 from .. import foreign
 from ..fold import fold

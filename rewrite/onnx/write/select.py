@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rewrite.egraph.graph import substitute, witness
-from rewrite.egraph.saturate import Saturated, Saturator
-from rewrite.egraph.table import TensorType
-from rewrite.extract.dag import Node, Problem, extract
-from rewrite.extract.postorder import postorder
-from rewrite.extract.symbols import Symbols
+from rewrite.egraph.ir.graph import substitute, witness
+from rewrite.egraph.ir.table import TensorType
+from rewrite.egraph.saturate.saturate import Saturated, Saturator
+from rewrite.extract.dag.dag import Node, Problem, extract
+from rewrite.extract.dag.postorder import postorder
+from rewrite.extract.schedule.symbols import Symbols
 
 from ..value import Value
 from . import price, products, tiles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # tiles register themselves

@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 import onnx
 
-from rewrite.egraph.dtypes import DType
-from rewrite.egraph.encode import ENode
+from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.saturate.encode import ENode
 
 from ..types import ELEMENTS
 from .cover import Cover

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from rewrite.egraph.scalars import Array
+from rewrite.egraph.ir.scalars import Array
 
 from ..types import DTYPES
 from ..value import ModelError

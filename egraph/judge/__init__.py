@@ -1,0 +1,1 @@
+"""Whether a rule is right: sampled instances, judged by its contract."""

@@ -1,0 +1,1 @@
+"""Why two graphs are equal: journal, proof, and an independent checker."""

@@ -1,0 +1,1 @@
+"""From a graph and rules to every equal form they lead to."""

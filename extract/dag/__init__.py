@@ -1,0 +1,1 @@
+"""The cheapest choice of nodes of any e-graph."""

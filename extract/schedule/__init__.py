@@ -1,0 +1,1 @@
+"""From equal forms to the cheapest schedule of kernels."""

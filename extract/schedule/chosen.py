@@ -1,0 +1,36 @@
+"""Chosen terms, an op over classes each, and what kinds of ops there are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ...egraph.ir.ops import TensorType
+
+LEAVES = frozenset(("input", "data", "const", "iota"))
+READS = frozenset(("input", "data"))
+HOST = frozenset(("random", "call"))
+UNSTEADY = frozenset(("input", "random", "call"))  # may differ from run to run
+VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
+ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
+
+
+class Term(Protocol):
+    """A chosen node: an op over classes."""
+
+    @property
+    def op(self) -> str: ...
+    @property
+    def args(self) -> tuple[int, ...]: ...
+    @property
+    def attrs(self) -> tuple[Any, ...]: ...
+
+
+class Terms(Protocol):
+    """A choice of one node per class, at concrete sizes."""
+
+    def node(self, c: int) -> Term: ...
+    def type(self, c: int) -> TensorType: ...
+
+
+class Untraceable(Exception):
+    """These values cannot share a kernel; says why."""

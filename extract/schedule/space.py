@@ -1,0 +1,115 @@
+"""What extraction may choose from, and what it has chosen."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ...egraph.ir.ops import TensorType
+from ..memory.lifetimes import nbytes
+from .chosen import UNSTEADY, Term
+
+HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
+HOST_BANDWIDTH = 2e9
+
+
+@dataclass(frozen=True)
+class Space:
+    """What may be chosen: e-nodes and types by class, and the classes to deliver."""
+
+    classes: Sequence[Sequence[Term]]
+    types: Sequence[TensorType]
+    outputs: tuple[int, ...]
+    own: Mapping[int, int]  # the input's own e-node for each of its classes
+    steady: frozenset[int] = frozenset()  # classes with the same value in every run
+    over: frozenset[tuple[int, int]] = frozenset()  # (output, input it may lie on)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One e-node per class in use; kernels as groups of stored classes, in order."""
+
+    pick: Mapping[int, int]
+    groups: tuple[tuple[int, ...], ...]
+    seconds: float
+    own_seconds: float  # the input's own schedule under the same model
+    own_kernels: int
+    exhausted: bool = False  # the budget of moves ended the climb
+
+
+def steady(
+    classes: Sequence[Sequence[Term]], known: Iterable[int] = ()
+) -> frozenset[int]:
+    """The classes that can be computed from `known` ones and constants alone."""
+    users: list[list[tuple[int, int]]] = [[] for _ in classes]
+    missing: dict[tuple[int, int], int] = {}
+    todo = list(known)
+    for c, nodes in enumerate(classes):
+        for i, node in enumerate(nodes):
+            args = set(node.args)
+            if node.op in UNSTEADY:
+                continue
+            missing[c, i] = len(args)
+            for a in args:
+                users[a].append((c, i))
+            if not args:
+                todo.append(c)
+    seen = set[int]()
+    while todo:
+        a = todo.pop()
+        if a in seen:
+            continue
+        seen.add(a)
+        for c, i in users[a]:
+            missing[c, i] -= 1
+            if not missing[c, i]:
+                todo.append(c)
+    return frozenset(seen)
+
+
+_WEIGHT = {
+    "contract": 1.0, "reduce": 50.0, "argreduce": 50.0, "un": 5.0, "bin": 5.0,
+    "select": 5.0,
+}  # fmt: skip
+
+
+def cheapest(space: Space) -> dict[int, int]:
+    """A default e-node for every class, acyclic (Knuth): small terms first, and of
+    those the ones with few products."""
+    pick: dict[int, int] = {}
+    cost: dict[int, tuple[float, float]] = {}
+    parents: list[list[tuple[int, int]]] = [[] for _ in space.classes]
+    missing: dict[tuple[int, int], int] = {}
+    heap: list[tuple[tuple[float, float], int, int]] = []
+    for c, nodes in enumerate(space.classes):
+        for i, node in enumerate(nodes):
+            args = set(node.args)
+            missing[c, i] = len(args)
+            for a in args:
+                parents[a].append((c, i))
+            if not args:
+                heapq.heappush(heap, ((0.0, 0.0), c, i))
+    while heap:
+        total, c, i = heapq.heappop(heap)
+        if c in pick:
+            continue
+        pick[c], cost[c] = i, total
+        for p, j in parents[c]:
+            missing[p, j] -= 1
+            if not missing[p, j] and p not in pick:
+                node = space.classes[p][j]
+                weight = _WEIGHT.get(node.op, 0.1) + max(cost[a][0] for a in node.args)
+                work = _products(node) + sum(cost[a][1] for a in set(node.args))
+                heapq.heappush(heap, ((weight, work), p, j))
+    return pick
+
+
+def _products(node: Term) -> float:
+    return float(prod(node.attrs[0])) if node.op == "contract" else 0.0
+
+
+def host_seconds(types: Iterable[TensorType]) -> float:
+    """The price of an op on the host, by what it reads and writes."""
+    return HOST_SECONDS + sum(map(nbytes, types)) / HOST_BANDWIDTH

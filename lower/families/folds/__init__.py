@@ -1,0 +1,1 @@
+"""Dependent reductions in one pass."""

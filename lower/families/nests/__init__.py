@@ -1,0 +1,1 @@
+"""Loops from a plan of a kernel: what most families are made of."""

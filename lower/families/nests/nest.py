@@ -1,0 +1,369 @@
+"""Loops from a plan: right for every kernel, and the base of all families but contract.
+
+One thread takes a point or a row (CPU rows, CPU columns, GPU points); `groups.py` has a
+group of threads for a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+
+from ....egraph.ir.dtypes import BOOL, DType, compute
+from ....extract.schedule.kernel import Affine, Kernel
+from ...axes import coefficient, numel
+from ...loops import Ex, Fetch, Load, Op, Param, Store
+from .accumulate import Accumulating, Arrays
+from .guards import guards, pieces
+from .index_types import Span
+from .plan import Plan, Step, each
+from .prefetch import LINE, Ask
+from .values import add, mul
+
+VECTORS = 4  # independent accumulators of a reduction, in vector registers
+ROWS = 4  # terms of columns that are taken in together
+FEW = 4  # turns of a row that fewer accumulators take as well: they end sooner
+
+
+def _vectors_in(count: int, lanes: int) -> list[int]:
+    """`count` lanes in whole vectors and in powers of two, which are vectors too: what
+    a compiler would do one by one."""
+    whole, rest = count // lanes * lanes, count % lanes
+    return [n for n in (whole, *(h for h in _halves(lanes) if rest & h)) if n]
+
+
+def _halves(lanes: int) -> list[int]:
+    """Half of the lanes, and of these, down to one."""
+    return [lanes >> i for i in range(1, lanes.bit_length())]
+
+
+class Nest(Accumulating):
+    """Serial steps; with `vector` lanes for reductions along contiguous axes."""
+
+    def __init__(
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...],
+        vector_bytes: int = 0,
+    ) -> None:  # fmt: skip
+        super().__init__(kernel, strict, buffers)
+        self.vector_bytes = vector_bytes
+        self.vector: int | None = None  # the axis of a column tile
+        self.origin: Ex = self.number(0)  # its first column
+        self.columns = 1
+        self.local = len(kernel.extents)  # stands for the column within the tile
+        self.accumulators = VECTORS
+        self.asks: Mapping[Step, tuple[Ask, ...]] = {}
+
+    def run(self, todo: Plan) -> None:
+        """A grid over the outer loops (and tiles of the vector axis)."""
+        self.vector = todo.vector
+        extents = self.kernel.extents
+        n = 1 if todo.vector is None else extents[todo.vector]
+        tile = max(min(todo.tile, n), 1)
+        full, rest = divmod(n, tile)
+        tiles = full + (rest > 0)
+        with self.loop(self.grid, numel(extents, todo.outer) * tiles) as g:
+            at, part = g, self.number(0)
+            if tiles > 1:
+                part = self.let(Op("imod", (g, self.number(tiles)), self.index), "t")
+                at = Op("idiv", (g, self.number(tiles)), self.index)
+                if not todo.outer:
+                    part = g
+            self.unravel(todo.outer, at)
+            self._parts(todo, part, full, tile, rest)
+
+    def _parts(self, todo: Plan, part: Ex, full: int, tile: int, rest: int) -> None:
+        """Full tiles and the last, narrower one are separate code."""
+        if full and rest:
+            last = self.number(full)
+            with self.when(Op("lt", (part, last), BOOL)):
+                self._tile(todo, part, tile, tile)
+            with self.when(Op("eq", (part, last), BOOL)):
+                self._tile(todo, part, tile, rest)
+        else:
+            self._tile(todo, part, tile, tile)
+
+    def _tile(self, todo: Plan, part: Ex, tile: int, columns: int) -> None:
+        self.columns = columns
+        self.origin = self.let(mul(part, tile), "o")
+        for s in todo.steps:
+            self.step(s)
+
+    # ---- one step ----
+
+    def step(self, s: Step) -> None:
+        arrays = self._stage_arrays(s)
+        free = self.kernel.free
+        if s.outputs:
+            self._stores(s)
+        elif self.vector is not None and free[s.roots[0]] >> self.vector & 1:
+            self._columns(s, arrays)
+        elif self._lanes(s):
+            self._blocked(s, arrays, self._lanes(s))
+        else:
+            self._scalars(s, arrays)
+        for e, (array, where) in arrays.items():
+            self.keep(e, array, where)
+
+    def _stage_arrays(self, s: Step) -> dict[int, tuple[str, Affine]]:
+        out: dict[int, tuple[str, Affine]] = {}
+        for e in s.staged:
+            wide = self._varies(e)
+            size = numel(self.kernel.extents, s.axes) * (self.columns if wide else 1)
+            name = self._stage(self.kernel.exprs[e].dtype, size)
+            out[e] = (name, self._place(s.axes, wide))
+        return out
+
+    def _stage(self, dtype: DType, size: int) -> str:
+        return self.array("row", dtype, size)
+
+    def _varies(self, e: int) -> bool:
+        return self.vector is not None and bool(self.kernel.free[e] >> self.vector & 1)
+
+    def _place(self, axes: tuple[int, ...], wide: bool) -> Affine:
+        """The place in a row array of the current position."""
+        terms: list[tuple[int, int]] = []
+        size = 1
+        if wide:
+            terms.append((self.local, 1))
+            size = self.columns
+        for a in reversed(axes):
+            terms.append((a, size))
+            size *= self.kernel.extents[a]
+        return Affine(tuple(reversed(terms)))
+
+    def _fill(self, arrays: dict[int, tuple[str, Affine]]) -> None:
+        """Keeps the staged values of the current position."""
+        for e, (array, where) in arrays.items():
+            value = self.value(e)
+            self.emit(Store(array, self.affine(where)[0], value))
+
+    def _descend(self, s: Step, leaf: Callable[[], None], last: int = 0) -> None:
+        """Serial loops over the step's axes but the `last` ones, `leaf` inside."""
+        self._level(s, 0, len(s.axes) - last, leaf)
+
+    def _level(self, s: Step, i: int, end: int, leaf: Callable[[], None]) -> None:
+        if i == end:
+            leaf()
+            return
+        with self.loop("serial", self.kernel.extents[s.axes[i]]) as x:
+            self.at(s.axes[i], x)
+            self._inner(s, i)
+            self._level(s, i + 1, end, leaf)
+
+    def _inner(self, s: Step, i: int) -> None:
+        for t in s.inner[i]:
+            self.step(t)
+
+    # ---- ways to reduce ----
+
+    def _scalars(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
+        held = self.holders(s.roots)
+        accs = {r: self.accumulator(r) for r in s.roots if held[r][0] == r}
+
+        def leaf() -> None:
+            for r, acc in accs.items():
+                self.take(r, acc)
+            self._fill(arrays)
+
+        self._descend(s, leaf)
+        self._define(held, accs)
+
+    def _define(
+        self, held: Mapping[int, tuple[int, int]], ends: Mapping[int, tuple[Ex, ...]]
+    ) -> None:
+        for r, (holder, part) in held.items():
+            self.define(r, self.result(r, ends[holder][part]))
+
+    def _lanes(self, s: Step) -> int:
+        """Accumulators per root for a vectorised reduction; 0: one scalar each."""
+        if not (self.vector_bytes and s.axes) or s.inner[-1]:
+            return 0
+        one, n = self._vector(s), self.kernel.extents[s.axes[-1]]
+        if n < one:
+            return 0
+        counts = (self.accumulators >> i for i in range(self.accumulators.bit_length()))
+        return next((k * one for k in counts if k * one * FEW <= n), one)
+
+    def _vector(self, s: Step) -> int:
+        """Lanes of a vector of sums."""
+        return self.vector_bytes // max(self.itemsize(r) for r in s.roots)
+
+    def _blocked(
+        self, s: Step, arrays: dict[int, tuple[str, Affine]], lanes: int
+    ) -> None:
+        """Lane l takes every `lanes`-th term: vectors without reassociation later.
+
+        What is left of a line is less than a vector; where there is one line, it waits
+        until as many lanes are left of the sums: narrower ones before would part them.
+        """
+        held = self.holders(s.roots)
+        accs = {r: self.lane_array(r, lanes) for r in s.roots if held[r][0] == r}
+        axis, one = s.axes[-1], self._vector(s)
+        extent = self.kernel.extents[axis]
+        main = extent // lanes * lanes
+        parts = _vectors_in(extent - main, one)
+        last = [n for n in parts if n < one and len(s.axes) == 1]
+
+        def take(start: int, count: int) -> None:
+            self._lane_loop(axis, self.number(start), count, accs, arrays)
+
+        def leaf() -> None:
+            with self.loop("serial", main, step=lanes) as base:
+                self._ask(s, base, lanes)
+                self._lane_loop(axis, base, lanes, accs, arrays)
+            start = main
+            for count in parts[: len(parts) - len(last)]:
+                take(start, count)
+                start += count
+
+        self._descend(s, leaf, 1)
+        for width in _halves(lanes):
+            for r, acc in accs.items():
+                self.halve(r, acc, width)
+            if width in last:
+                take(extent - sum(n for n in last if n <= width), width)
+        ends = {r: self.held(r, acc, self.number(0)) for r, acc in accs.items()}
+        self._define(held, ends)
+
+    def _ask(self, s: Step, base: Ex, lanes: int) -> None:
+        """Hints for as many lines as the lanes from `base` on take."""
+        for slot, offset, write in self.asks.get(s, ()):
+            buffer = self.buffers[slot]
+            with self.loop("serial", 1):  # names of its own, no loop
+                self.at(s.axes[-1], base)
+                at = self.affine(offset)[0]
+                for i in range(0, lanes, LINE // buffer.dtype.itemsize):
+                    self.emit(Fetch(buffer.name, add(at, self.number(i)), write))
+
+    def _lane_loop(
+        self, axis: int, base: Ex, count: int, accs: dict[int, Arrays],
+        arrays: dict[int, tuple[str, Affine]],
+    ) -> None:  # fmt: skip
+        with self.loop("simd", count) as lane:
+            self.at(axis, Op("add", (base, lane), self.index))
+            for r, acc in accs.items():
+                self.accumulate(r, acc, lane, self.terms(r))
+            self._fill(arrays)
+
+    def _columns(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
+        """An accumulator for each column of the tile; columns innermost."""
+        held = self.holders(s.roots)
+        accs = {r: self.lane_array(r, self.columns) for r in held if held[r][0] == r}
+        mine = {e: x for e, x in arrays.items() if self._varies(e)}
+        shared = {e: x for e, x in arrays.items() if e not in mine}  # by all columns
+
+        def leaf() -> None:
+            def terms(i: Ex) -> None:
+                for r, acc in accs.items():
+                    self.accumulate(r, acc, i, self.terms(r))
+                self._fill(mine)
+
+            self._over_columns(s, terms)
+            self._fill(shared)
+
+        if arrays or not s.axes or s.inner[-1] or self._apart(s):
+            self._descend(s, leaf)
+        else:
+            self._descend(s, lambda: self._by_rows(s.axes[-1], accs), 1)
+        where = Affine(((self.local, 1),))
+        for r, (holder, part) in held.items():
+            self.keep(r, self._finish(r, accs[holder][part]), where)
+
+    def _by_rows(self, axis: int, accs: dict[int, Arrays]) -> None:
+        """Several terms between the load and the store of an accumulator."""
+        main, rest = divmod(self.kernel.extents[axis], ROWS)
+        with self.loop("serial", main * ROWS, step=ROWS) as base:
+            self._rows_at(axis, base, ROWS, accs)
+        if rest:
+            self._rows_at(axis, self.number(main * ROWS), rest, accs)
+
+    def _rows_at(
+        self, axis: int, base: Ex, count: int, accs: dict[int, Arrays]
+    ) -> None:
+        with self._column_loop(0, self.columns) as i:
+            totals = {r: self._named(self.held(r, acc, i)) for r, acc in accs.items()}
+            for row in range(count):
+                with self.loop("serial", 1):  # names of its own, no loop
+                    self.at(axis, add(base, self.number(row)))
+                    for r, total in totals.items():
+                        totals[r] = self._named(self.taken(r, total, self.terms(r)))
+            for r, acc in accs.items():
+                for array, total in zip(acc, totals[r], strict=True):
+                    self.emit(Store(array, i, total))
+
+    def _named(self, parts: tuple[Ex, ...]) -> tuple[Ex, ...]:
+        return tuple(self.let(x, "a") for x in parts)
+
+    def _finish(self, r: int, acc: str) -> str:
+        """The accumulators in the type of the reduction's value."""
+        dtype = self.kernel.exprs[r].dtype
+        small = self.strict and compute(dtype) is not dtype
+        if compute(dtype) is self.acc_type(r) and not small:
+            return acc
+        out = self.array("sum", dtype, self.columns)
+        with self.loop("simd", self.columns) as i:
+            total = self.result(r, Load(acc, i, self.acc_type(r)))
+            self.emit(Store(out, i, total))
+        return out
+
+    def _apart(self, s: Step) -> bool:
+        """Whether a loop over columns takes a term each: it has its own places where
+        guards begin to hold, and compilers see one strided load in it, not several."""
+        assert self.vector is not None
+        own = {(0, self.columns - 1)}
+        steps = {
+            coefficient(self.kernel.exprs[e].attr[1], self.vector)
+            for e in each(s.work & self.facts.loads)
+        }
+        return set(self._pieces(s)) != own or not steps <= {0, 1}
+
+    def _pieces(self, s: Step) -> tuple[Span, ...]:
+        """The columns of the tile in parts that need no guard, where that is known."""
+        assert self.vector is not None
+        n = self.columns
+        if n != self.kernel.extents[self.vector]:
+            return ((0, n - 1),)
+        conds = guards(self.kernel, s.work)
+        return pieces(self.kernel, conds, self.vector, n, self.spans)
+
+    def _over_columns(self, s: Step, body: Callable[[Ex], None]) -> None:
+        for first, last in self._pieces(s):
+            with self._column_loop(first, last + 1) as i:
+                body(i)
+
+    @contextmanager
+    def _column_loop(self, first: int, end: int) -> Generator[Ex]:
+        """Columns of the tile from `first` on; yields the place in the tile."""
+        assert self.vector is not None
+        whole = self.columns == self.kernel.extents[self.vector]
+        with self.loop("simd", end - first) as lane:
+            i = add(lane, self.number(first))
+            span = (first, end - 1) if whole else None
+            self.at(self.vector, Op("add", (self.origin, i), self.index), span)
+            self.at(self.local, i)
+            yield i
+
+    # ---- stores ----
+
+    def _stores(self, s: Step) -> None:
+        def store() -> None:
+            for k in s.outputs:
+                o = self.kernel.outputs[k]
+                self.store(o.slot, o.offset, o.expr)
+
+        if self.vector is not None:
+            wide = [k for k in s.outputs if self.vector in self.kernel.outputs[k].axes]
+            assert len(wide) == len(s.outputs)
+            self._descend(s, lambda: self._over_columns(s, lambda _: store()))
+        elif s.axes and not s.inner[-1]:
+            self._descend(s, lambda: self._along(s, store), 1)
+        else:
+            self._descend(s, store)
+
+    def _along(self, s: Step, store: Callable[[], None]) -> None:
+        axis = s.axes[-1]
+        n, conds = self.kernel.extents[axis], guards(self.kernel, s.work)
+        for first, last in pieces(self.kernel, conds, axis, n, self.spans):
+            with self.loop("simd", last + 1 - first) as x:
+                self.at(axis, add(x, self.number(first)), (first, last))
+                store()

@@ -1,0 +1,230 @@
+"""The price of a plan: how often each expression is really evaluated, what each pass
+reads, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....egraph.ir.dtypes import DType
+from ....egraph.ir.scalars import CHOICES
+from ....extract.schedule.kernel import Expr, Kernel, Output
+from ...axes import ceil_div, coefficient, numel
+from ...model import DeviceModel, Parts
+from .plan import Plan, Step, each, facts
+
+LINE = 64  # bytes that one scattered access moves
+ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
+PACK = 4.0  # flops worth of packing an element of a side of products
+TURN = 6.0  # and more of them where it is transposed
+RAGGED = 24.0  # or its place follows from quotients along both of its directions
+END = 8  # flops worth of each lane of a sum, which become one in the end
+CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
+BOUND = 3  # and of keeping the larger of two floats, or one that is no number
+GATHER = 6  # flops worth of an access that is not contiguous
+
+
+def price(
+    kernel: Kernel, todo: Plan, model: DeviceModel, grid: int, dealt: bool = False,
+    tiled: bool = False,
+) -> Parts:  # fmt: skip
+    """Seconds of `todo` run as `grid` units; `dealt`: by groups of threads; `tiled`:
+    in squares, so that no part of a cache line is read twice."""
+    p = _Price(kernel, todo, model, dealt, tiled)
+    for s in todo.steps:
+        p.step(s, todo.outer)
+    units = model.units if model.cpu_like or dealt else model.units * model.group
+    spread = occupancy(grid, units)
+    streams = max(spread, ONE_CORE) if model.cpu_like else spread
+    return Parts(p.traffic() / streams, p.scalar / spread, 0.0)
+
+
+def least_work(kernel: Kernel, model: DeviceModel) -> float:
+    """Seconds that any walk over the kernel's loops takes for its reductions alone."""
+    terms = 0
+    for r in kernel.reductions:
+        axes = kernel.axes_of(kernel.free[r]) + kernel.exprs[r].attr[1]
+        terms += numel(kernel.extents, axes)
+    return terms / model.scalar
+
+
+def taking(kernel: Kernel, r: int) -> int:
+    """Flops of taking a term into a reduction."""
+    x = kernel.exprs[r]
+    bound = BOUND if x.attr[0] in ("max", "min") and x.dtype.is_float else 1
+    return (CHOICE if x.attr[0] in CHOICES else bound) * _lanes(x.dtype)
+
+
+def _lanes(dtype: DType) -> int:
+    """That an element takes."""
+    return 2 if dtype.bits > 32 else 1
+
+
+def occupancy(grid: int, units: int) -> float:
+    """The part of the device that `grid` equal pieces of work keep busy."""
+    if grid <= 0:
+        return 1.0
+    return grid / (ceil_div(grid, units) * units)
+
+
+class _Price:
+    def __init__(
+        self, kernel: Kernel, todo: Plan, model: DeviceModel, dealt: bool, tiled: bool
+    ) -> None:
+        self.kernel, self.todo, self.model = kernel, todo, model
+        self.dealt, self.tiled = dealt, tiled
+        self.f = facts(kernel)
+        self.scalar = 0.0
+        self.far = 0.0  # bytes stored, and read from memory again
+        self.near = 0.0  # bytes from the last cache
+        self.once: dict[int, float] = {}  # by slot: elements read
+        self.seen: set[int] = set()
+        self.waste: dict[int, float] = {}  # by slot: bytes moved per byte used
+
+    def step(self, s: Step, around: tuple[int, ...]) -> None:
+        loops = around + s.axes
+        for i, inner in enumerate(s.inner):
+            for t in inner:
+                self.step(t, around + s.axes[: i + 1])
+        if self.todo.vector is not None:
+            loops = (*loops, self.todo.vector)
+        extents = self.kernel.extents
+        counts = [1]
+        for a in loops:
+            counts.append(counts[-1] * max(extents[a], 1))
+        memo: dict[int, int] = {}
+        taken = sum(taking(self.kernel, r) for r in s.roots) * counts[-1]
+        flops = float(taken) + self._ends(s, counts[-1])
+        for e in each(s.work & (self.f.busy | self.f.loads)):
+            free = self.kernel.free[e]
+            times = memo.get(free)
+            if times is None:
+                times = memo[free] = counts[_depth(free, loops)]
+            x = self.kernel.exprs[e]
+            if x.op == "load":
+                flops += self._load(e, x, times, loops) * times
+            else:
+                flops += self.f.heavy[e] * times * _lanes(x.dtype)
+        self.scalar += flops * self._slow(s, loops) / self.model.scalar
+        for k in s.outputs:
+            self._store(self.kernel.outputs[k], loops)
+
+    def _ends(self, s: Step, points: int) -> float:
+        """Flops of adding up the lanes that sums along contiguous axes are made in."""
+        model = self.model
+        if not model.cpu_like or self.todo.vector is not None or not s.axes:
+            return 0.0
+        n, lanes = self.kernel.extents[s.axes[-1]], model.vector_bytes // 4
+        all_ = sum(taking(self.kernel, r) for r in s.roots)
+        return END * lanes * all_ * points / n if n >= lanes > 0 else 0.0
+
+    def _store(self, o: Output, loops: tuple[int, ...]) -> None:
+        dtype, count = self.kernel.slots[o.slot]
+        size = dtype.itemsize
+        step = abs(coefficient(o.offset, self._neighbour(loops))) if loops else 0
+        if o.update is not None:
+            self._change(o, step, size, count)
+            return
+        waste = self._waste(step, [a for a in loops if a in o.axes], size)
+        stored = numel(self.kernel.extents, o.axes)
+        self.far += stored * size * waste
+        if step > 1 and self.model.cpu_like and not self.tiled:
+            self.scalar += GATHER * stored / self.model.scalar
+
+    def _change(self, o: Output, step: int, size: int, count: int) -> None:
+        """Read and stored; where neighbours do not lie side by side, a line each, if
+        the buffer is too large to stay close."""
+        points = numel(self.kernel.extents, o.axes)
+        near = step == 1 or count * size <= self.model.on_chip
+        waste = 1.0 if near else LINE / size
+        self.far += 2 * min(points * waste, count) * size
+        if step != 1:
+            self.scalar += GATHER * points / self.model.scalar
+
+    def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
+        """1, or the factor by which a short innermost loop loses."""
+        model = self.model
+        if self.tiled:
+            return 1.0
+        if not model.cpu_like:
+            n = numel(self.kernel.extents, s.axes[-1:]) if self.dealt else model.group
+            return model.group / min(max(n, 1), model.group)
+        n = self.kernel.extents[loops[-1]] if loops and s.axes else 1
+        if self.todo.vector is not None:
+            n = self.kernel.extents[self.todo.vector]
+        lanes = max(model.vector_bytes // 4, 1)
+        return 1.0 if n >= lanes else model.narrow
+
+    def _load(self, e: int, x: Expr, times: int, loops: tuple[int, ...]) -> float:
+        """Books the traffic of a load; its own cost in flops."""
+        slot: int = x.attr[0]
+        _, offset, guard = x.attr
+        dtype, count = self.kernel.slots[slot]
+        extents, free = self.kernel.extents, self.kernel.free[e]
+        mine = [a for a in loops if free >> a & 1]
+        touched = min(numel(extents, tuple(mine)), max(count, 1))
+        step = abs(coefficient(offset, self._neighbour(loops))) if loops else 0
+        waste = self._waste(step, mine, dtype.itemsize)
+        if e in self.seen:
+            again = times
+            inside = tuple(a for a in mine if a not in self.todo.outer)
+        else:
+            self.seen.add(e)
+            self.once[slot] = self.once.get(slot, 0) + touched
+            self.waste[slot] = max(waste, self.waste.get(slot, 1.0))
+            again = times - touched
+            inside = _within(mine, loops)
+        if again > 0:
+            self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
+        own = 0.5 * _lanes(dtype) + 2 * len(guard)
+        return own + GATHER * (step > 1 and not self.tiled)
+
+    def _again(
+        self, moved: int, inside: tuple[int, ...], size: int, waste: float
+    ) -> None:
+        """Books bytes that were read before, from where they still lie."""
+        between = numel(self.kernel.extents, inside) * size * waste
+        if between > self.model.cache:
+            self.far += moved * waste
+        elif between > self.model.on_chip:
+            self.near += moved * waste
+
+    def _neighbour(self, loops: Sequence[int]) -> int:
+        """The axis along which neighbouring lanes or threads lie."""
+        gpu_point = not self.model.cpu_like and not self.dealt
+        return self.todo.outer[-1] if gpu_point and self.todo.outer else loops[-1]
+
+    def _waste(self, step: int, mine: list[int], size: int) -> float:
+        """Bytes moved per byte used, where neighbours lie in different lines and the
+        lines have left the first cache before their next use."""
+        if self.tiled:
+            return 1.0
+        lines = numel(self.kernel.extents, tuple(mine[-1:])) * LINE
+        if step <= 1 or (self.model.cpu_like and lines * 8 <= self.model.on_chip):
+            return 1.0
+        return float(max(min(LINE // size, step), 1))
+
+    def traffic(self) -> float:
+        """Seconds of memory and cache traffic."""
+        total = self.far
+        for slot, elements in self.once.items():
+            dtype, count = self.kernel.slots[slot]
+            read = min(elements, count) * dtype.itemsize
+            total += read * self.waste.get(slot, 1.0)
+        near = self.near / self.model.cache_bandwidth
+        return self.model.moving(total) + near
+
+
+def _depth(free: int, loops: tuple[int, ...]) -> int:
+    """How many of the loops surround a value that varies along `free`."""
+    for i in range(len(loops), 0, -1):
+        if free >> loops[i - 1] & 1:
+            return i
+    return 0
+
+
+def _within(mine: Sequence[int], loops: Sequence[int]) -> tuple[int, ...]:
+    """Of the axes of a load, those inside the outermost loop that repeats it."""
+    for i, a in enumerate(loops):
+        if a not in mine:
+            return tuple(b for b in loops[i + 1 :] if b in mine)
+    return ()

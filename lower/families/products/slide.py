@@ -1,0 +1,241 @@
+"""Which tiles a sliding product takes: sizes that fit the registers and the caches, and
+what they cost.
+
+The rows of a register tile follow one axis of the side that slides; its columns are
+lanes of the other side.  Nothing is unfolded: the box of coordinates that a tile
+touches is copied once for each block of k, and the register tile walks over it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from ....extract.schedule.kernel import Kernel, bits
+from ...axes import ceil_div, numel
+from ...choice import Domains, Holes, hole
+from ...model import DeviceModel
+from ..nests.price import PACK, TURN, occupancy
+from .blocking import DEPTH, HIGHEST, Blocking, even
+from .halo import Coordinate, coordinates
+from .products import Contraction, classify, fixed, flops_of, turned
+from .strips import Strips, strips
+
+SUMS = 512 << 10  # bytes of an output tile, in the second cache
+BOX = 256 << 10  # bytes of a box, beside them
+BUSY = 8  # multiply-adds under way at once that hide the time one takes
+MOST_VECTORS = 4  # of a row of a register tile
+PARTS = 16  # tiles along an axis, at most, beyond what the caches ask for
+
+
+class Register(NamedTuple):
+    """A register tile: rows along the axis `along`, and vectors of lanes."""
+
+    along: int
+    height: int
+    vectors: int
+
+    @property
+    def slots(self) -> int:
+        """Of the multiply-add units, for a step along k: loads and waiting count."""
+        full = self.height * self.vectors
+        return max(full, self.height + self.vectors, BUSY)
+
+
+class Sliding(NamedTuple):
+    """A product whose left side slides, and its tiles."""
+
+    c: Contraction
+    box: tuple[Coordinate, ...]
+    register: Register
+    tile: tuple[tuple[int, int], ...]  # axes of m and k: positions at a time
+    blocks: Blocking
+
+    @property
+    def side(self) -> tuple[int, ...]:
+        return self.c.products[0].a
+
+    @property
+    def other(self) -> tuple[int, ...]:
+        return self.c.products[0].b
+
+
+def domains(kernel: Kernel) -> Domains:
+    """Register tiles along any axis of the side that slides."""
+    found = slides(kernel)
+    assert not isinstance(found, str), found
+    highest = max(kernel.extents[a] for a in found[0].m)
+    heights = tuple(range(2, min(highest, HIGHEST) + 1))
+    return {"vectors": tuple(range(1, MOST_VECTORS + 1)), "height": heights}
+
+
+class Work(NamedTuple):
+    """What a choice of tiles comes to: in multiply-adds, in flops of packing."""
+
+    macs: float
+    scalar: float
+    tiles: int
+
+
+@lru_cache(maxsize=4096)
+def slides(kernel: Kernel) -> tuple[Contraction, tuple[Coordinate, ...]] | str:
+    """The product of which the left side slides, with what that side knows; or why
+    there is none."""
+    found = classify(kernel)
+    if isinstance(found, str):
+        return found
+    first, *more = found
+    if more or len(first.products) > 1:
+        return "more than one product"
+    reason = "no side slides over the summed axes"
+    for c in (first, turned(first)):
+        box = coordinates(kernel, c.products[0].a, (*c.m, *c.k))
+        if isinstance(box, str):
+            reason = box
+        elif any(x.slides(c.m, c.k) for x in box):
+            return c, box
+    return reason
+
+
+@lru_cache(maxsize=4096)
+def sliding(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Sliding | None:
+    """The tiles of a kernel with a side that slides; None without vectors, or where
+    the holes fit no register tile."""
+    found = slides(kernel)
+    assert not isinstance(found, str), found
+    if not model.cpu_like or model.vector_bytes // found[0].dtype.itemsize < 2:
+        return None
+    return _tiled(kernel, *found, model, holes)
+
+
+def _tiled(
+    kernel: Kernel, c: Contraction, box: tuple[Coordinate, ...], model: DeviceModel,
+    holes: Holes,
+) -> Sliding | None:  # fmt: skip
+    made = (
+        Sliding(c, box, r, tile, blocks)
+        for r in _registers(kernel, c, model, holes)
+        for tile, blocks in _tiles(kernel, c, r, model)
+    )
+    return min(
+        made,
+        key=lambda s: (_bytes(s) > SUMS, seconds(work(kernel, s), s.c, model)),
+        default=None,
+    )
+
+
+def _registers(
+    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
+) -> Iterator[Register]:
+    """For each axis the tile that wastes least, or the one that is named."""
+    lanes = model.vector_bytes // c.dtype.itemsize
+    registers = 32 if model.vector_bytes >= 64 else 16
+    n = numel(kernel.extents, c.n)
+    for a in reversed(c.m):
+        extent = kernel.extents[a]
+        fits = [
+            Register(a, h, v)
+            for v in range(1, MOST_VECTORS + 1)
+            for h in range(1, min(extent, registers) + 1)
+            if h * v + v < registers
+            and v == hole(holes, "vectors", v)
+            and h == hole(holes, "height", h)
+        ]
+
+        def waste(r: Register, extent: int = extent) -> tuple[int, int]:
+            down, across = ceil_div(extent, r.height), ceil_div(n, r.vectors * lanes)
+            return down * across * r.slots, -r.height * r.vectors
+
+        if fits:
+            yield min(fits, key=waste)
+
+
+def _tiles(
+    kernel: Kernel, c: Contraction, r: Register, model: DeviceModel
+) -> Iterator[tuple[tuple[tuple[int, int], ...], Blocking]]:
+    """Of the axes of m the outer ones singly, one in parts, the inner ones whole."""
+    extents, lanes = kernel.extents, model.vector_bytes // c.dtype.itemsize
+    n, width = numel(extents, c.n), r.vectors * lanes
+    deep = _deep(kernel, c)
+    depth = prod(deep.values())
+    columns = {even(n, ceil_div(n, p), width) for p in range(1, PARTS)}
+    for cut, axis in enumerate(c.m):
+        unit = r.height if axis == r.along else 1
+        sizes = {even(extents[axis], ceil_div(extents[axis], p), unit)
+                 for p in range(1, PARTS + 1)}  # fmt: skip
+        for size, across in product(sorted(sizes), sorted(columns)):
+            tile = {a: extents[a] for a in c.m[cut + 1 :]}
+            tile |= dict.fromkeys(c.m[:cut], 1) | {axis: size}
+            if r.along in c.m[:cut] and r.height > 1:
+                continue
+            tile[r.along] = ceil_div(tile[r.along], r.height) * r.height
+            rows = prod(tile.values())
+            whole = tuple({**tile, **deep}.items())
+            yield (
+                whole,
+                Blocking(lanes, r.vectors, r.height, rows, across, depth),
+            )
+
+
+def _deep(kernel: Kernel, c: Contraction) -> dict[int, int]:
+    """Of the summed axes the outermost in parts, even ones if there are such."""
+    first, *rest = c.k
+    extent, inner = kernel.extents[first], numel(kernel.extents, tuple(rest))
+    parts = ceil_div(extent, max(DEPTH // inner, 1))
+    whole = (p for p in range(parts, min(2 * parts, extent) + 1) if extent % p == 0)
+    size = ceil_div(extent, next(whole, parts))
+    return {first: size, **{a: kernel.extents[a] for a in rest}}
+
+
+def _bytes(s: Sliding) -> int:
+    """Of an output tile and the box beside it, scaled to the part that it may take."""
+    size = s.c.dtype.itemsize
+    boxed = prod(x.extent(dict(s.tile)) for x in s.box) * size
+    return max(s.blocks.rows * s.blocks.columns * size, boxed * (SUMS // BOX))
+
+
+def work(kernel: Kernel, s: Sliding) -> Work:
+    """What all tiles together multiply and pack, beyond the edges too."""
+    c, b, tile = s.c, s.blocks, dict(s.tile)
+    batch, _, n, _ = c.sizes(kernel)
+    down = prod(ceil_div(kernel.extents[a], tile[a]) for a in c.m)
+    across = ceil_div(n, b.columns)
+    deep = prod(ceil_div(kernel.extents[a], tile[a]) for a in c.k)
+    tiles = batch * down * across
+    width = ceil_div(n, b.width) * b.width
+    r = s.register
+    waste = r.slots / (r.height * r.vectors)
+    macs = batch * down * b.rows * width * deep * b.depth * waste
+    box = prod(x.extent(tile) for x in s.box)
+    scalar = (flops_of(kernel, bits(s.side), 0) + PACK) * box * tiles * deep
+    if not fixed(kernel, c, s.other):
+        each = flops_of(kernel, bits(s.other), 0) + PACK + TURN
+        scalar += each * batch * down * width * deep * b.depth
+    return Work(macs, scalar, tiles)
+
+
+def seconds(w: Work, c: Contraction, model: DeviceModel) -> float:
+    """Of multiplying and packing, as all units share them."""
+    spread = occupancy(w.tiles, model.units)
+    macs = w.macs / model.product_rate(c.dtype)
+    return (macs + w.scalar / model.scalar_rate(c.dtype)) / spread
+
+
+def panels_of(kernel: Kernel, s: Sliding) -> Strips | None:
+    """Where the other side lies if it is packed once and for all."""
+    if not fixed(kernel, s.c, s.other):
+        return None
+    return strips(kernel, s.c, s.other, s.blocks.width, s.blocks.depth)
+
+
+def strides(box: tuple[Coordinate, ...], tile: Mapping[int, int]) -> dict[int, int]:
+    """By axis, how far apart its positions lie in the box."""
+    out: dict[int, int] = {}
+    size = 1
+    for x in reversed(box):
+        out.update((a, step * size) for a, step in x.steps)
+        size *= x.extent(tile)
+    return out

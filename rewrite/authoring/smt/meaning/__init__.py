@@ -1,0 +1,1 @@
+"""What tensor ops mean to a solver, and the language of primitives."""

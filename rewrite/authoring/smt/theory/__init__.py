@@ -1,0 +1,1 @@
+"""Normal forms and theories in which elements are compared."""

@@ -1,0 +1,101 @@
+"""Frozen data as bytes, and back: what plans and programs are made of, nothing else.
+
+The format is pickle's, each object written as a call of its class.  The reader hands
+out what makes the classes listed here, never a class, which bytes could then change,
+and refuses any other name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any, cast
+
+from rewrite.egraph.ir import dims, dtypes, graph, table
+from rewrite.egraph.saturate import explore
+from rewrite.extract.memory import place
+from rewrite.extract.schedule import kernel, plan
+from rewrite.lower import device, loops, program
+
+from ..xp.trace import Leaf
+from .hosted import OnnxNode
+
+KNOWN: tuple[Any, ...] = (
+    dtypes.of, dims.Poly, table.TensorType, graph.Node, graph.Alias, graph.Graph,
+    explore.Limit,
+    kernel.Affine, kernel.Div, kernel.Mod, kernel.Val, kernel.Cond, kernel.Expr,
+    kernel.Update, kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch,
+    kernel.Host, kernel.Schedule, place.MemoryPlan, plan.Part, plan.Plan,
+    program.Invoke, program.Program, loops.Function, loops.Param,
+    device.Grid, device.Placed, device.Products, device.KernelSource, Leaf, OnnxNode,
+)  # fmt: skip
+
+
+def _fields(c: Any) -> tuple[str, ...]:
+    named: Any = getattr(c, "_fields", None) or getattr(c, "__dataclass_fields__", ())
+    return tuple(named)
+
+
+_FIELDS = {c: _fields(c) for c in KNOWN}
+
+
+def _maker(c: Any) -> Callable[..., Any]:
+    """What calls a class, bound to it: it has no attributes that could be set."""
+    call: Any = type(c).__call__
+    return call.__get__(c)
+
+
+_MAKERS = {(c.__module__, c.__qualname__): _maker(c) for c in KNOWN}
+
+
+def schema() -> str:
+    """Changes with what the classes hold: bytes are read by what wrote them."""
+    fields = ((c.__qualname__, *names) for c, names in _FIELDS.items())
+    return hashlib.sha256(repr(sorted(fields)).encode()).hexdigest()
+
+
+class FrozenError(ValueError):
+    """Bytes that are not frozen data."""
+
+
+class _Writer(pickle.Pickler):
+    def reducer_override(self, obj: Any, /) -> Any:
+        fields = _FIELDS.get(cast(type[Any], type(obj)))
+        if fields is None:
+            return NotImplemented
+        return type(obj), tuple(getattr(obj, f) for f in fields)
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module_name: str, global_name: str, /) -> Any:
+        try:
+            return _MAKERS[module_name, global_name]
+        except KeyError:
+            name = f"{module_name}.{global_name}"
+            raise FrozenError(f"{name} is no part of a program") from None
+
+
+def can_freeze(value: Any) -> bool:
+    return type(value) in _FIELDS
+
+
+def freeze(value: Any) -> bytes:
+    """The bytes of a value, which `thaw` is sure to read."""
+    out = io.BytesIO()
+    _Writer(out, protocol=5).dump(value)
+    thaw(out.getvalue())
+    return out.getvalue()
+
+
+def thaw(data: bytes) -> Any:
+    try:
+        return _Reader(io.BytesIO(data)).load()
+    except FrozenError:
+        raise
+    except Exception as e:  # a reader of bytes meets every kind of error
+        raise FrozenError(f"no frozen data ({e})") from e
+
+
+__all__ = ["FrozenError", "can_freeze", "freeze", "schema", "thaw"]

@@ -1,0 +1,1 @@
+"""The pipeline: options, costs, compiled programs, bundles."""

@@ -1,0 +1,249 @@
+"""Bundles: an optimized program as one file, run without the e-graph engine.
+
+A bundle is a zip of
+
+    manifest.json    what it is; the SHA-256 of every other file
+    program.bin      the graph, its plan, its programs by size (`frozen.py`)
+    data/N.bin       the elements of the N-th constant array, by its label
+    kernels/N.txt    the text of the N-th program's kernels, as the device compiles it
+
+On the kind of device that it was made for, its kernels are compiled as they are; on
+another, and at sizes that it has no program for, kernels are made from the plan.
+Kernels are code, and read memory where the program tells them to: the hashes find
+accidents, and who saved a bundle is for the user to know.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from rewrite.backends.store import replacing
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.table import TensorType
+from rewrite.extract.schedule.assemble import concrete
+from rewrite.lower.choice import Choices
+from rewrite.lower.device import Caps, Device, KernelSource
+
+from ..cache.frozen import FrozenError, can_freeze, freeze, schema, thaw
+from ..cache.identity import device_key
+from ..cache.shelf import Built, bare, dressed
+from ..version import VERSION
+from ..xp.trace import Leaf
+from .compile import Compiled, pick_device
+from .options import Options
+
+FORMAT = "rewrite bundle 2"
+MANIFEST, FROZEN = "manifest.json", "program.bin"
+FIELDS = {"rewrite": str, "schema": str, "device": str, "calls": list, "files": dict}
+
+type Sizes = tuple[tuple[str, int], ...]
+
+
+class BundleError(ValueError):
+    """A file that is no bundle, or not the one that was saved."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Programs by the sizes and the device that they are for; none is added."""
+
+    programs: Mapping[tuple[Sizes, str], Built]
+
+    def built(
+        self, sizes: Mapping[str, int], caps: Caps, choices: Choices
+    ) -> Built | None:
+        """As it was saved, whatever has been chosen since."""
+        return self.programs.get((tuple(sorted(sizes.items())), _kind(caps)))
+
+    def keep_built(self, sizes: Mapping[str, int], caps: Caps, made: Built) -> None:
+        """A bundle stays as it was saved."""
+
+
+# ---- out -----------------------------------------------------------------------------
+
+
+def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -> None:
+    """Writes a bundle, whole or not at all.
+
+    `trees` are a function's own arguments and results; without them, inputs are
+    arguments in order and results a dict by name.
+    """
+    programs = _programs(compiled)
+    options = compiled.options
+    what = (
+        replace(compiled.source, data={}, calls=_held(compiled.source)),
+        bare(compiled.plan),
+        [(sizes, kind, built.program, built.source.launches)
+         for sizes, kind, built in programs],
+        (options.precision, options.effort, dict(options.hints)),
+        trees or (_named(n.attrs[0] for n in compiled.source.inputs),
+                  _named(label for label, _ in compiled.source.outputs)),
+    )  # fmt: skip
+    try:
+        frozen = freeze(what)
+    except (FrozenError, TypeError, AttributeError) as e:
+        raise BundleError(
+            f"{path}: a bundle holds arrays, numbers, text and structures of them "
+            f"({e}); `.compiled.save` writes the graph, whose results are a dict"
+        ) from None
+    texts = {
+        f"kernels/{i}.txt": built.source.text.encode()
+        for i, (_, _, built) in enumerate(programs)
+    }
+    files = {FROZEN: frozen, **_arrays(compiled.source), **texts}
+    _write(path, {MANIFEST: _manifest(compiled, files), **files})
+
+
+def _named(labels: Iterable[str]) -> dict[str, Leaf]:
+    return {label: Leaf(label) for label in labels}
+
+
+def _programs(compiled: Compiled) -> list[tuple[Sizes, str, Built]]:
+    """Of each size that was run; of a graph without symbols, its one."""
+    if compiled.device.name == "numpy":
+        return []
+    kind = _kind(compiled.device.caps())
+    known = compiled.sizes or ([] if compiled.source.symbols else [()])
+    return [(sizes, kind, compiled.built(dict(sizes))) for sizes in known]
+
+
+def _kind(caps: Caps) -> str:
+    """What a device is, whatever was measured of it."""
+    return device_key(replace(caps, rates=()))
+
+
+def _held(graph: Graph) -> dict[str, Callable[..., Any]]:
+    """The host functions that are data, as those of ONNX models are."""
+    return {k: f for k, f in graph.calls.items() if can_freeze(f)}
+
+
+def _data(graph: Graph) -> dict[str, TensorType]:
+    """The constant arrays by the names of their files."""
+    types = {n.attrs[0]: n.type for n in graph.nodes if n.op == "data"}
+    return {label: types[label] for label in sorted(types)}
+
+
+def _arrays(graph: Graph) -> dict[str, bytes]:
+    labels = enumerate(_data(graph))
+    return {f"data/{i}.bin": graph.data[label].tobytes() for i, label in labels}
+
+
+def _manifest(compiled: Compiled, files: Mapping[str, bytes]) -> bytes:
+    graph = compiled.source
+    about = {
+        "format": FORMAT,
+        "rewrite": VERSION,
+        "schema": schema(),
+        "device": compiled.device.name,
+        "inputs": {n.attrs[0]: str(n.type) for n in graph.inputs},
+        "outputs": {label: str(graph.nodes[i].type) for label, i in graph.outputs},
+        "calls": sorted(graph.calls.keys() - _held(graph)),
+        "files": {k: hashlib.sha256(v).hexdigest() for k, v in files.items()},
+    }
+    return json.dumps(about, indent=2).encode()
+
+
+def _write(path: Path, files: Mapping[str, bytes]) -> None:
+    with replacing(path) as part, zipfile.ZipFile(part, "w") as out:
+        for name, data in files.items():  # without the time: equal files are equal
+            out.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+
+
+# ---- in ------------------------------------------------------------------------------
+
+
+def load(
+    path: Path,
+    device: str | Device | None = None,
+    calls: Mapping[str, Callable[..., Any]] | None = None,
+) -> tuple[Compiled, Any]:
+    """What `save` was given; `calls` are the host functions of its graph, by name."""
+    files, about = _read(path)
+    missing = sorted(set(about["calls"]) - set(calls or {}))
+    if missing:
+        raise BundleError(f"{path}: pass calls={{{missing[0]!r}: the function}}")
+    target = pick_device(device or about["device"])
+    try:
+        return _opened(files, target, calls or {})
+    except (FrozenError, KeyError, ValueError, TypeError, AttributeError) as e:
+        raise BundleError(f"{path}: no program in it ({e}); save it again") from e
+
+
+def _opened(
+    files: Mapping[str, bytes], device: Device, calls: Mapping[str, Callable[..., Any]]
+) -> tuple[Compiled, Any]:
+    graph, plan, programs, (precision, effort, hints), trees = thaw(files[FROZEN])
+    (_, _) = trees
+    source = replace(graph, data=_loaded(files, graph), calls={**graph.calls, **calls})
+    saved = {
+        (sizes, kind): Built(program, _source(files, i, launches))
+        for i, (sizes, kind, program, launches) in enumerate(programs)
+    }
+    options = Options(precision, (), effort, fallback=False, hints=hints)
+    made = Compiled(source, dressed(plan, source), device, options, 0.0, Saved(saved))
+    return made, trees
+
+
+def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """The files of a bundle, each of them as it was saved."""
+    try:
+        with zipfile.ZipFile(path) as zipped:
+            files = {name: zipped.read(name) for name in zipped.namelist()}
+        about = _described(files.pop(MANIFEST))
+    except (
+        zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError
+    ) as e:  # fmt: skip
+        raise BundleError(f"{path}: no bundle ({e}); `opt.save()` writes one") from None
+    digests = {k: hashlib.sha256(v).hexdigest() for k, v in files.items()}
+    expected = about["files"]
+    changed = sorted(k for k in {*digests, *expected}
+                     if digests.get(k) != expected.get(k))  # fmt: skip
+    if changed:
+        raise BundleError(f"{path}: {changed[0]} is not what was saved; save it again")
+    if about["schema"] != schema():
+        raise BundleError(
+            f"{path}: saved by rewrite {about['rewrite']}, whose programs this version "
+            "cannot read; save it again"
+        )
+    return files, about
+
+
+def _described(manifest: bytes) -> dict[str, Any]:
+    """The manifest, with all that is looked up in it."""
+    about: Any = json.loads(manifest)
+    if not isinstance(about, dict) or "format" not in about:
+        raise ValueError(f"{MANIFEST} names no format")
+    found = cast(dict[str, Any], about)
+    if found["format"] != FORMAT:
+        raise ValueError(f"its format is {found['format']!r}, {FORMAT!r} was expected")
+    for name, kind in FIELDS.items():
+        if not isinstance(found.get(name), kind):
+            raise ValueError(f"{MANIFEST} has no {name!r}")
+    return found
+
+
+def _source(
+    files: Mapping[str, bytes], i: int, launches: Mapping[str, Any]
+) -> KernelSource:
+    return KernelSource(files[f"kernels/{i}.txt"].decode(), launches)
+
+
+def _loaded(files: Mapping[str, bytes], graph: Graph) -> dict[str, Array]:
+    return {
+        label: np.frombuffer(bytearray(files[f"data/{i}.bin"]), t.dtype.numpy)
+        .reshape(concrete(t))
+        for i, (label, t) in enumerate(_data(graph).items())
+    }  # fmt: skip
+
+
+__all__ = ["BundleError", "load", "save"]
