@@ -32,8 +32,7 @@ def import_bindings(folder: str) -> Any:
     package = types.ModuleType("egglog")
     package.__path__ = [folder]
     sys.modules["egglog"] = package
-    import datetime  # noqa: F401  # the bindings ask for it when they report times
-
+    importlib.import_module("datetime")  # the bindings need it when they report times
     import egglog.bindings as bindings
 
     return bindings

@@ -155,7 +155,9 @@ def survey(count: int, seed: int = 0, every: int = LOADED) -> Counter[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        description="Mutates rule files and says what became of them."
+    )
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--every", type=int, default=LOADED)
