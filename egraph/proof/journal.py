@@ -17,7 +17,7 @@ from ..ir.constructors import SIGNATURES
 from ..ir.graph import Graph
 from ..rules.patterns import fields, tensors
 from ..rules.ruleset import Rule, RuleSet
-from ..rules.sexpr import Atom, Expr, Form
+from ..rules.sexpr import Atom, Expr, Form, quoted
 from ..saturate.encode import Encoded, Names, Row, encode, names_of, show
 from ..saturate.engine import Engine, Session, Tables, shared
 from ..saturate.explore import Budget, Run, explore
@@ -160,16 +160,16 @@ def _instrument(rule: Rule) -> Iterator[str]:
 
 
 def _one_way(rule: Rule, left: Expr, right: Expr, label: str) -> str:
-    facts = [f"(= __root {left})", *map(str, rule.when)]
+    facts = [f"(= _root {left})", *map(str, rule.when)]
     facts += [f"(= __{v} (rep {v}))" for v in sorted(tensors(left))]
     sets = [f"(set (rep {e}) {_twin(e)})" for e in _subterms(right)]
-    step = f'(Step "{label}" {_twin(left)} {_twin(right)})'
-    actions = [f"(union __root {right})", *sets, step]
+    step = f"(Step {quoted(label)} {_twin(left)} {_twin(right)})"
+    actions = [f"(union _root {right})", *sets, step]
     if rule.subsume:
         actions.append(f"(subsume {left})")
     return (
         f"(rule ({' '.join(facts)}) ({' '.join(actions)})"
-        f' :ruleset {rule.ruleset} :name "{label}")'
+        f" :ruleset {rule.ruleset} :name {quoted(label)})"
     )
 
 
