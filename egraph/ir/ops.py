@@ -205,5 +205,6 @@ from . import indexing, movement, reduction  # noqa: E402  the rest of the table
 
 __all__ = [
     "TABLE", "Array", "AttrKind", "Attrs", "Op", "OpError", "TensorType", "Types",
-    "axes", "cast_array", "check", "having", "indexing", "masked_shape", "movement", "reduction",
+    "axes", "cast_array", "check", "having", "indexing", "masked_shape", "movement",
+    "reduction",
 ]  # fmt: skip
