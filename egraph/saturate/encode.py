@@ -169,8 +169,13 @@ def _row(node: Node, args: Sequence[int], names: Names) -> Row:
         case op if op in MACROS:
             mask, number = _macro_fields(node)
             return (f"Macro{len(args)}", op, *args, mask, number)
-        case op:
+        case op if op.capitalize() in SIGNATURES:
             return (op.capitalize(), *args, *attrs)
+        case op:
+            raise EncodeError(
+                f"{op} has no constructor: name one in SIGNATURES "
+                f"(egraph/ir/constructors.py) and declare it in rules/ir.egg"
+            )
 
 
 def _macro_fields(node: Node) -> tuple[tuple[int, ...], float]:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rewrite.extract.schedule.describe import describe
-from rewrite.extract.schedule.kernel import Host, KernelCost, Launch, Schedule
+from rewrite.extract.schedule.kernel import (
+    Host,
+    KernelCost,
+    Launch,
+    Schedule,
+    nbytes,
+)
+from rewrite.extract.schedule.space import host_seconds
 from rewrite.lower.choice import Choices, digest
 
 
@@ -52,7 +59,9 @@ def _launched(
 def _hosted(steps: Schedule, step: Host, once: bool) -> KernelInfo:
     reads = tuple(_buffer(steps, b) for b in step.args)
     writes = (_buffer(steps, step.out),)
-    return KernelInfo(step.op, 0.0, 0.0, "host", reads, writes, once)
+    types = [steps.buffers[b].type for b in (*step.args, step.out)]
+    moved = float(sum(map(nbytes, types)))
+    return KernelInfo(step.op, host_seconds(types), moved, "host", reads, writes, once)
 
 
 def _buffer(steps: Schedule, b: int) -> str:
