@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..xp.trace import Leaf, children, is_tensor
-from ..xp.tracer import TraceError
+from ..xp.tracer import TraceError, is_array, plain
 
 TENSOR = "tensor"  # stands for one in the key of a structure
 
@@ -46,4 +46,10 @@ def static_key(tree: Any, path: str) -> Any:
 
 def signature(tree: Any) -> Any:
     """Shapes and dtypes of tensors, values of all else."""
-    return _key(tree, "arguments", lambda x: ("tensor", x.dtype, tuple(x.shape)))
+    return _key(tree, "arguments", _type)
+
+
+def _type(x: Any) -> Any:
+    if type(x) is not np.ndarray and is_array(x):  # a table may have no one dtype
+        x = plain(x)
+    return ("tensor", x.dtype, tuple(x.shape))

@@ -49,7 +49,7 @@ def _bin(op: str, doc: str, swap: bool = False) -> Binary:
 def _rounding(op: str) -> Unary:
     def f(x: Operand) -> Tracer:
         x = lift(x)
-        return unary(op, x) if x.dtype.is_float else x
+        return unary(op, x) if x.dtype.is_float else +x
 
     f.__doc__ = f"{op} of floats; integers are already whole."
     return f
@@ -146,7 +146,7 @@ logical_xor = _logical("xor")
 def abs(x: Operand) -> Tracer:
     """Magnitude."""
     x = lift(x)
-    return x if x.dtype is BOOL else unary("abs", x)
+    return +x if x.dtype is BOOL else unary("abs", x)
 
 
 def reciprocal(x: Operand) -> Tracer:
@@ -158,7 +158,8 @@ def reciprocal(x: Operand) -> Tracer:
 
 
 def positive(x: Operand) -> Tracer:
-    return lift(x)
+    """A copy."""
+    return wrap(lift(x).node)
 
 
 def logical_not(x: Operand) -> Tracer:

@@ -52,7 +52,7 @@ class Methods(Operators):
         return functions["astype"](self, dtype)
 
     def copy(self) -> Self:
-        return self
+        return +self
 
     def clip(self, min: Any = None, max: Any = None) -> Self:
         return functions["clip"](self, min, max)

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import creation, elementwise, indexing, linear, manipulation, statistical
 from .errors import TraceError
-from .tracer import Tracer, astype, broadcast, lift, promote
+from .tracer import Tracer, astype, broadcast, is_scalar, lift, promote
 
 
 def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +69,7 @@ def _ravel(a: Any) -> Tracer:
 
 
 def _copy(a: Any) -> Tracer:
-    return lift(a)
+    return elementwise.positive(a)
 
 
 def _squeeze(a: Any, axis: Any = None) -> Tracer:
@@ -139,6 +139,8 @@ def _where(condition: Any, x: Any = None, y: Any = None, /) -> Tracer:
     if x is None or y is None:
         raise TraceError("np.where with a condition alone gives positions, whose "
                          "number depends on values: use xp.where(c, x, y)")  # fmt: skip
+    if is_scalar(x) and is_scalar(y):  # NumPy's default dtypes
+        x, y = np.asarray(x), np.asarray(y)
     return elementwise.where(condition, x, y)
 
 

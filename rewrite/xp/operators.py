@@ -167,7 +167,7 @@ class Operators:
         return _call("negative", self)
 
     def __pos__(self) -> Self:
-        return self
+        return _call("positive", self)
 
     def __abs__(self) -> Self:
         return _call("abs", self)
