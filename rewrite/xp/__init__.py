@@ -161,7 +161,7 @@ pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 def __getattr__(name: str) -> NoReturn:
     if name.startswith("__"):
         raise AttributeError(name)
-    hint = instead_of(name, __all__)
+    hint = instead_of(name, (*__all__, *functions))
     raise AttributeError(f"rewrite.xp has no {name!r}: {hint}")
 
 
@@ -323,7 +323,8 @@ for _name in __all__:
     if inspect.isfunction(globals()[_name]) and _name not in _TOOLS:
         globals()[_name] = functions[_name] = _eager.eager(_name, globals()[_name])
 for _name in nn.__all__:
-    setattr(nn, _name, _eager.eager(f"nn.{_name}", getattr(nn, _name)))
+    functions[f"nn.{_name}"] = _eager.eager(f"nn.{_name}", getattr(nn, _name))
+    setattr(nn, _name, functions[f"nn.{_name}"])
 functions["__array_namespace__"] = lambda: sys.modules[__name__]
 functions["__getitem__"] = _eager.eager("x[..]", getitem)
 functions["__array_ufunc__"] = numpy_calls.array_ufunc

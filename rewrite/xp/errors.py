@@ -57,9 +57,12 @@ INSTEAD = {
 
 def instead_of(name: str, known: Iterable[str]) -> str:
     """What a caller of `name`, which there is not, can use."""
-    near = difflib.get_close_matches(name, list(known), 3)
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 3)
     if name in INSTEAD:
         return INSTEAD[name]
+    if f"nn.{name}" in names:
+        return f"use xp.nn.{name}"
     if near:
         return f"near it: {', '.join(near)}"
     return "see dir(rewrite.xp) for what there is"

@@ -89,6 +89,8 @@ class Operators:
             hint = _ATTRIBUTES[name]
         elif name in functions and name not in INSTEAD:
             hint = f"use xp.{name}(x)"
+        elif f"nn.{name}" in functions:
+            hint = f"use xp.nn.{name}(x)"
         else:
             hint = instead_of(name, (n for n in dir(type(self)) if n[0] != "_"))
         raise AttributeError(f"a traced array has no {name!r}: {hint}", name=name)

@@ -472,6 +472,8 @@ def test_errors_of_the_namespace() -> None:
         _ = xp.argmaxx  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="no sort"):
         _ = xp.argsort  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"xp\.nn\.softmax"):
+        _ = xp.softmax  # type: ignore[attr-defined]
     leaked: list[Any] = []
     xp.trace(lambda x: leaked.append(x) or x, X)
     with pytest.raises(TypeError, match="another trace"):
