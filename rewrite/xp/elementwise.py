@@ -72,7 +72,7 @@ def _reached(x: Operand, other: Operand) -> Operand:
     """An operand; a Python integer beyond the range of `other` as an i64 array."""
     if not is_scalar(x):
         return lift(x)
-    if isinstance(x, bool) or not isinstance(x, int) or is_scalar(other):
+    if type(x) is not int or is_scalar(other):
         return x
     dtype = lift(other).dtype
     if not dtype.is_int:
