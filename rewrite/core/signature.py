@@ -28,6 +28,8 @@ def _key(
         named = [(key, x) for key, (_, x) in zip(keys, inner, strict=True)]
         by_key = named if ordered else sorted(named, key=lambda pair: pair[0])
         return dict, tuple(by_key)  # as `map_tree` makes it
+    if is_array(tree):  # a table has no one dtype before it is made an array
+        return tensor(plain(tree))
     if is_tensor(tree) or isinstance(tree, Leaf):
         return tensor(tree)
     kind = cast(type[Any], tree.__class__)
@@ -46,10 +48,4 @@ def static_key(tree: Any, path: str) -> Any:
 
 def signature(tree: Any) -> Any:
     """Shapes and dtypes of tensors, values of all else."""
-    return _key(tree, "arguments", _type)
-
-
-def _type(x: Any) -> Any:
-    if type(x) is not np.ndarray and is_array(x):  # a table may have no one dtype
-        x = plain(x)
-    return ("tensor", x.dtype, tuple(x.shape))
+    return _key(tree, "arguments", lambda x: ("tensor", x.dtype, tuple(x.shape)))
