@@ -17,7 +17,7 @@ def is_array(x: Any) -> bool:
     if isinstance(x, np.ndarray | np.generic):
         return True
     kind = cast(type[Any], type(x))
-    return hasattr(kind, "__array__") and not issubclass(kind, Operators)
+    return hasattr(kind, "__array__") and not isinstance(x, Operators | int | float)
 
 
 def is_scalar(x: Any) -> bool:
