@@ -165,6 +165,10 @@ def __getattr__(name: str) -> NoReturn:
     raise AttributeError(f"rewrite.xp has no {name!r}: {hint}")
 
 
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
 __all__ = [
     "Leaf",
     "TensorType",

@@ -467,6 +467,11 @@ def test_errors_say_what_to_do(f: Callable[..., Any], message: str) -> None:
         xp.trace(f, X)
 
 
+def test_the_namespace_lists_itself() -> None:
+    assert dir(xp) == sorted(xp.__all__)
+    assert all(hasattr(xp, name) for name in xp.__all__)
+
+
 def test_errors_of_the_namespace() -> None:
     with pytest.raises(AttributeError, match="argmax"):
         _ = xp.argmaxx  # type: ignore[attr-defined]
