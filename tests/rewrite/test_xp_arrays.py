@@ -81,6 +81,24 @@ def test_forms_of_an_array_in_compiled_code() -> None:
                 np.testing.assert_allclose(got, w, rtol=1e-6, err_msg=form)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda m, x: m + x,
+        lambda m, x: m < x,
+        lambda m, x: m @ x,
+        lambda m, x: np.add(m, x),
+        lambda m, x: np.ma.add(m, x),
+        lambda m, x: np.where(x > 0, m, x),
+        lambda m, x: np.concatenate([m, x]),
+    ],
+)
+def test_a_masked_array_at_the_left_is_refused(f: Callable[..., Any]) -> None:
+    masked = np.ma.masked_array(X[0], [0, 1, 0, 1])
+    with pytest.raises(xp.TraceError, match=r"mask.*filled|filled.*mask"):
+        xp.trace(lambda x: f(masked, x), X[1])
+
+
 def test_what_makes_itself_an_array_in_a_structure() -> None:
     g = rw.jit(lambda p: p["a"] * p["b"][0], device="c", effort=0)
     for _ in range(2):
