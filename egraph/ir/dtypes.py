@@ -39,9 +39,11 @@ class DType:
 
     def __eq__(self, other: object) -> bool:
         """One object each; NumPy's scalar types count as their dtypes."""
+        if self is other:
+            return True
         if isinstance(other, type) and issubclass(other, np.generic):
             return self.numpy == other
-        return self is other or NotImplemented
+        return NotImplemented
 
     __hash__ = object.__hash__
 
