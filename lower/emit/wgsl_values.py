@@ -204,6 +204,9 @@ class Values:
             return f"{to}(select(0u, 1u, {text}))"
         if to is BOOL:
             return f"bool({text})"
+        if to.is_int and to.bits == 64 and source.is_int and source.kind != to.kind:
+            # Naga widens by the sign of the target, not by that of the source.
+            text = f"{'u64' if source.kind == 'uint' else 'i64'}({text})"
         same = held(source) == held(to)
         return self.rounded(text if same else f"{held(to)}({text})", to)
 
