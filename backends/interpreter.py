@@ -18,7 +18,7 @@ from ..egraph.ir.scalars import Array
 from ..extract.schedule.kernel import Kernel
 from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.loops import Function
-from .host_memory import empty
+from .host_memory import empty, flat
 from .numpy import run_kernel
 from .turns import InTurn, Step
 
@@ -60,8 +60,10 @@ class NumpyDevice:
     def alloc(self, nbytes: int) -> Array:
         return empty((nbytes,), np.dtype(np.uint8))
 
-    def wrap(self, array: Array) -> Array:
-        return array.reshape(-1).view(np.uint8)
+    def wrap(self, array: Array) -> Array | None:
+        """The array's own memory; None where it is not in order or not aligned."""
+        in_order = array.flags.c_contiguous and array.flags.aligned
+        return flat(array) if in_order else None
 
     def free(self, buffer: Array) -> None:
         """Nothing: memory goes back with its last reference."""
@@ -70,8 +72,8 @@ class NumpyDevice:
         return buffer[offset : offset + nbytes]
 
     def copy_in(self, buffer: Array, array: Array) -> None:
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        buffer[: flat.size] = flat
+        data = flat(np.ascontiguousarray(array))
+        buffer[: data.size] = data
 
     def copy_out(self, buffer: Array, array: Array) -> None:
         array[...] = buffer[: array.nbytes].view(array.dtype).reshape(array.shape)
