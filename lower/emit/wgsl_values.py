@@ -1,7 +1,9 @@
 """Expressions of the loop IR as WGSL text.
 
 WGSL lets a device flush subnormals, divide to 2.5 ulp, and assume that neither NaN nor
-infinity occurs; NaN tests here look at the bits, and infinities come from a variable.
+infinity occurs; NaN tests here look at the bits, and infinities come from a variable.  A factor
+or divisor that is zero comes from the launch: Mesa takes what is multiplied by a zero
+that it knows, or divided by one, for 0.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ HEADER = """\
 var<private> rw_inf_bits: u32 = 0x7f800000u;
 var<private> rw_nan_bits: u32 = 0x7fc00000u;
 """
+
+ZERO = "rw_zero_bits"  # a variable that holds what only the launch says: no group in z
 
 # Exact: whole multiples of the divisor's last place, eight bits of quotient a step.
 FMOD = """\
@@ -127,7 +131,10 @@ class Values:
             case Load():
                 return self.load(ex)
             case Op():
-                return self.op(ex, [self.value(a) for a in ex.args])
+                scaled = ex.op in ("mul", "div")
+                zeros = (scaled and zero(a) for a in ex.args)
+                args = [z or self.value(a) for z, a in zip(zeros, ex.args, strict=True)]
+                return self.op(ex, args)
 
     def load(self, ex: Load) -> str:
         one_lane(ex.lanes)
@@ -241,6 +248,14 @@ class Values:
         lines.append(f"  return {self.value(inline.result)};")
         head = f"fn {name}({params}) -> {held(inline.result.dtype)} {{"
         return "\n".join((head, *lines, "}", ""))
+
+
+def zero(ex: Ex) -> str:
+    """A zero of floats that no compiler knows; "" for anything else."""
+    if not (isinstance(ex, Lit) and ex.dtype.is_float and ex.value == 0):
+        return ""
+    text = f"bitcast<f32>({ZERO})"
+    return f"(-{text})" if np.signbit(ex.value) else text
 
 
 def literal(value: float | int | bool, dtype: DType) -> str:
