@@ -42,6 +42,7 @@ class Caps:
         0  # bytes, of a CPU; what is larger is written past it; 0: nothing
     )
     overlap: bool = True  # a launch may be given one memory as two buffers
+    max_buffers: int = 1 << 16  # that one launch binds
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def decide(
 
 def fits(family: Family, kernel: Kernel, model: DeviceModel, holes: Holes) -> bool:
     """Whether the family takes the kernel with these holes."""
-    if family.accepts(kernel) is not None:
+    if len(kernel.slots) > model.buffers or family.accepts(kernel) is not None:
         return False
     domains = family.domains(kernel, model)
     known = all(value in domains.get(name, ()) for name, value in holes)
@@ -68,6 +68,11 @@ def choose(
     """The family with the least cost, and that cost."""
     families = families_for(strict)
     best = cheapest(kernel, families, model)
+    if len(kernel.slots) > model.buffers:
+        raise LoweringError(
+            f"a kernel of {len(kernel.slots)} buffers, {model.name} binds at most "
+            f"{model.buffers}"
+        )
     if best is None:
         reasons = (
             f"{f.name}: {f.accepts(kernel) or 'does not fit the device'}"

@@ -1,9 +1,9 @@
 """Expressions of the loop IR as WGSL text.
 
 WGSL lets a device flush subnormals, divide to 2.5 ulp, and assume that neither NaN nor
-infinity occurs; NaN tests here look at the bits, and infinities come from a variable.  A factor
-or divisor that is zero comes from the launch: Mesa takes what is multiplied by a zero
-that it knows, or divided by one, for 0.
+infinity occurs; NaN tests here look at the bits, and infinities come from a variable.
+A factor or divisor that is zero comes from the launch: Mesa takes what is multiplied by
+a zero that it knows, or divided by one, for 0.
 """
 
 from __future__ import annotations
