@@ -22,6 +22,7 @@ import numpy as np
 from rewrite.backends.binding import deliver
 from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
 
@@ -183,7 +184,8 @@ def show_kernels(kernels: Sequence[KernelInfo]) -> str:
     rows: list[str] = []
     for k in kernels:
         time = "        once" if k.once else f"{k.seconds * 1e6:9.1f} us"
-        rows.append(f"{time}  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}")
+        row = f"{time}  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}"
+        rows.append(printable(row))
     return "\n".join(rows)
 
 

@@ -22,6 +22,7 @@ from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
 from rewrite.egraph.ir.evaluate import bind_inputs, evaluate, expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
+from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
@@ -269,6 +270,7 @@ def _buffer(steps: Schedule, b: int) -> str:
 
 def warn(message: str) -> None:
     """A warning at the user's line, whatever of this package is in between."""
+    message = printable(message, keep="\n")
     log.info(message)
     here = (str(Path(__file__).parents[1]),)
     warnings.warn(f"rewrite: {message}", RuntimeWarning, skip_file_prefixes=here)
