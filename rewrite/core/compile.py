@@ -164,10 +164,6 @@ class Compiled:
             return None
 
     def _executable(self, sizes: Mapping[str, int]) -> Executable:
-        if self.device.name == "numpy":  # the interpreter, which needs no text
-            steps = schedule(self.plan.graph, self.plan.groups, sizes)
-            program = build(steps, None, strict=self.strict)
-            return Executable(program, self.plan.graph, self.device)
         made = self.built(sizes)
         functions = made.program.functions
         module = self.device.build(made.source, functions, not self.strict)
@@ -328,7 +324,7 @@ def _searched(c: Compiled) -> Compiled:
     graph, sizes = c.source, c.options.hints
     calls = any(n.op == "call" for n in graph.nodes)  # not ours to call
     known = all(s in sizes for s in graph.symbols)
-    if c.options.effort < 3 or c.device.name == "numpy" or calls or not known:
+    if c.options.effort < 3 or c.device.caps().interprets or calls or not known:
         return c
     from ..commands.terminal import random_arrays
     from ..tuning.tune import Budget, tune
