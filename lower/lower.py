@@ -11,6 +11,7 @@ from .axes import normalise
 from .choice import Choices, Holes, digest
 from .device import Caps
 from .families import candidates_for, families_for
+from .families.nests.writer import parameters
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
 from .passes.barriers import barriers
@@ -39,6 +40,12 @@ def lower(
     if caps.last_cache:
         made = streamed(made, caps.last_cache)
     return verify(made) if CHECKED else made
+
+
+def as_it_is(kernel: Kernel, name: str) -> Function:
+    """For a device that interprets kernels."""
+    note = f"interpreted: {describe(kernel)}"
+    return Function(name, parameters(kernel), (), note=note, kernel=kernel)
 
 
 def decide(
