@@ -161,11 +161,10 @@ def _meets_itself(array: Array) -> bool:
         reach += stride * (n - 1)
     else:
         return False
-    at = np.zeros((), np.int64)
+    at = np.zeros(1, np.int64)
     for stride, n in zip(array.strides, array.shape, strict=True):
-        at = np.add.outer(at, stride * np.arange(n))
-    gaps = np.diff(np.sort(at, axis=None))
-    return bool((gaps < array.itemsize).any())
+        at = (at[:, None] + stride * np.arange(n)).reshape(-1)
+    return bool((np.diff(np.sort(at)) < array.itemsize).any())
 
 
 def fetch(device: Device, buffer: Any, t: TensorType) -> Array:

@@ -131,10 +131,9 @@ class Values:
             case Load():
                 return self.load(ex)
             case Op():
-                scaled = ex.op in ("mul", "div")
-                zeros = (scaled and zero(a) for a in ex.args)
-                args = [z or self.value(a) for z, a in zip(zeros, ex.args, strict=True)]
-                return self.op(ex, args)
+                if ex.op in ("mul", "div"):
+                    return self.op(ex, [zero(a) or self.value(a) for a in ex.args])
+                return self.op(ex, [self.value(a) for a in ex.args])
 
     def load(self, ex: Load) -> str:
         one_lane(ex.lanes)
