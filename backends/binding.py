@@ -161,9 +161,7 @@ def _meets_itself(array: Array) -> bool:
         reach += stride * (n - 1)
     else:
         return False
-    at = np.zeros(1, np.int64)
-    for stride, n in zip(array.strides, array.shape, strict=True):
-        at = (at[:, None] + stride * np.arange(n)).reshape(-1)
+    at = np.asarray(array.strides) @ np.indices(array.shape).reshape(array.ndim, -1)
     return bool((np.diff(np.sort(at)) < array.itemsize).any())
 
 
