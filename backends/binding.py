@@ -151,6 +151,22 @@ def _overlaps(array: Array, others: Iterable[Array]) -> bool:
     return False
 
 
+def _meets_itself(array: Array) -> bool:
+    """Whether two elements share memory; where strides do not tell, all are asked."""
+    reach = array.itemsize  # bytes that elements along the axes so far lie within
+    axes = zip(array.strides, array.shape, strict=True)
+    for stride, n in sorted((abs(s), n) for s, n in axes if n > 1):
+        if stride < reach:
+            break
+        reach += stride * (n - 1)
+    else:
+        return False
+    places = cast(Array, np.indices(array.shape))  # its type says nothing
+    at: Array = np.tensordot(np.asarray(array.strides), places, 1)
+    apart: Array = np.diff(np.sort(at, axis=None))
+    return bool((apart < array.itemsize).any())
+
+
 def fetch(device: Device, buffer: Any, t: TensorType) -> Array:
     """What a device buffer holds."""
     array = empty(concrete(t), t.dtype.numpy)
@@ -168,6 +184,11 @@ def check_out(ports: Sequence[Port], out: Mapping[str, Array]) -> None:
         array = typed(p, out, "output")
         if not array.flags.writeable:
             raise InputError(f"output {p.label!r} is read-only: pass another")
+        if not array.flags.c_contiguous and _meets_itself(array):
+            raise InputError(
+                f"output {p.label!r} has elements that lie on each other: pass an "
+                "array with memory for each"
+            )
         for q in ports[:k]:
             if np.shares_memory(array, out[q.label]):
                 raise InputError(

@@ -21,7 +21,6 @@ from ..extract.schedule.kernel import Host, nbytes
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch
-from .interpreter import NumpyDevice
 
 
 class Executable:
@@ -139,11 +138,7 @@ class Executable:
 
 
 def load(program: Program, device: Device) -> Module:
-    """The program's functions, compiled; for the interpreter, its kernels."""
-    if isinstance(device, NumpyDevice):
-        both = (*program.once, *program.steps)
-        steps = (s for s in both if isinstance(s, Invoke))
-        return device.load({s.name: s.kernel for s in steps}, program.strict)
+    """The program's functions, compiled."""
     return device.compile(program.functions, contract=not program.strict)
 
 

@@ -1,7 +1,7 @@
 """The numpy device: kernels run by the interpreter, memory is NumPy's own.
 
-The reference backend.  It is always there, needs no compiler and lowers nothing: its
-module holds kernels, not functions.
+The reference backend.  It is always there and needs no compiler: a function is the
+kernel that it stands for, and the text of functions says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..egraph.ir.scalars import Array
 from ..extract.schedule.kernel import Kernel
 from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.loops import Function
-from .host_memory import empty
+from .host_memory import empty, flat
 from .numpy import run_kernel
 from .turns import InTurn, Step
 
@@ -51,17 +51,16 @@ class NumpyDevice:
     def caps(self) -> Caps:
         return Caps(
             self.name, cpu_like=True, dtypes=frozenset(dtypes.ALL), threads=1,
-            max_threads=1, shared_bytes=1 << 18, vector_bytes=0,
+            max_threads=1, shared_bytes=1 << 18, vector_bytes=0, interprets=True,
         )  # fmt: skip
-
-    def load(self, kernels: Mapping[str, Kernel], strict: bool) -> Module:
-        return KernelModule(kernels, strict)
 
     def alloc(self, nbytes: int) -> Array:
         return empty((nbytes,), np.dtype(np.uint8))
 
-    def wrap(self, array: Array) -> Array:
-        return array.reshape(-1).view(np.uint8)
+    def wrap(self, array: Array) -> Array | None:
+        """The array's own memory; None where it is not in order or not aligned."""
+        in_order = array.flags.c_contiguous and array.flags.aligned
+        return flat(array) if in_order else None
 
     def free(self, buffer: Array) -> None:
         """Nothing: memory goes back with its last reference."""
@@ -70,14 +69,14 @@ class NumpyDevice:
         return buffer[offset : offset + nbytes]
 
     def copy_in(self, buffer: Array, array: Array) -> None:
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        buffer[: flat.size] = flat
+        data = flat(np.ascontiguousarray(array))
+        buffer[: data.size] = data
 
     def copy_out(self, buffer: Array, array: Array) -> None:
         array[...] = buffer[: array.nbytes].view(array.dtype).reshape(array.shape)
 
     def compile(self, functions: Sequence[Function], contract: bool = True) -> Module:
-        raise DeviceError("numpy runs kernels as they are; it compiles no functions")
+        return self.build(self.emit(functions), functions, contract)
 
     def source(self, functions: Sequence[Function]) -> str:
         return "# the numpy device interprets kernels; there is no source\n"
@@ -91,7 +90,15 @@ class NumpyDevice:
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool
     ) -> Module:
-        return self.compile(functions, contract)
+        """Without contraction, small floats are rounded after every operation too."""
+        kernels = {f.name: f.kernel for f in functions if f.kernel is not None}
+        lowered = [f.name for f in functions if f.kernel is None]
+        if lowered:
+            raise DeviceError(
+                f"numpy interprets kernels, and {lowered[0]!r} was lowered for another "
+                "device; make the program from `NumpyDevice().caps()`"
+            )
+        return KernelModule(kernels, strict=not contract)
 
     def sync(self) -> None:
         """Launches return when they are done."""

@@ -15,6 +15,12 @@ def check_functions(caps: Caps, functions: Sequence[Function]) -> None:
     for f in functions:
         for dtype in sorted(dtypes_of(f) - caps.dtypes, key=str):
             raise DeviceError(lacks(caps, f.name, dtype))
+        count = len(f.params) + len(f.scratch)
+        if count > caps.max_buffers:
+            raise DeviceError(
+                f"{caps.name}: {f.name!r} has {count} buffers, the device binds at "
+                f"most {caps.max_buffers} at once; lower it in parts"
+            )
         for p in (*f.params, *f.scratch):
             nbytes = p.size * p.dtype.itemsize
             if nbytes > caps.max_buffer:

@@ -163,6 +163,7 @@ class WgpuDevice:
             max_buffer=limits["max-storage-buffer-binding-size"],
             rates=rates(self.name, self.probe().detail),
             overlap=False,  # WebGPU refuses overlapping writable bindings
+            max_buffers=limits["max-storage-buffers-per-shader-stage"],
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> WgpuBuffer:

@@ -42,6 +42,8 @@ class Caps:
         0  # bytes, of a CPU; what is larger is written past it; 0: nothing
     )
     overlap: bool = True  # a launch may be given one memory as two buffers
+    max_buffers: int = 1 << 16  # that one launch binds
+    interprets: bool = False  # it runs kernels as they are: none is lowered or tuned
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from math import copysign
 from typing import ClassVar, Literal, NamedTuple
 
 from ..egraph.ir.dtypes import BF16, F16, F32, F64, DType
+from ..extract.schedule.kernel import Kernel
 
 type LoopKind = Literal["grid", "block", "thread", "serial", "simd", "unroll"]
 type Space = Literal["local", "shared"]  # per thread (per iteration), per group
@@ -229,7 +230,8 @@ class Param:
 @dataclass(frozen=True, slots=True)
 class Function:
     """One lowered kernel.  `scratch` buffers are allocated by the runtime; the `note`
-    says what it computes, to people."""
+    says what it computes, to people.  For a device that interprets, it has no body and
+    the kernel itself."""
 
     name: str
     params: tuple[Param, ...]
@@ -237,3 +239,4 @@ class Function:
     scratch: tuple[Param, ...] = ()
     threads: int = 1  # group size of `block` loops
     note: str = field(default="", compare=False, repr=False)
+    kernel: Kernel | None = None

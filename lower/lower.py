@@ -11,6 +11,7 @@ from .axes import normalise
 from .choice import Choices, Holes, digest
 from .device import Caps
 from .families import candidates_for, families_for
+from .families.nests.writer import parameters
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
 from .passes.barriers import barriers
@@ -41,6 +42,12 @@ def lower(
     return verify(made) if CHECKED else made
 
 
+def as_it_is(kernel: Kernel, name: str) -> Function:
+    """For a device that interprets kernels."""
+    note = f"interpreted: {describe(kernel)}"
+    return Function(name, parameters(kernel), (), note=note, kernel=kernel)
+
+
 def decide(
     kernel: Kernel, model: DeviceModel, strict: bool, choices: Choices
 ) -> tuple[Family, Holes]:
@@ -55,7 +62,7 @@ def decide(
 
 def fits(family: Family, kernel: Kernel, model: DeviceModel, holes: Holes) -> bool:
     """Whether the family takes the kernel with these holes."""
-    if family.accepts(kernel) is not None:
+    if len(kernel.slots) > model.buffers or family.accepts(kernel) is not None:
         return False
     domains = family.domains(kernel, model)
     known = all(value in domains.get(name, ()) for name, value in holes)
@@ -68,6 +75,11 @@ def choose(
     """The family with the least cost, and that cost."""
     families = families_for(strict)
     best = cheapest(kernel, families, model)
+    if len(kernel.slots) > model.buffers:
+        raise LoweringError(
+            f"a kernel of {len(kernel.slots)} buffers, {model.name} binds at most "
+            f"{model.buffers}"
+        )
     if best is None:
         reasons = (
             f"{f.name}: {f.accepts(kernel) or 'does not fit the device'}"

@@ -52,6 +52,7 @@ class DeviceModel:
     traffic: Curve = ()
     library: bool = False  # there is one of products
     shared: int = 0  # bytes that a group of threads may have, if more than `on_chip`
+    buffers: int = 1 << 16  # that a kernel may read and write, scratch among them
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
@@ -109,7 +110,7 @@ def cpu_model(caps: Caps) -> DeviceModel:
 
 def model_of(caps: Caps) -> DeviceModel:
     """The model of a device by its capabilities, and by what was measured of it."""
-    return replace(_by_kind(caps), **dict(caps.rates))
+    return replace(_by_kind(caps), buffers=caps.max_buffers, **dict(caps.rates))
 
 
 def _by_kind(caps: Caps) -> DeviceModel:
@@ -231,7 +232,10 @@ class KernelCost:
 def cheapest(
     kernel: Kernel, families: Sequence[Family], model: DeviceModel
 ) -> tuple[Family, Cost] | None:
-    """The family with the least cost; the first of equals."""
+    """The family with the least cost; the first of equals.  None takes a kernel of more
+    buffers than the device binds: the search goes on with smaller ones."""
+    if len(kernel.slots) > model.buffers:
+        return None
     best: tuple[Family, Cost] | None = None
     for f in families:
         if best is not None and f.floor(kernel, model) >= best[1].seconds:

@@ -11,7 +11,7 @@ from ..extract.schedule.kernel import Host, Kernel, Launch, Schedule
 from .choice import Choices
 from .device import Caps
 from .loops import Function
-from .lower import NONE, lower
+from .lower import NONE, as_it_is, lower
 from .prepare import prepared
 from .reuse import reuse_of, settled
 
@@ -41,8 +41,9 @@ def build(
     schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k",
     choices: Choices = NONE,
 ) -> Program:  # fmt: skip
-    """Lowers every distinct kernel, as chosen where it was; without `caps` (the
-    interpreter) lowers none."""
+    """Lowers every distinct kernel, as chosen where it was; for a device that
+    interprets, and without `caps`, its functions are the kernels as they are."""
+    caps = None if caps and caps.interprets else caps
     if caps is not None:
         schedule = prepared(schedule, caps, strict, choices)
     memory = plan_memory(schedule, reuse_of(caps, strict, choices))
@@ -59,9 +60,12 @@ def build(
         name = names.get(key)
         if name is None:
             name = names[key] = f"{prefix}{len(names)}"
-            if caps is not None:
-                made = lower(kernel, caps, name, strict, choices)
-                functions.append(_with_shared(made, key[1]))
+            made = (
+                as_it_is(kernel, name)
+                if caps is None
+                else lower(kernel, caps, name, strict, choices)
+            )
+            functions.append(_with_shared(made, key[1]))
         steps.append(Invoke(name, step.args, kernel))
     n = schedule.once
     return Program(

@@ -79,8 +79,8 @@ def settled(
 
 
 def reuse_of(caps: Caps | None, strict: bool, choices: Choices = NONE) -> Reuse:
-    """What a device's kernels may overwrite; without `caps`, the interpreter's."""
-    if caps is None:
+    """What a device's kernels may overwrite; without `caps`, an interpreter's."""
+    if caps is None or caps.interprets:
         return pointwise
     return InPlace(model_of(caps), strict, choices) if caps.overlap else nothing
 

@@ -29,7 +29,7 @@ def _tuned(c: Compiled) -> Compiled:
     graph, sizes = c.source, c.options.hints
     calls = any(n.op == "call" for n in graph.nodes)  # not ours to call
     known = all(s in sizes for s in graph.symbols)
-    if c.device.name == "numpy" or calls or not known:
+    if c.device.caps().interprets or calls or not known:
         return c
     bound = {s: sizes[s] for s in graph.symbols}
     inputs = random_arrays(graph, bound, 0, deviation=0.1)

@@ -15,6 +15,7 @@ from itertools import count
 
 MAX_RANK = 16
 MAX_SIZE = 1 << 62
+MAX_ELEMENTS = 1 << 59  # 2**62 bytes where each is of 8, as intermediate ones are
 TRIES = 32  # of primes that keep all dims apart
 
 type Monomial = tuple[str, ...]  # symbols in sorted order, repeated for powers

@@ -46,6 +46,9 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
                 f"input {node.attrs[0]!r}: {node.type} expected, "
                 f"found {list(have)}{known}"
             )
+    for name in graph.symbols:
+        if name not in values:
+            raise InputError(f"no input's shape tells the size {name!r}")
     return values
 
 
@@ -84,7 +87,7 @@ def _value(
         case "input":
             value = inputs[node.attrs[0]]
         case "data":
-            value = graph.data[node.attrs[0]]
+            value = _held(graph, node)
         case "call":
             value = np.asarray(graph.calls[node.attrs[0]](*args))
         case "cast" if wide:
@@ -98,6 +101,13 @@ def _value(
         case _:
             value = apply(node.op, args, node.attrs, out)
     return value.astype(np.float64) if wide else value
+
+
+def _held(graph: Graph, node: Node) -> Array:
+    label = node.attrs[0]
+    if label not in graph.data:
+        raise InputError(f"the array {label!r} ({node.type}) is not with the graph")
+    return graph.data[label]
 
 
 def expand_macros(graph: Graph) -> Graph:

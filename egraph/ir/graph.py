@@ -8,67 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
 from . import dims
 from .dims import Dim, Shape
 from .dtypes import DType, compute, from_numpy
+from .invariants import check_aliases, check_data, check_labels, check_order
 from .macros import MACROS
+from .node import Alias, GraphError, Node, attr_kinds, known_op, plain
 from .ops import TABLE, Array, Attrs, OpError, TensorType
 
 type Const = float | int | bool
 
 
-class GraphError(ValueError):
-    """A graph that is not well formed; the message names the node."""
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One op applied to earlier nodes.  `name` is the user's word for it, or ""."""
-
-    op: str
-    args: tuple[int, ...]
-    attrs: Attrs
-    type: TensorType
-    name: str = ""
-
-    @property
-    def shape(self) -> Shape:
-        return self.type.shape
-
-    @property
-    def dtype(self) -> DType:
-        return self.type.dtype
-
-    @property
-    def opcode(self) -> str:
-        """What the node is called in text: elementwise ops by what they compute."""
-        return self.attrs[0] if self.op in ("un", "bin") else self.op
-
-    @property
-    def is_leaf(self) -> bool:
-        return self.op in ("input", "const", "data", "iota")
-
-    def attr(self, name: str) -> Any:
-        names = [n for n, _ in attr_kinds(self.op)]
-        return self.attrs[names.index(name)]
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """Output `output` shall (must) or can (may) occupy the memory of input `input`."""
-
-    output: str
-    input: str
-    kind: Literal["must", "may"] = "may"
-
-
 @dataclass(frozen=True)
 class Graph:
-    """Nodes in topological order; outputs by name; arrays and host functions aside."""
+    """Nodes in topological order; outputs by name; arrays and host functions aside.
+
+    Whoever makes one, names are one thing each and arrays are what their nodes say;
+    only an array may be missing, of a graph that is not to be run as it is.
+    """
 
     nodes: tuple[Node, ...]
     outputs: tuple[tuple[str, int], ...]
@@ -79,13 +40,20 @@ class Graph:
         default_factory=dict[str, Callable[..., Any]]
     )
 
+    def __post_init__(self) -> None:
+        check_order(self.nodes, self.outputs)
+        check_labels(self.nodes, self.outputs)
+        check_data(self.nodes, self.data)
+        check_aliases(self.nodes, self.outputs, self.aliases)
+
     @property
     def inputs(self) -> tuple[Node, ...]:
         return tuple(n for n in self.nodes if n.op == "input")
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        return tuple(sorted(dims.symbols(d for n in self.nodes for d in n.shape)))
+        every = (d for n in self.nodes for d in (*n.shape, *attr_dims(n)))
+        return tuple(sorted(dims.symbols(every)))
 
     @property
     def live(self) -> frozenset[int]:
@@ -100,21 +68,6 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.nodes)
-
-
-def plain(attrs: Any) -> Any:
-    """Attributes whose numbers are Python's own: NumPy's print and hash otherwise."""
-    if type(attrs) is tuple:
-        return tuple(map(plain, cast(Attrs, attrs)))
-    return cast(Any, attrs).item() if isinstance(attrs, np.generic) else attrs
-
-
-def attr_kinds(op: str) -> tuple[tuple[str, str], ...]:
-    return TABLE[op].attrs if op in TABLE else MACROS[op].attrs
-
-
-def known_op(op: str) -> bool:
-    return op in TABLE or op in MACROS
 
 
 class Builder:
@@ -329,24 +282,6 @@ class Builder:
         if not isinstance(outputs, Mapping):
             outputs = {f"out{i}": n for i, n in enumerate(outputs)}
         named = tuple(outputs.items())
-        for label, i in named:
-            if not 0 <= i < len(self.nodes):
-                raise GraphError(f"output {label!r} names node {i}, which is not there")
-        labels = {n.attrs[0] for n in self.nodes if n.op == "input"}
-        sources = [a.input for a in self._aliases if a.kind == "must"]
-        for twice in sorted({s for s in sources if sources.count(s) > 1}):
-            raise GraphError(f"two outputs must lie on input {twice!r}: keep one")
-        for a in self._aliases:
-            if a.output not in outputs or a.input not in labels:
-                raise GraphError(f"alias {a.output} <- {a.input}: no such pair")
-            source = next(
-                n for n in self.nodes if n.op == "input" and n.attrs[0] == a.input
-            )
-            if source.type != self.type(outputs[a.output]):
-                raise GraphError(
-                    f"alias {a.output} <- {a.input}: "
-                    f"{self.type(outputs[a.output])} cannot lie on {source.type}"
-                )
         return Graph(
             tuple(self.nodes), named, self.name, tuple(self._aliases),
             dict(self.data), dict(self.calls),
@@ -422,3 +357,17 @@ def bind_attr(value: Any, kind: str, values: Mapping[str, int]) -> Any:
     if kind == "shape":
         return dims.bind_shape(value, values)
     return dims.bind(value, values) if kind == "dim" else value
+
+
+__all__ = [
+    "Alias",
+    "Builder",
+    "Const",
+    "Graph",
+    "GraphError",
+    "Node",
+    "attr_kinds",
+    "exact",
+    "substitute",
+    "witness",
+]  # fmt: skip

@@ -79,6 +79,7 @@ def _random(_: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
 def _random_type(_: Types, attrs: Attrs) -> TensorType:
     check(attrs[0] in ("uniform", "normal"), f"unknown distribution {attrs[0]!r}")
     check(attrs[2].is_float, f"random draws floats, found {attrs[2]}")
+    check(0 <= attrs[1] < 1 << 128, f"key {attrs[1]} is outside 0 .. 2**128")
     return check_type(TensorType(attrs[2], attrs[3]))
 
 

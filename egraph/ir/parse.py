@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -13,6 +12,7 @@ from . import dims, dtypes
 from .dims import Dim, Shape
 from .dtypes import DType
 from .graph import Alias, Builder, Const, Graph, GraphError, attr_kinds, exact, known_op
+from .invariants import LABELLED
 from .macros import MACROS
 from .ops import TABLE, Array, TensorType
 from .scalars import BY_NAME
@@ -47,6 +47,14 @@ class _Parser(Cursor):
         self.builder = Builder()
         self.refs: dict[str, int] = {}
         self.inputs: dict[str, int] = {}
+        self.met: dict[tuple[str, str], Token] = {}  # names by what they are of
+
+    def once(self, at: Token, what: str, name: str, says: str) -> None:
+        """An error that names both places where something has the name already."""
+        first = self.met.setdefault((what, name), at)
+        if first is not at:
+            line = self.line(first)
+            raise self.error(at, f"{says} (the first is in line {line})")
 
     # -- statements --
 
@@ -72,10 +80,11 @@ class _Parser(Cursor):
         self.blank()
         if self.peek.kind != "end":
             raise self.expected("the end", self.peek)
-        made = self.builder.build(outputs)
+        b = self.builder
         return Graph(
-            made.nodes, made.outputs, name, tuple(aliases), made.data, dict(self.calls)
-        )
+            tuple(b.nodes), tuple(outputs.items()), name, tuple(aliases), b.data,
+            dict(self.calls),
+        )  # fmt: skip
 
     def _header(self) -> None:
         self.expect("(")
@@ -86,6 +95,7 @@ class _Parser(Cursor):
             self.expect(":")
             attrs = (at.text, *self._type())
             self.refs[at.text] = self._add(at, "input", [], attrs, at.text)
+            self._defined(at)
             if not self.skip(","):
                 break
         self.expect(")")
@@ -101,8 +111,8 @@ class _Parser(Cursor):
             label = self._name("an output's name") if named else token.text
             if named:
                 self.expect("=")
-            if label in outputs:
-                raise self.error(token, f"there are two outputs called {label!r}")
+            says = f"there are two outputs called {label!r}"
+            self.once(token, "output", label, says)
             outputs[label] = self._ref()
             if not self.skip(","):
                 break
@@ -126,9 +136,16 @@ class _Parser(Cursor):
         want = self.builder.type(self.inputs[source])
         if have != want:
             raise self.error(at, f"{have} cannot lie on {want}")
+        self.once(at, "alias", output, f"output {output!r} has two aliases: keep one")
+        if kind == "must":
+            says = f"two outputs must lie on input {source!r}: keep one"
+            self.once(source_at, "must", source, says)
         return Alias(output, source, kind)
 
     # -- nodes --
+
+    def _defined(self, at: Token) -> None:
+        self.once(at, "node", at.text, f"{at.text!r} is defined twice")
 
     def _node(self, outputs: dict[str, int] | None) -> None:
         at = self.take()
@@ -136,8 +153,7 @@ class _Parser(Cursor):
             raise self.expected("a node", at)
         if outputs is not None:
             raise self.error(at, f"expected 'alias' or '}}', found {at.shown}")
-        if at.text in self.refs:
-            raise self.error(at, f"{at.text!r} is defined twice")
+        self._defined(at)
         name = at.text if at.kind == "word" else ""
         if at.kind == "label" and self.peek.kind == "string":
             name = self._unquote(self.take())
@@ -170,10 +186,12 @@ class _Parser(Cursor):
         dtype = self.builder.type(args[0]).dtype if args else None
         while self.peek.kind == "word":
             self._named_attr(kinds, fixed, dtype)
-        if op == "data":
-            self._array(at, fixed["label"], type_)
+        array = self._array(at, fixed["label"], type_) if op == "data" else None
         self._require(at, op, kinds, fixed)
-        return self._add(at, op, args, tuple(fixed[k] for k in kinds), name)
+        made = self._add(at, op, args, tuple(fixed[k] for k in kinds), name)
+        if array is not None:
+            self.builder.data[fixed["label"]] = array
+        return made
 
     def _operands(self) -> list[int]:
         args: list[int] = []
@@ -216,16 +234,17 @@ class _Parser(Cursor):
     def _add(
         self, at: Token, op: str, args: list[int], attrs: tuple[Any, ...], name: str
     ) -> int:
+        if op in LABELLED:
+            says = f"there are two {LABELLED[op]} called {attrs[0]!r}"
+            self.once(at, op, attrs[0], says)
         if op == "input":
-            if attrs[0] in self.inputs:
-                raise self.error(at, f"there are two inputs called {attrs[0]!r}")
             self.inputs[attrs[0]] = len(self.builder.nodes)
         try:
             return self.builder.add(op, args, attrs, name, share=False)
         except GraphError as e:
             raise self.error(at, str(e)) from None
 
-    def _array(self, at: Token, label: str, type_: TensorType | None) -> None:
+    def _array(self, at: Token, label: str, type_: TensorType | None) -> Array:
         if type_ is None:
             raise self.error(at, "expected a type, as in 'x: f32[2] = data ..'")
         if not self.at("["):
@@ -236,12 +255,13 @@ class _Parser(Cursor):
         else:
             values = self._list(lambda: self._value(type_.dtype))
             array = np.array(values, type_.dtype.numpy)
-        shape = type_.shape
-        if math.prod(array.shape) != dims.numel(shape) or dims.symbols(shape):
-            raise self.error(at, f"{type_} expected, found {array.size} elements")
-        if array.dtype != type_.dtype.numpy:
-            raise self.error(at, f"{type_} expected, found {array.dtype}")
-        self.builder.data[label] = array.reshape(dims.bind_shape(shape, {}))
+            if len(values) != dims.numel(type_.shape):
+                raise self.error(at, f"{type_} expected, found {len(values)} elements")
+            array = array.reshape(dims.bind_shape(type_.shape, {}))
+        if array.shape != type_.shape or array.dtype != type_.dtype.numpy:
+            found = f"{array.dtype}{list(array.shape)}"
+            raise self.error(at, f"{type_} expected, found {found}")
+        return array
 
     # -- values --
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from . import dims
-from .dims import MAX_RANK, MAX_SIZE, Shape
+from .dims import MAX_ELEMENTS, MAX_RANK, MAX_SIZE, Shape
 from .dtypes import DType
 from .scalars import Array
 
@@ -103,8 +103,8 @@ def check_type(t: TensorType) -> TensorType:
     for d in known:
         if not 0 <= d < MAX_SIZE:
             raise OpError(f"size {d} is outside 0 .. 2**62")
-    if math.prod(known) >= MAX_SIZE:
-        raise OpError(f"{t} has 2**62 elements or more")
+    if math.prod(d for d in known if d) > MAX_ELEMENTS:  # strides count on from 0
+        raise OpError(f"{t} has over 2**59 elements, more than can be addressed")
     return t
 
 

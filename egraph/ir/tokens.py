@@ -56,8 +56,11 @@ class Reader:
     def token(self, kind: str, m: re.Match[str]) -> Token:
         return Token(kind, m[0], m.start())
 
+    def line(self, token: Token) -> int:
+        return self.text.count("\n", 0, token.at) + 1
+
     def error(self, token: Token, message: str) -> ValueError:
-        line = self.text.count("\n", 0, token.at) + 1
+        line = self.line(token)
         column = token.at - self.text.rfind("\n", 0, token.at)
         return self.ERROR(f"{self.filename}:{line}:{column}: {message}")
 

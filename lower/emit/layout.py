@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from ...egraph.ir.printable import printable
 from ..loops import Function, Param
 
+BACKSLASH = "\\"  # at the end of a line it would go on with the next one
 WIDTH = 84  # of a comment; a head of a function may be longer by its indent
 LEGEND = """\
 /* A name is a word and a number.  b, s: buffers, scratch.  i: where a loop stands;
@@ -23,7 +25,8 @@ def comment(function: Function) -> str:
         *(f"scratch {_sized(p)}" for p in function.scratch),
     )
     lines = [*_wrapped(function.note), *_wrapped(", ".join(buffers))]
-    return "/* " + "\n   ".join(lines).replace("*/", "* /") + " */\n"
+    text = "\n   ".join(lines).replace("/*", "/ *").replace("*/", "* /")
+    return f"/* {text.replace('??/', '?? /').replace(BACKSLASH, '/')} */\n"
 
 
 def headed(start: str, params: Sequence[str], end: str) -> str:
@@ -47,7 +50,9 @@ def bare(text: str) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, subsequent_indent="  ")
+    return textwrap.wrap(
+        printable(" ".join(text.split())), WIDTH, subsequent_indent="  "
+    )
 
 
 def _sized(p: Param) -> str:

@@ -35,7 +35,17 @@ from .convert import FORMATS
 from .kernels import SHARED_ALIGN
 from .layout import LEGEND, bare, comment
 from .stages import Stage, stages
-from .wgsl_values import HEADER, Place, Values, cell, held, name_of, one_lane, packed
+from .wgsl_values import (
+    HEADER,
+    ZERO,
+    Place,
+    Values,
+    cell,
+    held,
+    name_of,
+    one_lane,
+    packed,
+)
 
 GRID_GROUP = 64  # threads that share the points of a grid
 MAX_GROUPS = 65535  # in one dimension of a dispatch
@@ -54,7 +64,9 @@ def source(functions: Sequence[Function]) -> KernelSource:
         made = [printer.kernel(function, s) for s in stages(function)]
         texts += [text for text, _ in made]
         launches[function.name] = tuple(launch for _, launch in made)
-    text = "\n".join((HEADER, *printer.helpers.values(), LEGEND, *texts))
+    text = "\n".join((*printer.helpers.values(), LEGEND, *texts))
+    zero = f"var<private> {ZERO}: u32;\n" if ZERO in text else ""
+    text = f"{HEADER}{zero}\n{text}"
     return KernelSource(text, launches)
 
 
@@ -93,6 +105,9 @@ class Printer(Values):
         self.stage = stage.name
         groups = -(-stage.points // (1 if block else self.threads))
         shared, nbytes = self.shared_arrays(stage)
+        body = self.block(stage.body, 1)
+        if any(ZERO in line for line in body):
+            body = [f"  {ZERO} = rw_group.z;", *body]
         lines = [
             *shared,
             f"@compute @workgroup_size({self.threads})",
@@ -101,7 +116,7 @@ class Printer(Values):
             f"  let rw_number = rw_group.y * {dispatch_size(max(groups, 1))[0]}u"
             " + rw_group.x;",
             *self.position(stage, groups),
-            *self.block(stage.body, 1),
+            *body,
             "}",
             "",
         ]

@@ -2,6 +2,8 @@
 
 WGSL lets a device flush subnormals, divide to 2.5 ulp, and assume that neither NaN nor
 infinity occurs; NaN tests here look at the bits, and infinities come from a variable.
+A factor or divisor that is zero comes from the launch: Mesa takes what is multiplied by
+a zero that it knows, or divided by one, for 0.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ HEADER = """\
 var<private> rw_inf_bits: u32 = 0x7f800000u;
 var<private> rw_nan_bits: u32 = 0x7fc00000u;
 """
+
+ZERO = "rw_zero_bits"  # a variable that holds what only the launch says: no group in z
 
 # Exact: whole multiples of the divisor's last place, eight bits of quotient a step.
 FMOD = """\
@@ -127,6 +131,8 @@ class Values:
             case Load():
                 return self.load(ex)
             case Op():
+                if ex.op in ("mul", "div"):
+                    return self.op(ex, [zero(a) or self.value(a) for a in ex.args])
                 return self.op(ex, [self.value(a) for a in ex.args])
 
     def load(self, ex: Load) -> str:
@@ -204,6 +210,9 @@ class Values:
             return f"{to}(select(0u, 1u, {text}))"
         if to is BOOL:
             return f"bool({text})"
+        if to.is_int and to.bits == 64 and source.is_int and source.kind != to.kind:
+            # Naga widens by the sign of the target, not by that of the source.
+            text = f"{'u64' if source.kind == 'uint' else 'i64'}({text})"
         same = held(source) == held(to)
         return self.rounded(text if same else f"{held(to)}({text})", to)
 
@@ -238,6 +247,14 @@ class Values:
         lines.append(f"  return {self.value(inline.result)};")
         head = f"fn {name}({params}) -> {held(inline.result.dtype)} {{"
         return "\n".join((head, *lines, "}", ""))
+
+
+def zero(ex: Ex) -> str:
+    """A zero of floats that no compiler knows; "" for anything else."""
+    if not (isinstance(ex, Lit) and ex.dtype.is_float and ex.value == 0):
+        return ""
+    text = f"bitcast<f32>({ZERO})"
+    return f"(-{text})" if np.signbit(ex.value) else text
 
 
 def literal(value: float | int | bool, dtype: DType) -> str:

@@ -90,6 +90,8 @@ class Full(AsTheyAre):
         found = self.stages(kernel, model, holes)
         if found is None:
             return None
+        if len(kernel.slots) + len(found[0].scratch) > model.buffers:
+            return None
         costs = [total(self.name, 1, c.parts, model) for c in found[1]]
         seconds, launch = sum(c.seconds for c in costs), sum(c.launch for c in costs)
         parts = _sum([c.parts for c in found[1]])

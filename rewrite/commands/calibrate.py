@@ -44,8 +44,8 @@ def calibrate(
         if root() is None:
             fail("REWRITE_CACHE=off keeps no measurements; name a folder")
         target = pick_device(device)
-        if target.name == "numpy":
-            fail("--device numpy: the interpreter has no cost to be measured")
+        if target.caps().interprets:
+            fail(f"--device {target.name}: the interpreter has no cost to be measured")
         detail = target.probe().detail
         kept = dict(rates(target.name, detail))
         try:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.text import show
 from rewrite.extract.memory.place import plan_memory
 from rewrite.extract.schedule.steps import own_groups, schedule
@@ -46,6 +47,7 @@ from .terminal import (
     bytes_named,
     cost_named,
     fail,
+    harmless_streams,
     named_size,
     out,
     plain_errors,
@@ -255,7 +257,8 @@ def run(
             error = largest_error(value, want[label])
             head = np.array2string(value.ravel()[:6], precision=5, separator=", ")
             kind = f"{value.dtype}{list(value.shape)}"
-            out.print(f"{label}: {kind} {head} error {error:.2e}", soft_wrap=True)
+            name = printable(label)
+            out.print(f"{name}: {kind} {head} error {error:.2e}", soft_wrap=True)
         for note in c.plan.notes:
             out.print(f"note: {note}", soft_wrap=True)
         if save is not None:
@@ -358,4 +361,5 @@ register(app)
 
 
 def main() -> None:
-    app()
+    with harmless_streams():
+        app()

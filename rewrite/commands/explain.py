@@ -24,6 +24,7 @@ from rewrite.commands.terminal import (
     cost_named,
     fail,
     named_size,
+    painted,
     plain_errors,
     precision_named,
     progress_bar,
@@ -91,7 +92,7 @@ def explain(
         if as_json:
             print(json.dumps(found.json(), indent=1, allow_nan=False))
         elif html is None:
-            print(prose(found, _paint(), folded=not every, full=full))
+            print(prose(found, _paint(), folded=not every, full=full), file=painted())
 
 
 def diff(
@@ -133,7 +134,8 @@ def diff(
     print(
         json.dumps(found.json(), indent=1, allow_nan=False)
         if as_json
-        else shown(found, _paint())
+        else shown(found, _paint()),
+        file=painted(),
     )
 
 

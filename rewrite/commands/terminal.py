@@ -7,15 +7,18 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TextIO, cast
 from zipfile import BadZipFile
 
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
 
 from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph, GraphError
+from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.proof.check import CheckError
 from rewrite.egraph.proof.explain import ExplainError
@@ -32,7 +35,49 @@ from ..core.options import Precision
 from ..report.account import NoExplanation, Unexplained
 from ..xp.tracer import TraceError
 
-out = Console(highlight=False)
+
+class Screen(Console):
+    """Text is shown as it is: no markup, no emoji, and nothing that a terminal obeys
+    but what rich itself makes of styles."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render_str(self, text: str, **how: Any) -> Text:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return super().render_str(printable(text, keep="\n"), **how)
+
+
+class Harmless:
+    """A stream on which text is `printable`.  `rich_proxied_file`, as rich calls it, is
+    the stream itself, for text that is so already and holds colours."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.rich_proxied_file = stream
+
+    def write(self, text: str) -> int:
+        return self.rich_proxied_file.write(printable(text, keep="\n\t"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.rich_proxied_file, name)
+
+
+@contextmanager
+def harmless_streams() -> Generator[None]:
+    """Whatever is printed, names in it are only text."""
+    kept = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, Harmless(s)) for s in kept)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = kept
+
+
+def painted() -> TextIO:
+    """Where text goes that was made printable before it was coloured."""
+    return getattr(sys.stdout, "rich_proxied_file", sys.stdout)
+
+
+out = Screen()
 
 # What a user can mend: graphs, inputs, rules, devices, sizes.
 USER_ERRORS = (
@@ -71,11 +116,11 @@ def plain_errors() -> Generator[None]:
     except MemoryError as e:
         fail(f"not enough memory ({e}); use smaller sizes (--dim)")
     except IsADirectoryError as e:
-        fail(f"{e.filename}: is a folder; name a file in it")
+        fail(f"{printable(str(e.filename))}: is a folder; name a file in it")
     except FileNotFoundError as e:
-        fail(f"{e.filename}: no such file")
+        fail(f"{printable(str(e.filename))}: no such file")
     except OSError as e:
-        fail(f"{e.filename or 'file'}: {e.strerror or e}")
+        fail(f"{printable(str(e.filename or 'file'))}: {e.strerror or e}")
 
 
 @contextmanager
@@ -84,14 +129,14 @@ def progress_bar() -> Generator[Callable[[str, int, int], None]]:
     from rich.progress import Progress, TaskID
 
     tasks: dict[str, TaskID] = {}
-    console = Console(stderr=True)
+    console = Screen(stderr=True)
     with Progress(
         console=console, transient=True, disable=not console.is_terminal
     ) as shown:
 
         def progress(what: str, done: int, of: int) -> None:
             if what not in tasks:
-                tasks[what] = shown.add_task(what, total=of)
+                tasks[what] = shown.add_task(escape(printable(what)), total=of)
             shown.update(tasks[what], completed=done, total=of)
 
         yield progress

@@ -76,8 +76,8 @@ def tune(
         if kept.folder() is None:
             fail("REWRITE_CACHE=off keeps no choices; name a folder")
         target = pick_device(device)
-        if target.name == "numpy":
-            fail("--device numpy: the interpreter runs kernels as they are")
+        if target.caps().interprets:
+            fail(f"--device {target.name}: the interpreter runs kernels as they are")
         graph = read_graph(file)
         bound = sizes(graph, dim)
         if any(n.op == "call" and n.attrs[0] not in graph.calls for n in graph.nodes):

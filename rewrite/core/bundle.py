@@ -111,8 +111,6 @@ def _named(labels: Iterable[str]) -> dict[str, Leaf]:
 
 def _programs(compiled: Compiled) -> list[tuple[Sizes, str, Built]]:
     """Of each size that was run; of a graph without symbols, its one."""
-    if compiled.device.name == "numpy":
-        return []
     kind = _kind(compiled.device.caps())
     known = compiled.sizes or ([] if compiled.source.symbols else [()])
     return [(sizes, kind, compiled.built(dict(sizes))) for sizes in known]

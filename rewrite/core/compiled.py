@@ -90,10 +90,6 @@ class Compiled:
             return None
 
     def _executable(self, sizes: Mapping[str, int]) -> Executable:
-        if self.device.name == "numpy":  # the interpreter, which needs no text
-            steps = schedule(self.plan.graph, self.plan.groups, sizes)
-            program = build(steps, None, strict=self.strict)
-            return Executable(program, self.plan.graph, self.device)
         made = self.built(sizes)
         functions = made.program.functions
         module = self.device.build(made.source, functions, not self.strict)

@@ -21,8 +21,7 @@ from rewrite.lower.reuse import reuse_of
 
 def device_reuse(device: Device, strict: bool, choices: Choices = NONE) -> Reuse:
     """Which operands the kernels of a device overwrite."""
-    caps = None if device.name == "numpy" else device.caps()
-    return reuse_of(caps, strict, choices)
+    return reuse_of(device.caps(), strict, choices)
 
 
 def fitted(

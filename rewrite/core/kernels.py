@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rewrite.egraph.ir.printable import printable
 from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import (
     Host,
@@ -74,5 +75,6 @@ def show_kernels(kernels: Sequence[KernelInfo]) -> str:
     rows: list[str] = []
     for k in kernels:
         time = "        once" if k.once else f"{k.seconds * 1e6:9.1f} us"
-        rows.append(f"{time}  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}")
+        row = f"{time}  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}"
+        rows.append(printable(row))
     return "\n".join(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.text import node_lines
 
 
@@ -36,5 +37,6 @@ def close(word: str, known: list[str]) -> str:
     found = difflib.get_close_matches(word, known, 4, 0.5)
     found = found or [k for k in known if word.lower() in k.lower()][:4]
     if found:
-        return f"did you mean {', '.join(found)}?"
-    return f"known are {', '.join(known[:6])}{' …' if len(known) > 6 else ''}"
+        return f"did you mean {', '.join(map(printable, found))}?"
+    more = " …" if len(known) > 6 else ""
+    return f"known are {', '.join(map(printable, known[:6]))}{more}"

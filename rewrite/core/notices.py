@@ -6,11 +6,14 @@ import logging
 import warnings
 from pathlib import Path
 
+from rewrite.egraph.ir.printable import printable
+
 log = logging.getLogger("rewrite")
 
 
 def warn(message: str) -> None:
     """A warning at the user's line, whatever of this package is in between."""
+    message = printable(message, keep="\n")
     log.info(message)
     here = (str(Path(__file__).parents[1]),)
     warnings.warn(f"rewrite: {message}", RuntimeWarning, skip_file_prefixes=here)

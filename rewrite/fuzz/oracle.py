@@ -164,11 +164,7 @@ def noisy_graph(graph: Graph, seed: int, ulps: float = _ULPS) -> Graph:
             return where[i]
         width = ulps * _eps(node.dtype.numpy)
         noise = 1 + width * rng.uniform(-0.5, 0.5, dims.bind_shape(node.shape, {}))
-        # Kept in float64 however narrow the node is: the oracle computes wide.
-        label = f"noise{len(b.data)}"
-        b.data[label] = noise
-        factor = b.add("data", (), (label, node.dtype, node.shape))
-        return b.bin("mul", where[i], factor)
+        return b.bin("mul", where[i], _wide(b, noise, node))
 
     for node in graph.nodes:
         behind = node.dtype.is_float and any(rounded[a] for a in node.args)
@@ -198,10 +194,12 @@ def _reordered(
     whole = b.add(node.op, [b.un("abs", a) for a in args], node.attrs)
     width = 2 * _eps(node.attr("acc").numpy) * math.sqrt(terms)
     noise = width * rng.uniform(-0.5, 0.5, dims.bind_shape(node.shape, {}))
-    label = f"noise{len(b.data)}"
-    b.data[label] = noise
-    factor = b.add("data", (), (label, node.dtype, node.shape))
-    return b.bin("add", i, b.bin("mul", whole, factor))
+    return b.bin("add", i, b.bin("mul", whole, _wide(b, noise, node)))
+
+
+def _wide(b: Builder, noise: Array, node: Node) -> int:
+    """Float64 values beside a narrower node: computed wide, a cast changes nothing."""
+    return b.cast(b.array(np.asarray(noise), f"noise{len(b.data)}"), node.dtype)
 
 
 def _summed(b: Builder, node: Node, args: list[int]) -> dims.Shape:

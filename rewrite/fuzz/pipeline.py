@@ -51,7 +51,7 @@ def planned(graph: Graph, device: Device, rules: RuleSet) -> Plan:
 
 
 def _program(chosen: Plan, device: Device, strict: bool, prefix: str) -> Program:
-    caps = None if device.name == "numpy" else device.caps()
+    caps = device.caps()
     steps = schedule(chosen.graph, chosen.groups, {})
     made = build(steps, caps, strict=strict, prefix=prefix)
     for f in made.functions:

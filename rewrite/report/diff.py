@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .account import FORMAT, NoExplanation
-from .prose import Paint, plain, printable, us
+from .prose import Paint, harmless, plain, us
 
 type Json = Mapping[str, Any]
 # Kernels that are lost on one side (0 or 1) without a rule; None: it cannot be asked.
@@ -179,7 +179,7 @@ def _change(sides: tuple[_Side, _Side], pair: Pair, without: Without) -> Change:
 
 
 def shown(d: Diff, paint: Paint = plain) -> str:
-    d = printable(d)
+    d = harmless(d)
     rise = d.seconds[1] / d.seconds[0] - 1 if d.seconds[0] else 0.0
     lines = [
         f"predicted  {us(d.seconds[0])} -> {us(d.seconds[1])} us ({100 * rise:+.1f} %)",

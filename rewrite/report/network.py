@@ -10,6 +10,7 @@ from typing import Literal
 import onnx
 from onnx import TensorProto, helper, shape_inference
 
+from rewrite.egraph.ir.printable import printable
 from rewrite.onnx.proto import array_of
 from rewrite.onnx.types import DTYPES
 from rewrite.onnx.value import ModelError
@@ -142,7 +143,7 @@ def element_text(number: int) -> str:
 
 def plain(text: str, longest: int = _LONG) -> str:
     """A name on one line and not too long; nothing in it moves other text."""
-    shown = "".join(c if c.isprintable() else "\ufffd" for c in text[: longest + 1])
+    shown = printable(text[: longest + 1])
     return shown if len(shown) <= longest else shown[:longest] + "…"
 
 

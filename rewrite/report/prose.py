@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Protocol
 
+from rewrite.egraph.ir.printable import printable
+
 from .account import Account, Alternative, Held, KernelView, PartView, StepView
 from .spelling import needed
 
@@ -34,18 +36,17 @@ def coloured(kind: str, text: str) -> str:
     return f"\x1b[{CODES[kind]}m{text}\x1b[0m"
 
 
-def printable(value: Any) -> Any:
-    """The same data with no text that moves a terminal: names are their models'."""
+def harmless(value: Any) -> Any:
+    """The same data with no text that moves a terminal."""
     if isinstance(value, str):
-        return value if value.isprintable() else "".join(
-            c if c.isprintable() else "\ufffd" for c in value
-        )  # fmt: skip
+        return printable(value)
     if isinstance(value, tuple):
-        return tuple(map(printable, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return tuple(map(harmless, cast("tuple[Any, ...]", value)))
     if isinstance(value, dict):
-        return {printable(k): printable(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        pairs = cast("dict[str, Any]", value).items()
+        return {printable(k): harmless(v) for k, v in pairs}
     if is_dataclass(value) and not isinstance(value, type):
-        new = {f.name: printable(getattr(value, f.name)) for f in fields(value)}
+        new = {f.name: harmless(getattr(value, f.name)) for f in fields(value)}
         return replace(value, **new)
     return value
 
@@ -55,7 +56,7 @@ def prose(
 ) -> str:
     """`folded`: steps in a row that only move elements are one line.  `full`: all
     values and steps, with what the variables stand for, and no step cut short."""
-    a = printable(a)
+    a = harmless(a)
     lines = [*_head(a, paint), "", paint("head", "Kernels"), *_kernels(a, paint, full)]
     shown = _Full(a, paint) if full else _Short(paint, folded)
     for piece in a.pieces:
@@ -310,4 +311,4 @@ def _idle(rules: Sequence[str]) -> list[str]:
     return ["  no dearer without: " + " ".join(rules)]
 
 
-__all__ = ["coloured", "plain", "printable", "prose"]
+__all__ = ["coloured", "harmless", "plain", "prose"]

@@ -12,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from rewrite.egraph.ir.printable import printable
+
 from .account import Account
+from .prose import harmless
 
 BODY = """
 <header><h1 id="title"></h1><div id="figures"></div></header>
@@ -37,7 +40,7 @@ SHARED = ("layout.js", "pane.js", "page.js")
 
 def page(a: Account) -> str:
     """The page of an account."""
-    lists = {"steps": "steps", "kernels": "kernels"}
+    a, lists = harmless(a), {"steps": "steps", "kernels": "kernels"}
     return paged(f"{a.model}: explained", a.json(), lists, "explain.js")
 
 
@@ -56,7 +59,7 @@ def paged(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,">'
-        f"<title>{escape(title)}</title><style>{_file('pages.css')}</style></head>"
+        f"<title>{escape(printable(title))}</title><style>{_file('pages.css')}</style></head>"
         f'<body>{body}<script type="application/json" id="data">{text}</script>'
         f"<script>{scripts}</script></body></html>\n"
     )

@@ -9,7 +9,7 @@ from rewrite.egraph.ir.dtypes import F32, F64, DType
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.loops import Function, Op
 
-from .harness import RUNNABLE, elementwise, launch, open_device, run
+from .harness import RUNNABLE, edge_values, elementwise, launch, open_device, run
 
 SMALL = (dtypes.F16, dtypes.BF16, dtypes.F8E4M3, dtypes.F8E5M2)
 
@@ -81,10 +81,13 @@ def test_f64_rounds_once_to_f16(name: str):
 
 
 def cast_case(source: DType, to: DType) -> tuple[Function, Array]:
-    """Values that both types hold, and for floats some that truncate."""
-    low = 0 if "uint" in (source.kind, to.kind) else -8
-    base = np.arange(low, 9)
-    x = (base * 0.75 if source.is_float else base).astype(source.numpy)
+    """The edges of a type, of floats those that an integer of the other can be, and
+    some that truncate."""
+    x = edge_values(source)
+    if to.is_int and source.is_float:
+        whole = np.trunc(x.astype(np.float64))
+        info = np.iinfo(to.numpy)
+        x = x[(whole >= float(info.min)) & (whole < float(info.max))]
     name = f"cast_{source}_{to}"
     f = elementwise(name, x.size, [source], to, lambda a: Op("cast", (a,), to))
     return f, x
@@ -92,13 +95,21 @@ def cast_case(source: DType, to: DType) -> tuple[Function, Array]:
 
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_casts_agree_with_numpy(name: str):
+    """Integers wrap; of floats that no integer of the type is, nothing is promised."""
     dev = open_device(name)
     have = [d for d in dtypes.ALL if d in dev.caps().dtypes]
     cases = [(*cast_case(s, t), t) for s in have for t in have]
     module = dev.compile([f for f, _, _ in cases])
     for f, x, to in cases:
         (got,) = launch(dev, module, f, x, np.empty(x.size, to.numpy))
-        np.testing.assert_array_equal(got, x.astype(to.numpy), err_msg=f.name)
+        with np.errstate(all="ignore"):
+            want = x.astype(to.numpy)
+            if to.is_float:  # NumPy tells no NaN among the small ones
+                got, want = got.astype(np.float64), want.astype(np.float64)
+        if name == "wgpu" and f.params[0].dtype.is_float:  # WGSL may flush subnormals
+            normal = ~(np.abs(x.astype(np.float64)) < np.finfo(np.float32).tiny)
+            got, want = got[normal], want[normal]
+        np.testing.assert_array_equal(got, want, err_msg=f.name)
 
 
 @pytest.mark.parametrize("name", RUNNABLE)

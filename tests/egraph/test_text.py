@@ -159,7 +159,7 @@ def test_broken_files(path: Path) -> None:
     assert str(e.value).startswith(f"f:{found[1]}")
 
 
-def _valid(rng: Random) -> str:
+def valid(rng: Random) -> str:
     if rng.random() < 0.7:
         return show(random_graph(rng.randrange(200), "exact", 6))
     b = Builder("a b")
@@ -195,7 +195,7 @@ def test_mutations_parse_or_say_where() -> None:
     rng = Random(5)
     refused = 0
     for _ in range(1500):
-        text = _mutated(rng, _valid(rng))
+        text = _mutated(rng, valid(rng))
         try:
             graph = parse(text, "f")
         except GraphError as e:
