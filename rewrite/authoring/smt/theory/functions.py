@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from rewrite.egraph.ir.scalars import BY_NAME
 
 from ..meaning.elements import Apply, Elem, words
-from .polynomials import ONE, Monomial, Polynomial, atom, plus
-
-if TYPE_CHECKING:
-    from .normal import Normal
+from .polynomials import ONE, Algebra, Monomial, Polynomial, atom, plus
 
 # Opcodes f with f(a) <= f(b) for a <= b, wherever both are numbers.
 RISING = words(
@@ -31,9 +28,23 @@ AT_ONE = words("log log2 sqrt recip rsqrt abs sign square relu floor ceil trunc 
 MOST = 8  # the highest power that an exponent's factor is opened to
 
 
+class Ring(Protocol):
+    """What laws of functions ask of normal forms (`normal.py`)."""
+
+    @property
+    def used(self) -> set[str]: ...
+
+    @property
+    def algebra(self) -> Algebra: ...
+
+    def polynomial(self, e: Elem) -> Polynomial: ...
+
+    def inverse(self, p: Polynomial) -> Polynomial: ...
+
+
 @dataclass(frozen=True)
 class Functions:
-    normal: Normal
+    normal: Ring
 
     def of(self, e: Apply) -> Polynomial | None:
         """The function's value as a polynomial; None where no law is known."""
