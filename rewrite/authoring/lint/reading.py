@@ -116,7 +116,7 @@ class _Reader:
                 self.read(form, kept, name)
 
     def without_example(self, e: RuleFileError, notes: Notes) -> Notes | None:
-        """The notes without an example that cannot be read, if that is what is amiss."""
+        """The notes without the example that is to blame, if one is."""
         found = _PLACED.fullmatch(str(e))
         lines = [p.line for w, _, p in notes.words if w in EXAMPLES]
         if found is None or int(found[2]) not in lines:
