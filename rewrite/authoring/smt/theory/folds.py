@@ -67,7 +67,7 @@ class Folds:
         acc = e.acc if rounds else ""
         e = replace(e, monoid=n.world.string(e.monoid), body=body, acc=acc)
         if e.monoid in ORDERED:
-            return e
+            return self._chosen_by(e)
         e = self._without_units(self._flattened(e))
         if self._idempotent(e.monoid):
             e = self._without_copies(e)
@@ -89,6 +89,25 @@ class Folds:
         if kind == "real" and e.monoid in OPPOSITE and self._some(e):
             return self._extreme(e)
         return e if e.binders or not self._drops(e.monoid) else e.body
+
+    def _chosen_by(self, e: Fold) -> Elem:
+        """Where something is greatest, without a factor that is a number."""
+        n = self.normal
+        if n.field_of(e.body.dtype) != "real":
+            return e
+        with self._ranged(e):
+            body = n.polynomial(e.body)
+        if not body:
+            return e
+        first = body[min(body, key=lambda m: tuple(map(n.algebra.key, m)))]
+        if first == 1:
+            return e
+        n.used.add("arg-scale")
+        turned = {"argmax": "argmin", "argmin": "argmax"}
+        monoid = turned[str(e.monoid)] if first < 0 else e.monoid
+        scaled = {m: c / first for m, c in body.items()}
+        inner = n.algebra.element(scaled, e.body.dtype)
+        return replace(e, monoid=monoid, body=inner)
 
     def _ranged(self, e: Fold) -> AbstractContextManager[None]:
         ranges = [inside(dims.symbol(s), n) for s, n in e.binders]
