@@ -143,8 +143,8 @@ def test_what_is_above_0_by_its_form() -> None:
     x = Access("x", (), "f64")
     e, one = Apply("exp", (x,), "f64"), Literal(number(1), "f64")
     total = Fold("sum", (("i", 3),), e, "", "f64")
-    for yes in (e, one, total, Apply("add", (one, e), "f64"),
-                Apply("sigmoid", (x,), "f64"), Apply("recip", (e,), "f64")):  # fmt: skip
+    sigmoid, sum_ = Apply("sigmoid", (x,), "f64"), Apply("add", (one, e), "f64")
+    for yes in (e, one, total, sum_, sigmoid, Apply("recip", (e,), "f64")):
         assert positive(yes, lambda f: True), yes
     for no in (x, Apply("sub", (one, e), "f64"), Apply("neg", (e,), "f64"),
                Apply("expm1", (x,), "f64"), Apply("abs", (x,), "f64"),

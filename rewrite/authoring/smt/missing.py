@@ -84,7 +84,7 @@ def shown(e: Elem) -> str:
             return shown(n)
         case Whole(v):
             return str(v)
-        case Apply("neg", (a,)):
+        case Apply("neg", (a,)) | Apply("mul", (a, Literal(Number(-1)))):
             return f"-{shown(a)}"
         case Apply("abs", (a,)):
             return f"|{shown(a)}|"
