@@ -138,10 +138,7 @@ def _read(sources: tuple[Source, ...]) -> tuple[RuleSet, tuple[Finding, ...]]:
             found = read_source(text, s.name, files, core=not files)
             examples = [f for f in found.findings if f.code == "example"]
             worse = [f for f in found.findings if f.code in READ]
-            if worse:
-                first = worse[0]
-                raise first.place.error(f"{first.message}; {first.fix}") from None
-            if not examples:
+            if worse or not examples:
                 raise
             files.append(found.file)
             lost += examples
