@@ -200,7 +200,7 @@ class Judge:
         )
         ranges = [inside(k, n) for ((_, n), _), k in zip(pairs, fresh, strict=True)]
         with p.scope(*ranges):
-            found = self.equal(left, right)
+            found = self._compared(left, right)
         if found:
             self.used.add("fold-alike")
         return found
