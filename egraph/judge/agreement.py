@@ -45,7 +45,8 @@ def differ(a: Array, b: Array, t: TensorType, promise: Promise, rounds: bool) ->
         gap = np.where(~(np.isfinite(a) | np.isfinite(b)), 0.0, gap)
         size = np.where(np.isfinite(a), np.abs(a), 0.0)
         bound = tolerance(t.dtype, promise, rounds)
-        allowed = bound * (np.abs(a) + max(1.0, float(size.max(initial=0.0))))
+        # Apart, for the sum of both may overflow.
+        allowed = bound * np.abs(a) + bound * max(1.0, float(size.max(initial=0.0)))
         return np.where(gap <= np.nan_to_num(allowed, nan=0.0, posinf=0.0), 0.0, gap)
 
 

@@ -19,7 +19,7 @@ from ..ir.constructors import SIGNATURES
 from ..ir.dtypes import DType
 from ..ir.graph import Builder, Graph, GraphError, exact
 from ..rules.ruleset import Example, Rule, RuleSet
-from ..rules.sexpr import Atom, Expr
+from ..rules.sexpr import Atom, Expr, RuleFileError
 from ..saturate.clash import is_clash
 from ..saturate.encode import (
     Encoded,
@@ -174,6 +174,8 @@ def run_examples(
 def _shown(example: Example, rule: Rule, rules: RuleSet, engine: Engine) -> str | None:
     try:
         return _judge(example, rule, rules, engine)
+    except RuleFileError as e:
+        return f"cannot be read: {str(e).partition(': ')[2]}"
     except EngineError as e:
         if not is_clash(e):
             raise

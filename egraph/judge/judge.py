@@ -8,9 +8,9 @@ up to the tolerance that it states.  `unstable`: exactly.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from .drawn import (
     ordinary,
     overflows_easily,
 )
+from .fault import Fault, Kind
 from .instances import Pair
 from .oracle import Mode, Oracle
 from .stress import (
@@ -45,32 +46,12 @@ from .stress import (
     told,
     vanishes,
 )
-
-type Kind = Literal[
-    "type", "term", "value", "error", "infinite", "overflow",
-    "accumulator",
-    "lost",
-]  # fmt: skip
+from .truth import Noisy, compared, equal_values
 
 type Strained = tuple[int, Pair, int, DType]  # a pair, its right side, their dtype
 
 MIXED = 3  # draws of sizes that differ, at each magnitude
 DOUBTS = 6  # pairs that are drawn again, the worst first
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A pair that breaks the promise: the inputs, and what each side makes of them."""
-
-    pair: Pair
-    kind: Kind
-    detail: str
-    profile: str = ""
-    mode: Mode = "own"
-    inputs: dict[str, Array] = field(default_factory=dict[str, Array])
-    left: Array | None = None
-    right: Array | None = None
-    at: tuple[int, ...] = ()  # the element that differs most
 
 
 @dataclass
@@ -90,6 +71,7 @@ class Judge:
         typed = [p for p in self.pairs if not self._ill_typed(p)]
         self.open = [i for i, p in enumerate(self.pairs) if p in typed]
         self.leaves: dict[int, tuple[Sequence[float], Sequence[str]]] = {}
+        self.alone: dict[int, Oracle] = {}
         self.below = {i: self._below(self.pairs[i]) for i in self.open}
         ends = [n for p in typed for n in (p.left, p.right) if n is not None]
         self.oracle = self.strained = Oracle(self._only(ends))
@@ -196,11 +178,44 @@ class Judge:
             for i, p, right in self._left():
                 a, b = values[p.left], values[right]
                 assert a is not None and b is not None
-                t = self._type(p.left)
-                bad = differ(a, b, t, self.promise, self.rounds(i))
+                a, b, bad = self.differ(i, inputs, (a, b), mode)
                 if bad.any():
                     kind: Kind = "value"
                     self.blame(i, kind, "", profile, mode, inputs, (a, b), bad)
+
+    def differ(
+        self, i: int, inputs: dict[str, Array], values: tuple[Array, Array], mode: Mode
+    ) -> tuple[Array, Array, Array]:
+        """Both sides of a pair, and where they differ; exact ones with as many digits
+        as that takes."""
+        p = self.pairs[i]
+        a, b = values
+        t, rounds = self._type(p.left), self.rounds(i)
+        bad = differ(a, b, t, self.promise, rounds)
+        if not bad.any() or mode != "exact" or not t.dtype.is_float or p.right is None:
+            return a, b, bad
+        a, b = equal_values(self._own(i), (p.left, p.right), inputs, values, bad > 0)
+        known = ~(np.isnan(a) | np.isnan(b))
+        again = differ(a, b, t, self.promise, rounds)
+        return a, b, np.where(known, again, bad)
+
+    def _own(self, i: int) -> Oracle:
+        """Of the two sides of a pair alone."""
+        if i not in self.alone:
+            p = self.pairs[i]
+            self.alone[i] = Oracle(
+                self._only(n for n in (p.left, p.right) if n is not None)
+            )
+        return self.alone[i]
+
+    def exactly(
+        self, i: int, inputs: dict[str, Array], wide: Array,
+        sides: tuple[Array, Array], noisy: Noisy | None = None,
+    ) -> Array:  # fmt: skip
+        """The value of a pair's left side, as far as the right one asks for it."""
+        left = self.pairs[i].left
+        dtype = self._type(left).dtype
+        return compared(self._own(i), left, inputs, wide, sides, dtype, noisy)
 
     def rounds(self, i: int) -> bool:
         """Whether constants, rounded to the dtype, have a part in a pair."""
@@ -261,12 +276,18 @@ class Judge:
         inputs = self._inputs(profile)
         own = self.strained.values(inputs, "working")
         exact = self.strained.values(inputs, "exact")
+
+        @functools.cache
+        def runs(k: int) -> list[Array | None]:
+            return self.strained.noisy(inputs, k)
+
         doubts: list[tuple[float, int, Profile]] = []
         for i, p, right, dtype in self._floats():
             a, b, e = own[p.left], own[right], exact[p.left]
             assert a is not None and b is not None and e is not None
             if not a.size:
                 continue
+            e = self.exactly(i, inputs, e, (a, b), lambda _, k: runs(k))
             bad = one_is_infinite(a, b, e, dtype)
             if self.promise.one_way:
                 bad &= np.isfinite(a.astype(np.float64))
@@ -285,7 +306,7 @@ class Judge:
         """Draws a pair again and again: is one side worse as a habit?"""
         p = self.pairs[i]
         assert p.right is not None
-        alone = Oracle(self._only((p.left, p.right)))
+        alone = self._own(i)
         dtype, tally, back = self._type(p.left).dtype, Tally(), Tally()
         worst, shown = 0.0, None
         for _ in range(AGAIN):
@@ -293,6 +314,7 @@ class Judge:
             own, exact = (alone.values(inputs, m) for m in ("working", "exact"))
             a, b, e = own[p.left], own[p.right], exact[p.left]
             assert a is not None and b is not None and e is not None
+            e = self.exactly(i, inputs, e, (a, b))
             found = errors(a, b, e, dtype)
             tally.add(found)
             back.add(type(found)(found.right, found.left, found.unit))

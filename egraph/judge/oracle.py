@@ -3,7 +3,7 @@
 *own*: each op rounds to its dtype, as `strict` runs.  *working*: narrow floats are
 computed in f32 and rounded where kernels store them: after reductions, contractions and
 casts.  *exact*: every float in the widest type of the machine, what others are measured
-against.
+against, with more digits where that does not decide (`truth.py`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,16 @@ from ..ir.dtypes import F32, DType
 from ..ir.evaluate import apply, opened
 from ..ir.graph import Graph, Node
 from ..ir.ops import Array, TensorType
+from ..ir.scalars import BY_NAME
 
 type Mode = Literal["own", "working", "exact"]
 
 WIDEST = DType("wide", "float", 128, np.dtype(np.longdouble))
+NOISE = 16  # ulp of the widest type that a value may be off by, after a few operations
+# Opcodes that round nothing.
+KEPT = frozenset(
+    ("neg", "abs", "sign", "floor", "ceil", "trunc", "round", "max", "min")
+)
 STORED = frozenset(("reduce", "contract", "cast", "const", "input", "data"))
 
 
@@ -42,6 +48,19 @@ class Oracle:
                 got = None if node is None else self._value(node, env, inputs, mode)
                 env.append(got)
             return self._stored(env, mode)
+
+    def noisy(self, inputs: Mapping[str, Array], seed: int) -> list[Array | None]:
+        """Exact values with each rounding moved at random: how well are they known?"""
+        env: list[Array | None] = []
+        rng = np.random.default_rng(seed)
+        with np.errstate(all="ignore"):
+            for node in self.nodes:
+                got = None if node is None else self._value(node, env, inputs, "exact")
+                if got is not None and node is not None and _rounds(node):
+                    size = NOISE * rng.uniform(-1, 1, got.shape).astype(WIDEST.numpy)
+                    got = got + got * size * _unit(node)
+                env.append(got)
+        return [env[i] for i in self.where]
 
     def _stored(self, env: Sequence[Array | None], mode: Mode) -> list[Array | None]:
         out: list[Array | None] = []
@@ -88,6 +107,22 @@ class Oracle:
         node = self.nodes[i]
         assert node is not None, "an operand of a live node is live"
         return node
+
+
+def _rounds(node: Node) -> bool:
+    if not node.dtype.is_float:
+        return False
+    if node.op in ("un", "bin"):
+        return node.attrs[0] not in KEPT
+    return node.op in ("reduce", "contract")
+
+
+def _unit(node: Node) -> Any:
+    """How exact an operation is in the widest type; erf is one of f64."""
+    name = node.attrs[0] if node.op == "un" else ""
+    known = BY_NAME.get(name)
+    by_erf = name == "erf" or (known is not None and "erf" in str(known.expansion))
+    return np.finfo(np.float64 if by_erf else WIDEST.numpy).eps
 
 
 def _whole(value: Array, to: DType) -> Array:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir import dtypes
-from ..ir.dtypes import BOOL, I32, I64, DType, compute
+from ..ir.dtypes import BOOL, I8, I32, I64, U8, DType, compute
 from ..ir.indexing import SCATTER
 from ..ir.ops import TensorType, masked_shape
 from ..rules.sexpr import Expr
 from .terms import Misfit, Terms, as_ints, need, resized
+
+INDICES = (I32, I64, I32, I64, I8, U8)  # narrow ones count to 127 and 255
 
 
 class Sampler(Terms):
@@ -28,7 +30,11 @@ class Sampler(Terms):
         folded = zip(want.shape, mask, strict=True)
         # A fold of nothing is where laws break, one of few where they show.
         sizes = (*self.sizes, min(self.sizes), *[n for n in self.sizes if n > 1] * 2)
-        return mask, tuple(self.rng.choice(sizes) if m else n for n, m in folded)
+        shape = [self.rng.choice(sizes) if m else n for n, m in folded]
+        if any(mask) and want.dtype.bits == 8 and not want.dtype.is_float:
+            at = self.rng.choice([i for i, m in enumerate(mask) if m])
+            shape[at] = self._wrapping([*shape[:at], *shape[at + 1 :]]) or shape[at]
+        return mask, tuple(shape)
 
     def _acc(self, e: Expr, dtype: DType) -> DType:
         """What kernels accumulate in; now and then a wider type."""
@@ -69,9 +75,10 @@ class Sampler(Terms):
 
     def _gather(self, a: Sequence[Expr], want: TensorType) -> int:
         axis = self._axis(a[2], want.rank)
-        n = self.rng.choice(self.sizes)
+        beside = resized(want.shape, axis, 1)
+        n = self._wrapping(beside) or self.rng.choice((*self.sizes, want.shape[axis]))
         x = self.term(a[0], TensorType(want.dtype, resized(want.shape, axis, n)))
-        index = TensorType(self.rng.choice((I32, I64)), want.shape)
+        index = TensorType(self.rng.choice(INDICES), want.shape)
         return self.builder.gather(x, self.term(a[1], index), axis)
 
     def _scatter(self, a: Sequence[Expr], want: TensorType) -> int:
@@ -80,7 +87,7 @@ class Sampler(Terms):
         axis = self._axis(a[4], want.rank)
         thin = resized(want.shape, axis, self.rng.choice(self.sizes))
         x = self.term(a[1], want)
-        index = self.term(a[2], TensorType(self.rng.choice((I32, I64)), thin))
+        index = self.term(a[2], TensorType(self.rng.choice(INDICES), thin))
         value = self.term(a[3], TensorType(want.dtype, thin))
         return self.builder.add("scatter", (x, index, value), (mode, axis))
 

@@ -37,6 +37,8 @@ LIMITS_TOGETHER = 0.6  # of those beside one that does
 
 LONG = (130, 260, 2050)  # of i8; u8 and bf16; f16
 OFTEN_LONG = 0.15
+WRAPS = (129, 257)  # one more than an i8, a u8 tells apart: what counts so far wraps
+FEW = 12  # elements beside an axis that long
 
 
 class Misfit(Exception):
@@ -107,6 +109,11 @@ class Terms:
         """One axis on which positions are beyond what a narrow dtype counts to."""
         at = self.rng.randrange(rank)
         return tuple(self.rng.choice(LONG) if i == at else 1 for i in range(rank))
+
+    def _wrapping(self, others: Sequence[Any]) -> int | None:
+        """Now and then a size beyond what 8 bits count to, where little lies beside."""
+        often = self.rng.random() < OFTEN_LONG and math.prod(others) <= FEW
+        return self.rng.choice(WRAPS) if often else None
 
     def _mask(self, allowed: Sequence[bool]) -> tuple[int, ...]:
         return tuple(int(a and self.rng.random() < 0.6) for a in allowed)
@@ -208,7 +215,8 @@ class Terms:
         return self.builder.select(c, self.term(a[1], want), self.term(a[2], want))
 
     def _cast(self, a: Sequence[Expr], want: TensorType) -> int:
-        x = self.term(a[0], TensorType(self.rng.choice(dtypes.ALL), want.shape))
+        kinds = (*dtypes.ALL, BOOL, BOOL)  # truth values are counted by a cast
+        x = self.term(a[0], TensorType(self.rng.choice(kinds), want.shape))
         self.fixed(a[1], want.dtype.name)
         return self.builder.add("cast", (x,), (want.dtype,))
 
@@ -338,7 +346,7 @@ def as_ints(shape: Sequence[Any]) -> tuple[int, ...]:
     return tuple(int(n) for n in shape)
 
 
-def resized(shape: Sequence[Any], axis: int, size: int) -> tuple[Any, ...]:
+def resized(shape: Sequence[Any], axis: int, size: Any) -> tuple[Any, ...]:
     return (*shape[:axis], size, *shape[axis + 1 :])
 
 

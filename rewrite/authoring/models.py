@@ -10,7 +10,7 @@ to expect of a dimension.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -63,10 +63,28 @@ def names(paths: Sequence[Path]) -> dict[Path, str]:
     return {p: p.stem if stems.count(p.stem) == 1 else str(p) for p in paths}
 
 
-def load(path: Path) -> Model:
-    """The model at `path`."""
-    if path.suffix.lower() == ".onnx":
-        return _onnx(path)
+type Sizes = tuple[tuple[str, int], ...]  # symbols, and the size to expect of each
+
+
+def load(path: Path, sizes: Sizes = ()) -> Model:
+    """The model at `path`; `sizes` come before those that the file itself names."""
+    model = _onnx(path) if path.suffix.lower() == ".onnx" else _text(path)
+    named = {s: n for s, n in sizes if s in model.graph.symbols}
+    return replace(model, hints={**model.hints, **named}) if named else model
+
+
+def check_sizes(paths: Sequence[Path], sizes: Sizes) -> None:
+    """Each size is of a symbol of some model."""
+    if not sizes:
+        return
+    known = dict.fromkeys(s for path in paths for s in load(path).graph.symbols)
+    for name, size in sizes:
+        if name not in known:
+            raise NoModel(f"--dim {name}={size}: no symbol {name}; symbols here: "
+                          f"{', '.join(known) or 'none'}")  # fmt: skip
+
+
+def _text(path: Path) -> Model:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -13,10 +13,12 @@ import typer
 from rewrite.commands.terminal import (
     AsJson,
     DeviceName,
+    Dims,
     Effort,
     PrecisionName,
     RuleFiles,
     fail,
+    named_size,
     out,
     plain_errors,
     precision_named,
@@ -34,7 +36,7 @@ Models = Annotated[
 
 def cover(
     models: Models, rules: RuleFiles = None, precision: PrecisionName = "default",
-    device: DeviceName = None, effort: Effort = 2,
+    device: DeviceName = None, effort: Effort = 2, dim: Dims = None,
     names: Annotated[
         str, typer.Option("-k", help="Only rules whose name holds this text.")
     ] = "",
@@ -55,13 +57,14 @@ def cover(
     complete, or by more than 0.5 % where a budget ended it.
     """
     from rewrite.authoring.cover import Setting
-    from rewrite.authoring.models import NoModel, find
+    from rewrite.authoring.models import NoModel, check_sizes, find
 
     with plain_errors():
-        level = precision_named(precision)
-        setting = Setting(tuple(rules or ()), level, device, effort)
+        level, bound = precision_named(precision), tuple(map(named_size, dim or ()))
+        setting = Setting(tuple(rules or ()), level, device, effort, sizes=bound)
         try:
             paths = find(models)
+            check_sizes(paths, bound)
             if shuffle:
                 _shuffle(paths, setting, shuffle, jobs, as_json)
             else:

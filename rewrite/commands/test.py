@@ -66,16 +66,21 @@ def test(
 
 
 def _bless(paths: Sequence[Path]) -> None:
-    from ..authoring.testing import asked, rules_of
+    from ..authoring.testing import asked, rules_of, unread
     from ..authoring.testing.bless import bless
 
     if not paths:
         fail("--bless writes into rule files: name one")
     what = asked(paths)
     mine = [s for s in what.sources if s.name in what.names and s.path is not None]
+    problems = [str(f) for f in unread(what.sources)]
     for source in mine:
         assert source.path is not None
-        _write(bless(Path(source.path), source.name, rules_of(what.sources)))
+        made = bless(Path(source.path), source.name, rules_of(what.sources))
+        _write(made)
+        problems += made.problems
+    if problems:
+        fail("\n".join(problems))
 
 
 def _refuse(paths: Sequence[Path], name: str, seed: int, count: int) -> None:

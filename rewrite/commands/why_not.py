@@ -12,10 +12,12 @@ import typer
 from rewrite.commands.terminal import (
     AsJson,
     DeviceName,
+    Dims,
     Effort,
     PrecisionName,
     RuleFiles,
     fail,
+    named_size,
     out,
     plain_errors,
     precision_named,
@@ -31,24 +33,25 @@ def why_not(
     node: Annotated[str, typer.Argument(help="Its name, or %12 as text prints it.")],
     model: Annotated[Path, typer.Argument(help="A .graph or .onnx file.")],
     rules: RuleFiles = None, precision: PrecisionName = "default",
-    device: DeviceName = None, effort: Effort = 2, as_json: AsJson = False,
+    device: DeviceName = None, effort: Effort = 2, dim: Dims = None,
+    as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Why a rule did not fire at a node, or why what it made is not in the result.
 
     All forms of the node are asked, those that other rules made of it as well.
     """
     from rewrite.authoring.cover import Setting
-    from rewrite.authoring.models import NoModel, find, load
+    from rewrite.authoring.models import NoModel, check_sizes, find, load
     from rewrite.authoring.why_not import why_not as asked
     from rewrite.core.labels import Unknown
 
     with plain_errors():
-        setting = Setting(
-            tuple(rules or ()), precision_named(precision), device, effort
-        )
+        level, bound = precision_named(precision), tuple(map(named_size, dim or ()))
+        setting = Setting(tuple(rules or ()), level, device, effort, sizes=bound)
         try:
             (path,) = find([model])
-            answer = asked(rule, node, load(path), setting)
+            check_sizes([path], bound)
+            answer = asked(rule, node, load(path, bound), setting)
         except (NoModel, Unknown) as e:
             fail(str(e))
         if as_json:

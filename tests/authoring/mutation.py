@@ -5,7 +5,7 @@
 Mutants are taken in turns of their kinds, and within a kind of their rules, until so
 many change the meaning: those that sampling refutes, and those that it misses.  What
 only looks like a change is told apart by an argument
-(`rewrite/authoring/mutants/verdicts.py`).
+(`mutants/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from time import perf_counter
 
-from rewrite.authoring.mutants import KINDS, Mutant, mutants
-from rewrite.authoring.mutants.verdicts import Fate, Judged, judge
 from rewrite.authoring.parallel import each
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.engine import Engine
+
+from .mutants import KINDS, Mutant, mutants
+from .mutants.verdicts import Fate, Judged, judge
 
 SHARE = 0.98  # of the mutants that change the meaning: to be refuted at least
 BATCH = 8  # mutants judged by one task

@@ -9,9 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from rewrite.authoring.cover import Cover, RuleCover, Setting, cover
 from rewrite.authoring.models import NoModel, find, load, names
+from rewrite.commands.cli import app
 from rewrite.commands.cover import as_data
 from tests.replay.weights import MODELS, fill
 from tests.replay.weights import load as load_proto
@@ -159,6 +161,31 @@ def test_the_command(folder: Path) -> None:
     data = json.loads(done.stdout)
     assert {r["rule"] for r in data["rules"] if not r["dead"]} >= {"pythagoras"}
     assert {m["model"] for m in data["models"]} == {"soft", "circle"}
+
+
+def test_sizes_to_expect_are_named(tmp_path: Path) -> None:
+    """--dim: costs are for these sizes; a name that no model has is said."""
+    model = tmp_path / "wide.graph"
+    model.write_text(
+        "graph wide(x: f32[b, 512]) {\n  y: f32[b, 512] = erf x\n  return y\n}"
+    )
+
+    def run(command: str, *words: str) -> str:
+        done = CliRunner().invoke(app, [command, *words, "--device", "numpy"])
+        assert done.exit_code == (2 if "c=4" in words else 0), done.output
+        return done.output
+
+    def seconds(size: int) -> float:
+        made = run("cover", str(model), "--fast", "--json", "--jobs", "1",
+                   "--dim", f"b={size}")  # fmt: skip
+        return json.loads(made)["models"][0]["predicted_s"]
+
+    assert seconds(4096) > 10 * seconds(16)
+    unknown = "--dim c=4: no symbol c; symbols here: b"
+    assert unknown in run("cover", str(model), "--dim", "c=4")
+    where = ("neg-neg", "y", str(model))
+    assert unknown in run("why-not", *where, "--dim", "c=4")
+    assert "did not fire on y" in run("why-not", *where, "--dim", "b=4")
 
 
 def test_bad_paths_are_said(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from itertools import islice, product
 
 import pytest
 
-from rewrite.authoring.mutants import KINDS, SYMMETRIC, Mutant, loaded, mutants
-from rewrite.authoring.mutants.verdicts import Judged, judge
 from rewrite.egraph.rules.premises import Algebra, Undefined
 from rewrite.egraph.saturate.engine import Engine
 
+from .mutants import KINDS, SYMMETRIC, Mutant, loaded, mutants
+from .mutants.verdicts import Judged, judge
 from .mutation import chosen, every, library, report
 
 SAMPLE = 60
@@ -89,7 +89,7 @@ def test_an_untrue_law_is_not_argued_away(engine: Engine) -> None:
     """No argument makes an equivalent of what sampling refutes."""
     from random import Random
 
-    from rewrite.authoring.mutants.arguments import argued
+    from .mutants.arguments import argued
 
     wrong = [m for m in every() if m.kind == "opcode-replaced"]
     tried = 0

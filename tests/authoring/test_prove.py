@@ -35,9 +35,9 @@ WRONG = """
          :ruleset fusion :name "wrong")
 """
 OPEN = """
-;; True; no lemma joins floor and ceil.
-;;@ equal   real
-(rewrite (Un "floor" (Un "neg" x)) (Un "neg" (Un "ceil" x))
+;; True; no lemma tells apart what is above 0 and what is below.
+;;@ equal   real one-way
+(rewrite (Un "log" (Bin "add" (Un "exp" x) (Const 1.0 t s))) (Un "softplus" x)
          :ruleset algebra :name "open")
 """
 # One or more rules for each way of proving, and how they must end.

@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 import z3
 
+from rewrite.authoring.smt.meaning.elements import (
+    Access,
+    Apply,
+    Fold,
+    Literal,
+    number,
+)
 from rewrite.authoring.smt.meaning.language import Library
 from rewrite.authoring.smt.theory.functions import EVEN, ODD, at_number
-from rewrite.authoring.smt.theory.ieee import NONNEGATIVE, ROUNDS
+from rewrite.authoring.smt.theory.ieee import MIRRORED, NONNEGATIVE, ONCE, ROUNDS
+from rewrite.authoring.smt.theory.poles import positive
 from rewrite.authoring.smt.verdict import Limits, Verdict, judge
 from rewrite.egraph.ir.dtypes import ALL
 from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
@@ -78,6 +86,71 @@ def test_functions_of_real_numbers() -> None:
     for op in ODD | EVEN:
         assert close(F[op](-x), -F[op](x) if op in ODD else F[op](x)), op
     assert np.isnan(F["log"](1 / x[:1])) and np.isnan(F["log"](x[:1])), "none below 0"
+
+
+def test_functions_that_open_into_others() -> None:
+    """exponents of sums, logarithms of exponentials, near-zero, hyperbolic, circle."""
+    x, y = REALS, REALS[::-1] / 2
+    for e, log in (("exp", "log"), ("exp2", "log2")):
+        assert close(F[e](x + y), F[e](x) * F[e](y))
+        assert close(F[log](F[e](x) * np.abs(y)), x + F[log](np.abs(y)))
+        assert np.isnan(F[log](F[e](x[:1]) * -1.0)) and (F[e](x) > 0).all()
+    assert close(F["expm1"](x), F["exp"](x) - 1)
+    above = np.abs(x)
+    assert close(F["log1p"](above), F["log"](1 + above))
+    assert np.isnan(F["log1p"](np.asarray([-2.0]))).all()
+    assert close(F["tanh"](x), 1 - 2 / (F["exp"](x) ** 2 + 1))
+    assert close(F["sin"](x) ** 2, 1 - F["cos"](x) ** 2)
+    assert close(F["sqrt"](x * x * y * y), F["abs"](x * y))
+
+
+@pytest.mark.parametrize("dtype", ["f8e5m2", "f16", "bf16"])
+def test_mirrored_and_idempotent_for_every_value(dtype: str) -> None:
+    x = every(dtype)
+    for op, turned in MIRRORED.items():
+        assert alike(F[op](F["neg"](x)).astype(x.dtype),
+                     F["neg"](F[turned](x)).astype(x.dtype)), op  # fmt: skip
+    for op in ONCE:
+        assert alike(F[op](F[op](x)), F[op](x)), op
+
+
+@pytest.mark.parametrize("dtype", ["f8e4m3", "f8e5m2"])
+def test_bounds_and_signed_products_for_every_pair(dtype: str) -> None:
+    """idempotent of max and min, signs of products in a wider format."""
+    a, b = (g.ravel() for g in np.meshgrid(every(dtype), every(dtype)))
+    for op in ("max", "min"):
+        inner = F[op](a, b)
+        assert alike(F[op](inner, b), inner)
+        assert alike(F[op](inner, a), inner, zeros=True)
+    wide = np.float32
+    product = a.astype(wide) * b.astype(wide)
+    assert alike(F["neg"](a).astype(wide) * b.astype(wide), -product)
+    assert alike(F["neg"](a).astype(wide) * F["neg"](b).astype(wide), product)
+
+
+def test_what_is_greatest_is_kept_by_a_factor() -> None:
+    """arg-scale: with ties, of which the first is taken."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        x = rng.integers(-3, 4, 6).astype(np.float64)
+        c = float(rng.integers(1, 5))
+        assert np.argmax(c * x) == np.argmax(x) == np.argmin(-c * x)
+        assert np.argmin(c * x) == np.argmin(x) == np.argmax(-c * x)
+
+
+def test_what_is_above_0_by_its_form() -> None:
+    """positive: of exponentials, and of sums of some of them; of nothing else."""
+    x = Access("x", (), "f64")
+    e, one = Apply("exp", (x,), "f64"), Literal(number(1), "f64")
+    total = Fold("sum", (("i", 3),), e, "", "f64")
+    sigmoid, sum_ = Apply("sigmoid", (x,), "f64"), Apply("add", (one, e), "f64")
+    for yes in (e, one, total, sum_, sigmoid, Apply("recip", (e,), "f64")):
+        assert positive(yes, lambda f: True), yes
+    for no in (x, Apply("sub", (one, e), "f64"), Apply("neg", (e,), "f64"),
+               Apply("expm1", (x,), "f64"), Apply("abs", (x,), "f64"),
+               Literal(number(0), "f64")):  # fmt: skip
+        assert not positive(no, lambda f: True), no
+    assert not positive(total, lambda f: False), "a sum of nothing is 0"
 
 
 def test_bounds_are_a_distributive_lattice() -> None:

@@ -28,7 +28,7 @@ from rewrite.extract.schedule.plan import (
 )
 
 from ...core.pieces import Cuts, cut
-from ..models import Model, load, names
+from ..models import Model, Sizes, load, names
 from ..parallel import each
 
 WORSE = 1e-9  # relative: a smaller rise of the predicted cost is rounding
@@ -44,6 +44,7 @@ class Setting:
     device: str | None = None
     effort: int = 2
     goal: Goal = "kernels"
+    sizes: Sizes = ()  # to expect of symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,8 @@ def why_off(rule: Rule, file: str, setting: Setting) -> str:
 
 
 @functools.lru_cache(maxsize=32)
-def _model(path: Path) -> Model:
-    return load(path)
+def _model(path: Path, sizes: Sizes) -> Model:
+    return load(path, sizes)
 
 
 @functools.lru_cache(maxsize=4)
@@ -212,7 +213,7 @@ type _Base = tuple[Path, str, Setting]
 
 def _measure(task: _Base) -> ModelCover:
     path, name, setting = task
-    model, rules = _model(path), _rules(setting)
+    model, rules = _model(path, setting.sizes), _rules(setting)
     chosen, found = planned(model, rules, setting)
     pieces = tuple(
         PieceCover(k, part.uses, part.seconds, s.enodes, dict(part.fired),
@@ -274,7 +275,7 @@ def _tasks(
 
 @functools.lru_cache(maxsize=32)
 def _cuts(path: Path, setting: Setting) -> Cuts:
-    model = _model(path)
+    model = _model(path, setting.sizes)
     return cut(model.graph, _rules(setting), model.hints)
 
 
@@ -287,7 +288,8 @@ def _without(task: _Task) -> list[Without]:
 def _changed(task: _Task, where: _Where, saturate: Recorder) -> Without:
     """Only pieces where the rule matches are saturated again, and of those only such as
     use it are planned again."""
-    model, cuts = _model(where.path), _cuts(where.path, task.setting)
+    model = _model(where.path, task.setting.sizes)
+    cuts = _cuts(where.path, task.setting)
     price = cost_for(pick_device(task.setting.device))
     moves = MOVES[task.setting.effort]
     enodes, seconds = 0, 0.0

@@ -72,7 +72,7 @@ def shuffled_costs(
 def _cost(task: tuple[Path, Setting, int]) -> tuple[float, int, tuple[str, ...]]:
     path, setting, seed = task
     rules = load_rules(setting.rules, setting.precision, goal=setting.goal)
-    chosen, found = planned(load(path), shuffled(rules, seed), setting)
+    chosen, found = planned(load(path, setting.sizes), shuffled(rules, seed), setting)
     stopped = tuple(s.stopped for s in found if s.stopped)
     return chosen.seconds, sum(s.enodes for s in found), stopped
 

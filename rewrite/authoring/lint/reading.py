@@ -25,6 +25,7 @@ from rewrite.egraph.rules.whitelist import Checker
 
 from .findings import Finding
 
+EXAMPLES = ("fires", "skips")
 REWRITES = ("rewrite", "birewrite")
 _PLACED = re.compile(r"(.+?):(\d+):(\d+): (.*)", re.DOTALL)
 _KEBAB = r"[a-z0-9]+(-[a-z0-9]+)*"
@@ -101,10 +102,28 @@ class _Reader:
                     "match what the law is about",
                 )  # fmt: skip
                 return
+        self.read(form, notes, name)
+
+    def read(self, form: Form, notes: Notes, name: str) -> None:
         try:
             self.checker.form(form, notes)
         except RuleFileError as e:
             self.refuse(e, name)
+            kept = self.without_example(e, notes)
+            if kept is not None:  # the rule is read all the same
+                self.findings[-1] = replace(self.findings[-1], code="example")
+                self.checker.names.pop(name, None)
+                self.read(form, kept, name)
+
+    def without_example(self, e: RuleFileError, notes: Notes) -> Notes | None:
+        """The notes without the example that is to blame, if one is."""
+        found = _PLACED.fullmatch(str(e))
+        lines = [p.line for w, _, p in notes.words if w in EXAMPLES]
+        if found is None or int(found[2]) not in lines:
+            return None
+        bad = int(found[2])
+        words = [n for n in notes.words if n[0] not in EXAMPLES or n[2].line != bad]
+        return replace(notes, words=words)
 
     def named(self, form: Form) -> tuple[Form, str]:
         """The form under a name that can be used, and that name."""

@@ -51,10 +51,11 @@ class _Shown:
     roots: dict[Example, int] = field(default_factory=dict[Example, int])
     wanted: dict[Example, int] = field(default_factory=dict[Example, int])
     nan_free: set[int] = field(default_factory=set[int])
+    tried: int = 0  # examples, those that were no terms as well
 
     def add(self, example: Example) -> None:
         rows, left, right, _ = read(example)
-        mark = f"_{len(self.roots)}"
+        mark, self.tried = f"_{self.tried}", self.tried + 1
         where = added(self.builder, rows, example.place, mark)
         self.roots[example] = where[left]
         if right is not None:
@@ -71,7 +72,12 @@ def trials(rule: Rule, bench: Bench, allowed: Container[str] = ()) -> Iterator[F
     """What running the rule alone shows; what is allowed is not searched for."""
     shown = _Shown()
     for example in (*rule.fires, *rule.skips):
-        if example.is_open:  # its right side is yet to be filled in
+        if example.is_open:
+            yield Finding(
+                example.place, "example", rule.name,
+                f"{rule.name}: the example has no right side yet",
+                "fill it in with rewrite test --bless",
+            )  # fmt: skip
             continue
         try:
             shown.add(example)

@@ -33,6 +33,7 @@ from .meaning.elements import (
 from .meaning.language import Library, NoValue
 from .meaning.paths import Infeasible, Path, Unsupported
 from .meaning.world import Failed, Tensor, World
+from .missing import shown
 from .theory.normal import Field
 from .wants import Wants
 
@@ -57,6 +58,7 @@ class Outcome:
     accesses: Mapping[str, int] = field(default_factory=dict[str, int])
     used: frozenset[str] = frozenset()
     notes: frozenset[str] = frozenset()
+    needs: str = ""  # what would have shown it
 
 
 @dataclass
@@ -105,17 +107,25 @@ class Attempt:
             self._choose_kinds(world, elements)
             self._check_constants(inst, judge)
             if not judge.equal(*elements):
-                raise Failed("the elements could not be shown equal")
-            if judge.moves_pole(*elements):
-                raise Failed("one side alone has a divisor that may be 0")
+                raise Failed(
+                    "the elements could not be shown equal", judge.missing(*elements)
+                )
+            pole = judge.moved_pole(*elements)
+            if pole is not None:
+                raise Failed(
+                    "one side alone has a divisor that may be 0",
+                    f"that {shown(pole)} is not 0",
+                )
             return Outcome(
                 "", None, met, accesses(self.path, elements), frozenset(judge.used),
                 frozenset(judge.notes),
             )  # fmt: skip
         except Failed as e:
-            return Outcome(str(e), inst)
+            return Outcome(str(e), inst, needs=e.needs or f"that it is not so: {e}")
         except Unsupported as e:
-            return Outcome(f"{e} is beyond the encoding", inst)
+            return Outcome(
+                f"{e} is beyond the encoding", inst, needs=f"an encoding of {e}"
+            )
 
     def _right(self, inst: Instance, side: Expr) -> Tensor:
         try:
@@ -131,7 +141,12 @@ class Attempt:
         held = Held(inst.world, judge.field_of, judge.facts)
         found = held.missing(given, made)
         if found is not None:
-            raise Failed("a constant may be beyond its dtype")
+            n, dtype = found
+            raise Failed(
+                "a constant may be beyond its dtype",
+                f"a premise that keeps {shown(n)} in the range of {dtype}, as "
+                "(<= v (largest t))",
+            )
 
     def _index(self, inst: Instance, shape: Sequence[Any]) -> Any:
         """Any position of the result; None where it holds nothing."""

@@ -12,7 +12,7 @@ from rewrite.egraph.ir.dtypes import ALL
 from rewrite.egraph.ir.dtypes import BY_NAME as DTYPES
 
 from .instance import NumberFact
-from .meaning.conditions import formula, inside, same, solver
+from .meaning.conditions import at_least, formula, inside, same, solver
 from .meaning.elements import (
     NUMBER,
     Access,
@@ -30,16 +30,22 @@ from .meaning.elements import (
     number,
     renamed,
     walk,
+    words,
 )
 from .meaning.paths import Unsupported
 from .meaning.world import World
+from .missing import needed
 from .narrow import Narrow, embeds
 from .theory.folds import ORDERED
 from .theory.ieee import KEEPS_EQUAL
 from .theory.normal import Field, Normal
-from .theory.poles import anonymous, divisors
+from .theory.poles import POSITIVE, anonymous, divisors, positive
 from .theory.theories import FORMATS, FREE, REAL, Terms
 
+# Opcodes whose laws relate them to others: tried where they are not needed first.
+OPENED = words(
+    "exp exp2 expm1 log log2 log1p tanh sin cos sigmoid silu softplus gelu_tanh"
+)
 # Formats that are small enough for the solver's multiplications; all of them must pass.
 SMALL = ("f8e5m2", "f16", "bf16")
 
@@ -56,6 +62,7 @@ class Judge:
     query_ms: int = 4000
     used: set[str] = field(default_factory=set[str])
     notes: set[str] = field(default_factory=set[str])
+    late: set[str] = field(default_factory=set[str])  # theories the solver left open
     _names: int = 0
     _signs: dict[Elem, int | None] = field(default_factory=dict[Elem, int | None])
 
@@ -64,7 +71,26 @@ class Judge:
         return self.contract in ("bitwise", "ieee")
 
     def equal(self, a: Elem, b: Elem) -> bool:
-        normal = Normal(self.world, self.field_of, self.contract, self.sign, self.used)
+        if self._compared(a, b):
+            return True
+        return self._opens(a, b) and self._compared(a, b, deep=True)
+
+    def _opens(self, a: Elem, b: Elem) -> bool:
+        found = (x.op for e in (a, b) for x in walk(e) if isinstance(x, Apply))
+        return not self.exact and any(op in OPENED for op in found)
+
+    def missing(self, a: Elem, b: Elem) -> str:
+        """The equation that could not be shown, and where the solver gave up."""
+        late = f"; timeout in: {', '.join(sorted(self.late))}" if self.late else ""
+        return needed(a, b, self._normal(self._opens(a, b))) + late
+
+    def _normal(self, deep: bool) -> Normal:
+        return Normal(
+            self.world, self.field_of, self.contract, self.sign, self.used, deep
+        )
+
+    def _compared(self, a: Elem, b: Elem, *, deep: bool = False) -> bool:
+        normal = self._normal(deep)
         left, right = normal.of(a), normal.of(b)
         if left == right:
             return True
@@ -86,20 +112,29 @@ class Judge:
 
     # -- poles --
 
-    def moves_pole(self, a: Elem, b: Elem) -> bool:
-        """Whether over the reals one side divides by what may be 0 and the other does
-        not divide by."""
+    def moved_pole(self, a: Elem, b: Elem) -> Elem | None:
+        """What may be 0, and one side divides by over the reals and the other not."""
         if self.exact:
-            return False
+            return None
         left, right = (list(dict.fromkeys(map(anonymous, divisors(e)))) for e in (a, b))
         judge = replace(self, facts=[*self.facts, *_quotients(a), *_quotients(b)])
-        return any(
-            not any(d == o or self.equal(d, o) for o in others) and judge._may_be_0(d)
+        moved = (
+            d
             for mine, others in ((left, right), (right, left))
             for d in mine
+            if not any(d == o or self.equal(d, o) for o in others)
+            and judge._may_be_0(d)
         )
+        return next(moved, None)
+
+    def _some(self, f: Fold) -> bool:
+        p = self.world.path
+        return all(p.implies(at_least(n, 1)) for _, n in f.binders)
 
     def _may_be_0(self, d: Elem) -> bool:
+        if positive(d, self._some):
+            self.used.add("positive")
+            return False
         d, _ = self._without_folds(d, d)
         names = {str(self.world.string(x.dtype)) for x in walk(d)}
         terms = Terms({n: REAL for n in names if self._choices(n) == (REAL,)})
@@ -165,7 +200,7 @@ class Judge:
         )
         ranges = [inside(k, n) for ((_, n), _), k in zip(pairs, fresh, strict=True)]
         with p.scope(*ranges):
-            found = self.equal(left, right)
+            found = self._compared(left, right)
         if found:
             self.used.add("fold-alike")
         return found
@@ -245,6 +280,8 @@ class Judge:
         s.add(*self._numbers(terms, a, b), *self._divisors(terms, a, b))
         s.add(*terms.side, z3.Not(goal))
         answer = s.check()
+        if answer == z3.unknown:
+            self.late |= {THEORIES.get(k, k) for k in map(terms.kind, dtypes_of(a, b))}
         return True if answer == z3.unsat else False if answer == z3.sat else None
 
     def _numbers(self, terms: Terms, a: Elem, b: Elem) -> Iterator[Any]:
@@ -269,6 +306,14 @@ class Judge:
         for e in (x for s in sides for x in walk(s)):
             if isinstance(e, Apply) and e.op == "recip" and terms.kind(e.dtype) == REAL:
                 yield terms.of(e.args[0]) != 0
+        for e in (x for s in (a, b) for x in walk(s)):
+            if isinstance(e, Apply) and terms.kind(e.dtype) == REAL:
+                if e.op in POSITIVE:
+                    self.used.add("positive")
+                    yield terms.of(e) > 0
+                elif e.op == "sqrt":
+                    self.used.add("positive")
+                    yield terms.of(e) >= 0
 
     def sign(self, e: Elem) -> int | None:
         """1 of what the premises make at least 0, -1 of what is at most 0."""
@@ -288,6 +333,16 @@ class Judge:
             if s.check() == z3.unsat:
                 return sign
         return None
+
+
+THEORIES = {
+    REAL: "nonlinear real arithmetic", FREE: "uninterpreted values",
+    "bool": "truth values",
+}  # fmt: skip
+
+
+def dtypes_of(*sides: Elem) -> set[Str]:
+    return {x.dtype for e in sides for x in walk(e) if x.dtype != NUMBER}
 
 
 def _quotients(e: Elem) -> Iterator[NumberFact]:

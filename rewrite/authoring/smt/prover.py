@@ -48,6 +48,7 @@ class Proof:
     used: set[str] = field(default_factory=set[str])
     notes: set[str] = field(default_factory=set[str])
     reason: str = ""  # why it went no further
+    needs: str = ""  # the law, premise or theory that it lacks
     failed: list[Case] = field(default_factory=list[Case])
 
     @property
@@ -76,6 +77,7 @@ class Prover:
             self._ranks(proof, mode)
         except OutOfTime:
             proof.reason = proof.reason or f"no proof within {self.seconds:g} s"
+            proof.needs = proof.needs or "more time; timeout in: the first rank"
         return proof
 
     @property
@@ -145,6 +147,7 @@ class Prover:
                             return None
             except OutOfTime:
                 proof.reason = f"no proof of rank {rank} within {self.seconds:g} s"
+                proof.needs = f"more time; timeout in: rank {rank}"
                 return None
         return counts
 
@@ -186,7 +189,8 @@ class Prover:
             if outcome is None:
                 continue
             if outcome.instance is not None:
-                proof.reason = proof.reason or outcome.reason
+                if not proof.reason:
+                    proof.reason, proof.needs = outcome.reason, outcome.needs
                 rank = max((*lengths.values(), *ranks.values()), default=0)
                 proof.failed.append(
                     Case(

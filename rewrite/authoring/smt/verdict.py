@@ -30,6 +30,7 @@ class Verdict:
     cases: int = 0  # case distinctions on which it was shown
     sampled: int = 0  # instances on which it fired (`samples.py`)
     seconds: float = 0.0  # of processor time
+    needs: str = ""  # of what is sampled only: the law, premise or theory it lacks
 
     @property
     def text(self) -> str:
@@ -39,14 +40,15 @@ class Verdict:
             case "proved":
                 return f"proved (rank ≤ {self.rank})"
             case "sampled only":
-                return f"sampled only: {self.reason}"
+                lacks = f"; needs: {self.needs}" if self.needs else ""
+                return f"sampled only: {self.reason}{lacks}"
             case _:
                 return "refuted"
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {
             "rule": self.rule, "status": self.status,
-            "ranks": self._ranks(), "reason": self.reason,
+            "ranks": self._ranks(), "reason": self.reason, "needs": self.needs,
             "lemmas": list(self.lemmas), "notes": list(self.notes),
             "cases": self.cases, "sampled": self.sampled,
             "seconds": round(self.seconds, 3),
@@ -68,7 +70,7 @@ class Verdict:
             data["rule"], data["status"], None if ranks == "all" else ranks,
             data["reason"], tuple(data["lemmas"]), tuple(data["notes"]),
             None if example is None else Counterexample(**example),
-            data["cases"], data["sampled"], data["seconds"],
+            data["cases"], data["sampled"], data["seconds"], data["needs"],
         )  # fmt: skip
 
 
@@ -105,7 +107,14 @@ def judge(rule: Rule, library: Library, limits: Limits = Limits()) -> Verdict:
     return Verdict(
         rule.name, status, reason=_reason(best), example=found,
         seconds=time.process_time() - start,
+        needs="" if found is not None else _needs(best),
     )  # fmt: skip
+
+
+def _needs(proof: Proof | None) -> str:
+    if proof is None or (not proof.met and not proof.failed and not proof.needs):
+        return "premises that some tensor meets"
+    return proof.needs
 
 
 def _proved(rule: Rule, proof: Proof, seconds: float) -> Verdict:

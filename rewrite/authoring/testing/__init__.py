@@ -1,5 +1,7 @@
 """Examples run, instances drawn, both sides judged: `tester.py` leads."""
 
-from .tester import Report, RuleReport, Source, asked, rules_of, test_rules
+from .tester import Report, RuleReport, Source, asked, rules_of, test_rules, unread
 
-__all__ = ["Report", "RuleReport", "Source", "asked", "rules_of", "test_rules"]
+__all__ = [
+    "Report", "RuleReport", "Source", "asked", "rules_of", "test_rules", "unread",
+]  # fmt: skip

@@ -31,6 +31,7 @@ class Edited:
     path: Path
     before: str
     after: str
+    problems: tuple[str, ...] = ()  # examples that could not be filled in
 
     @property
     def diff(self) -> str:
@@ -48,13 +49,18 @@ def bless(
     with path.open(encoding="utf-8", newline="") as f:
         before = f.read()
     lines = before.splitlines(True)
+    problems: list[str] = []
     for rule in next(f for f in rules.files if f.name == shown).rules:
         for example in rule.fires:
             if example.is_open:
-                right = right_side(rule, example, rules, engine)
-                k = _arrow(lines, example)
+                try:
+                    right = right_side(rule, example, rules, engine)
+                    k = _arrow(lines, example)
+                except RuleFileError as e:
+                    problems.append(str(e))
+                    continue
                 lines[k] = _filled(lines[k], right)
-    return Edited(path, before, "".join(lines))
+    return Edited(path, before, "".join(lines), tuple(problems))
 
 
 def right_side(

@@ -84,8 +84,8 @@ def _examples(rule: Rule, algebra: Algebra) -> list[dict[str, Any]]:
     """What the variables are in the rule's own examples, which must still fire."""
     out: list[dict[str, Any]] = []
     for example in rule.fires:
-        rows, left, _, _ = read(example)
         try:
+            rows, left, _, _ = read(replace(example, right=None))
             graph, nodes = graph_of(rows)
         except (GraphError, EncodeError, ValueError):
             continue  # no term: said where examples are run

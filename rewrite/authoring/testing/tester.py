@@ -23,6 +23,8 @@ from rewrite.egraph.rules.ruleset import Rule
 from rewrite.egraph.rules.tables import composite_rules
 from rewrite.egraph.saturate.engine import Engine
 
+from ..lint.findings import Finding
+from ..lint.reading import read_source
 from ..parallel import each
 from ..rule_files import places
 from .counterexample import Counterexample, told
@@ -31,6 +33,8 @@ from .refused import RefusedReport, judge_refused
 from .shrink import Broken, shrink
 from .suggest import premise_for
 
+# What the linter finds in a file that cannot be read as it stands.
+READ = ("invalid", "unnamed", "duplicate-name", "name-style", "contract", "bare-left")
 COMPOSITES = "composites"  # rules that the tables make
 NEEDED = 8  # samples that must meet the premises, in each direction
 MORE = 4  # rounds of sampling until that many have
@@ -112,14 +116,34 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@functools.lru_cache(maxsize=2)
 def rules_of(sources: tuple[Source, ...]) -> RuleSet:
     """All rules of the files, whatever their contract."""
+    return _read(sources)[0]
+
+
+def unread(sources: tuple[Source, ...]) -> tuple[Finding, ...]:
+    """The examples that cannot be read: their rules are tested without them."""
+    return _read(sources)[1]
+
+
+@functools.lru_cache(maxsize=2)
+def _read(sources: tuple[Source, ...]) -> tuple[RuleSet, tuple[Finding, ...]]:
     files: list[RuleFile] = []
+    lost: list[Finding] = []
     for s in sources:
-        files.append(check(_text(s), s.name, files, core=not files))
+        text = _text(s)
+        try:
+            files.append(check(text, s.name, files, core=not files))
+        except RuleFileError:
+            found = read_source(text, s.name, files, core=not files)
+            examples = [f for f in found.findings if f.code == "example"]
+            worse = [f for f in found.findings if f.code in READ]
+            if worse or not examples:
+                raise
+            files.append(found.file)
+            lost += examples
     on = frozenset(r.name for f in files for r in f.rules)
-    return RuleSet(tuple(files), on, "fast")
+    return RuleSet(tuple(files), on, "fast"), tuple(lost)
 
 
 def _text(source: Source) -> str:
@@ -148,7 +172,12 @@ def test_rule(task: Task, engine: Engine | None = None) -> RuleReport:
     rules = rules_of(task.sources)
     rule = rules.rule(task.rule)
     failures = run_examples(rule, rules, engine)
-    problems = [Problem(str(f.example.place), f.reason) for f in failures]
+    problems = [
+        Problem(str(f.place), f"cannot be read: {f.message}; {f.fix}")
+        for f in unread(task.sources)
+        if f.rule == rule.name
+    ]
+    problems += [Problem(str(f.example.place), f.reason) for f in failures]
     try:
         found, rounds = _sampled(rule, rules, task, engine)
     except Undrawn as e:

@@ -17,7 +17,12 @@ from .paths import BOUND, Infeasible, Path, Unsupported
 
 
 class Failed(Exception):
-    """Something that the right side needs and nothing shows; the message says what."""
+    """Something that the right side needs and nothing shows; the message says what, and
+    `needs` which law or premise would show it."""
+
+    def __init__(self, message: str, needs: str = "") -> None:
+        super().__init__(message)
+        self.needs = needs
 
 
 @dataclass(frozen=True, slots=True)

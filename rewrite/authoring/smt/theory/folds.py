@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim
@@ -15,12 +15,10 @@ from rewrite.egraph.ir.scalars import MONOIDS
 
 from ..meaning.conditions import Atom, Every, at_least, inside, same, substituted
 from ..meaning.elements import PRODUCT, Apply, Choice, Elem, Fold, Str, Sym, renamed
-from .functions import RISING
-from .ieee import negative, stripped
+from ..meaning.world import World
+from .functions import RISING, Ring
+from .ieee import Ieee, negative, stripped
 from .polynomials import Monomial, Polynomial, atom, plus, symbols_of, symbols_of_all
-
-if TYPE_CHECKING:
-    from .normal import Normal
 
 IDEMPOTENT = frozenset(("max", "min", "any", "all"))
 OPPOSITE = {"max": "min", "min": "max"}
@@ -29,9 +27,35 @@ ORDERED = frozenset(("argmax", "argmin"))
 _NUMBERS = count()  # of binders made here: no two are alike
 
 
+class Normalizer(Ring, Protocol):
+    """What folds ask of normal forms (`normal.py`), beside what functions do."""
+
+    @property
+    def world(self) -> World: ...
+
+    @property
+    def contract(self) -> str: ...
+
+    @property
+    def field_of(self) -> Callable[[Str], str]: ...
+
+    @property
+    def sign(self) -> Callable[[Elem], int | None]: ...
+
+    @property
+    def exact(self) -> bool: ...
+
+    @property
+    def ieee(self) -> Ieee: ...
+
+    def of(self, e: Elem) -> Elem: ...
+
+    def whole(self, d: Dim) -> Polynomial: ...
+
+
 @dataclass(frozen=True)
 class Folds:
-    normal: Normal
+    normal: Normalizer
 
     def of(self, e: Fold) -> Elem:
         n, kind = self.normal, self.normal.field_of(e.dtype)
@@ -43,7 +67,7 @@ class Folds:
         acc = e.acc if rounds else ""
         e = replace(e, monoid=n.world.string(e.monoid), body=body, acc=acc)
         if e.monoid in ORDERED:
-            return e
+            return self._chosen_by(e)
         e = self._without_units(self._flattened(e))
         if self._idempotent(e.monoid):
             e = self._without_copies(e)
@@ -65,6 +89,25 @@ class Folds:
         if kind == "real" and e.monoid in OPPOSITE and self._some(e):
             return self._extreme(e)
         return e if e.binders or not self._drops(e.monoid) else e.body
+
+    def _chosen_by(self, e: Fold) -> Elem:
+        """Where something is greatest, without a factor that is a number."""
+        n = self.normal
+        if n.field_of(e.body.dtype) != "real":
+            return e
+        with self._ranged(e):
+            body = n.polynomial(e.body)
+        if not body:
+            return e
+        first = body[min(body, key=lambda m: tuple(map(n.algebra.key, m)))]
+        if first == 1:
+            return e
+        n.used.add("arg-scale")
+        turned = {"argmax": "argmin", "argmin": "argmax"}
+        monoid = turned[str(e.monoid)] if first < 0 else e.monoid
+        scaled = {m: c / first for m, c in body.items()}
+        inner = n.algebra.element(scaled, e.body.dtype)
+        return replace(e, monoid=monoid, body=inner)
 
     def _ranged(self, e: Fold) -> AbstractContextManager[None]:
         ranges = [inside(dims.symbol(s), n) for s, n in e.binders]

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from rewrite.egraph.ir.scalars import BY_NAME
 
-from ..meaning.elements import Apply, Elem, words
-from .polynomials import ONE, Monomial, Polynomial, atom, plus
-
-if TYPE_CHECKING:
-    from .normal import Normal
+from ..meaning.elements import Apply, Elem, Literal, number, words
+from .polynomials import ONE, Algebra, Monomial, Polynomial, atom, plus
 
 # Opcodes f with f(a) <= f(b) for a <= b, wherever both are numbers.
 RISING = words(
@@ -31,9 +28,26 @@ AT_ONE = words("log log2 sqrt recip rsqrt abs sign square relu floor ceil trunc 
 MOST = 8  # the highest power that an exponent's factor is opened to
 
 
+class Ring(Protocol):
+    """What laws of functions ask of normal forms (`normal.py`)."""
+
+    @property
+    def used(self) -> set[str]: ...
+
+    @property
+    def algebra(self) -> Algebra: ...
+
+    @property
+    def deep(self) -> bool: ...
+
+    def polynomial(self, e: Elem) -> Polynomial: ...
+
+    def inverse(self, p: Polynomial) -> Polynomial: ...
+
+
 @dataclass(frozen=True)
 class Functions:
-    normal: Normal
+    normal: Ring
 
     def of(self, e: Apply) -> Polynomial | None:
         """The function's value as a polynomial; None where no law is known."""
@@ -47,6 +61,9 @@ class Functions:
             if known is not None:
                 self.normal.used.add("exact-value")
                 return {(): known} if known else {}
+        opened = self._opened(e) if self.normal.deep else None
+        if opened is not None:
+            return opened
         match e.op:
             case "exp" | "exp2":
                 return self._exponential(e, p)
@@ -54,8 +71,29 @@ class Functions:
                 return self._logarithm(e, p)
             case "sqrt":
                 return self._root(e, p)
-            case op if op in ODD or op in EVEN:
+            case op if op in ODD or op in EVEN or op in ("floor", "ceil"):
                 return self._turned(e, p)
+            case _:
+                return None
+
+    def _opened(self, e: Apply) -> Polynomial | None:
+        """What is defined by an exponential or a logarithm."""
+        one: Elem = Literal(number(1), e.dtype)
+        (x,) = e.args
+        match e.op:
+            case "expm1":
+                self.normal.used.add("near-zero")
+                return plus(self.normal.polynomial(replace(e, op="exp")), ONE, -1)
+            case "log1p":
+                self.normal.used.add("near-zero")
+                above = Apply("add", (one, x), e.dtype)
+                return self.normal.polynomial(replace(e, op="log", args=(above,)))
+            case "tanh":
+                self.normal.used.add("hyperbolic")
+                power = self.normal.polynomial(replace(e, op="exp"))
+                square = self.normal.algebra.times(power, power)
+                below = self.normal.inverse(plus(square, ONE))
+                return plus(ONE, below, -2)
             case _:
                 return None
 
@@ -75,7 +113,14 @@ class Functions:
         return atom(replace(e, args=(inner,)))
 
     def _exponential(self, e: Apply, p: Polynomial) -> Polynomial | None:
-        """exp(n x) = exp(x)^n, exp(-x) = 1 / exp(x)."""
+        """exp(a + b) = exp(a) exp(b), exp(n x) = exp(x)^n, exp(-x) = 1 / exp(x)."""
+        if len(p) > 1 and self.normal.deep:
+            self.normal.used.add("exponents")
+            out = ONE
+            for m, c in p.items():
+                term = self._exponential(e, {m: c}) or self._atom(e, {m: c})
+                out = self.normal.algebra.times(out, term)
+            return out
         if len(p) != 1:
             return None
         ((m, c),) = p.items()
@@ -88,7 +133,11 @@ class Functions:
         return out if c > 0 else self.normal.inverse(out)
 
     def _logarithm(self, e: Apply, p: Polynomial) -> Polynomial | None:
-        """log(1 / x) = -log(x), log(sqrt(x)) = log(x) / 2."""
+        """log(1 / x) = -log(x), log(sqrt(x)) = log(x) / 2; more of exponentials."""
+        if self.normal.deep and len(p) == 1:
+            found = self._of_powers(e, p)
+            if found is not None:
+                return found
         factors = {"recip": Fraction(-1), "sqrt": Fraction(1, 2)}
         inner = _alone(p)
         if not isinstance(inner, Apply) or inner.op not in factors:
@@ -96,6 +145,24 @@ class Functions:
         self.normal.used.add("logarithms")
         below = self.normal.polynomial(replace(e, args=inner.args))
         return {m: c * factors[str(inner.op)] for m, c in below.items()}
+
+    def _of_powers(self, e: Apply, p: Polynomial) -> Polynomial | None:
+        """log(exp(a) x) = a + log x."""
+        power = {"log": "exp", "log2": "exp2"}[str(e.op)]
+        ((m, c),) = p.items()
+        found = [(a, known) for a in m if (known := _power_of(a, power)) is not None]
+        if not found:
+            return None
+        self.normal.used.add("logarithms")
+        out: Polynomial = {}
+        for _, (inner, sign) in found:
+            out = plus(out, self.normal.polynomial(inner), sign)
+        powers = [a for a, _ in found]
+        rest = self.normal.algebra.monomial(a for a in m if a not in powers)
+        if not rest and c == 1:
+            return out
+        below = self.normal.algebra.element({rest: c}, e.args[0].dtype)
+        return plus(out, self.normal.polynomial(replace(e, args=(below,))))
 
     def _root(self, e: Apply, p: Polynomial) -> Polynomial | None:
         """sqrt(1 / x) = 1 / sqrt(x), sqrt(x x) = |x|."""
@@ -107,7 +174,8 @@ class Functions:
         square = _square(p)
         if square is not None:
             self.normal.used.add("roots")
-            return self.normal.polynomial(replace(e, op="abs", args=(square,)))
+            below = self.normal.algebra.element({square: Fraction(1)}, e.args[0].dtype)
+            return self.normal.polynomial(replace(e, op="abs", args=(below,)))
         return None
 
     def _turned(self, e: Apply, p: Polynomial) -> Polynomial | None:
@@ -119,9 +187,10 @@ class Functions:
 
         if not p or p[min(p, key=order)] > 0:
             return None
-        self.normal.used.add("odd-even")
-        found = self._atom(e, plus({}, p, -1))
-        return plus({}, found, -1) if e.op in ODD else found
+        turned = {"floor": "ceil", "ceil": "floor"}.get(str(e.op), e.op)
+        self.normal.used.add("odd-even" if turned == e.op else "mirrored")
+        found = self._atom(replace(e, op=turned), plus({}, p, -1))
+        return found if e.op in EVEN else plus({}, found, -1)
 
 
 def _alone(p: Polynomial) -> Elem | None:
@@ -132,12 +201,24 @@ def _alone(p: Polynomial) -> Elem | None:
     return m[0] if len(m) == 1 and c == 1 else None
 
 
-def _square(p: Polynomial) -> Elem | None:
-    """The atom whose square a polynomial is."""
+def _power_of(e: Elem, power: str) -> tuple[Elem, int] | None:
+    """The exponent of an exponential, and whether it stands below."""
+    if isinstance(e, Apply) and e.op == power:
+        return e.args[0], 1
+    if isinstance(e, Apply) and e.op == "recip":
+        inner = e.args[0]
+        if isinstance(inner, Apply) and inner.op == power:
+            return inner.args[0], -1
+    return None
+
+
+def _square(p: Polynomial) -> Monomial | None:
+    """The product of atoms whose square a polynomial is."""
     if len(p) != 1:
         return None
     ((m, c),) = p.items()
-    return m[0] if len(m) == 2 and m[0] == m[1] and c == 1 else None
+    half = m[::2]
+    return half if half and half == m[1::2] and c == 1 else None
 
 
 def at_number(op: str, v: Fraction) -> Fraction | None:

@@ -31,6 +31,9 @@ KEEPS_EQUAL = words(
 
 
 ROUNDS = words("floor ceil trunc round")
+# What each is of a negated operand, negated.
+MIRRORED = {"floor": "ceil", "ceil": "floor", "trunc": "trunc", "round": "round"}
+ONCE = words("relu sign")
 # Opcodes that give no number below 0.
 NONNEGATIVE = words("abs exp exp2 sqrt square relu sigmoid softplus")
 
@@ -71,6 +74,11 @@ class Ieee:
                 return Literal(number(-v), a.dtype) if v else None
             case (op, inner) if op in ROUNDS and inner in ROUNDS:
                 return self._lemma("whole", a)
+            case (op, inner) if op in ONCE and op == inner:
+                return self._lemma("idempotent", a)
+            case (op, "neg") if op in ROUNDS:
+                turned = self._apply(MIRRORED[str(op)], *deep)
+                return self._lemma("mirrored", self.neg(turned))
             case "abs", _ if self.equal and inner in NONNEGATIVE:
                 return self._lemma("nonnegative", a)
             case _:
@@ -97,7 +105,13 @@ class Ieee:
             case "mul" | "div":
                 return self._product(e, a, b)
             case _ if e.op == PRODUCT:
-                return self._commuted(e)
+                return self._signed(e, a, b)
+            case "max" | "min" if (
+                isinstance(a, Apply)
+                and a.op == e.op
+                and (b == a.args[1] or (self.equal and b in a.args))
+            ):
+                return self._lemma("idempotent", a)
             case "pow" if is_number(b, 1):
                 return self._lemma("unit", a)
             case "pow" if is_number(b, 0) or is_number(a, 1):
@@ -138,6 +152,18 @@ class Ieee:
             both = negative(a) and negative(b)
             return self._lemma("signs", inner if both else self.neg(inner))
         return self._commuted(e) if e.op == "mul" else e
+
+    def _signed(self, e: Apply, a: Elem, b: Elem) -> Elem:
+        """The product of two floats in a wider format, whose sign is that of theirs."""
+        if not (negative(a) or negative(b)):
+            return self._commuted(e)
+        inner = self._commuted(replace(e, args=(stripped(a), stripped(b))))
+        both = negative(a) and negative(b)
+        return self._lemma("signs", inner if both else self.neg(inner))
+
+    def product(self, e: Apply) -> Elem:
+        """The same of values about which nothing is known but that it commutes."""
+        return self._commuted(e)
 
     def _commuted(self, e: Apply) -> Elem:
         ordered = tuple(sorted(e.args, key=self.key))

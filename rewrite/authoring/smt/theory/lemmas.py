@@ -162,16 +162,52 @@ LEMMAS = {
             "C23, annex F.10; exp 0 = 1, log 1 = 0, tanh 0 = 0",
         ),
         Lemma(
-            "exponents", "exp(n x) = exp(x)^n, exp(-x) = 1 / exp(x), so for exp2",
+            "exponents", "exp(a + b) = exp(a) exp(b), exp(n x) = exp(x)^n, "
+            "exp(-x) = 1 / exp(x), so for exp2",
             "over the reals; an exponential is never 0",
         ),
         Lemma(
-            "logarithms", "log(1 / x) = -log x, log(sqrt x) = log(x) / 2, so for log2",
+            "logarithms", "log(1 / x) = -log x, log(sqrt x) = log(x) / 2, "
+            "log(exp(a) x) = a + log x, so for log2",
             "over the reals, where x > 0; both sides are none elsewhere",
         ),
         Lemma(
-            "roots", "sqrt(1 / x) = 1 / sqrt x, sqrt(x x) = |x|",
+            "near-zero", "expm1(x) = exp(x) - 1, log1p(x) = log(1 + x)",
+            "their definition over the reals (C23, 7.12.6)",
+        ),
+        Lemma(
+            "hyperbolic", "tanh(x) = 1 - 2 / (exp(x)^2 + 1)",
+            "its definition over the reals; the divisor is above 1",
+        ),
+        Lemma(
+            "circle", "sin(x)^2 = 1 - cos(x)^2",
+            "Pythagoras",
+        ),
+        Lemma(
+            "positive", "exp and exp2 are above 0, and so are sums, products and "
+            "quotients of what is; a sum of some such; sqrt and |x| are at least 0",
+            "over the reals",
+        ),
+        Lemma(
+            "roots", "sqrt(1 / x) = 1 / sqrt x, sqrt(x x) = |x|, of products too",
             "over the reals; both sides are none for the same x",
+        ),
+        Lemma(
+            "arg-scale", "argmax(c x) = argmax x for c > 0, argmin x for c < 0, so for "
+            "argmin",
+            "over the reals x -> c x keeps the order, or turns it, and what is equal",
+        ),
+        Lemma(
+            "mirrored", "floor(-x) = -ceil(x), ceil(-x) = -floor(x), trunc and round "
+            "of -x are those of x negated",
+            "negation turns the order and keeps whole numbers; round is to even; the "
+            "sign of a zero is turned on both sides (IEEE 754-2019, 5.9)",
+        ),
+        Lemma(
+            "idempotent", "f(f(x)) = f(x) of relu and sign, and max(max(a, b), b) = "
+            "max(a, b), so for min",
+            "what comes out of f is left by f; of two zeros the inner choice is made "
+            "again of the same operands",
         ),
         Lemma(
             "odd-even", "f(-x) = -f(x) of sin, tanh, erf, sign, trunc and round, "

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Literal as OneOf
 
 from rewrite.egraph.ir import dims
@@ -55,6 +56,7 @@ class Normal:
     contract: str
     sign: Callable[[Elem], int | None]  # of a factor that does not vary, if known
     used: set[str] = field(default_factory=set[str])
+    deep: bool = False  # functions are opened into exponentials and their like
     algebra: Algebra = field(default_factory=Algebra)
     _accesses: dict[str, list[Access]] = field(default_factory=dict[str, list[Access]])
 
@@ -177,7 +179,10 @@ class Normal:
         if kind in ("real", "int"):
             return self.algebra.element(self.polynomial(e), e.dtype)
         e = self._inside(e)
-        if isinstance(e, Apply) and (kind == "float" or e.op == PRODUCT):
+        if isinstance(e, Apply) and e.op == PRODUCT:
+            floats = self.field_of(e.args[0].dtype) == "float"
+            return self.ieee.of(e) if floats else self.ieee.product(e)
+        if isinstance(e, Apply) and kind == "float":
             return self.ieee.of(e)
         if isinstance(e, Apply) and e.op == "isnan" and self._nan_free(e.args[0]):
             self.used.add("no-nan")
@@ -194,8 +199,26 @@ class Normal:
 
     # -- polynomials --
 
+    def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """The product, in which no sine is squared."""
+        found = self.algebra.times(a, b)
+        out: Polynomial = {}
+        for m, c in found.items():
+            sine = next((x for x, y in pairwise(m) if self.deep and _sine(x, y)), None)
+            if not isinstance(sine, Apply):
+                out = plus(out, {m: c})
+                continue
+            self.used.add("circle")
+            rest = list(m)
+            rest.remove(sine)
+            rest.remove(sine)
+            cosine = atom(replace(sine, op="cos"))
+            square = plus(ONE, self.algebra.times(cosine, cosine), -1)
+            out = plus(out, self.times({self.algebra.monomial(rest): c}, square))
+        return out
+
     def polynomial(self, e: Elem) -> Polynomial:
-        times = self.algebra.times
+        times = self.times
         match e:
             case Number(v):
                 return {(): v} if v else {}
@@ -280,11 +303,15 @@ class Normal:
             return self.inverse(self._raised(a, -n))
         base, out = self.polynomial(a), ONE
         for _ in range(int(n)):
-            out = self.algebra.times(out, base)
+            out = self.times(out, base)
         if n.denominator == 2:
             root = Apply("sqrt", (self.algebra.element(base, a.dtype),), a.dtype)
             out = self.algebra.times(out, atom(root))
         return out
+
+
+def _sine(x: Elem, y: Elem) -> bool:
+    return isinstance(x, Apply) and x.op == "sin" and x == y
 
 
 def _flipped(e: Elem) -> Elem:

@@ -9,7 +9,7 @@ number, and NaN at 0.  A divisor of a divisor makes that one infinite and its re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.scalars import BY_NAME
@@ -18,9 +18,11 @@ from ..meaning.elements import (
     NUMBER,
     Apply,
     Elem,
+    Fold,
     Literal,
     Number,
     kids,
+    number,
     renamed,
     words,
 )
@@ -49,6 +51,9 @@ def divisors(e: Elem) -> Iterator[Elem]:
         case Apply("log" | "log2", (a,)):  # infinite where a is 0, or is infinite
             yield from divisors(a)
             yield from _factors(a)
+        case Apply("log1p", (a,)):
+            yield from divisors(a)
+            yield from _factors(Apply("add", (Literal(number(1), a.dtype), a), a.dtype))
         case _:
             for k in kids(e):
                 yield from divisors(k)
@@ -79,6 +84,24 @@ def _factors(e: Elem) -> Iterator[Elem]:
             return
         case _:
             yield e
+
+
+def positive(e: Elem, some: Callable[[Fold], bool]) -> bool:
+    """Whether it is above 0 for its form alone; `some`: whether a fold is of any."""
+    opened = _opened(e)
+    if opened is not None:
+        return positive(opened, some)
+    match e:
+        case Literal(Number(v)):
+            return v > 0
+        case Apply(op, (_,)) if op in POSITIVE:
+            return True
+        case Apply("add" | "mul" | "div" | "recip" | "sqrt" | "max" | "min", args):
+            return all(positive(a, some) for a in args)
+        case Fold(monoid="sum" | "prod" | "max" | "min"):
+            return some(e) and positive(e.body, some)
+        case _:
+            return False
 
 
 def _opened(e: Elem) -> Elem | None:

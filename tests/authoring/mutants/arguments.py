@@ -101,8 +101,8 @@ def _bounds(rule: Rule) -> bool:
 
 def _proved(mutant: Mutant, origin: Rule, own: RuleSet) -> Argument | None:
     """What the prover says, where that settles it."""
-    from ..smt.meaning.language import Library
-    from ..smt.verdict import Limits, judge
+    from rewrite.authoring.smt.meaning.language import Library
+    from rewrite.authoring.smt.verdict import Limits, judge
 
     rule = mutant.rule
     if rule.contract not in ("bitwise", "ieee") and not _of_shapes(rule, origin, own):
