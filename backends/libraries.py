@@ -51,7 +51,7 @@ def load(path: str) -> ctypes.CDLL:
     library = ctypes.CDLL(path)
     _live.add(library)
     # Not at the end of the process, when other threads may still run in it.
-    weakref.finalize(library, _unload, library._handle).atexit = False  # noqa: SLF001
+    weakref.finalize(library, _unload, library._handle).atexit = False
     return library
 
 

@@ -1,7 +1,7 @@
 """What is wrong with a shared object, found before it is loaded.
 
 A loader trusts the file: of one that was cut short it maps pages that are not there,
-and the process dies of it.  The layout is that of ELF (gABI, chapters 4 and 5), 64 bits.
+and the process dies of it.  The layout is ELF's (gABI, chapters 4 and 5), of 64 bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ type Rows = list[tuple[int, ...]]
 
 
 def fault(data: bytes, names: Iterable[str] = ()) -> str | None:
-    """Why the file cannot be loaded, or lacks one of `names`; None: nothing is wrong."""
+    """Why the file cannot be loaded, or lacks one of `names`; None: it is fine."""
     if not data:
         return "it is empty"
     if sys.platform != "linux" or struct.calcsize("P") != 8:
@@ -99,7 +99,7 @@ def _machine(header: Sequence[int] | bytes) -> int:
 
 @cache
 def _own_header() -> bytes:
-    """Of the program that runs, which is of the right kind; empty where none is read."""
+    """Of the program that runs, and so of the right kind; empty: it cannot be read."""
     try:
         with open("/proc/self/exe", "rb") as file:
             return file.read(20)

@@ -71,11 +71,11 @@ def subfolder() -> Path:
 @contextmanager
 def place() -> Generator[Path]:
     """A new folder in it until the end of the `with` block."""
-    made = subfolder()
+    made, process = subfolder(), os.getpid()
     try:
         yield made
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        _remove(made, process)
 
 
 def sweep(parent: Path) -> list[Path]:
@@ -131,6 +131,7 @@ def _lock(path: Path) -> int | None:
 
 
 def _remove(path: Path, process: int) -> None:
+    """A fork that ends leaves what is its parent's."""
     if os.getpid() == process:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -1,7 +1,7 @@
 """Files that a user names, or that lie where others may have put something else.
 
 A named pipe without a writer would be waited for without end, a device may never end
-either.  What the shell hands over as a number (`/dev/stdin`, `<(command)`) has a writer.
+either.  What the shell hands over by number (`/dev/stdin`, `<(command)`) has a writer.
 """
 
 from __future__ import annotations
