@@ -8,7 +8,6 @@ says why.  With `fallback=False` the error is raised instead.
 from __future__ import annotations
 
 import logging
-import threading
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from rewrite.backends.binding import deliver
 from rewrite.backends.devices import default_device
 from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
+from rewrite.backends.forks import Lock
 from rewrite.egraph.ir.evaluate import bind_inputs, evaluate, expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
 from rewrite.egraph.ir.scalars import Array
@@ -94,7 +94,7 @@ class Compiled:
         self._inputs = tuple(n.attrs[0] for n in source.inputs)
         self._sizes: dict[tuple[object, ...], dict[str, int]] = {}  # by shapes
         self._ready: dict[tuple[tuple[str, int], ...], Executable | None] = {}
-        self._lock = threading.RLock()  # one call at a time: buffers are shared
+        self._lock = Lock()  # one call at a time: buffers are shared
 
     @property
     def plan(self) -> Plan:
