@@ -7,8 +7,10 @@ either.  What the shell hands over by number (`/dev/stdin`, `<(command)`) has a 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,6 +46,18 @@ def read_plain(path: str | Path) -> bytes:
         return file.read()
 
 
+def check_plain(path: str | Path) -> None:
+    """OSError where something else lies at `path` than a plain file, or nothing."""
+    with suppress(FileNotFoundError):
+        _check(path, os.stat(path).st_mode, False)
+
+
+def read_text(path: str | Path) -> str:
+    """As `read_plain`, of UTF-8."""
+    with io.TextIOWrapper(open_plain(path, given=True), encoding="utf-8") as file:
+        return file.read()
+
+
 def _check(path: str | Path, mode: int, given: bool) -> None:
     if stat.S_ISREG(mode):
         return
@@ -55,4 +69,4 @@ def _check(path: str | Path, mode: int, given: bool) -> None:
     raise OSError(errno.EINVAL, f"is {kind}; a plain file was expected", str(path))
 
 
-__all__ = ["open_plain", "read_plain"]
+__all__ = ["check_plain", "open_plain", "read_plain", "read_text"]

@@ -17,6 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
+from rewrite.egraph.ir.files import read_text
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.ir.text import parse
@@ -68,7 +69,7 @@ def load(path: Path) -> Model:
     if path.suffix.lower() == ".onnx":
         return _onnx(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError:
         raise NoModel(f"{path}: a text file was expected; see docs/graph.md") from None
     graph = parse(text, str(path))

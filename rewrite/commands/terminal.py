@@ -15,6 +15,7 @@ from rich.console import Console
 
 from rewrite.egraph.ir.dims import bind_shape
 from rewrite.egraph.ir.evaluate import InputError
+from rewrite.egraph.ir.files import read_text
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.proof.check import CheckError
@@ -111,7 +112,7 @@ def read_graph(path: Path) -> Graph:
     if path.suffix.lower() == ".onnx":
         return read_model(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError:
         fail(f"{path}: a text file was expected; see docs/graph.md for the format")
     return parse(text, str(path))

@@ -16,6 +16,7 @@ except ImportError:
 
 from rewrite.core.costs import CostModel
 from rewrite.core.options import Precision
+from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
@@ -53,6 +54,7 @@ def _decoded(model: str | Path | bytes) -> onnx.ModelProto:
     try:
         if isinstance(model, bytes):
             return onnx.load_model_from_string(model)
+        open_plain(model, given=True).close()
         return onnx.load_model(str(model))  # pyright: ignore[reportUnknownMemberType]
     except FileNotFoundError as e:
         raise ModelError(f"{e.filename or model}: no such file") from None
