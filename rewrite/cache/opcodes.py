@@ -24,7 +24,8 @@ _COUNTED = {  # opcodes that begin with the length of theirs, in so many bytes
     "SHORT_BINBYTES": 1, "BINBYTES": 4, "BINBYTES8": 8,
 }  # fmt: skip
 _PLAIN = ("NONE", "NEWTRUE", "NEWFALSE", "EMPTY_TUPLE", "EMPTY_LIST", "EMPTY_DICT",
-          "EMPTY_SET", "BININT", "BININT1", "BININT2", "BINFLOAT", *_COUNTED)  # fmt: skip
+          "EMPTY_SET", "BININT", "BININT1", "BININT2", "BINFLOAT",
+          *_COUNTED)  # fmt: skip
 _JOINED = {  # opcodes that make one value of the so many last
     "TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3, "STACK_GLOBAL": 2, "REDUCE": 2, "BUILD": 2,
     "APPEND": 2, "SETITEM": 3,
@@ -87,7 +88,7 @@ class _Scan:
             elif code in _JOINS:
                 self.join(_JOINS[code])
             elif code in _MARKS:
-                self.join(len(stack) - self._mark() + _MARKS[code])
+                self.join(len(stack) - self.mark() + _MARKS[code])
             elif code == _STOP:
                 return
             elif code in _OTHERS:
@@ -98,7 +99,10 @@ class _Scan:
             else:
                 raise Refused(f"an operation {code} that frozen data has not")
 
-    def _mark(self) -> int:
+    def drop_marked(self) -> None:
+        del self.stack[self.mark() :]
+
+    def mark(self) -> int:
         if not self.marks:
             raise Refused("no mark")
         return self.marks.pop()
@@ -144,7 +148,7 @@ _OTHERS: dict[int, Callable[[_Scan], object]] = {
     _CODES["LONG_BINPUT"]: lambda s: s.put(s.number(4)),
     _CODES["MARK"]: lambda s: s.marks.append(len(s.stack)),
     _CODES["POP"]: _Scan.drop,
-    _CODES["POP_MARK"]: lambda s: s.stack.__delitem__(slice(s._mark(), None)),  # noqa: SLF001
+    _CODES["POP_MARK"]: lambda s: s.drop_marked(),
     _CODES["GLOBAL"]: _Scan.line,
     _CODES["FRAME"]: _Scan.frame,
     _CODES["PROTO"]: lambda s: s.number(1),

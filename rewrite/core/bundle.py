@@ -48,7 +48,8 @@ from .options import Options
 
 FORMAT = "rewrite bundle 2"
 OURS = re.compile(r"rewrite bundle (\d{1,6})")
-NAMES = re.compile(r"manifest\.json|program\.bin|data/\d+\.bin|kernels/\d+\.txt")
+NAMES = re.compile(r"manifest\.json|program\.bin|data/[0-9]+\.bin|kernels/[0-9]+\.txt")
+SHOWN = 200  # characters of an error that another reader raised
 # A small file that expands without end is refused: what is saved is within these.
 ROOM, RATIO = 256 << 20, 200  # bytes that any may expand to, and times its own length
 MANIFEST, FROZEN = "manifest.json", "program.bin"
@@ -198,7 +199,9 @@ def load(
     try:
         return _opened(files, target, calls or {})
     except Exception as e:  # of bytes that may say anything
-        raise BundleError(f"{path}: no program in it ({e}); save it again") from e
+        raise BundleError(
+            f"{path}: no program in it ({_said(e)}); save it again"
+        ) from e
 
 
 def _opened(
@@ -223,15 +226,16 @@ def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
             files = _unzipped(file)
             about = _described(files.pop(MANIFEST))
         except Exception as e:  # readers of bytes meet every kind of error
-            why = str(e) or type(e).__name__
             raise BundleError(
-                f"{path}: no bundle ({why}); `opt.save()` writes one"
+                f"{path}: no bundle ({_said(e)}); `opt.save()` writes one"
             ) from e
     _check_format(path, about)
     digests = {k: hashlib.sha256(v).hexdigest() for k, v in files.items()}
     expected = about["files"]
-    changed = sorted(k for k in {*digests, *expected}
-                     if digests.get(k) != expected.get(k) or not NAMES.fullmatch(k))  # fmt: skip
+    changed = sorted(
+        k for k in {*digests, *expected}
+        if digests.get(k) != expected.get(k) or not NAMES.fullmatch(k)
+    )  # fmt: skip
     if changed:
         name = changed[0] if changed[0].isprintable() else ascii(changed[0])
         raise BundleError(f"{path}: {name} is not what was saved; save it again")
@@ -249,12 +253,26 @@ def _unzipped(file: BinaryIO) -> dict[str, bytes]:
     with zipfile.ZipFile(file) as zipped:
         parts = zipped.infolist()
         if not _expands(parts, nbytes):
-            raise ValueError(f"{nbytes} bytes that expand to over {RATIO} times as many")
+            raise ValueError(
+                f"{nbytes} bytes that expand to over {RATIO} times as many"
+            )
         names = [x.filename for x in parts]
         twice = next((n for n, k in Counter(names).items() if k > 1), None)
         if twice is not None:
-            raise ValueError(f"{ascii(twice)} is in it twice")
-        return {x.filename: zipped.read(x) for x in parts}
+            raise ValueError(f"{twice!a} is in it twice")
+        return {x.filename: _part(zipped, x) for x in parts}
+
+
+def _part(zipped: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
+    """As long as the directory says, and no longer: `ZipFile.read` expands it all."""
+    with zipped.open(part) as file:
+        return file.read(part.file_size)
+
+
+def _said(e: Exception) -> str:
+    """What an error says: some show all the bytes that they met."""
+    text = str(e) or type(e).__name__
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def _described(manifest: bytes) -> dict[str, Any]:
@@ -297,11 +315,15 @@ def _source(
 
 
 def _loaded(files: Mapping[str, bytes], graph: Graph) -> dict[str, Array]:
-    return {
-        label: np.frombuffer(bytearray(files[f"data/{i}.bin"]), t.dtype.numpy)
-        .reshape(concrete(t))
-        for i, (label, t) in enumerate(_data(graph).items())
-    }  # fmt: skip
+    types = enumerate(_data(graph).items())
+    return {label: _array(files[f"data/{i}.bin"], t) for i, (label, t) in types}
+
+
+def _array(data: bytes, t: TensorType) -> Array:
+    found = np.frombuffer(bytearray(data), t.dtype.numpy).reshape(concrete(t))
+    if found.shape != concrete(t):  # a size below zero is any to NumPy
+        raise ValueError(f"an array of {t}")
+    return found
 
 
 __all__ = ["BundleError", "load", "save"]

@@ -1,4 +1,4 @@
-"""What lies in the cache, or is named on the command line, and is no plain file of ours.
+"""What lies in the cache, or is named by a user, and is no plain file of theirs.
 
 A named pipe in the cache was waited for without end; a link in it led `cache clear` to
 files of others; code of other users was loaded.
