@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -120,9 +121,12 @@ def test_a_sweep_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(scratch.sweep(tmp_path)) == 2
 
 
-def test_a_folder_that_was_cleared_is_made_again() -> None:
+def test_a_folder_that_was_cleared_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch, "_folder", cache(scratch._folder.__wrapped__))
     before = scratch.folder()
-    before.rename(before.with_name("cleared"))
+    before.rmdir()
     after = scratch.folder()
     assert after.is_dir() and after != before
-    before.with_name("cleared").rmdir()
