@@ -88,8 +88,14 @@ $(VENV)/installed: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/python
 	    "again." >&2; exit 1; }
 	@touch $@
 
-# The strict editable install is a tree of links, which type checkers understand; it is
-# made again when a file comes or goes.
+# Python reads the checkout itself (a .pth file), so a new file is there at once.  The
+# strict editable install is a tree of links, which type checkers understand; it is made
+# again when a file comes or goes.
+define checkout
+import os, pathlib, sysconfig as s; \
+pathlib.Path(s.get_path("purelib"), "0-checkout.pth").write_text(os.getcwd() + "\n")
+endef
+
 $(VENV)/files: FORCE | $(VENV)/bin/python
 	@find $(PACKAGES) -name '*.py' -o -name '*.egg' -o -name py.typed \
 	    -o -path '*/report/explain.*' | LC_ALL=C sort > $@.new
@@ -98,4 +104,5 @@ $(VENV)/files: FORCE | $(VENV)/bin/python
 $(VENV)/linked: $(VENV)/installed $(VENV)/files
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps \
 	    --no-build-isolation --config-settings editable_mode=strict -e .
+	@$(BIN)/python -c '$(checkout)'
 	@touch $@

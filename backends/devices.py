@@ -48,6 +48,13 @@ def default_device() -> Device:
     raise DeviceError(f"no device works ({'; '.join(reasons)})")
 
 
+def pick_device(found: str | Device | None) -> Device:
+    """The device meant: by name, as it is, or the default one."""
+    if found is None:
+        return default_device()
+    return device(found) if isinstance(found, str) else found
+
+
 def matrix() -> list[list[str]]:
     """Names of the devices that are there, and for each dtype how they have it."""
     found = [d for d in all_devices() if d.probe().ok]

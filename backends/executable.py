@@ -17,8 +17,7 @@ from ..egraph.ir.evaluate import InputError, apply
 from ..egraph.ir.graph import Graph
 from ..egraph.ir.ops import TensorType
 from ..egraph.ir.scalars import Array
-from ..extract.memory.lifetimes import nbytes
-from ..extract.schedule.kernel import Host
+from ..extract.schedule.kernel import Host, nbytes
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..egraph.ir.dtypes import DType, compute
 from ..egraph.ir.indexing import SCATTER
-from ..egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, Array
+from ..egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, UNROUNDED, Array
 from ..extract.schedule.kernel import (
     Affine,
     Atom,
@@ -28,7 +28,6 @@ from ..extract.schedule.kernel import (
     Val,
 )
 
-EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
 UFUNCS = {k: f for k, f in SCATTER.items() if f} | {  # by mode of updates
     "or": np.logical_or,
     "and": np.logical_and,
@@ -111,7 +110,7 @@ class _Run:
 
     def rounded(self, value: Array, e: Expr) -> Array:
         wide = compute(e.dtype).numpy
-        if e.op == "cast" or (self.strict and e.op not in EXACT):
+        if e.op == "cast" or (self.strict and e.op not in UNROUNDED):
             value = value.astype(e.dtype.numpy, copy=False)
         return value.astype(wide, copy=False)
 

@@ -37,8 +37,10 @@ from typing import Any
 import numpy as np
 
 from rewrite.backends.devices import device
-from rewrite.core.compile import Compiled, cost_for, own_plan
+from rewrite.core.compiled import Compiled
+from rewrite.core.costs import cost_for
 from rewrite.core.options import MOVES, Options
+from rewrite.core.planning import own_plan
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import RuleSet, load_rules
 from rewrite.egraph.saturate.explore import Budget

@@ -29,7 +29,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import rewrite.onnx
-from rewrite.authoring.pieces import cut
+from rewrite.core.pieces import cut
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import load_rules

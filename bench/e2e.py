@@ -21,7 +21,7 @@ import numpy as np
 import rewrite
 from rewrite import xp
 from rewrite.commands.demo import block, parameters
-from rewrite.core.compile import Compiled
+from rewrite.core.compiled import Compiled
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.scalars import Array
 from rewrite.tuning.timing import interleaved

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from time import process_time
 
 from rewrite.backends.devices import device
-from rewrite.core.compile import cost_for
+from rewrite.core.costs import cost_for
+from rewrite.core.explaining import explained_plan
 from rewrite.egraph.proof.whole import Optimization
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.engine import shared
 from rewrite.egraph.saturate.saturate import saturate, saturator
 from rewrite.extract.schedule.plan import plan
 from rewrite.fuzz.models import transformer
-from rewrite.report.explaining import explained_plan
 
 BARS = {12: 1.5, 32: 4.0}  # seconds over the plain run, layers alike
 NODE_SECONDS = 0.2

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.dtypes import F32, I64
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.extract.schedule.assemble import concrete
+from rewrite.pipeline import optimize_graph
 from rewrite.tuning.timing import turns
 
 type Arrays = dict[str, Any]

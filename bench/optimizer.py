@@ -23,7 +23,7 @@ from statistics import median
 from time import perf_counter
 
 from rewrite.backends.devices import device
-from rewrite.core.compile import cost_for
+from rewrite.core.costs import cost_for
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
@@ -109,7 +109,7 @@ def whole(goal: Goal, precision: Precision) -> tuple[int, float]:
 KEPT = """
 from time import perf_counter
 from rewrite.backends.devices import device
-from rewrite.core.compile import optimize_graph
+from rewrite.pipeline import optimize_graph
 from rewrite.core.options import Options
 from rewrite.fuzz.models import transformer
 import rewrite.backends.c

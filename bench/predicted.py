@@ -22,7 +22,7 @@ from statistics import median
 import rewrite.onnx
 from rewrite.backends.devices import device
 from rewrite.cache.learned import digest
-from rewrite.core.compile import cost_for
+from rewrite.core.costs import cost_for
 from rewrite.lower.families import families_for
 from rewrite.lower.model import DeviceModel, kernel_cost, model_of
 from rewrite.tuning.measure import KernelTime, Subject, launches, measure

@@ -19,7 +19,7 @@ import rewrite
 import rewrite.onnx
 from rewrite import xp
 from rewrite.commands.tune import show
-from rewrite.core.compile import Compiled
+from rewrite.core.compiled import Compiled
 from rewrite.tuning.tune import Budget, tune
 
 MODELS = ("bert_layer", "resnet_block", "llama_cached")

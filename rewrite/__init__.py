@@ -1,15 +1,28 @@
 """rewrite: a declarative tensor-graph optimizer on e-graphs."""
 
-from pathlib import Path
+import os
 
 # In a checkout the sibling folders (egraph/, extract/, ...) are subpackages of this
 # one, as pyproject.toml maps them; this lets `python` started at the root find them.
-_root = Path(__file__).resolve().parent.parent
-if (_root / "egraph" / "ir" / "ops.py").exists():
-    __path__.append(str(_root))
+_root = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+if os.path.exists(os.path.join(_root, "egraph", "ir", "ops.py")):
+    __path__.append(_root)
 
-from .api import Optimized, compile_graph, jit, load, optimize  # noqa: E402
+TYPE_CHECKING = False  # without `typing`, which takes its time before a command starts
+if TYPE_CHECKING:
+    from .api import Optimized, compile_graph, jit, load, optimize
+
 from .version import VERSION  # noqa: E402
 
 __version__ = VERSION
 __all__ = ["Optimized", "compile_graph", "jit", "load", "optimize"]
+
+
+def __getattr__(name: str) -> object:
+    """Imports the library when it is first asked for: the command has to be able to
+    take a Ctrl-C before (entry.py)."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import api
+
+    return globals().setdefault(name, getattr(api, name))

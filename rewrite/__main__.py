@@ -1,5 +1,5 @@
 """`python -m rewrite` is the command `rewrite`."""
 
-from .commands.cli import main
+from .entry import main
 
 main()

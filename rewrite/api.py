@@ -25,11 +25,15 @@ from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
 
-from .core.compile import Compiled, KernelInfo, optimize_graph, warn
+from .core import bundle
 from .core.costs import CostModel
+from .core.kernels import KernelInfo, show_kernels
+from .core.notices import warn
 from .core.options import Options, Precision
 from .core.signature import TENSOR, signature, static_key
-from .report.account import Account
+from .optimized import OptimizedGraph
+from .pipeline import optimize_graph
+from .report.explanation import Explanation
 from .xp.trace import (
     Leaf,
     Traced,
@@ -45,7 +49,7 @@ from .xp.tracer import TraceError, plain
 class Optimized:
     """An optimized function: called like the original, on NumPy arrays."""
 
-    def __init__(self, traced: Traced, compiled: Compiled) -> None:
+    def __init__(self, traced: Traced, compiled: OptimizedGraph) -> None:
         self.traced, self.compiled = traced, compiled
         trees = traced.arguments
         self._static = {k: static_key(tree, k) for k, tree in trees.items()}
@@ -137,15 +141,13 @@ class Optimized:
 
     def save(self, path: str | Path) -> None:
         """Writes a bundle, which `rewrite.load` runs without the e-graph engine."""
-        from .core.bundle import save
-
         trees = (self.traced.arguments, self.traced.result)
-        save(self.compiled, Path(path), trees)
+        bundle.save(self.compiled, Path(path), trees)
 
     def explain(
         self, node: str = "", kernel: str = "", *, ablate: bool = False,
         run: bool = True,
-    ) -> Account:  # fmt: skip
+    ) -> Explanation:  # fmt: skip
         """The whole decision, each step of its proof checked: `str` of it is text,
         `.json()` data, `.html()` a page (docs/explain.md).  `run`: measure errors."""
         return self.compiled.explain(node, kernel, ablate=ablate, run=run)
@@ -178,15 +180,6 @@ def _places(tree: Any, path: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]
     return [p for key, (_, part) in pairs for p in _places(part, (*path, key))]
 
 
-def show_kernels(kernels: Sequence[KernelInfo]) -> str:
-    """A schedule as text: predicted time, family, what it computes, what it writes."""
-    rows: list[str] = []
-    for k in kernels:
-        time = "        once" if k.once else f"{k.seconds * 1e6:9.1f} us"
-        rows.append(f"{time}  {k.family:<10} {k.label}  ->  {', '.join(k.writes)}")
-    return "\n".join(rows)
-
-
 def optimize(
     f: Callable[..., Any],
     *examples: Any,
@@ -216,7 +209,8 @@ def optimize(
     traced = trace_tree(f, bind_names(f, examples))
     files, sizes = rule_paths(rules), plain_sizes(hints or {})
     options = Options(precision, files, effort, fallback, sizes, cost, cache, memory)
-    return Optimized(traced, optimize_graph(traced.graph, device, options))
+    made = optimize_graph(traced.graph, device, options)
+    return Optimized(traced, OptimizedGraph.of(made))
 
 
 def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
@@ -242,11 +236,11 @@ def compile_graph(
     cost: CostModel = "roofline",
     cache: bool = True,
     memory: int | None = None,
-) -> Compiled:
+) -> OptimizedGraph:
     """A graph, optimized: call the result with a mapping of input arrays."""
     files, sizes = rule_paths(rules), plain_sizes(hints or {})
     options = Options(precision, files, effort, fallback, sizes, cost, cache, memory)
-    return optimize_graph(graph, device, options)
+    return OptimizedGraph.of(optimize_graph(graph, device, options))
 
 
 def load(
@@ -259,10 +253,9 @@ def load(
     `device` is the one that it was optimized for where none is given; `calls` are the
     host functions that it uses, by name.
     """
-    from .core.bundle import load as load_bundle
-
-    compiled, (arguments, result) = load_bundle(Path(path), device, calls)
-    return Optimized(Traced(compiled.source, arguments, result), compiled)
+    compiled, (arguments, result) = bundle.load(Path(path), device, calls)
+    traced = Traced(compiled.source, arguments, result)
+    return Optimized(traced, OptimizedGraph.of(compiled))
 
 
 _OPTIONS = (

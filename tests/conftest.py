@@ -19,7 +19,7 @@ def nothing_kept(
     """Every test optimizes for itself, and for no particular machine, but those that
     are about what is kept."""
     if "plans" not in request.keywords:
-        monkeypatch.setattr("rewrite.core.compile.plans", lambda: Store(None))
+        monkeypatch.setattr("rewrite.core.planning.plans", lambda: Store(None))
         monkeypatch.setattr("rewrite.backends.rates._store", lambda: Store(None))
         monkeypatch.setattr("rewrite.cache.kept.folder", lambda: None)
 

@@ -26,6 +26,7 @@ import numpy as np
 from onnx.backend.test.loader import load_model_tests
 
 import rewrite.onnx
+from rewrite.core.explaining import explained_part
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.proof.explain import Explanation
 from rewrite.egraph.rules.rulefile import Precision, load_rules
@@ -36,7 +37,6 @@ from rewrite.fuzz import random_graph
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.onnx.model import NeedsInputs
-from rewrite.report.explaining import explained_part
 
 from .onnx.coverage import array
 from .replay.test_goldens import CAPS, NAMES

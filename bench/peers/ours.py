@@ -10,7 +10,7 @@ import numpy as np
 import rewrite
 from rewrite import xp
 from rewrite.backends.devices import device
-from rewrite.core.compile import Compiled
+from rewrite.core.compiled import Compiled
 from rewrite.egraph.ir.scalars import Array
 
 from .task import Code, Contestant, Entries, Step, Task

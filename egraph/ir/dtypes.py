@@ -25,12 +25,27 @@ class DType:
         return self.numpy.itemsize
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Where NumPy looks for a dtype: `np.zeros(3, F32)`, `x.dtype == F32`."""
+        return self.numpy
+
+    @property
     def is_float(self) -> bool:
         return self.kind == "float"
 
     @property
     def is_int(self) -> bool:
         return self.kind in ("int", "uint")
+
+    def __eq__(self, other: object) -> bool:
+        """One object each; NumPy's scalar types count as their dtypes."""
+        if self is other:
+            return True
+        if isinstance(other, type) and issubclass(other, np.generic):
+            return self.numpy == other
+        return NotImplemented
+
+    __hash__ = object.__hash__
 
     def __str__(self) -> str:
         return self.name

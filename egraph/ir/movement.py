@@ -126,23 +126,23 @@ def _concat_type(types: Types, attrs: Attrs) -> TensorType:
 
 define(
     "reshape", 1, "shape:shape", _reshape_type,
-    lambda a, _, out: a[0].reshape(sizes(out.shape)), view=True,
+    lambda a, _, out: a[0].reshape(sizes(out.shape)), "view",
 )  # fmt: skip
 define(
     "permute", 1, "perm:ints", _permute_type,
-    lambda a, attrs, _: a[0].transpose(attrs[0]), view=True,
+    lambda a, attrs, _: a[0].transpose(attrs[0]), "view",
 )  # fmt: skip
 define(
     "expand", 1, "shape:shape mask:mask", _expand_type,
-    lambda a, _, out: np.broadcast_to(a[0], sizes(out.shape)), view=True,
+    lambda a, _, out: np.broadcast_to(a[0], sizes(out.shape)), "view",
 )  # fmt: skip
-define("pad", 1, "low:shape high:shape value:value", _pad_type, _pad, view=True)
-define("slice", 1, "start:shape size:shape step:ints", _slice_type, _slice, view=True)
+define("pad", 1, "low:shape high:shape value:value", _pad_type, _pad, "view")
+define("slice", 1, "start:shape size:shape step:ints", _slice_type, _slice, "view")
 define(
     "window", 1, "axis:int count:dim size:int stride:int dilation:int",
-    _window_type, _window, view=True,
+    _window_type, _window, "view",
 )  # fmt: skip
 define(
     "concat", None, "axis:int", _concat_type,
-    lambda a, attrs, _: np.concatenate(a, axis=attrs[0]), view=True,
+    lambda a, attrs, _: np.concatenate(a, axis=attrs[0]), "view",
 )  # fmt: skip

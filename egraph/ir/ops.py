@@ -31,6 +31,7 @@ from .table import (
     check_axis,
     check_type,
     define,
+    having,
     masked_shape,
     sizes,
 )
@@ -81,11 +82,30 @@ def _random_type(_: Types, attrs: Attrs) -> TensorType:
     return check_type(TensorType(attrs[2], attrs[3]))
 
 
-define("input", 0, "label:str dtype:dtype shape:shape", _typed, _no_value)
-define("const", 0, "value:value dtype:dtype shape:shape", _typed, _const)
-define("data", 0, "label:str dtype:dtype shape:shape", _typed, _no_value)
-define("iota", 0, "axis:int dtype:dtype shape:shape", _iota_type, _iota)
-define("random", 0, "kind:str key:int dtype:dtype shape:shape", _random_type, _random)
+define(
+    "input",
+    0,
+    "label:str dtype:dtype shape:shape",
+    _typed,
+    _no_value,
+    "leaf",
+    "read",
+    "varying",
+)
+define("const", 0, "value:value dtype:dtype shape:shape", _typed, _const, "leaf")
+define(
+    "data", 0, "label:str dtype:dtype shape:shape", _typed, _no_value, "leaf", "read"
+)
+define("iota", 0, "axis:int dtype:dtype shape:shape", _iota_type, _iota, "leaf")
+define(
+    "random",
+    0,
+    "kind:str key:int dtype:dtype shape:shape",
+    _random_type,
+    _random,
+    "host",
+    "varying",
+)
 
 
 # ---- elementwise ---------------------------------------------------------------------
@@ -140,10 +160,11 @@ def _bitcast_type(types: Types, attrs: Attrs) -> TensorType:
     return TensorType(to, t.shape)
 
 
-define("un", 1, "op:str", _elementwise, _scalar)
-define("bin", 2, "op:str", _elementwise, _scalar)
+define("un", 1, "op:str", _elementwise, _scalar, "pointwise")
+define("bin", 2, "op:str", _elementwise, _scalar, "pointwise")
 define(
-    "select", 3, "", _select_type, lambda a, _attrs, _out: np.where(a[0], a[1], a[2])
+    "select", 3, "", _select_type, lambda a, _attrs, _out: np.where(a[0], a[1], a[2]),
+    "pointwise",
 )  # fmt: skip
 define(
     "cast",
@@ -151,6 +172,7 @@ define(
     "dtype:dtype",
     lambda t, a: TensorType(a[0], t[0].shape),
     lambda a, attrs, _: cast_array(a[0], attrs[0]),
+    "pointwise",
 )
 define(
     "bitcast",
@@ -168,12 +190,21 @@ def _call(*_: Any) -> Array:
     raise OpError("a call is run by the host function registered with the graph")
 
 
-define("call", None, "target:str token:int dtype:dtype shape:shape", _typed, _call)
+define(
+    "call",
+    None,
+    "target:str token:int dtype:dtype shape:shape",
+    _typed,
+    _call,
+    "host",
+    "varying",
+)
 
 
 from . import indexing, movement, reduction  # noqa: E402  the rest of the table
 
 __all__ = [
     "TABLE", "Array", "AttrKind", "Attrs", "Op", "OpError", "TensorType", "Types",
-    "axes", "cast_array", "check", "indexing", "masked_shape", "movement", "reduction",
+    "axes", "cast_array", "check", "having", "indexing", "masked_shape", "movement",
+    "reduction",
 ]  # fmt: skip

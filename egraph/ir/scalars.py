@@ -46,6 +46,7 @@ class Scalar:
     gives_bool: bool = False
     expansion: SExpr | None = None  # over `a`, for composites
     exact: bool = False  # bit-identical in every IEEE implementation
+    picks: bool = False  # gives an operand, its negative or 0: nothing to round
 
     @property
     def transcendental(self) -> bool:
@@ -145,9 +146,12 @@ def _binary(name: str, takes: frozenset[Kind], f: Callable[..., Any], code: str 
     return Scalar(name, 2, takes, _quiet(f), code, **more)
 
 
-def _composite(name: str, f: Callable[..., Any], expansion: str) -> Scalar:
+def _composite(
+    name: str, f: Callable[..., Any], expansion: str, picks: bool = False
+) -> Scalar:
     tree = _parse(expansion)
-    return Scalar(name, 1, FLOAT, _quiet(f), flops=_count(tree), expansion=tree)
+    return Scalar(name, 1, FLOAT, _quiet(f), flops=_count(tree), expansion=tree,
+                  picks=picks)  # fmt: skip
 
 
 def _count(tree: SExpr) -> int:
@@ -159,8 +163,8 @@ def _count(tree: SExpr) -> int:
 
 
 _BASE = (
-    _unary("neg", NUMBER, np.negative, "(-{a})", smt="(- a)", exact=True),
-    _unary("abs", NUMBER, np.abs, smt="(ite (>= a 0) a (- a))", exact=True),
+    _unary("neg", NUMBER, np.negative, "(-{a})", smt="(- a)", exact=True, picks=True),
+    _unary("abs", NUMBER, np.abs, smt="(ite (>= a 0) a (- a))", exact=True, picks=True),
     _unary("sign", NUMBER, np.sign, smt="(ite (> a 0) 1 (ite (< a 0) (- 1) 0))",
            exact=True),
     _unary("recip", FLOAT, _recip, "(1 / {a})", smt="(/ 1 a)",
@@ -190,8 +194,8 @@ _BASE = (
     _binary("floordiv", NUMBER, _int_or_float_div, flops=40, exact=True),
     _binary("mod", NUMBER, np.mod, flops=40, exact=True),
     _binary("pow", FLOAT, np.power, flops=60),
-    _binary("max", ANY, np.maximum, smt="(ite (>= a b) a b)", exact=True),
-    _binary("min", ANY, np.minimum, smt="(ite (<= a b) a b)", exact=True),
+    _binary("max", ANY, np.maximum, smt="(ite (>= a b) a b)", exact=True, picks=True),
+    _binary("min", ANY, np.minimum, smt="(ite (<= a b) a b)", exact=True, picks=True),
     _binary("and", LOGIC, np.bitwise_and, "({a} & {b})", exact=True),
     _binary("or", LOGIC, np.bitwise_or, "({a} | {b})", exact=True),
     _binary("xor", LOGIC, np.bitwise_xor, "({a} ^ {b})", exact=True),
@@ -210,7 +214,7 @@ BY_NAME: dict[str, Scalar] = {s.name: s for s in _BASE}
 
 for _s in (
     _composite("square", np.square, "(mul a a)"),
-    _composite("relu", _relu, "(max a 0)"),
+    _composite("relu", _relu, "(max a 0)", picks=True),
     _composite("rsqrt", _rsqrt, "(recip (sqrt a))"),
     _composite("sigmoid", _sigmoid, "(recip (add 1 (exp (neg a))))"),
     _composite("softplus", _softplus, "(add (max a 0) (log1p (exp (neg (abs a)))))"),
@@ -227,6 +231,10 @@ for _s in (
     BY_NAME[_s.name] = _s
 BY_NAME["silu"] = _composite("silu", _silu, "(mul a (sigmoid a))")
 
+# Ops of kernels whose results their dtype holds as they are.
+UNROUNDED = frozenset(s.name for s in BY_NAME.values() if s.picks) | {
+    "load", "const", "select",
+}  # fmt: skip
 UNARY = tuple(s for s in BY_NAME.values() if s.arity == 1)
 BINARY = tuple(s for s in BY_NAME.values() if s.arity == 2)
 COMMUTATIVE = frozenset(("add", "mul", "max", "min", "and", "or", "xor", "eq", "ne"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from . import dims
 from .dims import MAX_RANK, MAX_SIZE, Shape
@@ -16,6 +16,14 @@ type AttrKind = Literal[
     "str", "int", "float", "dtype", "ints", "mask", "dim", "shape", "value"
 ]
 type Attrs = tuple[Any, ...]
+type Trait = Literal[
+    "leaf",  # has no operands, and needs no host
+    "read",  # lies in memory before anything runs
+    "host",  # run by the host: no kernel computes it
+    "varying",  # may differ from run to run of one program
+    "view",  # moves elements and computes none
+    "pointwise",  # computes each element of the result from those at its place
+]
 
 
 class OpError(ValueError):
@@ -50,7 +58,11 @@ class Op:
     infer: Callable[[Types, Attrs], TensorType]
     # (operands, attributes, type of the result at concrete sizes) -> value
     numpy: Callable[[Sequence[Array], Attrs, TensorType], Array]
-    view: bool = False  # moves elements and computes none
+    traits: frozenset[Trait] = frozenset()
+
+    @property
+    def view(self) -> bool:
+        return "view" in self.traits
 
 
 TABLE: dict[str, Op] = {}
@@ -62,12 +74,19 @@ def define(
     attrs: str,
     infer: Callable[[Types, Attrs], TensorType],
     numpy: Callable[[Sequence[Array], Attrs, TensorType], Array],
-    *,
-    view: bool = False,
+    *traits: Trait,
 ) -> None:
     """Adds an entry; `attrs` reads `"name:kind name:kind"`."""
-    pairs = tuple(tuple(a.split(":")) for a in attrs.split())
-    TABLE[name] = Op(name, arity, pairs, infer, numpy, view)  # type: ignore[arg-type]
+    pairs = cast(
+        "tuple[tuple[str, AttrKind], ...]",
+        tuple(tuple(a.split(":")) for a in attrs.split()),
+    )
+    TABLE[name] = Op(name, arity, pairs, infer, numpy, frozenset(traits))
+
+
+def having(trait: Trait) -> frozenset[str]:
+    """The ops of a trait, by name."""
+    return frozenset(op.name for op in TABLE.values() if trait in op.traits)
 
 
 def check(ok: bool, message: str, *of: Any) -> None:

@@ -129,10 +129,12 @@ def _vector(text: str) -> tuple[int, ...]:
 
 def _plain(e: Expr, kind: str) -> object:
     text = str(e)
+    if kind == "s":
+        if not isinstance(e, Atom) or not e.is_string:
+            raise e.place.error(f'a string such as "add" was expected, found {text}')
+        return e.string
     try:
         match kind:
-            case "s":
-                return text.strip('"')
             case "v":
                 return _vector(text)
             case "i":

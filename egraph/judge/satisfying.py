@@ -16,7 +16,7 @@ from typing import Any
 from ..ir import dtypes
 from ..ir.dtypes import BF16, F16, F32, F64, I32, DType
 from ..ir.scalars import BY_NAME, MONOIDS
-from ..proof.journal import tensors
+from ..rules.patterns import tensors
 from ..rules.premises import Algebra, Reading, Tensor
 from ..rules.sexpr import Atom, Expr, Form, variables
 from .admitted import admits

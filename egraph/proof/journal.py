@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 from ..ir.constructors import SIGNATURES
 from ..ir.graph import Graph
+from ..rules.patterns import fields, tensors
 from ..rules.ruleset import Rule, RuleSet
-from ..rules.sexpr import Atom, Expr, Form
+from ..rules.sexpr import Atom, Expr, Form, quoted
 from ..saturate.encode import Encoded, Names, Row, encode, names_of, show
 from ..saturate.engine import Engine, Session, Tables, shared
 from ..saturate.explore import Budget, Run, explore
@@ -159,42 +160,30 @@ def _instrument(rule: Rule) -> Iterator[str]:
 
 
 def _one_way(rule: Rule, left: Expr, right: Expr, label: str) -> str:
-    facts = [f"(= __root {left})", *map(str, rule.when)]
+    facts = [f"(= _root {left})", *map(str, rule.when)]
     facts += [f"(= __{v} (rep {v}))" for v in sorted(tensors(left))]
     sets = [f"(set (rep {e}) {_twin(e)})" for e in _subterms(right)]
-    step = f'(Step "{label}" {_twin(left)} {_twin(right)})'
-    actions = [f"(union __root {right})", *sets, step]
+    step = f"(Step {quoted(label)} {_twin(left)} {_twin(right)})"
+    actions = [f"(union _root {right})", *sets, step]
     if rule.subsume:
         actions.append(f"(subsume {left})")
     return (
         f"(rule ({' '.join(facts)}) ({' '.join(actions)})"
-        f' :ruleset {rule.ruleset} :name "{label}")'
+        f" :ruleset {rule.ruleset} :name {quoted(label)})"
     )
-
-
-def _fields(e: Form) -> Iterator[tuple[str, Expr]]:
-    return zip(SIGNATURES[e.head], e.args, strict=True)
-
-
-def tensors(e: Expr) -> frozenset[str]:
-    """The variables of a pattern that stand for tensors."""
-    if isinstance(e, Atom):
-        return frozenset([e.text])
-    below = (tensors(a) for kind, a in _fields(e) if kind == "t")
-    return frozenset[str]().union(*below)
 
 
 def _twin(e: Expr) -> str:
     if isinstance(e, Atom):
         return f"__{e.text}"
-    parts = [_twin(a) if kind == "t" else str(a) for kind, a in _fields(e)]
+    parts = [_twin(a) if kind == "t" else str(a) for kind, a in fields(e)]
     return f"(p{e.head} {' '.join(parts)})"
 
 
 def _subterms(e: Expr) -> Iterator[Form]:
     """The terms that a right side builds, operands first."""
     if isinstance(e, Form):
-        for kind, a in _fields(e):
+        for kind, a in fields(e):
             if kind == "t":
                 yield from _subterms(a)
         yield e

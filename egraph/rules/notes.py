@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from .ruleset import ANALYSED, Refused
+from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Refused
 from .sexpr import Comment, Form, Place, parse, parse_one
 
 
@@ -115,3 +115,30 @@ def given(text: str, place: Place) -> tuple[Form, ...]:
             raise place.error(f"after 'given' one of {known} was expected, found {e}")
         facts.append(e)
     return tuple(facts)
+
+
+def examples(notes: Notes, word: str) -> tuple[Example, ...]:
+    out: list[Example] = []
+    for text, place in notes.get(word):
+        terms, _, facts = text.partition(" given ")
+        left, arrow, right = terms.partition("=>")
+        if (word == "fires") != bool(arrow):
+            shape = "TERM => TERM" if word == "fires" else "TERM"
+            raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
+        if not left.strip():
+            raise place.error(f"';;@ {word}' needs a term; write one behind it")
+        blank = "?" if arrow and not right.strip() else right
+        sides = [parse_one(t, place.file, place.line) for t in (left, blank) if t]
+        told = given(facts, place)
+        out.append(Example(sides[0], sides[1] if arrow else None, place, told))
+    return tuple(out)
+
+
+def contract_of(form: Form, notes: Notes) -> str:
+    stated = notes.get("equal")
+    first = stated[0][0].split() if stated else []
+    if not first or first[0] not in KNOWN_CONTRACTS:
+        raise form.place.error(
+            f"';;@ equal' and one of {', '.join(KNOWN_CONTRACTS)} expected above"
+        )
+    return first[0]

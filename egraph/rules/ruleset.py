@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .sexpr import Atom, Expr, Form, Place, laid_out
+from .sexpr import Atom, Expr, Form, Place, printed
 from .tables import facts
 
 type Precision = Literal["strict", "default", "fast"]
@@ -89,8 +89,8 @@ class RuleFile:
     def text(self, keep: frozenset[str]) -> str:
         """The engine's text: rules not in `keep` left out, all else at its place."""
         mine = {r.place: r.name for r in self.rules}
-        return laid_out(
-            f for f in self.forms if f.place not in mine or mine[f.place] in keep
+        return printed(
+            [f for f in self.forms if f.place not in mine or mine[f.place] in keep]
         )
 
 

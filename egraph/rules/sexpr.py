@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +11,24 @@ from dataclasses import dataclass
 type Expr = Atom | Form
 
 MAX_DEPTH = 100  # of brackets; more overruns the stack, here and in the engine
+
+# The grammar of tokens is narrower than egglog's (`SexpParser::next` in its
+# src/ast/parse.rs), in which a symbol holds any character but spaces, brackets and ';',
+# quotes included, and spaces are those of Unicode.  What is one token here is the same
+# token there: characters are printable ASCII, strings have no escapes, and between two
+# atoms stands a space or a bracket.
+_STRING = r'"[ !#-\[\]-~]*"'
+_NUMBER = r"-?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|inf)|NaN"
+_WORD = r"[!$-'*-:<-\[\]^_a-z|~]+"
+_ATOM = re.compile(
+    rf"(?P<string>{_STRING})|(?P<number>(?:{_NUMBER})(?!{_WORD}))|(?P<word>{_WORD})"
+)
+_NUMERAL = re.compile(_NUMBER)
+_TOKEN = re.compile(
+    rf"(?P<space>[ \t\r\n]+)|(?P<comment>;[^\n]*)|(?P<bracket>[()])"
+    rf"|(?:{_STRING}|{_WORD})(?=[ \t\r\n();]|\Z)"
+)
+_TEXT = re.compile(rf"[()]|{_STRING}|{_WORD}|[^ \n]")  # of what is printed here
 
 
 class RuleFileError(ValueError):
@@ -30,10 +50,20 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A symbol, number or string literal; strings keep their quotes in `text`."""
+    """A symbol, number or string literal; strings keep their quotes in `text`.
+
+    Its text is one token, of this file's grammar and so of the engine's.
+    """
 
     text: str
     place: Place
+
+    def __post_init__(self) -> None:
+        m = _ATOM.fullmatch(self.text)
+        if m is None:
+            raise self.place.error(f"a word was expected, found {self.text!r}")
+        if m.lastgroup == "number":
+            _check_number(self.text, self.place)
 
     @property
     def is_string(self) -> bool:
@@ -41,7 +71,7 @@ class Atom:
 
     @property
     def is_number(self) -> bool:
-        return bool(re.fullmatch(r"-?(\d+(\.\d*)?|inf)|NaN", self.text))
+        return _NUMERAL.fullmatch(self.text) is not None
 
     @property
     def is_symbol(self) -> bool:
@@ -83,7 +113,14 @@ class Comment:
     place: Place
 
 
-_TOKEN = re.compile(r'[\s]+|;[^\n]*|"(?:[^"\\\n]|\\.)*"|[()]|[^\s()";]+')
+def _check_number(text: str, place: Place) -> None:
+    """The engine reads what is too large for its integers as a float, and what is too
+    large for its floats as a symbol."""
+    if "." in text:
+        if not math.isfinite(float(text)):
+            raise place.error("a finite number was expected; this one is too large")
+    elif text[-1].isdigit() and not -(1 << 63) <= int(text) < 1 << 63:
+        raise place.error(f"an integer of 64 bits was expected, found {text:.40}")
 
 
 def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
@@ -92,13 +129,53 @@ def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
         m = _TOKEN.match(text, at)
         place = Place(file, line, at - start + 1)
         if m is None:
-            raise place.error("a string was opened and not closed; add a '\"'")
+            raise _no_token(text, at, place)
         token = m.group()
-        if not token.isspace():
+        if m.lastgroup != "space":
             yield token, place
         if "\n" in token:
             line, start = line + token.count("\n"), at + token.rindex("\n") + 1
         at = m.end()
+
+
+def _no_token(text: str, at: int, place: Place) -> RuleFileError:
+    """What is wrong where no token stands."""
+    if text[at] != '"':
+        word = re.compile(_WORD).match(text, at)
+        bad = Place(place.file, place.line, place.column + len(word[0] if word else ""))
+        found = text[word.end() if word else at]
+        if found == '"':
+            return bad.error("a string starts inside a word; put a space between them")
+        return bad.error(
+            f"{found!r} stands in no word: words are printable ASCII without "
+            "brackets, braces, quotes, '#', '`' and '\\'"
+        )
+    line = text[at + 1 :].split("\n", 1)[0]
+    end = line.find('"')
+    if end < 0:
+        return place.error("a string was opened and not closed; add a '\"'")
+    if "\\" in line[:end]:
+        return place.error("a string has no escapes; leave the backslash out")
+    odd = next((c for c in line[:end] if not quotable(c)), None)
+    if odd is not None:
+        return place.error(f"a string holds printable ASCII alone, found {odd!r}")
+    return place.error("a space or a bracket was expected behind the string")
+
+
+def quotable(text: str) -> bool:
+    return re.fullmatch(_STRING, f'"{text}"') is not None
+
+
+@functools.lru_cache(4096)
+def quoted(text: str) -> str:
+    """The text as a string literal: the one way by which strings get into the text that
+    the engine reads."""
+    if not quotable(text):
+        raise RuleFileError(
+            f"{text!r} is no string of the rule language, which holds printable ASCII "
+            "characters but '\"' and '\\'; name it otherwise"
+        )
+    return f'"{text}"'
 
 
 def parse(text: str, file: str) -> list[Expr | Comment]:
@@ -135,29 +212,56 @@ def _into(
 
 
 def laid_out(forms: Iterable[Form]) -> str:
-    """Text in which every head and atom stands where it was read."""
+    """Text in which every head and atom stands where it was read.
+
+    Atoms that were read nowhere, or elsewhere, are apart by a space at least.
+    """
     out: list[str] = []
-    line, column = 1, 1
+    line, column, joins = 1, 1, False
 
     def write(token: str, place: Place) -> None:
-        nonlocal line, column
+        nonlocal line, column, joins
+        atom = token != "("
         if place.line > line:
             out.append("\n" * (place.line - line))
-            line, column = place.line, 1
-        out.append(" " * (place.column - column) + token)
-        column = place.column + len(token)
+            line, column, joins = place.line, 1, False
+        out.append(" " * max(place.column - column, joins and atom) + token)
+        column, joins = place.column + len(token), atom
 
     def nested(e: Form) -> None:
-        nonlocal column
+        nonlocal column, joins
         write("(", e.place)
         for item in e.items:
             write(item.text, item.place) if isinstance(item, Atom) else nested(item)
         out.append(")")
-        column += 1
+        column, joins = column + 1, False
 
     for form in forms:
         nested(form)
     return "".join(out)
+
+
+def printed(forms: Sequence[Form]) -> str:
+    """The forms as the engine gets them, which reads as these forms and no others."""
+    text = laid_out(forms)
+    expected = [t for f in forms for t in _flat(f)]
+    if _TEXT.findall(text) != expected:
+        place = forms[0].place if forms else Place("", 1, 1)
+        raise place.error(
+            "a form of this file reads otherwise once it is printed; report this file"
+        )
+    return text
+
+
+def _flat(e: Expr) -> Iterator[str]:
+    """The tokens of an expression, which tell it from every other."""
+    if isinstance(e, Atom):
+        yield e.text
+        return
+    yield "("
+    for item in e.items:
+        yield from _flat(item)
+    yield ")"
 
 
 def parse_one(text: str, file: str, line: int) -> Expr:

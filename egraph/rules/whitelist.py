@@ -23,8 +23,30 @@ import re
 from collections.abc import Sequence
 
 from ..ir.constructors import SIGNATURES
-from .notes import Notes, any_size, given, notes_of, one_way, refused, rtol
-from .ruleset import ANALYSED, KNOWN_CONTRACTS, Example, Refused, Rule, RuleFile
+from .forms import (
+    RESERVED,
+    SORTS,
+    check_bound,
+    check_contract,
+    check_pattern,
+    check_subsume,
+    check_variable,
+    heads,
+    shaped,
+    sort_of,
+    symbol,
+)
+from .notes import (
+    Notes,
+    any_size,
+    contract_of,
+    examples,
+    notes_of,
+    one_way,
+    refused,
+    rtol,
+)
+from .ruleset import Refused, Rule, RuleFile
 from .sexpr import (
     Atom,
     Comment,
@@ -33,8 +55,6 @@ from .sexpr import (
     Place,
     RuleFileError,
     parse,
-    parse_one,
-    variables,
 )
 from .vocabulary import check_words
 
@@ -48,13 +68,6 @@ LOGIC = "bool-= bool-< bool-<= bool-> bool->= guard and or not xor f64-is-finite
 BUILTINS = frozenset(f"{ARITHMETIC} {VECTORS} {LOGIC}".split())
 FORMS = ("ruleset", "rewrite", "birewrite", "rule", "relation", "function", "primitive")
 CORE_FORMS = ("sort", "constructor")
-# Words of the engine's language, and what graphs and the journal are sent under.
-KEYWORDS = (
-    "set union delete subsume panic let extract check fail run push pop input output "
-    "include sort datatype function constructor relation ruleset rule rewrite birewrite"
-)
-TAKEN = frozenset(f"{KEYWORDS} Node Twin Step rep P PV".split())
-RESERVED = TAKEN | {f"p{c}" for c in SIGNATURES}
 MAX_CHARACTERS = 4_000_000
 
 
@@ -85,6 +98,8 @@ class Checker:
     def __init__(self, name: str, core: bool) -> None:
         self.name, self.core = name, core
         self.heads: dict[str, int | None] = {}  # callable -> arity where known
+        self.inputs: dict[str, tuple[str, ...]] = {}  # callable -> sorts
+        self.sorts: set[str] = set(SORTS)
         self.relations: set[str] = set()
         self.functions: set[str] = set()
         self.own: set[str] = set()  # declared in this file
@@ -116,12 +131,15 @@ class Checker:
             name, inputs = form.items[1], form.items[2]
             assert isinstance(name, Atom) and isinstance(inputs, Form)
             self.heads[name.text] = len(inputs.items)
+            self.inputs[name.text] = tuple(map(str, inputs.items))
             if form.head == "relation":
                 self.relations.add(name.text)
             elif form.head == "function":
                 self.functions.add(name.text)
         elif form.head == "ruleset":
             self.rulesets[str(form.items[1])] = form.place
+        elif form.head == "sort":
+            self.sorts.add(str(form.items[1]))
 
     def form(self, form: Form, notes: Notes) -> None:
         kinds = [*FORMS, *(CORE_FORMS if self.core else ())]
@@ -139,10 +157,10 @@ class Checker:
                 self.rules.append(self._rewrite(form, notes))
             case "rule":
                 self._rule(form)
-            case "relation" | "function" | "primitive" | "constructor":
-                self._declaration(form)
+            case "sort":
+                self._sort(form)
             case _:
-                pass
+                self._declaration(form)
         self.refused += refused(notes)
         self.forms.append(form)
         self.declare(form)
@@ -156,33 +174,75 @@ class Checker:
             )
 
     def _fact(self, form: Form) -> None:
+        """A row of a relation, whose fields are literals of its sorts."""
         self._owned(form, form.items[0])
-        for a in form.args:
+        wanted = self.inputs[form.head]
+        if len(form.args) != len(wanted):
+            raise form.place.error(
+                f"a row of {form.head} has {len(wanted)} fields, found {len(form.args)}"
+            )
+        for a, sort in zip(form.args, wanted, strict=True):
             if not isinstance(a, Atom) or a.is_symbol:
                 raise a.place.error(f"a row of {form.head} holds literals, found {a}")
+            if sort_of(a) != sort:
+                raise a.place.error(f"a literal of sort {sort} was expected, found {a}")
 
     def _ruleset(self, form: Form, notes: Notes) -> None:
-        name = _symbol(form, 1, "a ruleset's name")
+        shaped(form)
+        name = symbol(form, 1, "a ruleset's name")
         if name in self.rulesets:
             raise form.place.error(f"{name} was declared at {self.rulesets[name]}")
+        self._free(form, name)
         self.own_rulesets.append(name)
         if notes.get("explosive"):
             self.explosive.add(name)
 
-    def _declaration(self, form: Form) -> None:
-        name = _symbol(form, 1, "a name")
-        if name in self.heads or name in BUILTINS or name in RESERVED:
+    def _free(self, form: Form, name: str) -> None:
+        """Refuses a name that means something: there is one space of names."""
+        taken = name in self.heads or name in BUILTINS or name in RESERVED
+        taken = taken or name in self.rulesets or name in self.sorts
+        if taken or re.match("(law|phase)-", name):
             raise form.place.error(f"{name} is declared already; choose another name")
+
+    def _sort(self, form: Form) -> None:
+        """(sort NAME), (sort NAME (Vec SORT)) or that of functions; ir.egg alone."""
+        self._free(form, symbol(form, 1, "a sort's name"))
+        match form.items[2:]:
+            case ():
+                return
+            case (Form(items=(Atom(text="Vec"), item)),):
+                self._known_sort(item)
+            case (Form(items=(Atom(text="UnstableFn"), Form() as inputs, output)),):
+                for item in (*inputs.items, output):
+                    self._known_sort(item)
+            case _:
+                raise form.place.error(
+                    "(sort NAME), (sort NAME (Vec SORT)) or "
+                    "(sort NAME (UnstableFn (SORT …) SORT)) was expected"
+                )
+
+    def _known_sort(self, e: Expr) -> None:
+        if not isinstance(e, Atom) or e.text not in self.sorts:
+            known = ", ".join(sorted(self.sorts))
+            raise e.place.error(f"a sort was expected, one of {known}; found {e}")
+
+    def _declaration(self, form: Form) -> None:
+        name = symbol(form, 1, "a name")
+        self._free(form, name)
+        shaped(form)
         if len(form.items) < 3 or not isinstance(form.items[2], Form):
             raise form.place.error(f"({form.head} {name} (SORT …) …) was expected")
+        for sort in (*form.items[2].items, *form.items[3:4]):
+            self._known_sort(sort)
         self.own.add(name)
         if form.head == "primitive":
-            for body in form.items[4:]:
-                self._term(body)
+            self._term(form.items[4], places=len(form.items[2].items))
         if form.head == "function":
             self._merge(form)
 
     def _merge(self, form: Form) -> None:
+        if len(form.items) < 4:
+            raise form.place.error("(function NAME (SORT …) SORT …) was expected")
         options = form.items[4:]
         shown = [str(o) for o in options]
         if shown not in ([":no-merge"], [":merge", "old"], [":merge", "new"]):
@@ -192,13 +252,15 @@ class Checker:
             )
 
     def _rule(self, form: Form) -> None:
-        options = self._options(form, 3)
+        if len(form.items) < 3:
+            raise form.place.error("(rule (FACT …) (ACTION …) …) was expected")
+        options = self._options(form, (":ruleset", ":name"))
         self._name(options, form)
         body, head = form.items[1], form.items[2]
         if not (isinstance(body, Form) and isinstance(head, Form)):
             raise form.place.error("(rule (FACT …) (ACTION …) …) was expected")
         for fact in body.items:
-            self._term(fact)
+            self._premise(fact)
         for action in head.items:
             allowed = {"set", *self.relations}
             if not isinstance(action, Form) or action.head not in allowed:
@@ -237,46 +299,52 @@ class Checker:
     def _rewrite(self, form: Form, notes: Notes) -> Rule:
         if len(form.items) < 3:
             raise form.place.error(f"({form.head} LEFT RIGHT …) was expected")
-        options = self._options(form, 3)
+        allowed = (":when", ":ruleset", ":name", ":subsume")
+        options = self._options(form, allowed)
         name = self._name(options, form)
         left, right = form.items[1], form.items[2]
-        contract = self._contract(form, notes)
+        contract = contract_of(form, notes)
         both = form.head == "birewrite"
         if isinstance(left, Atom) or (both and isinstance(right, Atom)):
             raise form.place.error(f"{name}: a lone variable matches every term")
         self._term(left)
-        self._pattern(left, name)
+        check_pattern(left, name)
         if both:
-            self._pattern(right, name)
+            check_pattern(right, name)
         self._term(right)
         self._no_lookup(right)
         when = self._when(options, name)
-        _check_contract(form, name, when, contract)
-        self._bound(form, name, left, right, when, both)
+        check_contract(form, name, when, contract)
+        check_bound(form, name, left, right, when, both)
         if ":subsume" in options:
-            _check_subsume(options[":subsume"], name, left, right, both)
+            check_subsume(options[":subsume"], name, left, right, both)
         return Rule(
             name, str(options[":ruleset"]), form.place, left, right, when, both,
             ":subsume" in options,
             contract, notes.doc,
-            self._examples(notes, "fires"), self._examples(notes, "skips"),
+            examples(notes, "fires"), examples(notes, "skips"),
             any_size(notes), rtol(notes), one_way(notes),
         )  # fmt: skip
 
-    def _options(self, form: Form, start: int) -> dict[str, Expr]:
+    def _premise(self, fact: Expr) -> None:
+        if isinstance(fact, Atom):
+            raise fact.place.error(f"a fact such as (= a b) was expected, found {fact}")
+        self._term(fact)
+
+    def _options(self, form: Form, allowed: Sequence[str]) -> dict[str, Expr]:
+        """The options behind the first two parts of a rule, each given once."""
         out: dict[str, Expr] = {}
-        rest = list(form.items[start:])
+        rest = list(form.items[3:])
         while rest:
             key = rest.pop(0)
-            if str(key) == ":subsume":
-                out[":subsume"] = key
-                continue
-            allowed = (":when", ":ruleset", ":name")
-            if str(key) not in allowed or not rest:
+            word = str(key)
+            if word in out:
+                raise key.place.error(f"{word} is given twice; leave one out")
+            if word not in allowed or not (rest or word == ":subsume"):
                 raise key.place.error(
                     f"one of {', '.join(allowed)} and a value expected, found {key}"
                 )
-            out[str(key)] = rest.pop(0)
+            out[word] = key if word == ":subsume" else rest.pop(0)
         ruleset = out.get(":ruleset")
         # `facts` runs to a fixpoint after every step, so a rule in it may never end.
         open_ = [r for r in self.rulesets if self.core or r != "facts"]
@@ -301,31 +369,6 @@ class Checker:
         self.names[name] = form.place
         return name
 
-    def _contract(self, form: Form, notes: Notes) -> str:
-        stated = notes.get("equal")
-        first = stated[0][0].split() if stated else []
-        if not first or first[0] not in KNOWN_CONTRACTS:
-            raise form.place.error(
-                f"';;@ equal' and one of {', '.join(KNOWN_CONTRACTS)} expected above"
-            )
-        return first[0]
-
-    def _examples(self, notes: Notes, word: str) -> tuple[Example, ...]:
-        out: list[Example] = []
-        for text, place in notes.get(word):
-            terms, _, facts = text.partition(" given ")
-            left, arrow, right = terms.partition("=>")
-            if (word == "fires") != bool(arrow):
-                shape = "TERM => TERM" if word == "fires" else "TERM"
-                raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
-            if not left.strip():
-                raise place.error(f"';;@ {word}' needs a term; write one behind it")
-            blank = "?" if arrow and not right.strip() else right
-            sides = [parse_one(t, place.file, place.line) for t in (left, blank) if t]
-            told = given(facts, place)
-            out.append(Example(sides[0], sides[1] if arrow else None, place, told))
-        return tuple(out)
-
     def _when(self, options: dict[str, Expr], name: str) -> tuple[Expr, ...]:
         when = options.get(":when")
         if when is None:
@@ -333,8 +376,8 @@ class Checker:
         if not isinstance(when, Form):
             raise when.place.error(f"{name}: :when takes a list of facts")
         for fact in when.items:
-            self._term(fact)
-            bad = _heads(fact) & frozenset(SIGNATURES)
+            self._premise(fact)
+            bad = heads(fact) & frozenset(SIGNATURES)
             if bad:
                 raise fact.place.error(
                     f"{name}: put the pattern ({min(bad)} …) into the left side; "
@@ -342,36 +385,14 @@ class Checker:
                 )
         return when.items
 
-    def _pattern(self, e: Expr, name: str) -> None:
-        bad = sorted(_heads(e) - frozenset(SIGNATURES))
-        if bad:
-            raise e.place.error(
-                f"{name}: a pattern is made of constructors, found ({bad[0]} …); "
-                "bind it in :when"
-            )
+    def _term(self, e: Expr, places: int | None = None) -> None:
+        """Every head known, arities right, symbols no globals of the engine.
 
-    def _bound(
-        self, form: Form, name: str, left: Expr, right: Expr,
-        when: tuple[Expr, ...], both: bool,
-    ) -> None:  # fmt: skip
-        given = frozenset[str]().union(*(variables(w) for w in when))
-        sides = [(left, right), (right, left)] if both else [(left, right)]
-        for a, b in sides:
-            free = sorted(variables(b) - variables(a) - given)
-            if free:
-                raise form.place.error(
-                    f"{name}: {free[0]} stands on one side only; bind it in "
-                    "the pattern or in :when"
-                )
-
-    def _term(self, e: Expr) -> None:
-        """Every head known, arities right, symbols no globals of the engine."""
+        `places`: it is the body of a primitive of so many inputs, which are its only
+        variables: `_0`, `_1` and so on.
+        """
         if isinstance(e, Atom):
-            if e.is_symbol and not re.fullmatch(r"_\d|[A-Za-z][\w'-]*", e.text):
-                vector = "; a vector is (vec-of 0 1)" if e.text.startswith("[") else ""
-                raise e.place.error(
-                    f"a variable, number or string expected, found {e}{vector}"
-                )
+            check_variable(e, places)
             return
         if e.head == "" or (e.head not in self.heads and e.head not in BUILTINS):
             raise e.place.error(
@@ -387,50 +408,10 @@ class Checker:
             )
         check_words(e)
         for a in e.args:
-            self._term(a)
+            self._term(a, places)
 
     def _function_name(self, e: Form) -> None:
         first = e.args[0] if e.args else None
-        known = first.string if isinstance(first, Atom) else ""
+        known = first.string if isinstance(first, Atom) and first.is_string else ""
         if known not in self.heads and known not in BUILTINS:
             raise e.place.error(f"unstable-fn names a known function, found {first}")
-
-
-def _check_contract(
-    form: Form, name: str, when: tuple[Expr, ...], contract: str
-) -> None:
-    read = frozenset[str]().union(*(_heads(w) for w in when)) & ANALYSED
-    if read and contract in ("bitwise", "ieee"):
-        raise form.place.error(
-            f"{name}: ({min(read)} …) takes the inputs to be finite, so the rule is "
-            "'real' at best"
-        )
-
-
-def _check_subsume(key: Expr, name: str, left: Expr, right: Expr, both: bool) -> None:
-    if both or _count(right) > _count(left):
-        raise key.place.error(
-            f"{name}: :subsume forgets the left side, so the right one must not be "
-            "larger; leave :subsume out"
-        )
-
-
-def _count(e: Expr) -> int:
-    """How many operations a pattern holds; constants are none."""
-    if isinstance(e, Atom):
-        return 0
-    operation = e.head in SIGNATURES and e.head not in ("Const", "Odd")
-    return operation + sum(map(_count, e.args))
-
-
-def _symbol(form: Form, i: int, what: str) -> str:
-    item = form.items[i] if len(form.items) > i else None
-    if not isinstance(item, Atom) or not re.fullmatch(r"[A-Za-z][\w>-]*", item.text):
-        raise form.place.error(f"{what} was expected in ({form.head} …), found {item}")
-    return item.text
-
-
-def _heads(e: Expr) -> frozenset[str]:
-    if isinstance(e, Atom):
-        return frozenset()
-    return frozenset([e.head]).union(*(_heads(a) for a in e.args))

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from ..ir.graph import Graph, Node
-from ..ir.ops import TABLE, Array
+from ..ir.ops import TABLE, Array, having
 
 LIMIT = 1 << 22  # elements; an array of the graph's own may have any number
-OPEN = frozenset(("input", "random", "call"))
+OPEN = having("varying")
 
 
 class Constants:

@@ -20,6 +20,7 @@ from ..ir.dtypes import DType
 from ..ir.graph import Const, Graph, Node, exact
 from ..ir.macros import MACROS
 from ..ir.ops import TensorType
+from ..rules.sexpr import quoted
 from .engine import EngineError
 
 type Field = Any  # str | int | float | tuple[int, ...]
@@ -80,7 +81,7 @@ class Encoded:
             if i in self.types:  # what the rules would find level by level
                 kind = self.types[i]
                 lines.append(f"(set (shape (Node {i})) {_vector(kind.shape)})")
-                lines.append(f'(set (dtype (Node {i})) "{kind.dtype}")')
+                lines.append(f"(set (dtype (Node {i})) {quoted(kind.dtype.name)})")
         lines += [f"(nan-free (Node {i}))" for i in sorted(self.nan_free)]
         return "\n".join(lines)
 
@@ -168,8 +169,13 @@ def _row(node: Node, args: Sequence[int], names: Names) -> Row:
         case op if op in MACROS:
             mask, number = _macro_fields(node)
             return (f"Macro{len(args)}", op, *args, mask, number)
-        case op:
+        case op if op.capitalize() in SIGNATURES:
             return (op.capitalize(), *args, *attrs)
+        case op:
+            raise EncodeError(
+                f"{op} has no constructor: name one in SIGNATURES "
+                f"(egraph/ir/constructors.py) and declare it in rules/ir.egg"
+            )
 
 
 def _macro_fields(node: Node) -> tuple[tuple[int, ...], float]:
@@ -240,7 +246,7 @@ def show(row: Row, ref: str = "(Node {})") -> str:
             case "v":
                 parts.append(_vector(x))
             case "s":
-                parts.append(f'"{x}"')
+                parts.append(quoted(x))
             case _:
                 parts.append(number(x))
     return f"({' '.join(parts)})"

@@ -2,9 +2,9 @@
 
 egglog can end its process (an allocation that fails, deep recursion), and its Python
 package imports slowly; so it runs in a worker that is started when first needed, kept,
-and limited in memory.  What goes wrong there is an `EngineError` here, and the next use
-starts a fresh worker.  A forked child leaves its parent's worker alone and starts its
-own; threads take turns, one session at a time.
+limited in memory, and shut off from files (`barrier.py`).  What goes wrong there is an
+`EngineError` here, and the next use starts a fresh worker.  A forked child leaves its
+parent's worker alone and starts its own; threads take turns, one session at a time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterable, Sequence
+import weakref
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +31,8 @@ type Tables = dict[str, list[tuple[Any, ...]]]
 
 DEFAULT_MEMORY = 8 << 30  # bytes of address space
 DEFAULT_TIMEOUT = 120.0  # seconds for one request; a safety stop
+
+_engines: weakref.WeakSet[Engine] = weakref.WeakSet()  # of this process
 
 
 class EngineError(RuntimeError):
@@ -45,7 +47,8 @@ class Engine:
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0  # the process that started the worker
-        self._log: IO[bytes] | None = None
+        self._said = b""  # the end of what the worker wrote to its stderr
+        _engines.add(self)
 
     @property
     def pid(self) -> int | None:
@@ -58,6 +61,8 @@ class Engine:
         self, files: Files, timeout: float = DEFAULT_TIMEOUT
     ) -> Generator[Session]:
         """An e-graph that holds `files`, for this thread alone until the end."""
+        for name, text in files:
+            refuse_commands(text, name)
         with self._lock:
             session = Session(self, timeout)
             session.call("load", [(name, text) for name, text in files])
@@ -65,37 +70,53 @@ class Engine:
 
     def forget(self) -> None:
         """In a forked child: the worker, and a lock a thread held, stay behind."""
-        self._process, self._lock = None, threading.RLock()
+        process, self._process = self._process, None
+        self._lock, self._said = threading.RLock(), b""
+        if process is not None:
+            process.returncode = 0  # it is no child of this process
+            _close_pipes(process)  # or it would outlive its owner
 
     def close(self) -> None:
         """Ends the worker; the next session starts another."""
         with self._lock:
-            process, self._process = self._process, None
+            process = self._process
             if process is None or self._owner != os.getpid():
                 return
-            process.kill()
+            process.kill()  # first of all: an interrupt may come at any line here
             process.wait()
-            for pipe in (process.stdin, process.stdout, self._log):
-                if pipe is not None:
-                    with contextlib.suppress(BrokenPipeError):
-                        pipe.close()
+            self._process = None
+            _close_pipes(process)
 
     def call(self, request: tuple[Any, ...], timeout: float) -> Any:
         """One request; called by sessions, which hold the lock."""
         process = self._ready() if request[0] == "load" else self._process
-        assert process is not None
+        if process is None:
+            raise EngineError(
+                f"{request[0]!r} came to a session whose worker is gone: it was "
+                "closed, or this process was forked meanwhile; open another session"
+            )
+        body = marshal.dumps(request)
+        deadline = time.monotonic() + timeout
+        sent = False
         try:
-            _write(process, marshal.dumps(request))
-            deadline = time.monotonic() + timeout
+            _write(process, len(body).to_bytes(8, "little") + body, deadline)
+            sent = True
             size = int.from_bytes(_read(process, 8, deadline), "little")
             kind, value = marshal.loads(_read(process, size, deadline))
+            self._listen()
         except TimeoutError:
             self.close()
+            if sent:
+                raise EngineError(
+                    f"the engine gave no answer to {request[0]!r} in {timeout:g} s and "
+                    "was stopped; lower the budget or raise the time-out"
+                ) from None
             raise EngineError(
-                f"the engine gave no answer to {request[0]!r} in {timeout:g} s and was "
-                "stopped; lower the budget or raise the time-out"
+                f"the engine did not take the {len(body)} bytes of {request[0]!r} in "
+                f"{timeout:g} s, as a process that is suspended does, and was stopped; "
+                "try again or raise the time-out"
             ) from None
-        except (EOFError, BrokenPipeError):
+        except (EOFError, BrokenPipeError, ConnectionResetError):
             raise EngineError(self._death(request[0])) from None
         except BaseException:
             self.close()  # interrupted: the pipe holds half an answer
@@ -107,7 +128,7 @@ class Engine:
     def _ready(self) -> subprocess.Popen[bytes]:
         """A live worker; only for a request that needs nothing of an earlier one."""
         if self._owner != os.getpid():
-            self._process = None
+            self._process = None  # forked where Python did not see it
         elif self._process is not None and self._process.poll() is not None:
             self.close()  # it was killed while idle, so nothing is lost with it
         if self._process is None:
@@ -121,19 +142,30 @@ class Engine:
             raise EngineError("egglog is not installed; run: pip install 'egglog>=14'")
         folder = next(iter(spec.submodule_search_locations))
         script = Path(__file__).with_name("worker.py")
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
+        self._owner, self._said = os.getpid(), b""
+        # In a process group of its own, Ctrl-C in a terminal does not reach it.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(script), folder, str(self.memory)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0, process_group=0,
         )  # fmt: skip
-        self._owner = os.getpid()
+        for pipe in _pipes(self._process):
+            os.set_blocking(pipe.fileno(), False)
+
+    def _listen(self) -> None:
+        """Empties the pipe of the worker's stderr, of which the end is kept."""
+        assert self._process is not None and self._process.stderr is not None
+        fd = self._process.stderr.fileno()
+        with contextlib.suppress(BlockingIOError):
+            while said := os.read(fd, 1 << 16):
+                self._said = (self._said + said)[-400:]
 
     def _death(self, doing: str) -> str:
-        process, log = self._process, self._log
-        assert process is not None and log is not None
+        process = self._process
+        assert process is not None
         code = process.wait()
-        log.seek(max(0, log.seek(0, os.SEEK_END) - 400))
-        said = log.read().decode(errors="replace").strip()
+        self._listen()
+        said = self._said.decode(errors="replace").strip()
         self.close()
         how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
         return (
@@ -162,6 +194,7 @@ class Session:
 
     def run(self, text: str, name: str = "session") -> tuple[bool, dict[str, int]]:
         """Runs commands: (did a schedule change anything, matches of each rule)."""
+        refuse_commands(text, name)
         return self.call("run", text, name)
 
     def step(
@@ -176,6 +209,10 @@ class Session:
         matches it held back to its end."""
         return self.call("waiting", rulesets)
 
+    def barrier(self) -> dict[str, str]:
+        """Layers that shut the worker off: "", or why one is missing."""
+        return self.call("barrier")
+
     def sizes(self) -> dict[str, int]:
         return self.call("sizes")
 
@@ -185,6 +222,26 @@ class Session:
 
     def tables(self, names: Sequence[str]) -> Tables:
         return self.call("tables", list(names))
+
+
+# What the engine's language can do beyond its e-graph.  Rule files are checked long
+# before (rules/whitelist.py), and the worker can open no file (barrier.py); no text of
+# this package needs one of these, so that one here is a fault of it.
+_COMMANDS = re.compile(
+    r"\((?:\s|;[^\n]*)*(include|input|output|print-function|print-stats|py-[\w-]+)"
+    r"(?![^\s()\";])"
+)
+
+
+def refuse_commands(text: str, name: str) -> None:
+    """No command that touches files or runs code gets to the engine."""
+    found = _COMMANDS.search(text)
+    if found is not None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise EngineError(
+            f"{name}:{line}: ({found[1]} …) reads or writes files or runs code, which "
+            "the engine is never asked to do; report the rule file that led here"
+        )
 
 
 _AT = re.compile(r"In (\d+:\d+)-[\d:]+ of ([^\n]+?): ([^\n]*)\n *([^\n]*)")
@@ -199,29 +256,55 @@ def _placed(message: str) -> str:
     return f"{file}:{place}: {term}: {what.rstrip('.')}".replace(": : ", ": ")
 
 
-def _write(process: subprocess.Popen[bytes], body: bytes) -> None:
+def _pipes(process: subprocess.Popen[bytes]) -> Iterator[IO[bytes]]:
+    """The ends of its pipes that this process holds."""
+    return (p for p in (process.stdin, process.stdout, process.stderr) if p is not None)
+
+
+def _close_pipes(process: subprocess.Popen[bytes]) -> None:
+    for pipe in _pipes(process):
+        pipe.close()
+
+
+def _wait(fd: int, event: int, deadline: float) -> None:
+    """Until the pipe is ready, or a `TimeoutError`."""
+    poll = select.poll()  # unlike `select`, it takes numbers above 1023
+    poll.register(fd, event)
+    left = deadline - time.monotonic()
+    if left <= 0 or not poll.poll(left * 1000):
+        raise TimeoutError
+
+
+def _write(process: subprocess.Popen[bytes], body: bytes, deadline: float) -> None:
     assert process.stdin is not None
-    process.stdin.write(len(body).to_bytes(8, "little") + body)
-    process.stdin.flush()
+    fd, rest = process.stdin.fileno(), memoryview(body)
+    while rest:
+        _wait(fd, select.POLLOUT, deadline)
+        with contextlib.suppress(BlockingIOError):
+            rest = rest[os.write(fd, rest) :]
 
 
 def _read(process: subprocess.Popen[bytes], size: int, deadline: float) -> bytes:
     assert process.stdout is not None
     fd, parts = process.stdout.fileno(), bytearray()
     while len(parts) < size:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([fd], [], [], left)[0]:
-            raise TimeoutError
-        got = os.read(fd, size - len(parts))
-        if not got:
-            raise EOFError
-        parts += got
+        _wait(fd, select.POLLIN, deadline)
+        with contextlib.suppress(BlockingIOError):
+            got = os.read(fd, size - len(parts))
+            if not got:
+                raise EOFError
+            parts += got
     return bytes(parts)
+
+
+def _forget() -> None:
+    for engine in list(_engines):
+        engine.forget()
 
 
 _shared = Engine()
 atexit.register(_shared.close)
-os.register_at_fork(after_in_child=_shared.forget)
+os.register_at_fork(after_in_child=_forget)
 
 
 def shared() -> Engine:

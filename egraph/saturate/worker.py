@@ -5,14 +5,18 @@ the native module: a stand-in package keeps egglog's own `__init__` (0.6 s of im
 from running.  Both pipes carry marshalled values, each after its length in 8 bytes.
 
 Requests: ("load", files), ("run", text, name), ("step", schedules, counted, cap),
-("waiting", rulesets), ("sizes",), ("tables", wanted), ("seconds",).
+("waiting", rulesets), ("sizes",), ("tables", wanted), ("seconds",), ("barrier",).
 Answers:  ("ok", value) or ("error", message).  After an error the e-graph is dropped,
 since commands before the failing one have already changed it.
+
+Before the first request the process gives up everything but its pipes (`barrier.py`).
 """
 
 from __future__ import annotations
 
+import importlib.util
 import marshal
+import os
 import signal
 import sys
 import types
@@ -28,6 +32,7 @@ def import_bindings(folder: str) -> Any:
     package = types.ModuleType("egglog")
     package.__path__ = [folder]
     sys.modules["egglog"] = package
+    importlib.import_module("datetime")  # the bindings need it when they report times
     import egglog.bindings as bindings
 
     return bindings
@@ -36,8 +41,9 @@ def import_bindings(folder: str) -> Any:
 class Worker:
     """One e-graph at a time; loaded rule files are kept as bases to return to."""
 
-    def __init__(self, bindings: Any) -> None:
+    def __init__(self, bindings: Any, layers: dict[str, str] | None = None) -> None:
         self.bindings: Any = bindings
+        self.layers = layers or {}  # of the barrier; why each is missing
         self.egraph: Any = None
         self.bases: dict[Any, Any] = {}  # files -> e-graph, latest last
         self.uses: Counter[Any] = Counter()  # of each base
@@ -114,6 +120,10 @@ class Worker:
         """Time spent in searching and applying each rule since the last load."""
         return self.spent
 
+    def barrier(self) -> dict[str, str]:
+        """Layers of the barrier: "" where it stands, else why it is missing."""
+        return self.layers
+
     def sizes(self) -> dict[str, int]:
         (out,) = self.egraph.parse_and_run_program("(print-size)", "session")
         return dict(out.sizes)
@@ -185,6 +195,16 @@ def limit_memory(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
+def close_off() -> dict[str, str]:
+    """Loads the file beside this one, which no path of this process leads to."""
+    path = os.path.join(os.path.dirname(__file__), "barrier.py")
+    spec = importlib.util.spec_from_file_location("barrier", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.close_off()
+
+
 def serve(worker: Worker, requests: BinaryIO, answers: BinaryIO) -> None:
     while head := requests.read(8):
         request = marshal.loads(requests.read(int.from_bytes(head, "little")))
@@ -195,5 +215,7 @@ def serve(worker: Worker, requests: BinaryIO, answers: BinaryIO) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the caller decides what to stop
+    os.set_blocking(2, False)  # nobody reads it while a request runs
     limit_memory(int(sys.argv[2]))
-    serve(Worker(import_bindings(sys.argv[1])), sys.stdin.buffer, sys.stdout.buffer)
+    native = import_bindings(sys.argv[1])
+    serve(Worker(native, close_off()), sys.stdin.buffer, sys.stdout.buffer)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from time import monotonic
 from typing import Literal
 
-from ..schedule.paused import collector_paused
+from ..paused import collector_paused
 from . import dag, exact, frontier
 from .annealing import annealed
 from .components import connected

@@ -11,22 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...egraph.ir.ops import TensorType
-from ..schedule.kernel import Kernel, Launch, Schedule, reads_of, writes_of
+from ..schedule.kernel import (
+    Kernel,
+    Launch,
+    Schedule,
+    nbytes,
+    reads_of,
+    writes_of,
+)
 
 ALIGN = 256
 
 type Pairs = tuple[tuple[int, int], ...]
 type Reuse = Callable[[Kernel], Pairs]  # (output slot, slot that is read)
-
-
-def nbytes(t: TensorType) -> int:
-    """Bytes of a tensor of concrete size."""
-    total = t.dtype.itemsize
-    for n in t.shape:
-        assert isinstance(n, int)
-        total *= n
-    return total
 
 
 def rounded(n: int) -> int:

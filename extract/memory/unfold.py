@@ -12,11 +12,11 @@ from typing import NamedTuple
 from ...egraph.ir.graph import Builder, Graph, substitute
 from ..schedule.assemble import build_kernel, with_steady
 from ..schedule.chosen import HOST, LEAVES, READS, Untraceable
-from ..schedule.kernel import Kernel, KernelCost
+from ..schedule.kernel import Kernel, KernelCost, nbytes
 from ..schedule.plan import Plan
 from ..schedule.space import steady
 from ..schedule.steps import GraphTerms
-from .lifetimes import Item, Pairs, Reuse, nbytes, rounded
+from .lifetimes import Item, Pairs, Reuse, rounded
 
 
 class Run(NamedTuple):

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ...egraph.ir.ops import TensorType
+from ...egraph.ir.ops import TensorType, having
 
-LEAVES = frozenset(("input", "data", "const", "iota"))
-READS = frozenset(("input", "data"))
-HOST = frozenset(("random", "call"))
-UNSTEADY = frozenset(("input", "random", "call"))  # may differ from run to run
-VIEWS = frozenset(("reshape", "permute", "expand", "slice", "window", "pad", "concat"))
-ELEMENTWISE = frozenset(("un", "bin", "select", "cast"))
+LEAVES, READS, HOST = having("leaf"), having("read"), having("host")
+VARYING, VIEWS, ELEMENTWISE = having("varying"), having("view"), having("pointwise")
 
 
 class Term(Protocol):

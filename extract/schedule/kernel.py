@@ -268,3 +268,12 @@ class Family(Protocol):
     def accepts(self, kernel: Kernel) -> str | None:
         """None, or the reason why this family cannot run the kernel."""
         ...
+
+
+def nbytes(t: TensorType) -> int:
+    """Bytes of a tensor of concrete size."""
+    total = t.dtype.itemsize
+    for n in t.shape:
+        assert isinstance(n, int)
+        total *= n
+    return total

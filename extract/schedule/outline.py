@@ -15,12 +15,12 @@ from itertools import pairwise
 from typing import Any
 
 from ...egraph.ir.graph import Graph, Node
-from ...egraph.ir.ops import TensorType
+from ...egraph.ir.ops import TensorType, having
 
 GRAM = 6  # nodes that must repeat to suggest a period
 MIN_PERIOD = 8
 SIBLINGS = 300  # nodes, from which on branches side by side are cut apart, too
-LEAVES = frozenset(("input", "data", "const", "iota"))
+LEAVES = having("leaf")
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,13 @@ from ...egraph.saturate.encode import ENode
 from ...egraph.saturate.explore import Limit
 from ...egraph.saturate.saturate import Saturated, Saturator
 from ..dag.postorder import postorder
+from ..paused import collector_paused
 from .assemble import concrete
 from .chosen import LEAVES
 from .kernel import KernelCost
 from .known import Known
 from .merge import Merger
 from .outline import Piece, outline, structure
-from .paused import collector_paused
 from .search import Search
 from .shift import shift
 from .space import Choice, Space, steady

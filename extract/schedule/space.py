@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import prod
 
 from ...egraph.ir.ops import TensorType
-from ..memory.lifetimes import nbytes
-from .chosen import UNSTEADY, Term
+from .chosen import VARYING, Term
+from .kernel import nbytes
 
 HOST_SECONDS = 2e-5  # a host op's fixed price; its bytes come on top
 HOST_BANDWIDTH = 2e9
@@ -49,7 +49,7 @@ def steady(
     for c, nodes in enumerate(classes):
         for i, node in enumerate(nodes):
             args = set(node.args)
-            if node.op in UNSTEADY:
+            if node.op in VARYING:
                 continue
             missing[c, i] = len(args)
             for a in args:

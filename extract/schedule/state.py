@@ -14,7 +14,7 @@ from ...egraph.ir.macros import MACROS
 from ...egraph.ir.ops import TensorType
 from ..dag.postorder import postorder
 from .assemble import Traced
-from .chosen import HOST, LEAVES, READS, UNSTEADY, VIEWS, Term, Untraceable
+from .chosen import HOST, LEAVES, READS, VARYING, VIEWS, Term, Untraceable
 from .kernel import KernelCost
 from .known import Known
 from .space import Space, cheapest, host_seconds
@@ -112,7 +112,7 @@ class State:
         if node.op in MACROS or not all(a in self.stored for a in reads):
             return None  # the host runs what a macro stands for, never the macro
         seconds = host_seconds([self.type(c) for c in (*node.args, root)])
-        if node.op not in UNSTEADY:
+        if node.op not in VARYING:
             seconds *= self.share([root], node.args)
         return Kern(seconds, reads, (root,), self.stamp, None)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...egraph.ir.graph import Graph, Node, substitute
 from ...egraph.ir.ops import TensorType
 from .assemble import Traced, build_kernel
-from .chosen import HOST, LEAVES, READS, UNSTEADY, VIEWS, Untraceable
+from .chosen import HOST, LEAVES, READS, VARYING, VIEWS, Untraceable
 from .kernel import Buffer, Host, Launch, Schedule, Step, bits, reads_of, writes_of
 from .trace import MAX_OCCURRENCES
 
@@ -89,7 +89,7 @@ def _marked(s: Schedule) -> Schedule:
     the kernels that read it know."""
     kept = {b for b, x in enumerate(s.buffers) if x.kind == "data"}
     for step in s.steps:
-        steady = isinstance(step, Launch) or step.op not in UNSTEADY
+        steady = isinstance(step, Launch) or step.op not in VARYING
         writes = writes_of(step)
         inner = all(s.buffers[b].kind == "temp" for b in writes)
         if steady and inner and kept.issuperset(reads_of(step)):

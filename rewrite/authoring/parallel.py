@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+
+
+@contextlib.contextmanager
+def deaf() -> Generator[None]:
+    """Processes that start in here hear no Ctrl-C, from their first line on: who
+    started them decides, and none of them prints a traceback of its own."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def each[T, R](
@@ -23,8 +39,10 @@ def each[T, R](
     # Spawned, not forked: a progress bar runs in a thread of this process.
     start = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=start) as pool:
-        futures: list[Future[R]] = [pool.submit(run, task) for task in tasks]
+        futures: list[Future[R]] = []
         try:
+            with deaf():
+                futures += [pool.submit(run, task) for task in tasks]
             for k, future in enumerate(as_completed(futures)):
                 future.result()
                 progress(k + 1, len(tasks))

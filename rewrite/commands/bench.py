@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.inputs import random_arrays
 from .terminal import (
     AsJson,
     CostOption,
@@ -25,7 +26,6 @@ from .terminal import (
     plain_errors,
     precision_named,
     progress_bar,
-    random_arrays,
     read_graph,
     sizes,
 )
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from rewrite.egraph.ir.graph import Graph
     from rewrite.extract.schedule.kernel import KernelCost
 
-    from ..core.compile import Compiled
+    from ..core.compiled import Compiled
     from ..core.options import Options, Precision
-    from ..report.bench import Compared, Predicted, Run
     from ..tuning.measure import Progress, Subject
+    from .bench_table import Compared, Predicted, Run
 
 SEED = 0  # of the inputs
 # Sums of products of larger values make a softmax of denormals, at which processors are
@@ -122,7 +122,7 @@ def _given(models: list[Path], dim: list[str] | None) -> list[Given]:
 def _entries(
     given: list[Given], device: str | None, options: Options, tell: Progress
 ) -> list[Entry]:
-    from ..core.compile import optimize_graph
+    from ..pipeline import optimize_graph
 
     out: list[Entry] = []
     for k, g in enumerate(given):
@@ -142,8 +142,8 @@ def _subject(c: Compiled, sizes: dict[str, int]) -> Subject:
 
 
 def _predicted(entries: list[Entry], rounds: int, tell: Progress) -> Predicted:
-    from ..report.bench import Predicted
     from ..tuning.measure import measure
+    from .bench_table import Predicted
 
     times = measure([e.subject for e in entries], _price(entries), rounds, tell)
     names = [e.given.path.name for e in entries]
@@ -155,8 +155,8 @@ def _predicted(entries: list[Entry], rounds: int, tell: Progress) -> Predicted:
 def _compared(entries: list[Entry], rounds: int, tell: Progress) -> Compared:
     from statistics import median
 
-    from ..report.bench import Compared, Row
     from ..tuning.measure import turns, whole
+    from .bench_table import Compared, Row
 
     price = _price(entries)
     pairs = [(_without_rules(e, price), e.subject) for e in entries]
@@ -174,16 +174,17 @@ def _compared(entries: list[Entry], rounds: int, tell: Progress) -> Compared:
 
 
 def _run(subject: Subject, price: KernelCost, seconds: float) -> Run:
-    from ..report.bench import Run
     from ..tuning.measure import launches, predicted
+    from .bench_table import Run
 
     ready = subject.ready
     return Run(len(launches(ready)), predicted(ready, price), seconds)
 
 
 def _without_rules(entry: Entry, price: KernelCost) -> Subject:
-    from ..core.compile import Compiled, own_plan
+    from ..core.compiled import Compiled
     from ..core.options import MOVES
+    from ..core.planning import own_plan
 
     c, sizes = entry.compiled, entry.given.sizes
     chosen = own_plan(c.source, price, MOVES[c.options.effort], sizes)
@@ -191,7 +192,7 @@ def _without_rules(entry: Entry, price: KernelCost) -> Subject:
 
 
 def _price(entries: list[Entry]) -> KernelCost:
-    from ..core.compile import cost_for
+    from ..core.costs import cost_for
 
     c = entries[0].compiled
     return cost_for(c.device, c.options.precision, c.options.cost)
@@ -199,7 +200,7 @@ def _price(entries: list[Entry]) -> KernelCost:
 
 def _learn(found: Predicted | Compared, precision: Precision) -> None:
     from ..cache.learned import database, learn
-    from ..report.bench import Predicted
+    from .bench_table import Predicted
 
     assert isinstance(found, Predicted)
     path = database(found.device, precision == "strict")

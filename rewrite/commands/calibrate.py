@@ -34,10 +34,10 @@ def calibrate(
     Extraction and lowering go by it from then on, on this machine. Leave the machine
     alone meanwhile; it takes some seconds.
     """
+    from rewrite.backends.devices import pick_device
     from rewrite.backends.rates import keep, rates
     from rewrite.backends.store import root
 
-    from ..core.compile import pick_device
     from ..tuning.calibrate import calibrate as measured
 
     with plain_errors(), progress_bar() as tell:

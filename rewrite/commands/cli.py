@@ -6,7 +6,6 @@ import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
-from zipfile import BadZipFile
 
 import numpy as np
 import typer
@@ -21,9 +20,10 @@ from rewrite.extract.memory.place import plan_memory
 from rewrite.extract.schedule.steps import own_groups, schedule
 
 from ..api import compile_graph, show_kernels
-from ..core.compile import Compiled
+from ..core.compiled import Compiled
 from ..core.costs import name_of
 from ..core.fitting import device_reuse
+from ..core.inputs import random_arrays
 from ..core.options import Precision
 from ..fuzz.oracle import compare
 from ..report.accuracy import largest_error
@@ -50,7 +50,7 @@ from .terminal import (
     out,
     plain_errors,
     precision_named,
-    random_arrays,
+    read_arrays,
     read_graph,
     sizes,
 )
@@ -279,15 +279,6 @@ def first_wrong(
     return None if error <= FAST_ERROR else f"{label} has an error of {error:.2e}"
 
 
-def read_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of an .npz by name."""
-    try:
-        with np.load(path) as found:
-            return {k: np.asarray(found[k]) for k in found.files}
-    except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
-        fail(f"{path}: an .npz of plain arrays was expected ({e})")
-
-
 @app.command()
 def devices(
     dtypes: Annotated[
@@ -332,7 +323,8 @@ def fuzz(
     rules: RuleFiles = None,
 ) -> None:
     """Random graphs, optimized and run, against the reference evaluator."""
-    from ..core.compile import pick_device
+    from rewrite.backends.devices import pick_device
+
     from ..fuzz.draw import Mode
     from ..fuzz.pipeline import fuzz as run_fuzz
 

@@ -32,7 +32,7 @@ from rewrite.commands.terminal import (
 if TYPE_CHECKING:
     from rewrite.egraph.ir.graph import Graph
 
-    from ..core.compile import Compiled
+    from ..core.compiled import Compiled
     from ..core.options import Options
     from ..report.diff import Json
     from ..report.prose import Paint
@@ -231,7 +231,7 @@ def _compiled(
 ) -> tuple[Compiled, dict[str, int]]:
     """The optimized model, and the sizes that were named."""
     from ..authoring.models import NoModel, load
-    from ..core.compile import optimize_graph
+    from ..pipeline import optimize_graph
 
     kind = path.suffix.lower()
     if kind == ".rw":
@@ -270,8 +270,7 @@ def _bundle(path: Path, device: str | None, options: Options) -> Compiled:
         c, _ = load(path, device)
     except BundleError as e:
         fail(f"{e}, or explain the model that it was made from")
-    c.options = replace(c.options, rules=options.rules)
-    return c
+    return replace(c, options=replace(c.options, rules=options.rules))
 
 
 # ---- the terminal --------------------------------------------------------------------

@@ -41,10 +41,10 @@ def extract(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Choose a node for each class that the roots need: acyclic, shared classes once.
+    r"""Choose a node for each class that the roots need: acyclic, shared classes once.
 
     Prints cost, bound (no choice costs less), gap and time. An answer is called optimal
-    only where that is proved. The proof is HiGHS's: pip install 'rewrite[exact]'.
+    only where that is proved. The proof is HiGHS's: pip install 'rewrite\[exact]'.
     """
     from rewrite.extract.dag.exact import NoSolver
     from rewrite.extract.dag.methods import MOVES, Effort, extracted

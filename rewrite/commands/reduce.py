@@ -56,7 +56,7 @@ def reduce(
     from rewrite.authoring.models import NoModel, find
     from rewrite.authoring.reduce import Unsteady
     from rewrite.authoring.reduce.failures import BuiltIn, Command, How
-    from rewrite.core.compile import pick_device
+    from rewrite.backends.devices import pick_device
 
     with plain_errors():
         level = precision_named(precision)
@@ -119,7 +119,7 @@ def _found(
     from rewrite.authoring.reduce import reduce as reduced
     from rewrite.authoring.reduce import rules_for
     from rewrite.authoring.reduce.failures import BuiltIn
-    from rewrite.commands.cli import read_arrays
+    from rewrite.commands.terminal import read_arrays
 
     try:
         model = load(path)

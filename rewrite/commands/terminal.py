@@ -8,14 +8,14 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
+from zipfile import BadZipFile
 
 import numpy as np
 import typer
 from rich.console import Console
 
-from rewrite.egraph.ir.dims import bind_shape
 from rewrite.egraph.ir.evaluate import InputError
-from rewrite.egraph.ir.files import read_text
+from rewrite.egraph.ir.files import open_plain, read_text
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.proof.check import CheckError
@@ -27,8 +27,8 @@ from rewrite.extract.memory.remat import MemoryLimitError
 from rewrite.extract.schedule.chosen import Untraceable
 from rewrite.lower.device import DeviceError
 
-from ..authoring.labels import Unknown
 from ..core.costs import EXPECTED, CostName, is_named
+from ..core.labels import Unknown
 from ..core.options import Precision
 from ..report.account import NoExplanation, Unexplained
 from ..xp.tracer import TraceError
@@ -129,6 +129,15 @@ def read_model(path: Path) -> Graph:
         fail(str(e))
 
 
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz by name."""
+    try:
+        with open_plain(path) as file, np.load(file) as found:
+            return {k: np.asarray(found[k]) for k in found.files}
+    except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
+        fail(f"{path}: an .npz of plain arrays was expected ({e})")
+
+
 def precision_named(text: str) -> Precision:
     if text not in ("strict", "default", "fast"):
         fail(f"--precision {text}: strict, default or fast was expected")
@@ -176,19 +185,3 @@ def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
     if missing:
         fail(f"sizes are symbolic: add {' '.join(f'--dim {s}=SIZE' for s in missing)}")
     return given
-
-
-def random_arrays(
-    graph: Graph, bound: dict[str, int], seed: int, deviation: float = 1.0
-) -> dict[str, Any]:
-    """Normal floats, small integers, coin flips: by input name."""
-    rng = np.random.default_rng(seed)
-    arrays: dict[str, Any] = {}
-    for node in graph.inputs:
-        shape = bind_shape(node.shape, bound)
-        if node.dtype.is_float:
-            value = deviation * rng.standard_normal(shape)
-        else:
-            value = rng.integers(0, 2 if node.dtype.kind == "bool" else 8, shape)
-        arrays[node.attrs[0]] = np.asarray(value).astype(node.dtype.numpy)
-    return arrays

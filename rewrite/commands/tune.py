@@ -29,13 +29,13 @@ from rewrite.commands.terminal import (
     plain_errors,
     precision_named,
     progress_bar,
-    random_arrays,
     read_graph,
     sizes,
 )
+from rewrite.core.inputs import random_arrays
 
 if TYPE_CHECKING:
-    from rewrite.core.compile import Compiled
+    from rewrite.core.compiled import Compiled
 
     from ..tuning.tune import KernelTuned, Tuned
 
@@ -64,8 +64,9 @@ def tune(
     checked and timed. Whoever optimizes for this device then uses the best. Ctrl-C ends
     the search; what it has found is kept. Leave the machine alone meanwhile.
     """
-    from rewrite.core.compile import optimize_graph, pick_device
+    from rewrite.backends.devices import pick_device
     from rewrite.core.options import Options
+    from rewrite.pipeline import optimize_graph
 
     from ..cache import kept
     from ..tuning.tune import Budget

@@ -38,9 +38,9 @@ def why_not(
     All forms of the node are asked, those that other rules made of it as well.
     """
     from rewrite.authoring.cover import Setting
-    from rewrite.authoring.labels import Unknown
     from rewrite.authoring.models import NoModel, find, load
     from rewrite.authoring.why_not import why_not as asked
+    from rewrite.core.labels import Unknown
 
     with plain_errors():
         setting = Setting(

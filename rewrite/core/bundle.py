@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from rewrite.backends.devices import CLASSES
+from rewrite.backends.devices import CLASSES, pick_device
 from rewrite.backends.store import replacing
 from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
@@ -43,7 +43,7 @@ from ..cache.identity import device_key
 from ..cache.shelf import Built, bare, dressed
 from ..version import VERSION
 from ..xp.trace import Leaf
-from .compile import Compiled, pick_device
+from .compiled import Compiled
 from .options import Options
 
 FORMAT = "rewrite bundle 2"

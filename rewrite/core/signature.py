@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..xp.trace import Leaf, children, is_tensor
-from ..xp.tracer import TraceError
+from ..xp.tracer import TraceError, is_array, plain
 
 TENSOR = "tensor"  # stands for one in the key of a structure
 
@@ -28,6 +28,8 @@ def _key(
         named = [(key, x) for key, (_, x) in zip(keys, inner, strict=True)]
         by_key = named if ordered else sorted(named, key=lambda pair: pair[0])
         return dict, tuple(by_key)  # as `map_tree` makes it
+    if is_array(tree):  # a table has no one dtype before it is made an array
+        return tensor(plain(tree))
     if is_tensor(tree) or isinstance(tree, Leaf):
         return tensor(tree)
     kind = cast(type[Any], tree.__class__)

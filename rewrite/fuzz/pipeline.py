@@ -23,7 +23,7 @@ from rewrite.lower.device import Device
 from rewrite.lower.program import Program, build, joined
 from rewrite.lower.verify import verify
 
-from ..core.compile import cost_for
+from ..core.costs import cost_for
 from ..core.options import Precision
 from . import compare, random_graph, random_inputs
 from .draw import Mode

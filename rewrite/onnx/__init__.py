@@ -10,8 +10,8 @@ y = model({"x": x})
 
 from __future__ import annotations
 
-from .model import ModelError, NeedsInputs, compile, load, open_model
-from .program import Program
+from .model import ModelError, NeedsInputs, load, open_model
+from .program import Program, compile
 from .write import Optimized, optimize
 
 __all__ = [

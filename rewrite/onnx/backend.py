@@ -17,8 +17,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from rewrite.backends.devices import device as device_named
 
-from .model import compile
-from .program import Program
+from .program import Program, compile
 from .value import ModelError
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 try:
     import onnx
@@ -14,18 +13,12 @@ try:
 except ImportError:
     raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
 
-from rewrite.core.costs import CostModel
-from rewrite.core.options import Precision
 from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
-from rewrite.lower.device import Device
 
 from .loader import Loader
 from .value import ModelError
-
-if TYPE_CHECKING:
-    from .program import Program
 
 
 class NeedsInputs(ModelError):
@@ -89,27 +82,4 @@ def load(
         raise
 
 
-def compile(
-    model: Model,
-    device: str | Device | None = None,
-    *,
-    dims: Mapping[str, int] | None = None,
-    precision: Precision = "default",
-    rules: Sequence[str | Path] = (),
-    effort: int = 2,
-    fallback: bool = True,
-    hints: Mapping[str, int] | None = None,
-    cost: CostModel = "roofline",
-    cache: bool = True,
-    memory: int | None = None,
-) -> Program:
-    """The model, optimized for a device: call the result with a mapping of inputs."""
-    from .program import Program
-
-    options = {"precision": precision, "rules": rules, "effort": effort,
-               "fallback": fallback, "hints": hints, "cost": cost,
-               "cache": cache, "memory": memory}  # fmt: skip
-    return Program(open_model(model), device, dims or {}, options)
-
-
-__all__ = ["Model", "ModelError", "NeedsInputs", "compile", "load", "open_model"]
+__all__ = ["Model", "ModelError", "NeedsInputs", "load", "open_model"]

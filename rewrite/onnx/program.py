@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,17 @@ from onnx.reference import ReferenceEvaluator
 
 from rewrite.api import compile_graph
 from rewrite.core.bundle import save
-from rewrite.core.compile import Compiled, warn
+from rewrite.core.compiled import Compiled
+from rewrite.core.costs import CostModel
+from rewrite.core.notices import warn
+from rewrite.core.options import Precision
 from rewrite.egraph.ir.evaluate import InputError, bind_inputs
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
+from rewrite.lower.device import Device
 from rewrite.xp.trace import Leaf
 
-from .model import NeedsInputs, load
+from .model import Model, NeedsInputs, load, open_model
 from .types import DTYPES
 from .value import ModelError
 
@@ -173,3 +177,27 @@ class Program:
             except NeedsInputs as e:
                 self._needs |= e.names
         raise ModelError(f"shapes depend on ever more inputs: {sorted(self._needs)}")
+
+
+def compile(
+    model: Model,
+    device: str | Device | None = None,
+    *,
+    dims: Mapping[str, int] | None = None,
+    precision: Precision = "default",
+    rules: Sequence[str | Path] = (),
+    effort: int = 2,
+    fallback: bool = True,
+    hints: Mapping[str, int] | None = None,
+    cost: CostModel = "roofline",
+    cache: bool = True,
+    memory: int | None = None,
+) -> Program:
+    """The model, optimized for a device: call the result with a mapping of inputs."""
+    options = {"precision": precision, "rules": rules, "effort": effort,
+               "fallback": fallback, "hints": hints, "cost": cost,
+               "cache": cache, "memory": memory}  # fmt: skip
+    return Program(open_model(model), device, dims or {}, options)
+
+
+__all__ = ["Program", "compile"]

@@ -20,7 +20,7 @@ from rewrite.extract.schedule.steps import in_order
 from .account import Ablation
 
 if TYPE_CHECKING:
-    from ..authoring.pieces import Cut
+    from ..core.pieces import Cut
 
 type Told = Callable[[str, int, int], None]
 

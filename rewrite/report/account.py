@@ -231,14 +231,3 @@ class Account:
         for m in found["measured"] or ():
             m |= {k: m[k] if math.isfinite(m[k]) else None for k in ("error", "own")}
         return found
-
-    def html(self) -> str:
-        """The page, which needs nothing but a browser."""
-        from .viewer import page
-
-        return page(self)
-
-    def __str__(self) -> str:
-        from .prose import prose
-
-        return prose(self)

@@ -4,7 +4,6 @@ inputs and held against the meaning in float64."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +11,9 @@ from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Graph, GraphError, substitute
 from rewrite.egraph.ir.scalars import Array
 
-from ..commands.terminal import random_arrays
+from ..core.compiled import Compiled
+from ..core.inputs import random_arrays
 from .account import Measured
-
-if TYPE_CHECKING:
-    from ..core.compile import Compiled
 
 SEED = 0
 SMALL = (3, 4, 5, 2, 8, 16, 1)  # sizes to try for symbols that have none

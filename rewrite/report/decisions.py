@@ -16,7 +16,7 @@ from rewrite.extract.schedule.assemble import Traced, build_kernel, with_steady
 from rewrite.extract.schedule.chosen import (
     HOST,
     LEAVES,
-    UNSTEADY,
+    VARYING,
     VIEWS,
     Untraceable,
 )
@@ -90,7 +90,7 @@ class Pricing:
     def _host(self, root: int) -> Priced:
         args = self.graph.nodes[root].args
         seconds = host_seconds([self.graph.nodes[c].type for c in (*args, root)])
-        steady = self.graph.nodes[root].op not in UNSTEADY
+        steady = self.graph.nodes[root].op not in VARYING
         once = steady and self._once([root], args)
         return Priced(
             seconds * (RARELY if once else 1.0), None, None, args, (root,), once

@@ -7,7 +7,6 @@ the sizes that are named; errors are measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rewrite.egraph.ir.text import node_lines
 from rewrite.egraph.proof.explain import CONTRACTS
@@ -17,21 +16,20 @@ from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.extract.schedule.plan import Part, choose, own_space
 from rewrite.extract.schedule.steps import own_groups
 
-from ..authoring.labels import labels as called
-from ..authoring.pieces import Cut
+from ..core.compiled import Compiled
 from ..core.costs import cost_for, name_of
+from ..core.labels import labels as called
+from ..core.pieces import Cut
 from ..version import VERSION
 from .ablation import ablated
-from .account import Ablation, Account, KernelView, NodeView, PartView, Unexplained
+from .account import Ablation, KernelView, NodeView, PartView, Unexplained
 from .accuracy import measured
 from .decisions import Decisions
+from .explanation import Explanation
 from .focus import focused
 from .places import Side, places
 from .proofs import Proofs
 from .words import titled
-
-if TYPE_CHECKING:
-    from ..core.compile import Compiled
 
 type Told = Callable[[str, int, int], None]
 
@@ -40,7 +38,7 @@ def account(
     c: Compiled, sizes: Mapping[str, int] | None = None, *, node: str = "",
     kernel: str = "", ablate: bool = False, run: bool = True,
     told: Told = lambda what, done, of: None,
-) -> Account:  # fmt: skip
+) -> Explanation:  # fmt: skip
     """All that there is to say about `c`; of one `node` or `kernel` if it is named.
     `run`: measure errors.  `ablate`: do all again without each rule that is used."""
     whole = _Accounting(c, sizes or {}).account(ablate, run, sizes, told)
@@ -76,7 +74,7 @@ class _Accounting:
 
     def account(
         self, ablate: bool, run: bool, sizes: Mapping[str, int] | None, told: Told
-    ) -> Account:
+    ) -> Explanation:
         c, plan, d = self.c, self.plan, self.decisions
         kernels = self._kernels()
         errors = measured(c, sizes) if run else (None, "it was not asked for")
@@ -88,7 +86,7 @@ class _Accounting:
         )  # fmt: skip
         weakest = max((f.weakest for f, _ in self.proofs.found), key=CONTRACTS.index,
                       default="bitwise")  # fmt: skip
-        return Account(
+        return Explanation(
             c.source.name, VERSION, c.device.name, self.options.precision,
             name_of(self.options.cost), tuple(map(str, self.options.rules)),
             dict(self.sizes) if c.source.symbols else {},

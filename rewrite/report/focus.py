@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..authoring.labels import Unknown, close
+from ..core.labels import Unknown, close
 from .account import Account, KernelView, NodeView, StepView
 
 
-def focused(whole: Account, node: str = "", kernel: str = "") -> Account:
+def focused[A: Account](whole: A, node: str = "", kernel: str = "") -> A:
     """What became of the node, or what the kernel is: its kernels, the steps that touch
     what it computes, their pieces and rules.  Both graphs stay whole."""
     numbers = {k.number for k in whole.kernels}
@@ -30,7 +30,7 @@ def focused(whole: Account, node: str = "", kernel: str = "") -> Account:
     return _limited(whole, numbers, steps, " in ".join(only))
 
 
-def _limited(whole: Account, numbers: set[int], steps: set[int], only: str) -> Account:
+def _limited[A: Account](whole: A, numbers: set[int], steps: set[int], only: str) -> A:
     chosen = tuple(s for s in whole.steps if s.number in steps)
     kernels = tuple(k for k in whole.kernels if k.number in numbers)
     explained = {k.like for k in kernels if k.like is not None} - numbers

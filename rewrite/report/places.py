@@ -16,7 +16,7 @@ from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.extract.schedule.plan import Part, Plan
 
-from ..authoring.pieces import Cut, Cuts, cut
+from ..core.pieces import Cut, Cuts, cut
 from .words import Macro, Scope, Words, own_names, scopes
 
 type Key = tuple[Any, ...]

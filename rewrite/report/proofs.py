@@ -16,8 +16,8 @@ from rewrite.extract.schedule.kernel import KernelCost
 from rewrite.extract.schedule.plan import Part, Plan
 from rewrite.extract.schedule.symbols import Symbols
 
+from ..core.explaining import explained_part, put_together
 from .account import RuleView, StepView, TermView
-from .explaining import explained_part, put_together
 from .forms import Shape, costs
 from .places import Places, Use
 from .spelling import Numbers, Spelling

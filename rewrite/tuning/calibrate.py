@@ -22,9 +22,10 @@ from rewrite.lower.families import families_for
 from rewrite.lower.loops import For
 from rewrite.lower.model import DeviceModel, kernel_cost, model_of
 
-from ..commands.terminal import random_arrays
-from ..core.compile import Compiled, own_plan
+from ..core.compiled import Compiled
+from ..core.inputs import random_arrays
 from ..core.options import Options
+from ..core.planning import own_plan
 from .measure import ROUNDS, Progress, Subject, Timer, kernel_timers, turns
 
 QUIET = 0.25  # of the turns, the quickest: other work of the machine only adds

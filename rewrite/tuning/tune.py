@@ -21,7 +21,7 @@ from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
 from rewrite.cache.learned import database as measured_file
 from rewrite.cache.learned import learn
-from rewrite.core.compile import Compiled
+from rewrite.core.compiled import Compiled
 from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Kernel

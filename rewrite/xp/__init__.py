@@ -8,20 +8,24 @@
     graph = xp.trace(f, x, w)
 
 Functions that do not depend on values the graph cannot know behave as the standard
-says.  `nn` holds layers that have a name, `named` names a node for reports.
+says, and promote as NumPy does.  `nn` holds layers that have a name, `named` names a
+node for reports.  Outside a trace, where the arrays are there, the same functions give
+NumPy arrays.
 """
 
 from __future__ import annotations
 
-import difflib
+import inspect
 import math
+import sys
 from typing import NoReturn
 
 from rewrite.egraph.ir import dtypes as _dtypes
 from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.ops import TensorType
 
-from . import nn
+from . import eager as _eager
+from . import nn, numpy_calls, numpy_functions
 from .creation import (
     arange,
     asarray,
@@ -105,7 +109,8 @@ from .elementwise import (
     trunc,
     where,
 )
-from .indexing import put_along_axis, take, take_along_axis
+from .errors import TraceError, instead_of
+from .indexing import getitem, put_along_axis, take, take_along_axis
 from .linear import einsum, matmul, matrix_transpose, outer, tensordot, vecdot
 from .manipulation import (
     concat,
@@ -125,6 +130,7 @@ from .manipulation import (
     tile,
     unstack,
 )
+from .operators import functions
 from .statistical import (
     all,
     any,
@@ -140,7 +146,7 @@ from .statistical import (
     var,
 )
 from .trace import Leaf, Traced, bind_names, leaves, map_tree, trace, trace_tree
-from .tracer import TraceError, Tracer, astype, named
+from .tracer import Tracer, astype, named
 
 bool = _dtypes.BOOL
 int8, int16, int32, int64 = _dtypes.I8, _dtypes.I16, _dtypes.I32, _dtypes.I64
@@ -151,34 +157,16 @@ bfloat16 = _dtypes.BF16
 float8_e4m3, float8_e5m2 = _dtypes.F8E4M3, _dtypes.F8E5M2
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
-_INSTEAD = {
-    "acos": "no op of the table expresses it",
-    "asin": "no op of the table expresses it",
-    "atan": "no op of the table expresses it",
-    "atan2": "no op of the table expresses it",
-    "argsort": "there is no sort; use argmax or argmin",
-    "concatenate": "use concat",
-    "cumsum": "there is no scan; use matmul with tril(ones((n, n)))",
-    "cumulative_prod": "there is no scan",
-    "cumulative_sum": "there is no scan; use matmul with tril(ones((n, n)))",
-    "diff": "use x[1:] - x[:-1]",
-    "dot": "use matmul, vecdot or tensordot",
-    "nonzero": "its shape depends on values; use where(mask, x, 0)",
-    "power": "use pow or **",
-    "sort": "there is no sort; use max, min, argmax or argmin",
-    "swapaxes": "use permute_dims or matrix_transpose",
-    "transpose": "use permute_dims, x.T or x.mT",
-    "unique_values": "its shape depends on values",
-}  # fmt: skip
-
 
 def __getattr__(name: str) -> NoReturn:
     if name.startswith("__"):
         raise AttributeError(name)
-    near = difflib.get_close_matches(name, __all__, 3)
-    hint = _INSTEAD.get(name) or (f"near it: {', '.join(near)}" if near else "see "
-                                  "dir(rewrite.xp) for what there is")  # fmt: skip
+    hint = instead_of(name, (*__all__, *functions))
     raise AttributeError(f"rewrite.xp has no {name!r}: {hint}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
 
 
 __all__ = [
@@ -333,3 +321,16 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+_TOOLS = ("bind_names", "leaves", "map_tree", "symbol", "trace", "trace_tree")
+for _name in __all__:
+    if inspect.isfunction(globals()[_name]) and _name not in _TOOLS:
+        globals()[_name] = functions[_name] = _eager.eager(_name, globals()[_name])
+for _name in nn.__all__:
+    functions[f"nn.{_name}"] = _eager.eager(f"nn.{_name}", getattr(nn, _name))
+    setattr(nn, _name, functions[f"nn.{_name}"])
+functions["__array_namespace__"] = lambda: sys.modules[__name__]
+functions["__getitem__"] = _eager.eager("x[..]", getitem)
+functions["__array_ufunc__"] = numpy_calls.array_ufunc
+functions["__array_function__"] = numpy_calls.array_function
+functions.update(numpy_functions.METHODS)

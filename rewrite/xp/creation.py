@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +22,16 @@ from .promote import (
     default_dtype,
     position_dtype,
 )
-from .tracer import Operand, TraceError, Tracer, astype, current, lift, wrap
+from .tracer import (
+    Operand,
+    TraceError,
+    Tracer,
+    astype,
+    current,
+    is_scalar,
+    lift,
+    wrap,
+)
 
 type ShapeLike = Dim | Sequence[Dim]
 
@@ -45,7 +54,7 @@ def broadcast_to(x: Operand, shape: ShapeLike) -> Tracer:
 
 
 def full(shape: ShapeLike, fill_value: Operand, *, dtype: Any = None) -> Tracer:
-    if dtype is not None and isinstance(fill_value, bool | int | float):
+    if dtype is not None and is_scalar(fill_value):
         return broadcast_to(lift(fill_value, as_dtype(dtype)), shape)
     value = lift(fill_value)
     return broadcast_to(value if dtype is None else astype(value, dtype), shape)
@@ -80,13 +89,36 @@ empty_like = zeros_like
 
 def asarray(value: Any, *, dtype: Any = None) -> Tracer:
     """A tracer, number, NumPy array or nested list of numbers as an array."""
-    if isinstance(value, bool | int | float):
+    if is_scalar(value):
         return lift(value, None if dtype is None else as_dtype(dtype))
-    if isinstance(value, list | tuple):
-        array: Array = np.asarray(cast(Sequence[Any], value))
-        chosen = default_dtype(array.flat[0].item()) if array.size else DEFAULT_FLOAT
-        return lift(array.astype(as_dtype(dtype or chosen).numpy))
+    if isinstance(value, list | tuple | range):
+        array = _of_list(cast(Sequence[Any], value))
+        return lift(array if dtype is None else array.astype(as_dtype(dtype).numpy))
     return lift(value) if dtype is None else astype(value, dtype)
+
+
+def _of_list(value: Sequence[Any]) -> Array:
+    """Python numbers have the default dtypes, NumPy's keep their own."""
+    parts = list(_elements(value))
+    if any(isinstance(x, Tracer) for x in parts):
+        raise TraceError("a list of arrays is no array: use xp.stack")
+    try:
+        array = np.asarray(value)
+    except ValueError as e:
+        raise TraceError(f"a list of numbers or of equal rows was expected: {e}"
+                         ) from None  # fmt: skip
+    if not all(map(is_scalar, parts)):
+        return array
+    chosen = default_dtype(array.flat[0].item()) if array.size else DEFAULT_FLOAT
+    return array.astype(chosen.numpy)
+
+
+def _elements(value: Sequence[Any]) -> Iterator[Any]:
+    for x in value:
+        if isinstance(x, list | tuple | range):
+            yield from _elements(cast(Sequence[Any], x))
+        else:
+            yield x
 
 
 def iota(shape: ShapeLike, axis: int, dtype: Any = None) -> Tracer:

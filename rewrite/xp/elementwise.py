@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
-from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, DType
+import numpy as np
+
+from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, I64, U64, DType
 
 from .tracer import (
     Operand,
@@ -14,6 +17,8 @@ from .tracer import (
     astype,
     binary,
     broadcast,
+    floats,
+    is_scalar,
     lift,
     promote,
     select,
@@ -44,10 +49,46 @@ def _bin(op: str, doc: str, swap: bool = False) -> Binary:
 def _rounding(op: str) -> Unary:
     def f(x: Operand) -> Tracer:
         x = lift(x)
-        return x if x.dtype.is_int else unary(op, x)
+        return unary(op, x) if x.dtype.is_float else +x
 
     f.__doc__ = f"{op} of floats; integers are already whole."
     return f
+
+
+def _compare(op: str, doc: str, swap: bool = False) -> Binary:
+    def f(a: Operand, b: Operand) -> Tracer:
+        a, b = (b, a) if swap else (a, b)
+        a, b = _reached(a, b), _reached(b, a)
+        types = {x.dtype for x in (a, b) if isinstance(x, Tracer)}
+        if types == {I64, U64}:
+            return _signs_apart(op, cast(Tracer, a), cast(Tracer, b))
+        return binary(op, a, b)
+
+    f.__doc__ = doc
+    return f
+
+
+def _reached(x: Operand, other: Operand) -> Operand:
+    """An operand; a Python integer beyond the range of `other` as an i64 array."""
+    if not is_scalar(x):
+        return lift(x)
+    if type(x) is not int or is_scalar(other):
+        return x
+    dtype = lift(other).dtype
+    if not dtype.is_int:
+        return x
+    info = np.iinfo(dtype.numpy)
+    return x if info.min <= x <= info.max else lift(x)
+
+
+def _signs_apart(op: str, a: Tracer, b: Tracer) -> Tracer:
+    """Comparison of i64 and u64, which no common type holds."""
+    if op == "ne":
+        return ~_signs_apart("eq", a, b)
+    same = binary(op, astype(a, U64), astype(b, U64))
+    negative = (a if a.dtype is I64 else b) < 0
+    below = op != "eq" and a.dtype is I64
+    return negative | same if below else ~negative & same
 
 
 def _logical(op: str) -> Binary:
@@ -62,12 +103,10 @@ def _truth(x: Tracer) -> Tracer:
     return x if x.dtype is BOOL else binary("ne", x, 0)
 
 
-abs = _un("abs", "Magnitude.")
 negative = _un("neg", "-x.")
 sign = _un("sign", "-1, 0 or 1.")
 sqrt = _un("sqrt", "Square root.")
 rsqrt = _un("rsqrt", "1 / sqrt(x).")
-reciprocal = _un("recip", "1 / x.")
 exp = _un("exp", "e to the power x.")
 exp2 = _un("exp2", "2 to the power x.")
 expm1 = _un("expm1", "exp(x) - 1, exact near 0.")
@@ -89,12 +128,12 @@ floor_divide = _bin("floordiv", "Rounded towards minus infinity.")
 remainder = _bin("mod", "Of floor division: the sign is that of b.")
 maximum = _bin("max", "The larger; NaN if either is.")
 minimum = _bin("min", "The smaller; NaN if either is.")
-less = _bin("lt", "a < b.")
-less_equal = _bin("le", "a <= b.")
-greater = _bin("lt", "a > b.", swap=True)
-greater_equal = _bin("le", "a >= b.", swap=True)
-equal = _bin("eq", "a == b.")
-not_equal = _bin("ne", "a != b.")
+less = _compare("lt", "a < b.")
+less_equal = _compare("le", "a <= b.")
+greater = _compare("lt", "a > b.", swap=True)
+greater_equal = _compare("le", "a >= b.", swap=True)
+equal = _compare("eq", "a == b.")
+not_equal = _compare("ne", "a != b.")
 bitwise_and = _bin("and", "a & b.")
 bitwise_or = _bin("or", "a | b.")
 bitwise_xor = _bin("xor", "a ^ b.")
@@ -104,8 +143,23 @@ logical_and, logical_or = _logical("and"), _logical("or")
 logical_xor = _logical("xor")
 
 
+def abs(x: Operand) -> Tracer:
+    """Magnitude."""
+    x = lift(x)
+    return +x if x.dtype is BOOL else unary("abs", x)
+
+
+def reciprocal(x: Operand) -> Tracer:
+    """1 / x of floats."""
+    x = lift(x)
+    if not x.dtype.is_float:
+        raise TraceError(f"reciprocal of {x.type}: 1 / x is a float")
+    return unary("recip", x)
+
+
 def positive(x: Operand) -> Tracer:
-    return lift(x)
+    """A copy."""
+    return wrap(lift(x).node)
 
 
 def logical_not(x: Operand) -> Tracer:
@@ -141,9 +195,15 @@ def signbit(x: Operand) -> Tracer:
     return wrap(x.builder.add("bitcast", (x.node,), (bits,))) < 0
 
 
+def _floats_of(a: Operand, b: Operand) -> list[Tracer]:
+    """Two operands as floats, each by its own dtype first, as NumPy has it."""
+    pair = promote(*(x if is_scalar(x) else floats(x) for x in (a, b)))
+    return [floats(x) for x in pair]
+
+
 def copysign(a: Operand, b: Operand) -> Tracer:
     """The magnitude of `a` with the sign of `b`."""
-    left, right = promote(a, b)
+    left, right = _floats_of(a, b)
     return where(signbit(left) ^ signbit(right), -left, left)
 
 
@@ -152,31 +212,35 @@ def log10(x: Operand) -> Tracer:
 
 
 def tan(x: Operand) -> Tracer:
+    x = floats(x)
     return sin(x) / cos(x)
 
 
 def sinh(x: Operand) -> Tracer:
+    x = floats(x)
     return (expm1(x) - expm1(negative(x))) * 0.5
 
 
 def cosh(x: Operand) -> Tracer:
+    x = floats(x)
     return (exp(x) + exp(negative(x))) * 0.5
 
 
 def atanh(x: Operand) -> Tracer:
+    x = floats(x)
     return (log1p(x) - log1p(negative(x))) * 0.5
 
 
 def logaddexp(a: Operand, b: Operand) -> Tracer:
     """log(exp(a) + exp(b)) without overflow, and right at infinities."""
-    left, right = promote(a, b)
+    left, right = _floats_of(a, b)
     apart = maximum(left, right) + log1p(exp(-abs(left - right)))
     return where(left == right, left + math.log(2), apart)
 
 
 def hypot(a: Operand, b: Operand) -> Tracer:
     """sqrt(a*a + b*b) without overflow."""
-    left, right = promote(a, b)
+    left, right = _floats_of(a, b)
     big = maximum(abs(left), abs(right))
     ratio = minimum(abs(left), abs(right)) / where(big == 0, 1.0, big)
     return where(isinf(big), big, big * sqrt(square(ratio) + 1.0))
@@ -184,8 +248,9 @@ def hypot(a: Operand, b: Operand) -> Tracer:
 
 def pow(a: Operand, b: Operand) -> Tracer:
     """Powers of floats; of integers where the exponent is a Python integer >= 0."""
-    if isinstance(a, Tracer) and isinstance(b, int | float) and not isinstance(b, bool):
-        known = _known_power(a, b)
+    if not is_scalar(a) and is_scalar(b) and not isinstance(b, bool):
+        a = lift(a)
+        known = _known_power(a, cast(float, b))
         if known is not None:
             return known
     left, right = promote(a, b)
@@ -221,13 +286,8 @@ def where(condition: Operand, a: Operand, b: Operand) -> Tracer:
 
 def clip(x: Operand, min: Operand | None = None, max: Operand | None = None) -> Tracer:
     x = lift(x)
-    low = x if min is None else _bounded(x, min, "max")
-    return low if max is None else _bounded(low, max, "min")
-
-
-def _bounded(x: Tracer, bound: Operand, op: str) -> Tracer:
-    bound = lift(bound, x.dtype)
-    return binary(op, x, astype(bound, x.dtype))
+    low = x if min is None else binary("max", x, min)
+    return low if max is None else binary("min", low, max)
 
 
 def result_type(*operands: Operand) -> DType:

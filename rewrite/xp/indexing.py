@@ -15,13 +15,14 @@ from .creation import asarray, broadcast_to, iota
 from .elementwise import where
 from .manipulation import reshape
 from .promote import position_dtype, promoted
-from .tracer import Operand, TraceError, Tracer, astype, lift, wrap
+from .tracer import Operand, TraceError, Tracer, astype, is_array, lift, wrap
 
 type Span = tuple[Dim, Dim, int]  # start, size, step
 
 
-def getitem(x: Tracer, key: Any) -> Tracer:
+def getitem(x: Operand, key: Any) -> Tracer:
     """`x[key]`, NumPy's way, with at most one integer array."""
+    x = lift(x)
     parts = _explicit(x, cast(Any, key if isinstance(key, tuple) else (key,)))
     _one_array(parts)
     spans: list[Span] = []  # by axis of x
@@ -69,7 +70,9 @@ def _part_text(part: Any) -> str:
 
 
 def _is_array(part: Any) -> bool:
-    return isinstance(part, Tracer | np.ndarray | list)
+    return isinstance(part, Tracer | list | range) or (
+        is_array(part) and not isinstance(part, np.generic)
+    )
 
 
 def _explicit(x: Tracer, key: tuple[Any, ...]) -> list[Any]:

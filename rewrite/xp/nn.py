@@ -9,13 +9,14 @@ from typing import Any
 from .axes import axes_of
 from .manipulation import reshape
 from .statistical import drop
-from .tracer import Operand, TraceError, Tracer, lift, promote, unary, wrap
+from .tracer import Operand, TraceError, Tracer, binary, lift, promote, unary, wrap
 
 type Axis = int | Sequence[int]
 
 
 def relu(x: Operand) -> Tracer:
-    return unary("relu", x)
+    x = lift(x)
+    return unary("relu", x) if x.dtype.is_float else binary("max", x, 0)
 
 
 def sigmoid(x: Operand) -> Tracer:

@@ -1,14 +1,17 @@
-"""Dtype promotion by the Array API tables; what they leave undefined is an error."""
+"""Dtype promotion: NumPy 2's, with Python scalars that are weak (NEP 50)."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from rewrite.egraph.ir import dtypes
 from rewrite.egraph.ir.dims import Dim
-from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, F32, I32, I64, DType
+from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, F16, F32, F64, I32, I64, DType
+
+from .errors import TraceError
 
 DEFAULT_FLOAT = F32
 DEFAULT_INT = I64
@@ -28,37 +31,60 @@ def as_dtype(spec: Any) -> DType:
     python: dict[Any, DType] = {bool: BOOL, int: DEFAULT_INT, float: DEFAULT_FLOAT}
     if spec in python:
         return python[spec]
-    return dtypes.from_numpy(np.dtype(spec).newbyteorder("="))
+    found = np.dtype(spec).newbyteorder("=")
+    try:
+        return dtypes.from_numpy(found)
+    except ValueError as e:
+        raise TraceError(f"{e}.  {_CONVERSION.get(found.kind, '')}") from None
 
 
+# What to do with arrays of no tensor element type, by NumPy's kind.
+_CONVERSION = {
+    "O": "Convert objects with .astype(np.float32), what is missing to NaN",
+    "V": "Pass the fields of a structured array as a dict, {name: array[name], ..}",
+    "c": "Pass x.real and x.imag as two arrays",
+    "M": "Pass times as numbers, .astype(np.int64)",
+    "m": "Pass times as numbers, .astype(np.int64)",
+    "U": "Pass texts as numbers, such as their places in a list",
+    "S": "Pass texts as numbers, such as their places in a list",
+    "T": "Pass texts as numbers, such as their places in a list",
+    "f": "Pass long doubles as .astype(np.float64)",
+}
+
+
+@functools.cache
 def promoted(a: DType, b: DType) -> DType:
-    """The dtype in which `a` and `b` meet."""
+    """The dtype in which `a` and `b` meet: NumPy's, also between kinds.
+
+    NumPy knows no common dtype of some pairs with small floats of other libraries:
+    there it is the one that an operation on such arrays gives.
+    """
     if a is b:
         return a
-    if a.is_float and b.is_float:
-        return F32 if a.bits == b.bits else max(a, b, key=lambda d: d.bits)
-    if a.is_int and b.is_int:
-        return _integers(a, b)
-    raise TypeError(
-        f"{a} and {b} do not promote: make one like the other with xp.astype(x, ..)"
-    )
+    try:
+        return dtypes.from_numpy(np.promote_types(a.numpy, b.numpy))
+    except np.exceptions.DTypePromotionError:
+        wide = max(0 if d.is_float else d.bits for d in (a, b))
+        return F64 if wide > 16 else F32
 
 
-def _integers(a: DType, b: DType) -> DType:
-    if a.kind == b.kind:
-        return max(a, b, key=lambda d: d.bits)
-    signed, unsigned = (a, b) if a.kind == "int" else (b, a)
-    bits = max(signed.bits, 2 * unsigned.bits)
-    if bits > 64:
-        raise TypeError(f"no integer type holds both {a} and {b}: use xp.astype(x, ..)")
-    return BY_NAME[f"i{bits}"]
+def weakly(dtype: DType, value: Scalar) -> DType:
+    """The dtype of an array of `dtype` with a Python scalar (NEP 50).
+
+    A scalar raises the kind, never the width; small floats stay what they are.
+    """
+    if isinstance(value, bool) or dtype.is_float:
+        return dtype
+    if isinstance(value, int):
+        return DEFAULT_INT if dtype is BOOL else dtype
+    return F64
 
 
-def adopts(dtype: DType, value: Scalar) -> bool:
-    """Whether a Python scalar can take an array's dtype: never a higher kind."""
-    if isinstance(value, bool):
-        return dtype is BOOL
-    return dtype.is_float or (isinstance(value, int) and dtype.is_int)
+def float_of(dtype: DType) -> DType:
+    """The floats in which NumPy computes `exp` and the like of `dtype`."""
+    if dtype.is_float:
+        return dtype
+    return {8: F16, 16: F32}.get(dtype.bits, F64)
 
 
 def default_dtype(value: Scalar) -> DType:

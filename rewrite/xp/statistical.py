@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rewrite.egraph.ir.dims import Dim
-from rewrite.egraph.ir.dtypes import BOOL, F32, I64
+from rewrite.egraph.ir.dtypes import BOOL, F32, F64, I64
 
 from .axes import axes_of
 from .creation import broadcast_to
@@ -102,11 +102,10 @@ def _mean(x: Tracer, over: Sequence[int], correction: float = 0) -> Tracer:
     return binary("div", total, _count(x, over, correction))
 
 
-def _floats(x: Operand, what: str) -> Tracer:
+def _floats(x: Operand) -> Tracer:
+    """Integers have their mean in f64, as NumPy has it."""
     x = lift(x)
-    if not x.dtype.is_float:
-        raise TypeError(f"{what} of {x.dtype}: use xp.astype(x, xp.float32)")
-    return x
+    return x if x.dtype.is_float else astype(x, F64)
 
 
 def _widened(x: Tracer) -> Tracer:
@@ -115,7 +114,7 @@ def _widened(x: Tracer) -> Tracer:
 
 
 def mean(x: Operand, /, *, axis: Axis = None, keepdims: bool = False) -> Tracer:
-    x = _floats(x, "mean")
+    x = _floats(x)
     over = axes_of(axis, x.ndim, "mean")
     return drop(astype(_mean(_widened(x), over), x.dtype), over, keepdims)
 
@@ -123,7 +122,7 @@ def mean(x: Operand, /, *, axis: Axis = None, keepdims: bool = False) -> Tracer:
 def var(x: Operand, /, *, axis: Axis = None, correction: float = 0.0,
         keepdims: bool = False) -> Tracer:  # fmt: skip
     """In two passes, over x - mean(x): E[x*x] - E[x]**2 cancels."""
-    x = _floats(x, "var")
+    x = _floats(x)
     over, wide = axes_of(axis, x.ndim, "var"), _widened(x)
     squares = square(wide - _mean(wide, over))
     return drop(astype(_mean(squares, over, correction), x.dtype), over, keepdims)

@@ -19,6 +19,7 @@ from .tracer import (
     TraceError,
     Tracer,
     current,
+    is_array,
     lift,
     plain,
     refuse_mask,
@@ -83,7 +84,7 @@ def leaves(tree: Any) -> dict[str, Any]:
 
     def keep(path: str, leaf: Any) -> None:
         if is_tensor(leaf):
-            found[path] = plain(leaf) if _is_array(leaf) else leaf
+            found[path] = plain(leaf) if is_array(leaf) else leaf
 
     for name, part in cast(Mapping[str, Any], tree).items():
         map_tree(keep, part, name)
@@ -94,11 +95,7 @@ def is_tensor(x: Any) -> bool:
     if type(x) is np.ndarray:
         return True
     refuse_mask(x)
-    return _is_array(x) or isinstance(x, TensorType | Tracer)
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, np.ndarray | np.generic)
+    return is_array(x) or isinstance(x, TensorType | Tracer)
 
 
 def unique(label: str, taken: Container[str]) -> str:
@@ -184,7 +181,8 @@ def _type_of(path: str, leaf: Any) -> TensorType:
     if isinstance(leaf, Tracer):
         return leaf.type
     if not isinstance(leaf, TensorType):
-        return TensorType(as_dtype(leaf.dtype), leaf.shape)
+        array = plain(leaf)
+        return TensorType(as_dtype(array.dtype), array.shape)
     found: Any = leaf.dtype
     if not isinstance(found, DType):
         raise TraceError(

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from rewrite.authoring.cover import Setting
-from rewrite.authoring.labels import Unknown
 from rewrite.authoring.models import Model
 from rewrite.authoring.why_not import Answer, why_not
 from rewrite.authoring.why_not.price import Prices
 from rewrite.commands.why_not import text
+from rewrite.core.labels import Unknown
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.saturate.explore import Budget

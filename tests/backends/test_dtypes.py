@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from rewrite.backends.devices import CLASSES, matrix
 from rewrite.backends.limits import support
 from rewrite.commands.cli import app
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.dtypes import ALL, F32, DType, compute
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.lower.device import DeviceError
+from rewrite.pipeline import optimize_graph
 
 from .harness import open_device
 

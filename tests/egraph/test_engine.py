@@ -161,3 +161,77 @@ with shared().session([]) as s:
 assert not any(m == "egglog" or m.startswith("egglog.") for m in sys.modules)
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_suspended_worker_is_an_error_even_while_it_is_written_to(
+    engine: Engine,
+) -> None:
+    assert count(engine) == 7
+    assert engine.pid is not None
+    os.kill(engine.pid, signal.SIGSTOP)
+    many = "(Count 1)\n" * 100_000  # more than any pipe holds
+    start = time.monotonic()
+    late = pytest.raises(EngineError, match=r"did not take the \d+ bytes of 'load'")
+    with late, engine.session([("many.egg", COUNT + many)], timeout=0.3):
+        pass
+    assert time.monotonic() - start < 5
+    assert engine.pid is None
+    assert count(engine) == 7
+
+
+def test_what_the_worker_says_of_its_death_is_told(engine: Engine) -> None:
+    deep = f"(datatype N (Z) (S N)){'(S ' * 100_000}(Z){')' * 100_000}"
+    dead = pytest.raises(EngineError, match=r"ended \(SIG\w+\) in 'load'")
+    with dead, engine.session([("deep.egg", deep)]):
+        pass
+    assert count(engine) == 7
+
+
+FORKED = f"""
+import os, threading
+from rewrite.egraph.saturate.engine import Engine, shared
+
+other, inside, done = Engine(), threading.Event(), threading.Event()
+
+def work(engine):
+    with engine.session([("count.egg", {COUNT!r})]) as s:
+        inside.set()
+        done.wait()
+        assert s.sizes() == {{"Count": 1}}
+
+for engine in (shared(), other):
+    inside.clear(), done.clear()
+    thread = threading.Thread(target=work, args=(engine,))
+    thread.start()
+    inside.wait()
+    child = os.fork()
+    if not child:
+        for mine in (shared(), other):
+            with mine.session([("count.egg", {COUNT!r})]) as s:
+                assert s.sizes() == {{"Count": 1}}
+            mine.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    done.set()
+    thread.join()
+    assert engine.pid is not None
+with shared().session([]) as s:
+    first = shared().pid
+    child = os.fork()
+    if not child:  # a session does not go with the child
+        try:
+            s.sizes()
+        except RuntimeError as e:
+            os._exit("forked" not in str(e))
+        os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert s.sizes() == {{}} and shared().pid == first
+"""
+
+
+def test_a_fork_while_a_thread_is_in_the_engine_does_not_wait() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")

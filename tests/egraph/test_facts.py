@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.core.compile import optimize_graph
+from rewrite.core.explaining import explained_part
 from rewrite.core.options import Options
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dtypes import BOOL, F32, I64
@@ -20,7 +20,7 @@ from rewrite.egraph.proof.proving import ExplainError, prove
 from rewrite.egraph.rules.rulefile import RuleFileError, load_rules
 from rewrite.egraph.saturate.saturate import facts_for, saturate, saturator
 from rewrite.extract.schedule.plan import plan
-from rewrite.report.explaining import explained_part
+from rewrite.pipeline import optimize_graph
 
 from ..extract.standin import cost
 from .wild_graphs import drawn

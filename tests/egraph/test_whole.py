@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from rewrite.core.explaining import explained_plan
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import opened
@@ -18,7 +19,6 @@ from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import facts_for, saturator
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.fuzz.models import transformer
-from rewrite.report.explaining import explained_plan
 
 from ..extract.standin import cost
 

@@ -50,7 +50,7 @@ def test_a_graph_that_is_cheaper_as_it_is_stays_as_it_is() -> None:
     """By the rules a weight that is turned twice is the weight; turned once, when the
     program is made, it is read faster."""
     import rewrite.onnx
-    from rewrite.core.compile import cost_for
+    from rewrite.core.costs import cost_for
 
     graph = expand_macros(rewrite.onnx.load(fill(load("lstm_cell")), {"batch": 3}))
     price = cost_for("c")

@@ -7,15 +7,15 @@ import pytest
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
-from rewrite.extract.memory.lifetimes import (
-    Item,
-    nbytes,
-    profile,
-    rounded,
-    shared,
-)
+from rewrite.extract.memory.lifetimes import Item, profile, rounded, shared
 from rewrite.extract.memory.place import MemoryPlan, plan_memory
-from rewrite.extract.schedule.kernel import Kernel, Schedule, reads_of, writes_of
+from rewrite.extract.schedule.kernel import (
+    Kernel,
+    Schedule,
+    nbytes,
+    reads_of,
+    writes_of,
+)
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import random_graph
 from rewrite.fuzz.models import transformer

@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-from rewrite.extract.schedule.paused import collector_paused
+from rewrite.extract.paused import collector_paused
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 
 from rewrite.backends.executable import Executable
 from rewrite.backends.interpreter import NumpyDevice
-from rewrite.core.compile import own_plan
+from rewrite.core.planning import own_plan
 from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros

@@ -7,7 +7,7 @@ import pytest
 
 import rewrite
 from rewrite.backends.devices import device
-from rewrite.core.compile import cost_for
+from rewrite.core.costs import cost_for
 from rewrite.egraph.ir.dtypes import F32, U64
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, Graph

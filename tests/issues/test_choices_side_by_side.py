@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.text import parse
+from rewrite.pipeline import optimize_graph
 
 TEXT = """
 graph choices() {

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.dtypes import F32, I32
 from rewrite.egraph.ir.graph import Builder
+from rewrite.pipeline import optimize_graph
 
 
 def test_an_index_into_one_element_is_not_computed() -> None:

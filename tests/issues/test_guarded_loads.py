@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.text import parse
+from rewrite.pipeline import optimize_graph
 
 TEXT = """graph padded(x: i32[3, 1, 3]) {
   a: i32[3, 2, 3] = concat x x axis=1

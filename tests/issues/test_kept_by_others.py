@@ -7,7 +7,6 @@ behind, bytes changed classes of this process, sizes from NumPy could not be wri
 
 from __future__ import annotations
 
-import ast
 import collections
 import ctypes
 import json
@@ -37,7 +36,7 @@ from rewrite.backends.toolchain import find_toolchain
 from rewrite.cache import identity, learned
 from rewrite.cache.frozen import FrozenError, freeze, thaw
 from rewrite.commands.cli import app
-from rewrite.core import compile as pipeline
+from rewrite.core import planning as pipeline
 from rewrite.core.bundle import BundleError
 from rewrite.egraph.ir import dtypes, graph
 from rewrite.egraph.ir.dims import symbol
@@ -46,6 +45,7 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.table import TensorType
 from rewrite.egraph.rules.rulefile import RuleFileError
 from rewrite.lower.device import DeviceError
+from tests.imports import closure, modules
 
 KEY, OTHER = "a" * 64, "b" * 64
 X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
@@ -258,7 +258,7 @@ def test_a_version_is_the_text_of_its_files(
     """Not their times and sizes, which an image may give to all of them."""
     assert {
         "backends/opencl.py",
-        "frozen.py",
+        "cache/frozen.py",
         "rules/ir.egg",
     } <= identity._files().keys()
     path = tmp_path / "rows.py"
@@ -273,16 +273,15 @@ def test_a_version_is_the_text_of_its_files(
 
 def test_what_the_pipeline_imports_is_part_of_the_version() -> None:
     """`fitting.py` orders kernels, `costs.py` picks the families: both were missing."""
-    tree = ast.parse(Path(pipeline.__file__).read_text("utf-8"))
-    near = {
-        f"{(x.module or '').replace('.', '/')}.py"
-        for x in tree.body
-        if isinstance(x, ast.ImportFrom) and x.level == 1
-    }
-    assert "fitting.py" in near
-    # Plans by measured times are not kept; a kept program names the choices it uses.
-    apart = {"learned.py", "tuning/kept.py"}
-    assert near - apart <= identity._files().keys()
+    known = {identity.__file__, *map(str, identity._files().values())}
+    known = {str(Path(p).resolve()) for p in known}
+    deciding = closure("rewrite.core.planning")
+    assert "rewrite.core.fitting" in deciding
+    # How code is traced has no part in what becomes of its graph.
+    apart = ("rewrite.xp", "rewrite.version")
+    for module in deciding:
+        if module != "rewrite" and not module.startswith(apart):
+            assert str(modules()[module]) in known, module
 
 
 NUMPY: dict[str, Callable[[Any], Any]] = {
@@ -341,9 +340,9 @@ def changed(what: bytes, state: Any) -> bytes:
 def test_bytes_change_nothing_of_this_process() -> None:
     before = graph.Graph.inputs
     with pytest.raises(FrozenError):
-        thaw(changed(b"crewrite.egraph.graph\nGraph\n", (None, {"inputs": 42})))
+        thaw(changed(b"crewrite.egraph.ir.graph\nGraph\n", (None, {"inputs": 42})))
     assert graph.Graph.inputs is before
-    f32 = b"crewrite.egraph.dtypes\nof\n(X\x03\x00\x00\x00f32tR"
+    f32 = b"crewrite.egraph.ir.dtypes\nof\n(X\x03\x00\x00\x00f32tR"
     assert thaw(b"\x80\x05" + f32 + b".") is F32
     with pytest.raises(FrozenError, match="a dtype is one object"):
         thaw(changed(f32, ["f64", "float", 64, None]))

@@ -58,7 +58,7 @@ def test_no_collection_is_needed() -> None:
     gc.disable()
     try:
         before = libraries.loaded()
-        made.compiled._ready.clear()
+        made.compiled.runner._ready.clear()
         del ready, found
         assert libraries.loaded() == before - 1
     finally:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rewrite.authoring.models import load
+from rewrite.core.explaining import explained_part
 from rewrite.egraph.proof.explain import Explanation
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import plan
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
-from rewrite.report.explaining import explained_part
 from tests.replay.test_goldens import CAPS, HERE
 
 

@@ -121,6 +121,10 @@ def test_models_and_rules_that_are_no_file_are_said_so(
         done = CliRunner().invoke(app, [command, str(path), *more])
         assert done.exit_code == 2, (name, command, done.output, done.exception)
         assert said in done.stderr and name in done.stderr, (name, done.stderr)
+    (tmp_path / "g.graph").write_text(GRAPH)
+    more = ["--inputs", str(tmp_path / "a.graph"), "--device", "numpy"]
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "g.graph"), *more])
+    assert done.exit_code == 2 and said in done.stderr
     with pytest.raises(RuleFileError, match=said):
         load_rules([tmp_path / "a.graph"])
 

@@ -10,7 +10,7 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.backends.executable import Executable, load
-from rewrite.core.compile import cost_for
+from rewrite.core.costs import cost_for
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph

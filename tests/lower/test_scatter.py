@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rewrite.backends.devices import device
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.dtypes import BOOL, F16, F32, F64, I8, I32, I64, U8, DType
 from rewrite.egraph.ir.evaluate import evaluate
@@ -30,6 +29,7 @@ from rewrite.lower.program import Invoke, build
 from rewrite.lower.reuse import settled
 from rewrite.lower.verify import verify
 from rewrite.lower.walking import walk
+from rewrite.pipeline import optimize_graph
 
 from .cases import CASES
 from .harness import CPU, GPU, buffers_for, close, kernel_of, on_c, reference

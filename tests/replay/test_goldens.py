@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rewrite.onnx
+from rewrite.core.explaining import explained_part
 from rewrite.egraph.ir.dtypes import ALL
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.rules.rulefile import load_rules
@@ -24,7 +25,6 @@ from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
-from rewrite.report.explaining import explained_part
 
 from .weights import fill, load, metadata, random_inputs
 

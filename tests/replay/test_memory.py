@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 import rewrite.onnx
-from rewrite.core.compile import own_plan
+from rewrite.core.planning import own_plan
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.extract.memory.order import ordered
 from rewrite.extract.memory.place import plan_memory

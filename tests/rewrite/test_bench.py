@@ -11,11 +11,12 @@ from typer.testing import CliRunner
 
 from rewrite.cache.learned import MeasuredCost, database, digest, learn, recall
 from rewrite.commands.cli import app
-from rewrite.core.compile import cost_for, optimize_graph
+from rewrite.core.costs import cost_for
 from rewrite.core.options import Options
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.text import parse
 from rewrite.extract.schedule.kernel import Kernel
+from rewrite.pipeline import optimize_graph
 from rewrite.tuning.measure import Subject, launches, measure, predicted
 from rewrite.tuning.ranking import median_error, ranks, spearman
 

@@ -84,7 +84,7 @@ def test_a_bundle_still_says_why_it_is_equal(saved: tuple[Path, Any]) -> None:
 def test_its_own_kernels_run_where_the_device_is_the_same(
     saved: tuple[Path, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rewrite.core.compile.build", None)
+    monkeypatch.setattr("rewrite.core.compiled.build", None)
     rewrite.load(saved[0])(*arguments())
 
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import rewrite
 from rewrite import xp
 from rewrite.commands.cli import app
-from rewrite.core.compile import optimize_graph
 from rewrite.core.costs import (
     NAMES,
     Cost,
@@ -38,6 +37,7 @@ from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.costs import TIE, Asked, Counted
 from rewrite.lower.families import families_for
 from rewrite.lower.model import GENERIC_CPU, kernel_cost
+from rewrite.pipeline import optimize_graph
 
 COUNTS: dict[CostName, Callable[[Kernel], float]] = {
     "nodes": nodes, "bytes": bytes_moved, "flops": flops,

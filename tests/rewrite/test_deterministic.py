@@ -10,7 +10,7 @@ import pytest
 
 CODE = """
 import hashlib, sys
-from rewrite.core.compile import optimize_graph
+from rewrite.pipeline import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.text import show
 {graph}

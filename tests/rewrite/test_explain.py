@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 
 import rewrite
 from rewrite import xp
-from rewrite.authoring.labels import Unknown
 from rewrite.authoring.models import load
 from rewrite.commands.cli import app
-from rewrite.core.compile import Compiled
+from rewrite.core.compiled import Compiled
 from rewrite.core.costs import cost_for
+from rewrite.core.labels import Unknown
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph

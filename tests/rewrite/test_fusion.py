@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rewrite.backends.devices import device
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.fuzz import KINDS, variants
 from rewrite.fuzz.models import transformer
 from rewrite.fuzz.pipeline import planned, run_batch
+from rewrite.pipeline import optimize_graph
 
 VARIANTS = 30
 

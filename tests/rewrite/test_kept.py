@@ -20,11 +20,13 @@ from rewrite import xp
 from rewrite.backends import store
 from rewrite.backends.store import Store
 from rewrite.cache.frozen import FrozenError, freeze, thaw
-from rewrite.core import compile as pipeline
-from rewrite.core.compile import Compiled, optimize_graph
+from rewrite.core import compiled
+from rewrite.core import planning as pipeline
+from rewrite.core.compiled import Compiled
 from rewrite.core.options import Options
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.ir.text import parse
+from rewrite.pipeline import optimize_graph
 
 pytestmark = pytest.mark.plans
 
@@ -87,8 +89,8 @@ def test_a_plan_is_found_again(device: str, no_engine: Callable[[], None]) -> No
 def test_a_kept_program_needs_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     first = optimize_graph(parse(SOFTMAX), "c", KEEP)
     first(inputs(first.source))
-    monkeypatch.setattr(pipeline, "schedule", None)
-    monkeypatch.setattr(pipeline, "build", None)
+    monkeypatch.setattr(compiled, "schedule", None)
+    monkeypatch.setattr(compiled, "build", None)
     again = optimize_graph(parse(SOFTMAX), "c", KEEP)
     same(first, again)
     assert again.was_kept
@@ -148,7 +150,8 @@ def test_a_changed_rule_file_is_another_plan(tmp_path: Path) -> None:
 
 def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
     code = (
-        "from rewrite.core.compile import *; from rewrite.egraph.ir.text import parse;"
+        "from rewrite.pipeline import Options, optimize_graph;"
+        "from rewrite.egraph.ir.text import parse;"
         f"c = optimize_graph(parse({SOFTMAX!r}), 'c', Options(cache=True));"
         "print(c.was_kept, c.shelf.key, len(c.executable().program.functions))"
     )

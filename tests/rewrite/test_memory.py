@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import rewrite.core.compile as pipeline
+import rewrite.core.planning as pipeline
 import rewrite.onnx
 from rewrite.backends.store import Store
 from rewrite.commands.cli import app
 from rewrite.commands.terminal import bytes_named
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.text import show
@@ -25,6 +24,7 @@ from rewrite.extract.memory.place import plan_memory
 from rewrite.extract.memory.remat import MemoryLimitError
 from rewrite.extract.schedule.assemble import concrete
 from rewrite.extract.schedule.steps import own_groups, schedule
+from rewrite.pipeline import optimize_graph
 from tests.extract.chain import backward_chain
 from tests.replay.weights import fill, load, random_inputs
 

@@ -9,9 +9,9 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.core.compile import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.evaluate import InputError
+from rewrite.pipeline import optimize_graph
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 

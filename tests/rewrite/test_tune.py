@@ -16,14 +16,14 @@ import pytest
 from typer.testing import CliRunner
 
 import rewrite
-from rewrite import xp
+from rewrite import pipeline, xp
 from rewrite.backends.store import Store
 from rewrite.cache import kept
 from rewrite.cache.learned import database as measured_file
 from rewrite.cache.learned import recall
 from rewrite.commands.cli import app
-from rewrite.core import compile as pipeline
-from rewrite.core.compile import Compiled, optimize_graph
+from rewrite.core import planning
+from rewrite.core.compiled import Compiled
 from rewrite.core.options import Options
 from rewrite.egraph.ir.text import parse
 from rewrite.extract.schedule.kernel import Launch
@@ -32,6 +32,7 @@ from rewrite.lower.choice import Choice, digest
 from rewrite.lower.database import Database, Entry
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import model_of
+from rewrite.pipeline import optimize_graph
 from rewrite.tuning.climb import clearly_faster
 from rewrite.tuning.tune import Budget, Tuned, tune, winner
 
@@ -170,7 +171,7 @@ def test_what_is_kept_decides_how_programs_are_lowered() -> None:
 def test_a_kept_program_is_not_used_where_choices_differ(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(pipeline, "plans", lambda: Store(tmp_path / "plans"))
+    monkeypatch.setattr(planning, "plans", lambda: Store(tmp_path / "plans"))
     first = softmax(cache=True)
     text = first.built({}).source.text
     keep(first, Choice("row", (("vectors", 1),)))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....egraph.ir.dtypes import BOOL, DType, compute
-from ....egraph.ir.scalars import BY_NAME
+from ....egraph.ir.scalars import BY_NAME, UNROUNDED
 from ....extract.schedule.affine import atoms
 from ....extract.schedule.kernel import Affine, Cond, Div, Expr, Kernel, Mod, Val, bits
 from ...loops import Ex, Function, Lit, Load, Op, Param, Store
@@ -21,7 +21,6 @@ from .plan import each, reach
 from .scopes import HIDDEN, Scopes
 from .values import add, bitcast, convert, divide, expand, mul, rounded
 
-EXACT = frozenset(("load", "const", "select", "neg", "abs", "max", "min", "relu"))
 type Terms = tuple[tuple[Any, int], ...]
 type Test = tuple[Affine, int | None, int | None]  # low <= value < high
 
@@ -86,7 +85,7 @@ class Writer(Scopes):
                 break
         x = self.kernel.exprs[e]
         made, depth = self._expr(x)
-        if (self.strict and x.op not in EXACT) or x.op == "cast":
+        if (self.strict and x.op not in UNROUNDED) or x.op == "cast":
             made = rounded(made, x.dtype)
         return made, depth
 

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rewrite.core.compile import cost_for, pick_device
+from rewrite.backends.devices import pick_device
+from rewrite.core.costs import cost_for
+from rewrite.core.explaining import explained_part
 from rewrite.core.options import MOVES, Precision
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import Goal, load_rules
@@ -24,11 +26,10 @@ from rewrite.extract.schedule.plan import (
     _part,  # pyright: ignore[reportPrivateUsage]  # the one way in which they are planned
     plan,
 )
-from rewrite.report.explaining import explained_part
 
+from ...core.pieces import Cuts, cut
 from ..models import Model, load, names
 from ..parallel import each
-from ..pieces import Cuts, cut
 
 WORSE = 1e-9  # relative: a smaller rise of the predicted cost is rounding
 FACTS = "facts"  # stands for all rules that derive types and other facts

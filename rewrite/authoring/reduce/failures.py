@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from rewrite.backends import scratch
-from rewrite.core.compile import Compiled, cost_for, pick_device
+from rewrite.backends.devices import pick_device
+from rewrite.core.compiled import Compiled
+from rewrite.core.costs import cost_for
 from rewrite.core.options import MOVES, Options, Precision
 from rewrite.egraph.ir.parse import parse
 from rewrite.egraph.ir.scalars import Array

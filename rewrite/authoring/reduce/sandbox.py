@@ -9,6 +9,8 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any
 
+from ..parallel import deaf
+
 
 class Crash(RuntimeError):
     """The process ended, or gave no answer in time; the message says which."""
@@ -53,7 +55,8 @@ class Sandbox:
         start = multiprocessing.get_context("spawn")
         self.pipe, other = start.Pipe()
         process = start.Process(target=_serve, args=(self.work, other), daemon=False)
-        process.start()
+        with deaf():
+            process.start()
         self.process = process
         other.close()
         self.pipe.recv()  # it has loaded: from here on its time counts

@@ -19,7 +19,7 @@ from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.judge.examples import graph_of, read
 from rewrite.egraph.judge.sound import COUNT, Sampled, algebra_of, sample
-from rewrite.egraph.proof.journal import tensors
+from rewrite.egraph.rules.patterns import tensors
 from rewrite.egraph.rules.premises import Algebra, Tensor
 from rewrite.egraph.rules.ruleset import Rule, RuleSet
 from rewrite.egraph.rules.sexpr import Atom, Expr, parse_one

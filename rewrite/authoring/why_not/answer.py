@@ -20,17 +20,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rewrite.core.compile import cost_for, pick_device
+from rewrite.backends.devices import pick_device
+from rewrite.core.costs import cost_for
 from rewrite.core.options import MOVES
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import CONTRACTS, Rule, RuleSet, reads_sizes
 from rewrite.egraph.rules.sexpr import Form
 from rewrite.egraph.saturate.explore import Budget
 
+from ...core.labels import Unknown, close, labels, node_called
+from ...core.pieces import Cut, Cuts, cut, user_names
 from ..cover import Setting, why_off
-from ..labels import Unknown, close, labels, node_called
 from ..models import Model
-from ..pieces import Cut, Cuts, cut, user_names
 from .atoms import bodies
 from .price import Prices, prices
 from .watched import Asked, Firing, Watched, watch

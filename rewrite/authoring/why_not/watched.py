@@ -14,7 +14,7 @@ from typing import Any
 from rewrite.egraph.ir.constructors import SIGNATURES
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.ruleset import RuleSet
-from rewrite.egraph.rules.sexpr import Form
+from rewrite.egraph.rules.sexpr import Form, quoted
 from rewrite.egraph.saturate.clash import blamed
 from rewrite.egraph.saturate.encode import Encoded, decode, encode, value_of
 from rewrite.egraph.saturate.engine import EngineError, Session, Tables, shared
@@ -158,7 +158,7 @@ def _recorded(body: Body) -> str:
     return (
         f"(relation {_record(body)} ({sorts}))\n"
         f"(rule ({facts}) ({' '.join(actions)}) :ruleset {rule.ruleset} :name "
-        f'"{name}")'
+        f"{quoted(name)})"
     )
 
 

@@ -18,15 +18,15 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import DType, from_numpy
 from rewrite.egraph.ir.graph import Const
 from rewrite.egraph.ir.scalars import Array
-from rewrite.egraph.ir.table import TensorType
+from rewrite.egraph.ir.table import TensorType, having
 from rewrite.egraph.saturate.encode import ENode
 
 from ..value import Value
 from .reading import poly_key
 
 FREE = frozenset(("input", "stored", "constant", "project"))  # no nodes of the model
-FOLDABLE = frozenset(("const", "data", "iota"))
-UNFOLDABLE = frozenset(("input", "call", "random"))
+UNFOLDABLE = having("varying")
+FOLDABLE = having("leaf") - UNFOLDABLE
 MOST_WAYS = 12  # members of a group between which all reshapes are offered
 
 type Attribute = tuple[str, Any]

@@ -118,7 +118,7 @@ def runner(model: onnx.ModelProto, optimized: bool = False) -> Run:
     except Exception:
         # Newer than the runtime, or with an operator that it lacks.
         pass
-    from ..model import compile
+    from ..program import compile
 
     program = compile(model, fallback=True)
     return lambda inputs: list(program(inputs).values())

@@ -19,7 +19,7 @@ from rewrite.egraph.saturate.saturate import facts_for
 from rewrite.extract.schedule.outline import LEAVES
 from rewrite.extract.schedule.plan import Part, Plan, check_sizes
 
-from ..authoring.pieces import Cuts, cut
+from .pieces import Cuts, cut
 
 
 def explained_part(

@@ -9,9 +9,9 @@ from rich.table import Table
 
 from rewrite.lower.device import Device
 
-from ..commands.terminal import counted, out
 from ..tuning.measure import KernelTime, ProgramTime
 from ..tuning.ranking import median_error, spearman
+from .terminal import counted, out
 
 WORST = 3
 LABEL = 32  # characters of a kernel's label in the table

@@ -1,0 +1,155 @@
+"""An optimized graph for a device, as data; what runs it stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from rewrite.backends.executable import Executable
+from rewrite.egraph.ir.graph import Graph, witness
+from rewrite.egraph.ir.scalars import Array
+from rewrite.extract.memory.place import MemoryPlan, plan_memory
+from rewrite.extract.schedule.kernel import Schedule
+from rewrite.extract.schedule.plan import Plan
+from rewrite.extract.schedule.steps import schedule
+from rewrite.lower.choice import Choices
+from rewrite.lower.device import Device
+from rewrite.lower.loops import Function
+from rewrite.lower.lower import NONE
+from rewrite.lower.program import build
+from rewrite.lower.text import show_all
+
+from ..cache.shelf import Built, Kept, used_by, without_bodies
+from .costs import cost_for
+from .fitting import device_reuse
+from .kernels import KernelInfo, kernel_infos
+from .notices import warn
+from .options import Options
+from .runner import Runner, Sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A plan on a device; a call, with a mapping of inputs, runs it."""
+
+    source: Graph
+    chosen: Plan | Callable[[], Plan]  # a kept plan is read when it is asked for
+    device: Device
+    options: Options
+    optimize_seconds: float = 0.0
+    shelf: Kept | None = None  # where its programs are kept
+    choices: Choices = field(default_factory=lambda: NONE)  # how kernels are lowered
+    runner: Runner = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "runner", Runner(self.source, self._program))
+
+    def __call__(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """The outputs by name; with `out`, written into the caller's arrays."""
+        return self.runner(inputs, out)
+
+    @cached_property
+    def plan(self) -> Plan:
+        return self.chosen if isinstance(self.chosen, Plan) else self.chosen()
+
+    @property
+    def was_kept(self) -> bool:
+        """The plan was found on disk, not made."""
+        return not isinstance(self.chosen, Plan)
+
+    @property
+    def strict(self) -> bool:
+        return self.options.precision == "strict"
+
+    def lowered_as(self, choices: Choices) -> Compiled:
+        """The same plan, its kernels lowered as is chosen here."""
+        return replace(self, choices=choices)
+
+    # ---- programs ------------------------------------------------------------------
+
+    def executable(self, sizes: Mapping[str, int] | None = None) -> Executable | None:
+        """The program for these sizes, compiled once; None: the evaluator runs."""
+        return self.runner.executable(sizes or {})
+
+    @property
+    def sizes(self) -> tuple[Sizes, ...]:
+        """The sizes that it was compiled for so far."""
+        return self.runner.sizes
+
+    def _program(self, sizes: Mapping[str, int]) -> Executable | None:
+        try:
+            return self._executable(sizes)
+        except Exception as e:
+            # A drop-in never fails by its optimizer: the reference still runs.
+            if not self.options.fallback:
+                raise
+            warn(f"{self.device.name} cannot run this program ({e}); using NumPy")
+            return None
+
+    def _executable(self, sizes: Mapping[str, int]) -> Executable:
+        if self.device.name == "numpy":  # the interpreter, which needs no text
+            steps = schedule(self.plan.graph, self.plan.groups, sizes)
+            program = build(steps, None, strict=self.strict)
+            return Executable(program, self.plan.graph, self.device)
+        made = self.built(sizes)
+        functions = made.program.functions
+        module = self.device.build(made.source, functions, not self.strict)
+        return Executable(made.program, self.source, self.device, module)
+
+    def built(self, sizes: Mapping[str, int]) -> Built:
+        """The program for these sizes and its text: kept, or made and kept."""
+        caps, shelf = self.device.caps(), self.shelf
+        found = shelf.built(sizes, caps, self.choices) if shelf else None
+        if found is None:
+            steps = schedule(self.plan.graph, self.plan.groups, sizes)
+            program = build(steps, caps, strict=self.strict, choices=self.choices)
+            most = self.options.memory
+            if most is not None and program.memory.arena > most:
+                program = build(steps, caps, strict=self.strict)  # it overwrites more
+            source = self.device.emit(program.functions)
+            used = used_by(program, self.choices)
+            found = Built(without_bodies(program), source, used)
+            if shelf:
+                shelf.keep_built(sizes, caps, found)
+        return found
+
+    # ---- to look at ----------------------------------------------------------------
+
+    def likely(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
+        """Sizes for looking at a program: those given, the hints, else the witness."""
+        if not self.source.symbols:
+            return {}
+        return {**witness(self.source), **self.options.hints, **(sizes or {})}
+
+    def schedule(self, sizes: Mapping[str, int] | None = None) -> Schedule:
+        return schedule(self.plan.graph, self.plan.groups, self.likely(sizes))
+
+    def memory(self, sizes: Mapping[str, int] | None = None) -> MemoryPlan:
+        """Where temporaries lie, how many bytes they take, and the least they could."""
+        reuse = device_reuse(self.device, self.strict, self.choices)
+        return plan_memory(self.schedule(sizes), reuse)
+
+    def functions(self, sizes: Mapping[str, int] | None = None) -> tuple[Function, ...]:
+        """The lowered kernels."""
+        caps = self.device.caps()
+        steps = self.schedule(sizes)
+        return build(steps, caps, strict=self.strict, choices=self.choices).functions
+
+    def code(self, sizes: Mapping[str, int] | None = None) -> str:
+        """The source text that the device compiles."""
+        return self.device.source(self.functions(sizes))
+
+    def loops(self, sizes: Mapping[str, int] | None = None) -> str:
+        """The lowered kernels as text, before any device's language."""
+        return show_all(self.functions(sizes))
+
+    def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
+        """The kernels in order, with predicted cost."""
+        price = cost_for(self.device, self.options.precision, self.options.cost)
+        return kernel_infos(self.schedule(sizes), price, self.choices)
+
+
+__all__ = ["Compiled"]

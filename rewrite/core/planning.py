@@ -1,0 +1,129 @@
+"""Planning: a graph in, its cheapest equal schedule out, with its fallbacks.
+
+`planned` does not fail because of the optimizer: where a stage gives up, the one before
+it stands (the input's own schedule; the reference evaluator) and one warning says why.
+With `fallback=False` the error is raised instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+
+from rewrite.backends.devices import pick_device
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Graph, witness
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
+from rewrite.extract.memory.remat import MemoryLimitError
+from rewrite.extract.schedule.kernel import KernelCost
+from rewrite.extract.schedule.plan import Plan, choose, own_space, plan
+from rewrite.lower.device import Device
+from rewrite.lower.model import model_of
+
+from ..cache.identity import plan_key
+from ..cache.kept import choices_for
+from ..cache.learned import MeasuredCost
+from ..cache.shelf import Shelf, plans
+from .compiled import Compiled
+from .costs import CostError, cost_for, is_kept, name_of
+from .fitting import device_reuse, fitted
+from .notices import log, warn
+from .options import MOVES, Options, check_options
+
+LEARN = "`rewrite bench MODEL --predict --learn`"
+
+
+def planned(
+    graph: Graph, device: str | Device | None = None, options: Options | None = None
+) -> Compiled:
+    """The cheapest equal schedule that the rules and the search find for `graph`, its
+    kernels lowered as `rewrite tune` has found."""
+    options = options or Options()
+    check_options(options)
+    target = pick_device(device)
+    started = perf_counter()
+    price = cost_for(target, options.precision, options.cost)
+    if isinstance(price, MeasuredCost) and not price.seconds:
+        warn(f"no kernel was measured on {target.name}; {LEARN} does that")
+    choices = choices_for(target, options.precision == "strict")
+    shelf = _shelf(graph, target, options)
+    kept = shelf.plan(graph) if shelf else None
+    if kept is not None:
+        seconds = perf_counter() - started
+        log.info("found the plan of %d nodes in %.3f s", len(graph), seconds)
+        return Compiled(graph, kept, target, options, seconds, shelf, choices)
+    chosen, whole = _planned(graph, options, price)
+    chosen, within = _fitted(graph, chosen, target, options, price)
+    shelf = shelf if whole and within else None
+    if shelf:
+        shelf.keep_plan(chosen)
+    seconds = perf_counter() - started
+    log.info("optimized %d nodes in %.3f s", len(graph), seconds)
+    return Compiled(graph, chosen, target, options, seconds, shelf, choices)
+
+
+def _planned(graph: Graph, options: Options, price: KernelCost) -> tuple[Plan, bool]:
+    """The plan, and whether it is all that these options find."""
+    rules = load_rules(options.rules or None, options.precision)
+    moves = MOVES[options.effort]
+    try:
+        found = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
+    except CostError:
+        raise  # there is no schedule without prices
+    except Exception as e:
+        # A drop-in never fails by its optimizer: its own terms are fused without rules.
+        if not options.fallback:
+            raise
+        warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
+        return own_plan(graph, price, hints=options.hints), False
+    return found, not found.truncated  # by the clock: the next time more may be found
+
+
+def _fitted(
+    graph: Graph, chosen: Plan, device: Device, options: Options, price: KernelCost
+) -> tuple[Plan, bool]:
+    """The plan within the limit of memory, and whether that was reached."""
+    reuse = device_reuse(device, options.precision == "strict")
+    try:
+        return fitted(graph, chosen, options.memory, options.hints, price, reuse), True
+    except MemoryLimitError as e:
+        if not options.fallback:
+            raise
+        warn(f"{e}; going on with the plan that takes least")
+        return e.plan, False
+    except Exception as e:
+        # A drop-in never fails by its optimizer: any order of kernels is right.
+        if not options.fallback:
+            raise
+        warn(f"kernels run in the order in which they were found ({e})")
+        return chosen, False
+
+
+def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
+    """Where the work for a graph is kept, if it is."""
+    if not options.cache or not is_kept(options.cost):
+        return None
+    store = plans()
+    if store.folder is None or not all(f.is_file() for f in options.rules):
+        return None  # what is wrong with a file is said by those who load it
+    key = plan_key(
+        graph, options.rules, options.precision, model_of(device.caps()),
+        name_of(options.cost), MOVES[options.effort], options.hints, options.memory,
+    )  # fmt: skip
+    return Shelf(store, key, options.precision == "strict")
+
+
+def own_plan(
+    graph: Graph,
+    price: KernelCost,
+    moves: int = 40,
+    hints: Mapping[str, int] | None = None,
+) -> Plan:
+    """A plan without rules: the graph's own terms, fused by the search alone."""
+    graph = expand_macros(graph)
+    values = witness(graph, hints)
+    choice = choose(own_space(graph, values), price, moves)
+    return Plan(
+        graph, choice.groups, choice.seconds, choice.own_seconds, choice.own_kernels
+    )

@@ -1,0 +1,71 @@
+"""Runs a graph: a program for each set of sizes that comes, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rewrite.backends.binding import deliver
+from rewrite.backends.executable import Executable
+from rewrite.backends.forks import Lock
+from rewrite.egraph.ir.evaluate import bind_inputs, evaluate
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.scalars import Array
+
+type Sizes = tuple[tuple[str, int], ...]
+
+
+class Runner:
+    """Calls of one graph, one at a time: the buffers of a program are shared.
+
+    `make` gives the program for sizes; None: the reference evaluator runs instead.
+    """
+
+    def __init__(
+        self, source: Graph, make: Callable[[Mapping[str, int]], Executable | None]
+    ) -> None:
+        self.source, self.make = source, make
+        self._symbolic = bool(source.symbols)
+        self._inputs = tuple(n.attrs[0] for n in source.inputs)
+        self._sizes: dict[tuple[object, ...], dict[str, int]] = {}  # by shapes
+        self._ready: dict[Sizes, Executable | None] = {}
+        self._lock = Lock()
+
+    def __call__(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        with self._lock:
+            ready = self.executable(self._bound(inputs) if self._symbolic else {})
+            if ready is not None:
+                return ready(inputs, out)
+            return self._evaluate(inputs, out)
+
+    def executable(self, sizes: Mapping[str, int]) -> Executable | None:
+        key = tuple(sorted(sizes.items()))
+        if key not in self._ready:
+            self._ready[key] = self.make(dict(key))
+        return self._ready[key]
+
+    @property
+    def sizes(self) -> tuple[Sizes, ...]:
+        """The sizes that there is a program for."""
+        return tuple(key for key, ready in self._ready.items() if ready is not None)
+
+    def _bound(self, inputs: Mapping[str, Array]) -> dict[str, int]:
+        """The sizes that inputs of these shapes have."""
+        given = (inputs.get(label) for label in self._inputs)
+        shapes = tuple(None if a is None else a.shape for a in given)
+        if shapes not in self._sizes:
+            self._sizes[shapes] = bind_inputs(self.source, inputs)
+        return self._sizes[shapes]
+
+    def _evaluate(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None
+    ) -> dict[str, Array]:
+        """The reference evaluator's answer, delivered as a device delivers it."""
+        result = evaluate(self.source, inputs)
+        if out is not None:
+            deliver(result, out)
+        for a in self.source.aliases:
+            if a.kind == "must":
+                inputs[a.input][...] = result[a.output]
+        return result if out is None else {label: out[label] for label in result}

@@ -1,0 +1,65 @@
+"""Functions of the namespace on arrays that are there: outside any trace.
+
+The call is traced by itself and its small graph evaluated by the reference: what a
+function means is written once, and its result has the dtype, the shape and the values
+that the graph has.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.scalars import Array
+
+from .errors import TraceError
+from .tracer import Tracer, is_tracing, tracing
+
+
+def eager(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f`, which builds nodes, under its public name: where no graph is being built it
+    gives NumPy arrays."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **keywords: Any) -> Any:
+        if is_tracing():
+            return f(*args, **keywords)
+        return _run(name, f, args, keywords)
+
+    call.__name__ = call.__qualname__ = name.rpartition(".")[2]
+    return call
+
+
+def _run(
+    name: str, f: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]
+) -> Any:
+    builder = Builder(name)
+    with tracing(builder):
+        result = f(*args, **keywords)
+    made = _tracers(result)
+    graph = builder.build([x.node for x in made])
+    if graph.symbols:
+        raise TraceError(f"xp.{name}: the size {graph.symbols[0]} has no value outside "
+                         "a trace: take it from the shape of an array")  # fmt: skip
+    given = list(graph.data.values())
+    arrays = [_own(a, given) for a in evaluate(graph, {}).values()]
+    if isinstance(result, Tracer):
+        return arrays[0]
+    return type(result)(arrays) if made else result
+
+
+def _tracers(result: Any) -> list[Tracer]:
+    if isinstance(result, Tracer):
+        return [result]
+    if isinstance(result, list | tuple):
+        return [x for x in cast(Sequence[Any], result) if isinstance(x, Tracer)]
+    return []
+
+
+def _own(value: Array, given: Sequence[Array]) -> Array:
+    """The array for the caller alone, who may write to it."""
+    whole = value.base is None and value.flags.writeable
+    return value if whole and all(value is not a for a in given) else value.copy()

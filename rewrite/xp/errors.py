@@ -1,0 +1,68 @@
+"""The error of array code, and what there is instead of what there is not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TraceError(TypeError):
+    """Array code that has no meaning while its values are not known."""
+
+
+_NO_SORT = "there is no sort; use max, min, argmax or argmin"
+_NO_SCAN = "there is no scan"
+_BY_PRODUCT = f"{_NO_SCAN}; use matmul with tril(ones((n, n)))"
+_BY_VALUES = "its shape depends on values"
+
+INSTEAD = {
+    "acos": "no op of the table expresses it",
+    "asin": "no op of the table expresses it",
+    "atan": "no op of the table expresses it",
+    "atan2": "no op of the table expresses it",
+    "allclose": "use all(abs(x - y) <= tolerance)",
+    "append": "use concat",
+    "argsort": "there is no sort; use argmax or argmin",
+    "argwhere": f"{_BY_VALUES}; use where(mask, x, 0)",
+    "array": "use asarray",
+    "average": "use mean, or sum(x * w) / sum(w)",
+    "concatenate": "use concat",
+    "convolve": "use sliding_window and a product",
+    "cumprod": _NO_SCAN,
+    "cumsum": _BY_PRODUCT,
+    "cumulative_prod": _NO_SCAN,
+    "cumulative_sum": _BY_PRODUCT,
+    "diff": "use x[1:] - x[:-1]",
+    "dot": "use matmul, vecdot or tensordot",
+    "flatnonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
+    "hstack": "use concat along axis 1",
+    "isclose": "use abs(x - y) <= tolerance",
+    "median": _NO_SORT,
+    "nonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
+    "partition": _NO_SORT,
+    "percentile": _NO_SORT,
+    "power": "use pow or **",
+    "quantile": _NO_SORT,
+    "ravel": "use reshape(x, -1)",
+    "rint": "use round",
+    "searchsorted": "use sum(sorted[:, None] < x, axis=0)",
+    "sort": _NO_SORT,
+    "swapaxes": "use permute_dims or matrix_transpose",
+    "transpose": "use permute_dims, x.T or x.mT",
+    "unique": _BY_VALUES,
+    "unique_values": _BY_VALUES,
+    "vstack": "use concat along axis 0",
+}
+
+
+def instead_of(name: str, known: Iterable[str]) -> str:
+    """What a caller of `name`, which there is not, can use."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 3)
+    if name in INSTEAD:
+        return INSTEAD[name]
+    if f"nn.{name}" in names:
+        return f"use xp.nn.{name}"
+    if near:
+        return f"near it: {', '.join(near)}"
+    return "see dir(rewrite.xp) for what there is"

@@ -1,0 +1,325 @@
+"""NumPy's functions with NumPy's parameters, as functions of the namespace.
+
+Parameters that the namespace cannot honour are left out: giving one is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import creation, elementwise, indexing, linear, manipulation, statistical
+from .errors import TraceError
+from .tracer import Tracer, astype, broadcast, is_scalar, lift, promote
+
+
+def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Tracer:
+        return f(a, axis=axis, keepdims=keepdims)
+
+    return g
+
+
+def _total(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
+          keepdims: bool = False) -> Tracer:  # fmt: skip
+        return f(a, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    return g
+
+
+def _mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
+          keepdims: bool = False) -> Tracer:  # fmt: skip
+    x = lift(a) if dtype is None else astype(a, dtype)
+    return statistical.mean(x, axis=axis, keepdims=keepdims)
+
+
+def _spread(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: float = 0,
+        keepdims: bool = False, *, correction: float | None = None,
+    ) -> Tracer:  # fmt: skip
+        x = lift(a) if dtype is None else astype(a, dtype)
+        less = ddof if correction is None else correction
+        return f(x, axis=axis, correction=less, keepdims=keepdims)
+
+    return g
+
+
+def _transpose(a: Any, axes: Sequence[int] | None = None) -> Tracer:
+    x = lift(a)
+    return manipulation.permute_dims(x, axes or tuple(reversed(range(x.ndim))))
+
+
+def _swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
+    return manipulation.moveaxis(a, (axis1, axis2), (axis2, axis1))
+
+
+def _reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None
+             ) -> Tracer:  # fmt: skip
+    if order not in ("C", "A"):
+        raise TraceError(f"reshape in order {order!r}: transpose, reshape, transpose")
+    return manipulation.reshape(a, shape)
+
+
+def _ravel(a: Any) -> Tracer:
+    return manipulation.reshape(a, -1)
+
+
+def _copy(a: Any) -> Tracer:
+    return elementwise.positive(a)
+
+
+def _squeeze(a: Any, axis: Any = None) -> Tracer:
+    x = lift(a)
+    ones = [i for i, n in enumerate(x.shape) if n == 1]
+    return manipulation.squeeze(x, ones if axis is None else axis)
+
+
+def _expand_dims(a: Any, axis: int | Sequence[int]) -> Tracer:
+    x = lift(a)
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    rank = x.ndim + len(axes)
+    for at in sorted(i % rank for i in axes):
+        x = manipulation.expand_dims(x, axis=at)
+    return x
+
+
+def _concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: Any = None, *,
+                 dtype: Any = None) -> Tracer:  # fmt: skip
+    made = manipulation.concat(arrays, axis=axis)
+    return made if dtype is None else astype(made, dtype)
+
+
+def _joined(tup: Sequence[Any], first: int, axis: int) -> Tracer:
+    """Arrays of at least `first` axes, one after another."""
+    parts = [lift(x) for x in tup]
+    rows = [x if x.ndim >= first else manipulation.reshape(x, (1,) * (first - x.ndim)
+                                                           + x.shape)
+            for x in parts]  # fmt: skip
+    return manipulation.concat(rows, axis=axis if rows[0].ndim > axis else 0)
+
+
+def _vstack(tup: Sequence[Any]) -> Tracer:
+    return _joined(tup, 2, 0)
+
+
+def _hstack(tup: Sequence[Any]) -> Tracer:
+    return _joined(tup, 1, 1)
+
+
+def _tile(A: Any, reps: int | Sequence[int]) -> Tracer:
+    return manipulation.tile(A, (reps,) if isinstance(reps, int) else reps)
+
+
+def _pad(array: Any, pad_width: Any, mode: str = "constant", *,
+         constant_values: Any = 0) -> Tracer:  # fmt: skip
+    x = lift(array)
+    if mode != "constant" or not isinstance(constant_values, int | float):
+        raise TraceError(f"np.pad of a traced array pads with one number, found mode "
+                         f"{mode!r}: use xp.concat for others")  # fmt: skip
+    pairs: list[list[int]] = np.broadcast_to(pad_width, (x.ndim, 2)).tolist()
+    return manipulation.pad(x, [(a, b) for a, b in pairs], constant_values)
+
+
+def _diff(a: Any, n: int = 1, axis: int = -1) -> Tracer:
+    x = lift(a)
+    front: list[Any] = [slice(None)] * x.ndim
+    back = list(front)
+    front[axis], back[axis] = slice(1, None), slice(None, -1)
+    for _ in range(n):
+        x = elementwise.not_equal(x[tuple(front)], x[tuple(back)]) if (
+            x.dtype.kind == "bool") else x[tuple(front)] - x[tuple(back)]  # fmt: skip
+    return x
+
+
+def _where(condition: Any, x: Any = None, y: Any = None, /) -> Tracer:
+    if x is None or y is None:
+        raise TraceError("np.where with a condition alone gives positions, whose "
+                         "number depends on values: use xp.where(c, x, y)")  # fmt: skip
+    if is_scalar(x) and is_scalar(y):  # NumPy's default dtypes
+        x, y = np.asarray(x), np.asarray(y)
+    return elementwise.where(condition, x, y)
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *,
+          min: Any = None, max: Any = None) -> Tracer:  # fmt: skip
+    low, high = a_min if min is None else min, a_max if max is None else max
+    return elementwise.clip(a, low, high)
+
+
+def _round(a: Any, decimals: int = 0, out: Any = None) -> Tracer:
+    if decimals:
+        raise TraceError("round to decimals: xp.round(x * 10**n) / 10**n")
+    return elementwise.round(a)
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Tracer:
+    left, right = lift(a), lift(b)
+    if not left.ndim or not right.ndim:
+        return elementwise.multiply(left, right)
+    if left.ndim == 1 or right.ndim <= 2:
+        return linear.matmul(left, right)
+    return linear.tensordot(left, right, axes=([-1], [-2]))
+
+
+def _inner(a: Any, b: Any, /) -> Tracer:
+    left, right = lift(a), lift(b)
+    if not left.ndim or not right.ndim:
+        return elementwise.multiply(left, right)
+    return linear.tensordot(left, right, axes=([-1], [-1]))
+
+
+def _outer(a: Any, b: Any, out: Any = None) -> Tracer:
+    return linear.outer(a, b)
+
+
+def _einsum(*operands: Any, out: Any = None, optimize: Any = False) -> Tracer:
+    if not isinstance(operands[0], str):
+        raise TraceError("np.einsum of a traced array takes its axes as a text")
+    return linear.einsum(operands[0], *operands[1:])
+
+
+def _take(a: Any, indices: Any, axis: int | None = None, out: Any = None) -> Tracer:
+    x = lift(a)
+    if axis is None:
+        x, axis = manipulation.reshape(x, -1), 0
+    return indexing.take(x, indices, axis=axis)
+
+
+def _like(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(a: Any, dtype: Any = None) -> Tracer:
+        return f(a, dtype=dtype)
+
+    return g
+
+
+def _full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tracer:
+    x = lift(a)
+    return creation.full(x.shape, fill_value, dtype=dtype or x.dtype)
+
+
+def _shape(a: Any) -> Any:
+    return lift(a).shape
+
+
+def _ndim(a: Any) -> int:
+    return lift(a).ndim
+
+
+def _size(a: Any, axis: int | None = None) -> Any:
+    x = lift(a)
+    return x.size if axis is None else x.shape[axis]
+
+
+def _moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
+    return manipulation.moveaxis(a, source, destination)
+
+
+def _flip(m: Any, axis: Any = None) -> Tracer:
+    return manipulation.flip(m, axis=axis)
+
+
+def _roll(a: Any, shift: Any, axis: Any = None) -> Tracer:
+    return manipulation.roll(a, shift, axis=axis)
+
+
+def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Tracer:
+    return manipulation.repeat(a, repeats, axis=axis)
+
+
+def _stack(arrays: Sequence[Any], axis: int = 0, out: Any = None) -> Tracer:
+    return manipulation.stack(arrays, axis=axis)
+
+
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tracer]:
+    return manipulation.split(ary, indices_or_sections, axis)
+
+
+def _broadcast_to(array: Any, shape: Any) -> Tracer:
+    return creation.broadcast_to(array, shape)
+
+
+def _broadcast_arrays(*args: Any) -> tuple[Tracer, ...]:
+    return tuple(broadcast(*map(lift, args)))
+
+
+def _meshgrid(*xi: Any, indexing: str = "xy") -> tuple[Tracer, ...]:
+    return tuple(manipulation.meshgrid(*xi, indexing=indexing))
+
+
+def _band(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(m: Any, k: int = 0) -> Tracer:
+        return f(m, k=k)
+
+    return g
+
+
+def _take_along_axis(arr: Any, indices: Any, axis: int = -1) -> Tracer:
+    return indexing.take_along_axis(arr, indices, axis=axis)
+
+
+def _arg(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False
+          ) -> Tracer:  # fmt: skip
+        return f(a, axis=axis, keepdims=keepdims)
+
+    return g
+
+
+def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
+    return statistical.count_nonzero(a, axis=axis, keepdims=keepdims)
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
+    if not isinstance(axes, int):
+        axes = tuple([i] if isinstance(i, int) else i for i in axes)
+    return linear.tensordot(a, b, axes=axes)
+
+
+def _result_type(*arrays_and_dtypes: Any) -> Any:
+    return promote(*arrays_and_dtypes)[0].dtype.numpy
+
+
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tracer:
+    return astype(x, dtype)
+
+
+FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    # Reductions and searches.
+    np.sum: _total(statistical.sum), np.prod: _total(statistical.prod),
+    np.max: _reduction(statistical.max), np.min: _reduction(statistical.min),
+    np.amax: _reduction(statistical.max), np.amin: _reduction(statistical.min),
+    np.any: _reduction(statistical.any), np.all: _reduction(statistical.all),
+    np.mean: _mean, np.std: _spread(statistical.std), np.var: _spread(statistical.var),
+    np.argmax: _arg(statistical.argmax), np.argmin: _arg(statistical.argmin),
+    np.count_nonzero: _count_nonzero,
+    # Movement.
+    np.transpose: _transpose, np.swapaxes: _swapaxes, np.moveaxis: _moveaxis,
+    np.matrix_transpose: linear.matrix_transpose, np.reshape: _reshape,
+    np.ravel: _ravel, np.squeeze: _squeeze,
+    np.expand_dims: _expand_dims, np.flip: _flip, np.roll: _roll, np.tile: _tile,
+    np.repeat: _repeat, np.concatenate: _concatenate, np.stack: _stack,
+    np.vstack: _vstack,
+    np.hstack: _hstack, np.split: _split, np.pad: _pad,
+    np.broadcast_to: _broadcast_to, np.broadcast_arrays: _broadcast_arrays,
+    np.meshgrid: _meshgrid, np.tril: _band(creation.tril),
+    np.triu: _band(creation.triu), np.take: _take,
+    np.take_along_axis: _take_along_axis, np.copy: _copy,
+    # Elementwise, products and creation.
+    np.where: _where, np.clip: _clip, np.round: _round, np.around: _round,
+    np.diff: _diff, np.astype: _astype, np.dot: _dot, np.inner: _inner,
+    np.outer: _outer, np.tensordot: _tensordot, np.einsum: _einsum,
+    np.zeros_like: _like(creation.zeros_like), np.ones_like: _like(creation.ones_like),
+    np.empty_like: _like(creation.empty_like), np.full_like: _full_like,
+    # What is known of a type.
+    np.shape: _shape, np.ndim: _ndim,
+    np.size: _size, np.result_type: _result_type,
+}  # fmt: skip
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "__dot__": _dot, "__round__": _round, "__swapaxes__": _swapaxes,
+    "__squeeze__": _squeeze, "__take__": _take, "__transpose__": _transpose,
+}  # fmt: skip

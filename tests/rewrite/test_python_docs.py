@@ -1,0 +1,136 @@
+"""docs/python.md is true: its code runs, its lists are the namespace's."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+
+import rewrite as rw
+from rewrite import xp
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+GROUPS = {
+    "creation": "Making arrays",
+    "elementwise": "Element by element",
+    "tracer": "Element by element",
+    "statistical": "Reductions and searches",
+    "manipulation": "Moving elements",
+    "indexing": "Indexing",
+    "linear": "Products",
+    "trace": "Graphs",
+    "dims": "Graphs",
+}
+TYPES = {"Leaf", "TensorType", "TraceError", "Traced", "Tracer"}
+
+
+def listed(heading: str, names: list[str]) -> str:
+    text = f"- **{heading}**: " + ", ".join(f"`{n}`" for n in names)
+    return textwrap.fill(text, 88, subsequent_indent="  ") + "\n"
+
+
+def functions() -> str:
+    """Every name of the namespace, by the module that defines it."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(set(xp.__all__) - TYPES - {"nn"}):
+        value = getattr(xp, name)
+        if callable(value):
+            group = GROUPS[value.__module__.rpartition(".")[2]]
+        else:
+            kind = "Dtypes" if isinstance(value, type(xp.bool)) else "Constants"
+            group = kind
+        groups.setdefault(group, []).append(name)
+    groups["Layers"] = [f"nn.{n}" for n in xp.nn.__all__]
+    order = [*dict.fromkeys(GROUPS.values()), "Layers", "Dtypes", "Constants"]
+    assert sorted(order) == sorted(groups)
+    return "".join(listed(group, groups[group]) for group in order)
+
+
+def missing() -> str:
+    public = [n for n in dir(strict) if n[0] != "_" and "array_api_strict" not in n]
+    absent = [n for n in public if not hasattr(xp, n)]
+    named = [n for n in absent if n not in ("ArrayAPIStrictFlags", "ModuleType")]
+    text = ", ".join(f"`{n}`" for n in named)
+    indent = "  "
+    return (
+        textwrap.fill(text, 88, initial_indent=indent, subsequent_indent=indent) + "\n"
+    )
+
+
+def with_list(page: str, name: str, text: str) -> str:
+    before, rest = page.split(f"<!-- {name} -->\n")
+    after = rest.partition("<!-- end -->")[2]
+    return f"{before}<!-- {name} -->\n{text}<!-- end -->{after}"
+
+
+def test_the_lists_are_those_of_the_namespace(bless: bool) -> None:
+    page = PAGE.read_text("utf-8")
+    true = with_list(with_list(page, "functions", functions()), "missing", missing())
+    if bless:
+        PAGE.write_text(true, "utf-8")
+        page = true
+    assert page == true
+
+
+def test_the_code_of_the_page_runs() -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.M | re.S)
+    scope: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), scope)
+    x, y = scope["some"], scope["places"]
+    np.testing.assert_array_equal(y[0], x + x)
+    np.testing.assert_array_equal(y[1], x * x)
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", PAGE.read_text("utf-8")):
+        assert (PAGE.parent / target).exists(), target
+    readme = (PAGE.parents[1] / "README.md").read_text("utf-8")
+    assert "docs/python.md" in readme
+
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+B = X > 4
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x[x > 0],
+        lambda x: x[[0, 1], [1, 2]],
+        lambda x: np.sort(x),
+        lambda x: np.median(x),
+        lambda x: np.cumsum(x),
+        lambda x: np.linalg.inv(x),
+        lambda x: np.linalg.svd(x),
+        lambda x: np.fft.fft(x),
+        lambda x: x * 1j,
+        lambda x: x[3],
+        lambda x: x.__setitem__(0, 1),
+        lambda x: xp.einsum("...i->...", x),
+        lambda x: xp.einsum("ii", x[:, :3]),
+        lambda x: xp.pow(xp.astype(x, xp.int32), xp.astype(x, xp.int32)),
+        lambda _: xp.matmul(B, B.T),
+    ],
+)
+def test_what_the_page_says_is_not_there_is_an_error(f: Any) -> None:
+    with pytest.raises((TypeError, IndexError, ValueError)):
+        xp.trace(f, X)
+
+
+def test_infinities_where_the_page_promises_them() -> None:
+    x = np.array([[0.0, -np.inf, 1.0], [np.nan, 2.0, np.inf]], np.float32)
+
+    def f(x: Any) -> Any:
+        return (xp.isnan(x), x > 0, xp.where(xp.isinf(x), 7.0, x), xp.max(x, axis=1),
+                xp.nn.softmax(x[:1]))  # fmt: skip
+
+    for precision in ("default", "fast"):
+        got = rw.optimize(f, x, device="c", effort=0, precision=precision)(x)
+        for g, w in zip(got, f(x), strict=True):
+            np.testing.assert_allclose(g, w, rtol=1e-6)
