@@ -62,7 +62,9 @@ def _address(library: ctypes.CDLL, name: str) -> int:
 
 def join_blas(library: ctypes.CDLL) -> None:
     """Tells compiled code where the library is, if it calls one."""
-    if not hasattr(library, next(iter(CALLS))):
+    try:
+        ctypes.c_void_p.in_dll(library, next(iter(CALLS)))
+    except ValueError:  # it has no such pointer
         return
     found = blas()
     if not found.calls:

@@ -19,6 +19,7 @@ from ..lower.emit import host
 from ..lower.loops import Function
 from . import host_memory
 from .blas import blas, join_blas
+from .libraries import address_of, function
 from .limits import check_count
 from .pool import join_pool, thread_count
 from .rates import rates
@@ -57,21 +58,20 @@ class Launches:
         addresses: list[int] = []
         starts: list[int] = []
         for name, args in steps:
-            function = module.functions[name]
-            check_count(function, args)
+            called = module.functions[name]
+            check_count(called, args)
             starts.append(len(addresses))
             for k, b in enumerate(args, len(addresses)):
                 self.spots.setdefault(b, []).append(k)
-            own = module.scratch_of(function)
+            own = module.scratch_of(called)
             addresses += [b.address for b in (*(buffers[b] for b in args), *own)]
         self.table = (ctypes.c_void_p * len(addresses))(*addresses)
         self.entries = (_Call * len(steps))()
         base, size = ctypes.addressof(self.table), ctypes.sizeof(ctypes.c_void_p)
         for entry, (name, _), start in zip(self.entries, steps, starts, strict=True):
-            run = getattr(module.library, host.entry_name(name))
-            entry.run = ctypes.cast(run, ctypes.c_void_p)
+            entry.run = address_of(module.library, host.entry_name(name))
             entry.buffers = base + start * size
-        self._run: Any = module.library.rw_run
+        self._run = function(module.library, "rw_run")
         self._count = ctypes.c_int64(len(steps))
         self._held = module, list(buffers)  # what the table points to
 
@@ -99,7 +99,7 @@ class CModule:
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any = None
     ) -> None:
         table = self._table(name, buffers, scratch)
-        getattr(self.library, host.entry_name(name))(table)
+        function(self.library, host.entry_name(name))(table)
 
     def prepare(self, steps: Sequence[Step], buffers: Sequence[HostBuffer]) -> Launches:
         return Launches(self, steps, buffers)
@@ -107,9 +107,9 @@ class CModule:
     def _table(
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any
     ) -> ctypes.Array[ctypes.c_void_p]:
-        function = self.functions[name]
-        check_count(function, buffers)
-        every = [*buffers, *(scratch or self.scratch_of(function))]
+        called = self.functions[name]
+        check_count(called, buffers)
+        every = [*buffers, *(scratch or self.scratch_of(called))]
         return (ctypes.c_void_p * len(every))(*(b.address for b in every))
 
     def scratch_of(self, function: Function) -> tuple[HostBuffer, ...]:
@@ -210,7 +210,8 @@ class CDevice:
     def build(
         self, source: KernelSource, functions: Sequence[Function], contract: bool
     ) -> CModule:
-        library = self.toolchain.library(source.text, contract)
+        names = ("rw_run", *(host.entry_name(f.name) for f in functions))
+        library = self.toolchain.library(source.text, contract, names)
         join_pool(library, self.toolchain)
         join_blas(library)
         return CModule(library, {f.name: f for f in functions})

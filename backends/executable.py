@@ -106,6 +106,8 @@ class Executable:
     def _place(self, moved: Mapping[int, Any]) -> None:
         """Aims the launches at the caller's memory, and away from the last caller's."""
         back = {b: self.buffers[b] for b in self._moved.keys() - moved.keys()}
+        # Whatever of it is placed when an interrupt comes, or another thread forks.
+        self._moved = dict.fromkeys((*self._moved, *moved))
         for run in self.runs:
             if not isinstance(run, Host):
                 run.place({**back, **moved})

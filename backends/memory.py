@@ -77,7 +77,8 @@ class Pool[T]:
         # blocks return by an atomic append, and are sorted in under the lock.
         self._returned: deque[tuple[int, T]] = deque()
         self._lock = threading.Lock()
-        os.register_at_fork(after_in_child=self._unlock)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._unlock)
         atexit.register(self.empty)  # while the device's library still stands
 
     def take(self, nbytes: int) -> Block[T]:

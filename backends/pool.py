@@ -26,7 +26,8 @@ def thread_count() -> int:
 @cache
 def _library(toolchain: Toolchain) -> ctypes.CDLL:
     source = files(__package__).joinpath("pool.c").read_text("utf-8")
-    return toolchain.library(source, contract=False)
+    names = ("rw_pool_run", "rw_pool_threads")
+    return toolchain.library(source, False, names)
 
 
 def join_pool(library: ctypes.CDLL, toolchain: Toolchain) -> None:

@@ -2,7 +2,8 @@
 
 Entries are written whole and renamed, and end in a digest of their key and of what
 precedes it: a file that was cut short, or lies under another's key, is no entry.  A
-folder that cannot be written to is no error.
+folder that cannot be written to is no error; one that strangers can write to is not
+used (`trust.py`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import logging
 import os
 import re
 import secrets
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from ..egraph.ir.files import open_plain
+from .trust import is_own, is_trusted
 
 DIGEST = 32  # bytes
 LIMIT = 512 << 20  # bytes of a folder; the entries longest unused go first
@@ -49,7 +54,9 @@ def store(kind: str) -> Store:
 
 
 def digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    # Paths may hold bytes that are no text.
+    whole = "\0".join(parts).encode("utf-8", "surrogateescape")
+    return hashlib.sha256(whole).hexdigest()
 
 
 @contextmanager
@@ -73,11 +80,13 @@ class Store:
     folder: Path | None
 
     def read(self, key: str) -> bytes | None:
-        if self.folder is None:
+        if self.folder is None or not is_trusted(self.folder):
             return None
         path = self.folder / key
         try:
-            data = path.read_bytes()
+            with open_plain(path) as file:
+                whose = os.fstat(file.fileno())
+                data = file.read() if is_own(whose) else b""
         except OSError:
             return None
         if data[-DIGEST:] != _seal(key, data[:-DIGEST]):
@@ -87,17 +96,20 @@ class Store:
 
     def find(self, key: str) -> Path | None:
         """The file of an entry, for those who load it by name."""
-        return None if self.read(key) is None else self._path(key)
+        return None if self.read(key) is None else self.path(key)
 
     def write(self, key: str, data: bytes) -> Path | None:
         """The file of the new entry; None: it is not kept."""
         if self.folder is None:
             return None
-        path = self._path(key)
+        path = self.path(key)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            for folder in (self.folder.parent, self.folder):
+                folder.mkdir(0o755, parents=True, exist_ok=True)
+            if not is_trusted(self.folder):
+                return None
             with replacing(path) as part:
-                part.write_bytes(data + _seal(key, data))
+                _write(part, data + _seal(key, data))
             if key.startswith(TRIMS):
                 self._trim(path)
         except OSError as e:
@@ -105,22 +117,24 @@ class Store:
             return None
         return path
 
-    def _path(self, key: str) -> Path:
+    def path(self, key: str) -> Path:
+        """Where an entry lies, if there is one."""
         assert self.folder is not None
         return self.folder / key
 
     def _trim(self, new: Path) -> None:
         found = [(p, s) for p, s in self.files() if p != new]
         size = sum(s.st_size for _, s in found)
-        for path, stat in sorted(found, key=lambda f: f[1].st_mtime_ns):
+        for path, stat in sorted(found, key=lambda f: _last_use(f[1])):
             if size <= LIMIT:
                 return
             path.unlink(missing_ok=True)
             size -= stat.st_size
 
     def files(self) -> list[tuple[Path, os.stat_result]]:
-        """The files that are ours, and what is known of them."""
-        if self.folder is None or not self.folder.is_dir():
+        """The files that are ours, and what is known of them; a link is not followed,
+        for what it leads to is not ours."""
+        if self.folder is None or self.folder.is_symlink() or not self.folder.is_dir():
             return []
         out: list[tuple[Path, os.stat_result]] = []
         with os.scandir(self.folder) as entries:
@@ -142,6 +156,20 @@ class Store:
 
 def _seal(key: str, data: bytes) -> bytes:
     return hashlib.sha256(key.encode() + data).digest()
+
+
+def _write(path: Path, data: bytes) -> None:
+    """A new file that no stranger may change, whatever the user's mask is."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o644), "wb") as file:
+        file.write(data)
+
+
+def _last_use(found: os.stat_result) -> int:
+    """In nanoseconds; what a clock that was wrong noted for the future is the oldest,
+    else it would never go."""
+    tomorrow = time.time_ns() + 86_400 * 10**9
+    return found.st_mtime_ns if found.st_mtime_ns < tomorrow else 0
 
 
 def _used(path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
+import errno
 import importlib.util
 import json
 import os
@@ -12,12 +12,15 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 from ..lower.device import CompileError, DeviceError
+from . import scratch
+from .libraries import from_memory, load
+from .objects import fault
 from .store import Store, digest, root, store
 
 # Without partial redundancies: gcc merges the tests of choices to booleans, of which it
@@ -42,47 +45,70 @@ class Toolchain:
     vector_bytes: int
     features: str
 
-    def library(self, source: str, contract: bool) -> ctypes.CDLL:
-        """`source`, compiled and loaded."""
-        path = self.build(source, contract)
+    def library(
+        self, source: str, contract: bool, names: Sequence[str] = ()
+    ) -> ctypes.CDLL:
+        """`source`, compiled and loaded; it defines `names`."""
+        path = self.build(source, contract, names)
         try:
-            return ctypes.CDLL(str(path))
-        except OSError:  # a cache where programs may not lie (noexec), or cleared since
-            found = Store(path.parent).read(path.name)
-        made = found or _compile(self.command, self._flags(contract), source)
-        copy = _private().write(path.name, made)
+            return load(str(path))
+        except OSError as e:  # a cache where programs may not lie (noexec), or cleared
+            why = e
+        kept = Store(path.parent)
+        found = kept.read(path.name)
+        if found is not None:
+            try:
+                return _elsewhere(found, path.name)
+            except OSError as e:
+                why = e
+        # Whole and yet no use: made against other libraries than are here now.
+        made = self._made(source, contract, names)
+        kept.write(path.name, made)
         try:
-            return ctypes.CDLL(str(copy))
+            return _elsewhere(made, path.name)
         except OSError as e:
             raise DeviceError(
-                f"compiled kernels cannot be loaded ({e}); REWRITE_CACHE or TMPDIR "
-                "names a folder that may hold programs"
+                f"compiled kernels cannot be loaded from {path.parent} ({why}) nor "
+                f"from {scratch.folder()} ({e}); REWRITE_CACHE or TMPDIR names a "
+                "folder that may hold programs"
             ) from None
 
     def _flags(self, contract: bool) -> tuple[str, ...]:
         return (*self.flags, "-DRW_CONTRACT") if contract else self.flags
 
-    def build(self, source: str, contract: bool) -> Path:
+    def _made(self, source: str, contract: bool, names: Sequence[str]) -> bytes:
+        return _compile(self.command, self._flags(contract), source, names)
+
+    def build(self, source: str, contract: bool, names: Sequence[str] = ()) -> Path:
         """The shared object of `source`, from the cache where it is there."""
         flags = self._flags(contract)
         parts = (source, self.version, *self.command, *flags, self.features)
         name = f"{digest(*parts)[:40]}.so"
         kept = store("c") if root() else _private()
-        path = kept.find(name)
-        if path is None:
-            made = _compile(self.command, flags, source)
-            path = kept.write(name, made) or _private().write(name, made)
+        found = kept.read(name)
+        if found is not None and fault(found, names) is None:
+            return kept.path(name)
+        made = self._made(source, contract, names)
+        path = kept.write(name, made) or _private().write(name, made)
         if path is None:
             raise DeviceError("no room for compiled kernels; TMPDIR names a folder")
         return path
 
 
-@cache
 def _private() -> Store:
     """Goes with the process."""
-    folder = tempfile.TemporaryDirectory(prefix="rewrite-")
-    atexit.register(folder.cleanup)
-    return Store(Path(folder.name))
+    return Store(scratch.folder() / "c")
+
+
+def _elsewhere(data: bytes, name: str) -> ctypes.CDLL:
+    """Loaded from the folder for temporary files, else from no folder at all."""
+    copy = _private().write(name, data)
+    if copy is not None:
+        try:
+            return load(str(copy))
+        except OSError:
+            copy.unlink(missing_ok=True)
+    return from_memory(data, name)
 
 
 @cache
@@ -92,7 +118,7 @@ def find_toolchain() -> Toolchain:
     for command in _candidates():
         try:
             return _known(command)
-        except (OSError, CompileError) as e:
+        except CompileError as e:
             reasons.append(f"{' '.join(command)}: {str(e).splitlines()[0]}")
     found = f" (tried {'; '.join(reasons)})" if reasons else ""
     raise DeviceError(
@@ -102,7 +128,7 @@ def find_toolchain() -> Toolchain:
 
 
 def _candidates() -> list[tuple[str, ...]]:
-    wish = os.environ.get("CC")
+    wish = os.environ.get("CC", "").strip()
     if wish:
         try:
             return [tuple(shlex.split(wish))]
@@ -150,7 +176,10 @@ def _identity(command: tuple[str, ...]) -> str | None:
 
 
 def _examine(command: tuple[str, ...]) -> Toolchain:
-    version = _run((*command, "--version"), PROBE).splitlines()[0]
+    said = _run((*command, "--version"), PROBE).split("\n")
+    version = said[0].strip()
+    if not version:
+        raise CompileError(f"{command[0]} --version says nothing")
     listing = (*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull)
     macros = _run(listing, PROBE)
     defined = set(re.findall(r"#define (\w+)", macros))
@@ -165,34 +194,70 @@ def _examine(command: tuple[str, ...]) -> Toolchain:
     return Toolchain(command, version, flags, width, features)
 
 
-def _trial(command: tuple[str, ...], flags: tuple[str, ...], source: str) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "test.so"
-        path.write_bytes(_compile(command, flags, source, PROBE))
-        return int(ctypes.CDLL(str(path)).rw_test())
+def _trial(command: tuple[str, ...], flags: tuple[str, ...], source: str) -> None:
+    """Compiles and runs a little; DeviceError where no folder may hold programs."""
+    made = _compile(command, flags, source, ("rw_test",), PROBE)
+    try:
+        _elsewhere(made, f"{digest(source)[:40]}.so")["rw_test"]()
+    except OSError as e:
+        raise DeviceError(
+            f"compiled kernels cannot be loaded from {scratch.folder()} ({e}); TMPDIR "
+            "names a folder that may hold programs"
+        ) from None
 
 
 def _compile(
-    command: tuple[str, ...], flags: tuple[str, ...], source: str, limit: int = TIMEOUT
+    command: tuple[str, ...],
+    flags: tuple[str, ...],
+    source: str,
+    names: Sequence[str],
+    limit: int = TIMEOUT,
 ) -> bytes:
-    """The shared object of a source text."""
-    with tempfile.TemporaryDirectory() as folder:
-        text, built = Path(folder) / "kernels.c", Path(folder) / "kernels.so"
-        text.write_text(source)
-        _run((*command, *flags, str(text), "-o", str(built), "-lm"), limit)
-        return built.read_bytes()
+    """The shared object of a source text, which is one, and defines `names`."""
+    with scratch.place() as folder:
+        text, built = folder / "kernels.c", folder / "kernels.so"
+        try:
+            text.write_text(source)
+        except OSError as e:
+            raise DeviceError(
+                f"{folder}: {e.strerror or e}; TMPDIR names another folder for "
+                "temporary files"
+            ) from None
+        room = {**os.environ, "TMPDIR": str(folder)}  # goes with what is in it
+        _run((*command, *flags, str(text), "-o", str(built), "-lm"), limit, room)
+        made = built.read_bytes() if built.is_file() else b""
+    wrong = fault(made, names)
+    if wrong is not None:
+        raise CompileError(
+            f"{' '.join(command)} wrote no shared object that can be loaded ({wrong}); "
+            "try again, or set CC to another compiler"
+        )
+    return made
 
 
-def _run(command: tuple[str, ...], limit: int) -> str:
+def _run(
+    command: tuple[str, ...], limit: int, env: Mapping[str, str] | None = None
+) -> str:
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=limit, check=False,
-            errors="replace",
+            errors="replace", stdin=subprocess.DEVNULL, env=env,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise CompileError(f"{command[0]} took over {limit} s") from None
+    except OSError as e:
+        raise CompileError(f"{command[0]}: {_not_run(command[0], e)}") from None
     if done.returncode:
         log = done.stderr or done.stdout
         said = log.strip() or f"exit status {done.returncode}, no message"
         raise CompileError(f"{' '.join(command[:2])} failed: {said}")
     return done.stdout
+
+
+def _not_run(program: str, e: OSError) -> str:
+    """Why a program was not started, in words that say what to mend."""
+    if e.errno == errno.ENOENT:
+        return "no such program"
+    if e.errno == errno.EACCES:
+        return "is a folder" if Path(program).is_dir() else "is not executable"
+    return e.strerror or str(e)

@@ -7,6 +7,7 @@ be measured again.  One that cannot be written is still read.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Generator, Iterable, Sequence
@@ -15,10 +16,12 @@ from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
+from ..egraph.ir.files import check_plain
 from .choice import Choice, parse_choice
 
 FORMAT = 1  # of rows and digests; to be raised where a choice comes to mean other code
 PATIENCE = 30.0  # seconds to wait for another process's rows
+READING = 1.0  # and to read: without an answer families decide by themselves
 _TABLE = """
 create table if not exists tuned (
   device text not null,
@@ -49,7 +52,7 @@ class Database:
 
     def read(self) -> dict[str, Entry]:
         """By kernel; none where there is no file, or none that can be read."""
-        if not self.path.exists():
+        if not os.path.isfile(self.path):
             return {}
         query = "select kernel, choice, seconds, own_seconds from tuned where device=?"
         try:
@@ -68,13 +71,17 @@ class Database:
             for e in entries
         ]
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        check_plain(self.path)
         try:
             self._insert(rows)
         except sqlite3.Error as e:
             if not _is_damage(e):
                 raise OSError(None, str(e), str(self.path)) from None
             self._discard()
-            self._insert(rows)
+            try:
+                self._insert(rows)
+            except sqlite3.Error as e:
+                raise OSError(None, str(e), str(self.path)) from None
 
     def _insert(self, rows: Sequence[tuple[object, ...]]) -> None:
         with self._open(write=True) as db, db:
@@ -95,13 +102,20 @@ class Database:
     def _connected(self, write: bool) -> sqlite3.Connection:
         if write:
             db = sqlite3.connect(self.path, timeout=PATIENCE)
-            db.execute("pragma journal_mode=wal")
+            try:
+                db.execute("pragma journal_mode=wal")
+            except sqlite3.Error:
+                db.close()
+                raise
             return db
         where = self.path.absolute().as_uri()
         try:
-            db = sqlite3.connect(f"{where}?mode=ro", timeout=PATIENCE, uri=True)
+            db = sqlite3.connect(f"{where}?mode=ro", timeout=READING, uri=True)
             db.execute("pragma schema_version").fetchone()
-        except sqlite3.OperationalError:  # a folder where no journal may be made
+        except sqlite3.OperationalError as e:
+            if _code(e) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+            # A folder where no journal may be made.
             db = sqlite3.connect(f"{where}?immutable=1", uri=True)
         return db
 
@@ -122,8 +136,17 @@ class Database:
 
 
 def _is_damage(e: sqlite3.Error) -> bool:
-    code = getattr(e, "sqlite_errorcode", None)
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    """Of the file, or of its table, which is none of this format after all."""
+    return _code(e) in (
+        sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH,
+    )  # fmt: skip
+
+
+def _code(e: sqlite3.Error) -> int | None:
+    """The primary code of an error of SQLite's."""
+    code: int | None = getattr(e, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
 
 
 def _entry(kernel: object, text: object, seconds: object, own: object) -> Entry | None:

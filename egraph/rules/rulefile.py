@@ -10,6 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Literal
 
+from ..ir import files
 from .ruleset import CONTRACTS, Example, Precision, Rule, RuleFile, RuleSet
 from .sexpr import RuleFileError
 from .tables import composite_rules
@@ -43,7 +44,8 @@ def load_rules(
 def read_text(at: Traversable, shown: str, what: str = "rule file (.egg)") -> str:
     """The text of a rule file, or of a like one, which messages call `shown`."""
     try:
-        return at.read_text(encoding="utf-8").removeprefix("\ufeff")
+        whole = files.read_text(at) if isinstance(at, Path) else at.read_text("utf-8")
+        return whole.removeprefix("\ufeff")
     except UnicodeDecodeError as e:
         reason = f"byte {e.start} is not UTF-8; it must be text"
     except FileNotFoundError:
@@ -51,7 +53,7 @@ def read_text(at: Traversable, shown: str, what: str = "rule file (.egg)") -> st
     except IsADirectoryError:
         reason = f"is a folder; name a {what} in it"
     except OSError as e:
-        reason = f"cannot be read: {e.strerror}"
+        reason = f"cannot be read: {e.strerror or e}"
     raise RuleFileError(f"{shown}: {reason}")
 
 

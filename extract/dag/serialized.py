@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from ...egraph.ir.files import open_plain
 from .terms import Node, Problem
 
 SIZE = 1 << 31  # bytes: more than that is refused before it is read
@@ -42,12 +43,11 @@ class _Duplicate(ValueError):
 
 def load(path: Path) -> Serialized:
     """The e-graph in a file; OSError where it cannot be read."""
-    size = path.stat().st_size
-    if size > SIZE:
-        raise EGraphError(
-            f"{path}: {size >> 20} MiB; at most {SIZE >> 20} MiB were expected"
-        )
-    return parse(path.read_bytes(), str(path))
+    with open_plain(path, given=True) as file:
+        data = file.read(SIZE + 1)
+    if len(data) > SIZE:
+        raise EGraphError(f"{path}: at most {SIZE >> 20} MiB were expected")
+    return parse(data, str(path))
 
 
 def parse(data: bytes, name: str) -> Serialized:

@@ -17,6 +17,7 @@ from zlib import crc32
 
 import numpy as np
 
+from rewrite.egraph.ir.files import read_text
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.ir.text import parse
@@ -86,7 +87,7 @@ def check_sizes(paths: Sequence[Path], sizes: Sizes) -> None:
 
 def _text(path: Path) -> Model:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError:
         raise NoModel(f"{path}: a text file was expected; see docs/graph.md") from None
     graph = parse(text, str(path))

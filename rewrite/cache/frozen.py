@@ -21,6 +21,7 @@ from rewrite.lower import device, loops, program
 
 from ..xp.trace import Leaf
 from .hosted import OnnxNode
+from .opcodes import check
 
 KNOWN: tuple[Any, ...] = (
     dtypes.of, dims.Poly, table.TensorType, graph.Node, graph.Alias, graph.Graph,
@@ -85,12 +86,17 @@ def freeze(value: Any) -> bytes:
     """The bytes of a value, which `thaw` is sure to read."""
     out = io.BytesIO()
     _Writer(out, protocol=5).dump(value)
-    thaw(out.getvalue())
+    thaw(out.getvalue(), own=True)
     return out.getvalue()
 
 
-def thaw(data: bytes) -> Any:
+def thaw(data: bytes, own: bool = False) -> Any:
+    """The value, or FrozenError.  Bytes that are not our `own`, of a cache that no
+    stranger may write, are looked through first, which takes longer than to read them:
+    they take no more time and memory than their length tells."""
     try:
+        if not own:
+            check(data)
         return _Reader(io.BytesIO(data)).load()
     except FrozenError:
         raise

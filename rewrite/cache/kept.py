@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from pathlib import Path
 
 from rewrite.backends.store import digest, root
+from rewrite.backends.trust import is_trusted
 from rewrite.lower.choice import Choices
 from rewrite.lower.database import Database
 from rewrite.lower.device import Device
@@ -15,9 +17,11 @@ from ..version import VERSION
 
 
 def folder() -> Path | None:
-    """None where the cache is switched off."""
+    """None where the cache is switched off, or strangers may write to it."""
     found = root()
-    return found and found / "tuned"
+    if found is None or not is_trusted(found / "tuned"):
+        return None
+    return found / "tuned"
 
 
 def database(device: Device, strict: bool) -> Database | None:
@@ -43,7 +47,7 @@ def _file() -> Path | None:
 def choices_for(device: Device, strict: bool) -> Choices:
     """What has been found faster than what families decide by themselves."""
     where = _file()
-    if where is None or not where.exists() or device.caps().interprets:
+    if where is None or not os.path.isfile(where) or device.caps().interprets:
         return NONE
     kept = database(device, strict)
     assert kept is not None

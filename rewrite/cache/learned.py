@@ -14,6 +14,8 @@ from typing import Any, cast
 
 from rewrite.backends.store import digest as digest_of
 from rewrite.backends.store import root
+from rewrite.backends.trust import is_trusted
+from rewrite.egraph.ir.files import check_plain, open_plain
 from rewrite.extract.schedule.kernel import Cost, Kernel, KernelCost
 from rewrite.lower.choice import digest
 from rewrite.lower.device import Device
@@ -50,7 +52,7 @@ def database(device: Device, strict: bool) -> Path | None:
     None where the cache is switched off.
     """
     folder = root()
-    if folder is None:
+    if folder is None or not is_trusted(folder / "measured"):
         return None
     caps = device.caps()
     facts = (
@@ -65,7 +67,8 @@ def recall(path: Path | None) -> dict[str, float]:
     if path is None:
         return {}
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        with open_plain(path) as file:
+            lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return {}
     return dict(found for line in lines if (found := _entry(line)) is not None)
@@ -92,6 +95,7 @@ def learn(path: Path, seconds: Mapping[str, float]) -> None:
     """
     lines = (json.dumps({"digest": k, "seconds": s}) for k, s in seconds.items())
     path.parent.mkdir(parents=True, exist_ok=True)
+    check_plain(path)
     with path.open("ab", buffering=0) as file:
         file.write("\n".join(("", *lines, "")).encode())
 

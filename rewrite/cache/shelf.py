@@ -63,7 +63,7 @@ class Shelf:
     def plan(self, source: Graph) -> Callable[[], Plan] | None:
         """The plan for this graph, read when it is asked for; None: there is none."""
         data = self.store.read(self.key)
-        return None if data is None else lambda: dressed(thaw(data), source)
+        return None if data is None else lambda: dressed(thaw(data, own=True), source)
 
     def keep_plan(self, made: Plan) -> None:
         self.store.write(self.key, freeze(bare(made)))
@@ -76,7 +76,7 @@ class Shelf:
         if data is None:
             return None
         try:
-            found = Built(*thaw(data))
+            found = Built(*thaw(data, own=True))
         except (FrozenError, TypeError):  # whole, and yet nothing that can be used
             return None
         return found if found.used == used_by(found.program, choices) else None

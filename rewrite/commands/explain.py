@@ -200,8 +200,10 @@ class _Explained:
 
 
 def _read_json(path: Path) -> Json:
+    from rewrite.egraph.ir.files import read_text
+
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        found: Any = json.loads(read_text(path))
     except ValueError as e:
         fail(f"{path}: JSON was expected, as `rewrite explain --json` prints it ({e})")
     if not isinstance(found, dict):

@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from rewrite.egraph.ir.evaluate import InputError
+from rewrite.egraph.ir.files import open_plain, read_text
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.text import parse
@@ -156,7 +157,7 @@ def read_graph(path: Path) -> Graph:
     if path.suffix.lower() == ".onnx":
         return read_model(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except UnicodeDecodeError:
         fail(f"{path}: a text file was expected; see docs/graph.md for the format")
     return parse(text, str(path))
@@ -176,7 +177,7 @@ def read_model(path: Path) -> Graph:
 def read_arrays(path: Path) -> dict[str, Any]:
     """The arrays of an .npz by name."""
     try:
-        with np.load(path) as found:
+        with open_plain(path) as file, np.load(file) as found:
             return {k: np.asarray(found[k]) for k in found.files}
     except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
         fail(f"{path}: an .npz of plain arrays was expected ({e})")

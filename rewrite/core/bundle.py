@@ -17,17 +17,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from rewrite.backends.devices import pick_device
+from rewrite.backends.devices import CLASSES, pick_device
 from rewrite.backends.store import replacing
+from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.ir.table import TensorType
@@ -44,6 +47,11 @@ from .compiled import Compiled
 from .options import Options
 
 FORMAT = "rewrite bundle 2"
+OURS = re.compile(r"rewrite bundle (\d{1,6})")
+NAMES = re.compile(r"manifest\.json|program\.bin|data/[0-9]+\.bin|kernels/[0-9]+\.txt")
+SHOWN = 200  # characters of an error that another reader raised
+# A small file that expands without end is refused: what is saved is within these.
+ROOM, RATIO = 256 << 20, 200  # bytes that any may expand to, and times its own length
 MANIFEST, FROZEN = "manifest.json", "program.bin"
 FIELDS = {"rewrite": str, "schema": str, "device": str, "calls": list, "files": dict}
 
@@ -153,9 +161,18 @@ def _manifest(compiled: Compiled, files: Mapping[str, bytes]) -> bytes:
 
 
 def _write(path: Path, files: Mapping[str, bytes]) -> None:
-    with replacing(path) as part, zipfile.ZipFile(part, "w") as out:
-        for name, data in files.items():  # without the time: equal files are equal
-            out.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    with replacing(path) as part:
+        for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+            with zipfile.ZipFile(part, "w") as out:
+                for name, data in files.items():  # no time: equal files are equal
+                    out.writestr(zipfile.ZipInfo(name), data, method)
+            if _expands(out.infolist(), part.stat().st_size):
+                return
+
+
+def _expands(parts: Sequence[zipfile.ZipInfo], nbytes: int) -> bool:
+    """Whether a file of so many bytes says of its parts what may be."""
+    return sum(x.file_size for x in parts) <= ROOM + RATIO * nbytes
 
 
 # ---- in ------------------------------------------------------------------------------
@@ -171,11 +188,18 @@ def load(
     missing = sorted(set(about["calls"]) - set(calls or {}))
     if missing:
         raise BundleError(f"{path}: pass calls={{{missing[0]!r}: the function}}")
+    if device is None and about["device"] not in CLASSES:
+        raise BundleError(
+            f"{path}: saved for the device {about['device']!r}, which this version "
+            f"does not know; pass device= ({', '.join(CLASSES)})"
+        )
     target = pick_device(device or about["device"])
     try:
         return _opened(files, target, calls or {})
-    except (FrozenError, KeyError, ValueError, TypeError, AttributeError) as e:
-        raise BundleError(f"{path}: no program in it ({e}); save it again") from e
+    except Exception as e:  # of bytes that may say anything
+        raise BundleError(
+            f"{path}: no program in it ({_said(e)}); save it again"
+        ) from e
 
 
 def _opened(
@@ -195,26 +219,58 @@ def _opened(
 
 def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The files of a bundle, each of them as it was saved."""
-    try:
-        with zipfile.ZipFile(path) as zipped:
-            files = {name: zipped.read(name) for name in zipped.namelist()}
-        about = _described(files.pop(MANIFEST))
-    except (
-        zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError
-    ) as e:  # fmt: skip
-        raise BundleError(f"{path}: no bundle ({e}); `opt.save()` writes one") from None
+    with open_plain(path) as file:
+        try:
+            files = _unzipped(file)
+            about = _described(files.pop(MANIFEST))
+        except Exception as e:  # readers of bytes meet every kind of error
+            raise BundleError(
+                f"{path}: no bundle ({_said(e)}); `opt.save()` writes one"
+            ) from e
+    _check_format(path, about)
     digests = {k: hashlib.sha256(v).hexdigest() for k, v in files.items()}
     expected = about["files"]
-    changed = sorted(k for k in {*digests, *expected}
-                     if digests.get(k) != expected.get(k))  # fmt: skip
+    changed = sorted(
+        k for k in {*digests, *expected}
+        if digests.get(k) != expected.get(k) or not NAMES.fullmatch(k)
+    )  # fmt: skip
     if changed:
-        raise BundleError(f"{path}: {changed[0]} is not what was saved; save it again")
+        name = changed[0] if changed[0].isprintable() else ascii(changed[0])
+        raise BundleError(f"{path}: {name} is not what was saved; save it again")
     if about["schema"] != schema():
         raise BundleError(
             f"{path}: saved by rewrite {about['rewrite']}, whose programs this version "
             "cannot read; save it again"
         )
     return files, about
+
+
+def _unzipped(file: BinaryIO) -> dict[str, bytes]:
+    """Nothing is read of what expands to more than may be."""
+    nbytes = os.fstat(file.fileno()).st_size
+    with zipfile.ZipFile(file) as zipped:
+        parts = zipped.infolist()
+        if not _expands(parts, nbytes):
+            raise ValueError(
+                f"{nbytes} bytes that expand to over {RATIO} times as many"
+            )
+        names = [x.filename for x in parts]
+        twice = next((n for n, k in Counter(names).items() if k > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice!a} is in it twice")
+        return {x.filename: _part(zipped, x) for x in parts}
+
+
+def _part(zipped: zipfile.ZipFile, part: zipfile.ZipInfo) -> bytes:
+    """As long as the directory says, and no longer: `ZipFile.read` expands it all."""
+    with zipped.open(part) as file:
+        return file.read(part.file_size)
+
+
+def _said(e: Exception) -> str:
+    """What an error says: some show all the bytes that they met."""
+    text = str(e) or type(e).__name__
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def _described(manifest: bytes) -> dict[str, Any]:
@@ -224,11 +280,30 @@ def _described(manifest: bytes) -> dict[str, Any]:
         raise ValueError(f"{MANIFEST} names no format")
     found = cast(dict[str, Any], about)
     if found["format"] != FORMAT:
-        raise ValueError(f"its format is {found['format']!r}, {FORMAT!r} was expected")
+        return found
     for name, kind in FIELDS.items():
         if not isinstance(found.get(name), kind):
             raise ValueError(f"{MANIFEST} has no {name!r}")
+    if not all(isinstance(call, str) for call in found["calls"]):
+        raise ValueError(f"{MANIFEST} has calls without names")
     return found
+
+
+def _check_format(path: Path, about: Mapping[str, Any]) -> None:
+    found = about["format"]
+    if found == FORMAT:
+        return
+    known = OURS.fullmatch(found) if isinstance(found, str) else None
+    later = known and int(known[1]) > int(FORMAT.split()[-1])
+    if later:
+        raise BundleError(
+            f"{path}: its format is {found!r}, of a later rewrite "
+            f"({ascii(about.get('rewrite'))[:40]}); update rewrite to read it"
+        )
+    raise BundleError(
+        f"{path}: its format is {ascii(found)[:80]}, {FORMAT!r} was expected; save it "
+        "again"
+    )
 
 
 def _source(
@@ -238,11 +313,15 @@ def _source(
 
 
 def _loaded(files: Mapping[str, bytes], graph: Graph) -> dict[str, Array]:
-    return {
-        label: np.frombuffer(bytearray(files[f"data/{i}.bin"]), t.dtype.numpy)
-        .reshape(concrete(t))
-        for i, (label, t) in enumerate(_data(graph).items())
-    }  # fmt: skip
+    types = enumerate(_data(graph).items())
+    return {label: _array(files[f"data/{i}.bin"], t) for i, (label, t) in types}
+
+
+def _array(data: bytes, t: TensorType) -> Array:
+    found = np.frombuffer(bytearray(data), t.dtype.numpy).reshape(concrete(t))
+    if found.shape != concrete(t):  # a size below zero is any to NumPy
+        raise ValueError(f"an array of {t}")
+    return found
 
 
 __all__ = ["BundleError", "load", "save"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 
 from rewrite.backends.binding import deliver
 from rewrite.backends.executable import Executable
+from rewrite.backends.forks import Lock
 from rewrite.egraph.ir.evaluate import bind_inputs, evaluate
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
@@ -28,7 +28,7 @@ class Runner:
         self._inputs = tuple(n.attrs[0] for n in source.inputs)
         self._sizes: dict[tuple[object, ...], dict[str, int]] = {}  # by shapes
         self._ready: dict[Sizes, Executable | None] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None

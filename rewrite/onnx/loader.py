@@ -20,7 +20,7 @@ from . import control, foreign, ops  # noqa: F401  # pyright: ignore[reportUnuse
 from .fold import fold
 from .proto import array_of
 from .site import READERS, Site, Unknown, Unread, results_of
-from .types import tensor_type
+from .types import check_text, tensor_type
 from .value import ModelError, Value, materialise
 
 DEPTH = 32  # of functions within functions
@@ -39,6 +39,7 @@ class Loader:
     ) -> None:  # fmt: skip
         self.model, self.bound, self.given = model, bound, given or {}
         self.wanted: set[str] = set()  # inputs whose values would have said more
+        check_text(model.graph.name)
         self.b = Builder(_identifier(model.graph.name))
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self.count = 0  # of nodes read
@@ -47,7 +48,9 @@ class Loader:
     def graph(self) -> Graph:
         g = self.model.graph
         scope: Scope = {}
-        _check_text(*(x.name for x in (*g.initializer, *g.input, *g.output)))
+        check_text(*(x.name for x in (*g.initializer, *g.input, *g.output)))
+        if not 0 < self.model.ir_version < 1 << 31:
+            raise ModelError(f"the IR version {self.model.ir_version} is none")
         if g.sparse_initializer:
             raise ModelError("sparse initializers are not read: store dense ones")
         for t in g.initializer:
@@ -77,7 +80,7 @@ class Loader:
             self.count += 1
             if self.count > MOST_NODES:
                 raise ModelError(f"over {MOST_NODES} nodes with functions and loops")
-            _check_text(node.op_type, node.name, node.domain, *node.input, *node.output)
+            check_text(node.op_type, node.name, node.domain, *node.input, *node.output)
             where = f"{node.op_type} ({node.name or ', '.join(node.output)})"
             values = [_found(scope, i, where) if i else None for i in node.input]
             fresh = len(self.b.nodes)
@@ -236,13 +239,6 @@ def _specialised(
     return out
 
 
-def _check_text(*names: object) -> None:
-    """Names that are no UTF-8 come as bytes."""
-    for name in names:
-        if not isinstance(name, str):
-            raise ModelError(f"the name {name!r} is no UTF-8: the file is damaged")
-
-
 def _found(scope: Scope, name: str, where: str) -> Value:
     if name not in scope:
         raise ModelError(
@@ -252,6 +248,10 @@ def _found(scope: Scope, name: str, where: str) -> Value:
 
 
 def versions_of(imports: Sequence[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    for i in imports:
+        check_text(i.domain)
+        if not 0 <= i.version < 1 << 31:
+            raise ModelError(f"the opset {i.domain or 'ai.onnx'} {i.version} is none")
     return {"" if i.domain == "ai.onnx" else i.domain: i.version for i in imports}
 
 

@@ -13,6 +13,7 @@ try:
 except ImportError:
     raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
 
+from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 
@@ -46,6 +47,7 @@ def _decoded(model: str | Path | bytes) -> onnx.ModelProto:
     try:
         if isinstance(model, bytes):
             return onnx.load_model_from_string(model)
+        open_plain(model, given=True).close()
         return onnx.load_model(str(model))  # pyright: ignore[reportUnknownMemberType]
     except FileNotFoundError as e:
         raise ModelError(f"{e.filename or model}: no such file") from None

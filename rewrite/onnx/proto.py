@@ -15,6 +15,8 @@ def array_of(t: onnx.TensorProto) -> Array:
     """The elements of a tensor; a damaged one is named."""
     name = f"tensor {t.name or 'without a name'!r}"
     dtype_of(t.data_type, name)
+    if any(d < 0 for d in t.dims):  # to NumPy any size that fits
+        raise ModelError(f"{name}: a size below zero ({', '.join(map(str, t.dims))})")
     if t.data_location == onnx.TensorProto.EXTERNAL:
         raise ModelError(f"{name}: its data lie elsewhere; open the model by path")
     try:

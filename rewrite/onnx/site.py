@@ -16,6 +16,7 @@ from rewrite.egraph.ir.table import TensorType
 
 from .value import ModelError, Value, materialise
 
+TABLE = 1 << 26  # indices, computed while a model is read: 512 MiB
 type Result = int | Sequence[int] | Value | Sequence[Value]
 type Reader = Callable[["Site"], Result]
 
@@ -71,6 +72,11 @@ class Site:
 
     def fail(self, message: str) -> NoReturn:
         raise ModelError(f"{self.place}: {message}")
+
+    def table(self, entries: int, most: int = TABLE) -> None:
+        """Refuses a table that a reader would fill with more than `most` entries."""
+        if entries > most:
+            self.fail(f"at most {most} indices were expected, found {entries}")
 
     # ---- attributes ----
 

@@ -59,6 +59,13 @@ def tensor_type(
     return TensorType(dtype_of(t.elem_type, place), tuple(dims))
 
 
+def check_text(*names: object) -> None:
+    """Names that are no UTF-8 come as bytes."""
+    for name in names:
+        if not isinstance(name, str):
+            raise ModelError(f"the name {name!r} is no UTF-8: the file is damaged")
+
+
 def _dim(
     d: onnx.TensorShapeProto.Dimension, place: str, bound: Mapping[str, int]
 ) -> Dim:
@@ -66,6 +73,7 @@ def _dim(
         if d.dim_value < 0:
             raise ModelError(f"{place}: a size of {d.dim_value}")
         return d.dim_value
+    check_text(d.dim_param)
     name = re.sub(r"\W", "_", d.dim_param or f"_{place}")
     if d.dim_param and not re.fullmatch(r"[A-Za-z_]\w*", d.dim_param, re.ASCII):
         name = f"d_{name}_{zlib.crc32(d.dim_param.encode()):08x}"  # "n-1" is not "n_1"

@@ -20,6 +20,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
+from rewrite.egraph.ir.files import check_plain
+
 from .worker import Refused, Reply, Request, Setup
 
 START = 60.0  # seconds for a process to begin: a busy machine imports slowly
@@ -158,6 +160,7 @@ def quiet(folder: Path | None) -> Generator[None]:
     import fcntl
 
     folder.mkdir(parents=True, exist_ok=True)
+    check_plain(folder / "timing.lock")
     with (folder / "timing.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

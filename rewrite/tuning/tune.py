@@ -7,7 +7,6 @@ What is found is kept at once, so that an interrupt costs only what was not yet 
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +16,7 @@ from time import monotonic
 
 import numpy as np
 
+from rewrite.backends import scratch
 from rewrite.backends.devices import device as device_named
 from rewrite.backends.executable import Executable
 from rewrite.cache.learned import database as measured_file
@@ -142,17 +142,15 @@ class Search:
     def run(self) -> bool:
         """Whether it came to its end: False after an interrupt."""
         device = self.compiled.device
-        with tempfile.TemporaryDirectory(prefix="rewrite-") as place:
+        with scratch.place() as place:
             try:
-                largest = _operands(
-                    self.subject, self.kernels, Path(place), self._laid_out
-                )
+                largest = _operands(self.subject, self.kernels, place, self._laid_out)
                 weights = self._weights()
                 room = ROOM + 8 * largest if device.caps().cpu_like else 0
                 setup = Setup(device.name, tuple(self.families), self.compiled.strict,
                               self.budget.limit, room)  # fmt: skip
                 with crew(setup, self.budget.jobs) as workers:
-                    self._kernels(workers, weights, Path(place))
+                    self._kernels(workers, weights, place)
             except KeyboardInterrupt:
                 return False
         return True

@@ -392,7 +392,8 @@ def test_a_bundle_over_anything_is_refused(tmp_path: Path, what: str) -> None:
 
 def test_names_in_a_bundle_lead_nowhere(tmp_path: Path) -> None:
     files = saved(tmp_path / "a.rw") | {"../../outside.txt": b"x"}
-    rewrite.load(write(tmp_path / "b.rw", files))
+    with pytest.raises(BundleError, match="not what was saved"):
+        rewrite.load(write(tmp_path / "b.rw", files))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.rw", "b.rw"]
     assert not (tmp_path.parent.parent / "outside.txt").exists()
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +17,7 @@ from onnx import TensorProto, helper
 import rewrite.onnx
 from rewrite.onnx import ModelError
 
+from .flips import apart
 from .mutate import run, write
 
 
@@ -34,6 +40,14 @@ def test_damaged_models_are_read_or_refused(first: int) -> None:
 def test_damaged_models_are_optimized_or_refused() -> None:
     told = run(0, 100, write)
     assert told["refused"] > 0 < told["read"]
+
+
+def test_models_with_changed_bytes_are_read_or_refused() -> None:
+    assert "'refused'" in apart(300)
+
+
+def test_models_with_changed_bytes_are_compiled_or_refused() -> None:
+    assert "'refused'" in apart(40, 600, "--compile")
 
 
 def test_a_cycle_names_the_node() -> None:
@@ -80,6 +94,101 @@ def test_external_data_stays_beside_the_model(tmp_path: Path, location: str) -> 
     path.write_bytes(external(location).SerializeToString())
     with pytest.raises(ModelError, match=r"m\.onnx"):
         rewrite.onnx.load(path)
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def link(path: Path) -> None:
+    path.symlink_to("../secret")
+
+
+def other_name(path: Path) -> None:
+    path.hardlink_to(path.parents[1] / "secret")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
+@pytest.mark.parametrize("make", [pipe, device, link, Path.mkdir, other_name])
+def test_external_data_are_plain_files(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    (tmp_path / "secret").write_bytes(bytes(8))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    make(folder / "w.bin")
+    path = folder / "m.onnx"
+    path.write_bytes(external("w.bin").SerializeToString())
+    signal.alarm(20)  # of what waits
+    with pytest.raises(ModelError, match=r"w\.bin|m\.onnx"):
+        rewrite.onnx.load(path)
+    signal.alarm(0)
+
+
+@pytest.mark.parametrize("entry", [
+    {"offset": "-8"}, {"offset": "99999999999999"}, {"length": "-1"},
+    {"length": "4611686018427387904"}, {"offset": "x"}, {"length": "x"},
+    {"location": ""}, {"location": "."},
+])  # fmt: skip
+def test_external_data_lie_within_their_file(
+    tmp_path: Path, entry: dict[str, str]
+) -> None:
+    (tmp_path / "w.bin").write_bytes(bytes(8))
+    made = external(entry.get("location", "w.bin"))
+    for key, value in entry.items():
+        if key != "location":
+            made.graph.initializer[0].external_data.add(key=key, value=value)
+    path = tmp_path / "m.onnx"
+    path.write_bytes(made.SerializeToString())
+    with pytest.raises(ModelError):
+        rewrite.onnx.load(path)
+
+
+def sized(how: str, shape: list[int]) -> onnx.ModelProto:
+    """A model with an operand of this shape, of which it holds little or nothing."""
+    made = external("w.bin")
+    t = made.graph.initializer[0]
+    del t.dims[:]
+    t.dims.extend(shape)
+    if how != "elsewhere":
+        del t.external_data[:]
+        t.data_location = TensorProto.DEFAULT
+    if how == "raw":
+        t.raw_data = bytes(8)
+    elif how == "plain":
+        t.float_data.extend([1.0, 2.0])
+    elif how == "fill":
+        del t.dims[:]
+        t.dims.append(len(shape))
+        t.data_type, t.raw_data = TensorProto.INT64, np.array(shape).tobytes()
+        made.graph.node[0].input[1] = "v"
+        made.graph.node.insert(0, helper.make_node("ConstantOfShape", ["w"], ["v"]))
+    elif how == "input":
+        del made.graph.initializer[:]
+        info = helper.make_tensor_value_info("w", TensorProto.FLOAT, shape)
+        made.graph.input.append(info)
+    return made
+
+
+@pytest.mark.parametrize("shape", [[1 << 60], [1 << 31, 1 << 31], [-1], [1 << 62, 4]])
+@pytest.mark.parametrize("how", ["raw", "plain", "elsewhere", "input", "fill"])
+def test_sizes_without_elements_take_no_memory(
+    tmp_path: Path, shape: list[int], how: str
+) -> None:
+    (tmp_path / "w.bin").write_bytes(bytes(8))
+    path = tmp_path / "m.onnx"
+    path.write_bytes(sized(how, shape).SerializeToString())
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelError):
+            rewrite.onnx.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_external_data_is_read(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from rewrite.backends import scratch
 from rewrite.backends.devices import pick_device
 from rewrite.core.compiled import Compiled
 from rewrite.core.costs import cost_for
@@ -151,15 +152,12 @@ class Command:
 
     command: str
     seconds: float = SECONDS
-    folder: tempfile.TemporaryDirectory[str] = field(
-        default_factory=tempfile.TemporaryDirectory[str]
-    )
+    folder: Path = field(default_factory=scratch.subfolder)
 
     def __call__(self, case: Case, trial: Trial) -> Failure | None:
         from .rule_text import together
 
-        folder = Path(self.folder.name)
-        model, rules = folder / "case.graph", folder / "case.egg"
+        model, rules = self.folder / "case.graph", self.folder / "case.egg"
         model.write_text(show(case.graph, inline=1 << 30), encoding="utf-8")
         rules.write_text(together(trial.files, trial.on), encoding="utf-8")
         words = [
@@ -178,4 +176,4 @@ class Command:
         return Failure("check", "", said[-1] if said else f"status {done.returncode}")
 
     def close(self) -> None:
-        self.folder.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from pathlib import Path
 
+from rewrite.egraph.ir.files import read_text
 from rewrite.egraph.rules.sexpr import Comment, Expr, Form, laid_out, parse
 
 RULES = ("rewrite", "birewrite")
@@ -20,7 +21,7 @@ def together(paths: Sequence[Path], on: AbstractSet[str] | None) -> str:
 def _some(path: Path, on: AbstractSet[str] | None) -> str:
     out: list[str] = []
     comments: list[str] = []
-    for item in parse(path.read_text(encoding="utf-8-sig"), str(path)):
+    for item in parse(read_text(path).removeprefix("\ufeff"), str(path)):
         if isinstance(item, Comment):
             comments.append(item.text)
             continue

@@ -249,6 +249,7 @@ def _places(s: Site, frames: Sequence[Windows], entries: int, top: int) -> int:
     """The flat index of the first entry of each window that equals its maximum."""
     b, shape, sizes = s.b, s.b.shape(entries), s.sizes(0)
     total, rank = math.prod(sizes[2:]), len(sizes)
+    s.table(total)
     index = np.arange(total)
     columns = bool(s.attr("storage_order", 0))
     if columns:  # sorted by rows, the index by columns below it
@@ -286,6 +287,8 @@ def _counts(s: Site, frames: Sequence[Windows], padding: bool) -> Array:
             total = total[..., None] * np.full(1, f.size)
             continue
         length, count = _plain(n, "padding"), _plain(f.count, "windows")
+        s.table(count * f.size)
+        s.table(total.size * count)
         first = np.arange(count)[:, None] * f.stride - f.low
         at = first + np.arange(f.size) * f.dilation
         inside = (at >= -low) & (at < length + high)

@@ -11,7 +11,7 @@ from rewrite.egraph.ir.dims import Dim, numel
 from rewrite.egraph.ir.dtypes import I32, I64
 from rewrite.egraph.ir.scalars import Array
 
-from ..site import Site, Unread, op
+from ..site import TABLE, Site, Unread, op
 from ..value import Value, dims_array, materialise
 from .shape import part
 
@@ -226,7 +226,7 @@ def scatter_nd(s: Site) -> int:
 
 def _source(index: Array, n: Dim) -> Array | None:
     """For each of `n` places the last entry written there, or -1."""
-    if not isinstance(n, int) or not index.size or index.max() >= n:
+    if not isinstance(n, int) or n > TABLE or not index.size or index.max() >= n:
         return None
     out = np.full(n, -1, np.int64)
     out[index] = np.arange(index.size)
@@ -277,6 +277,10 @@ def _columns(s: Site, image: list[int], block: list[int]) -> Array:
     """For each place in a block and pixel the number of the column entry, or -1."""
     rank, size, pixels = len(image), math.prod(block), math.prod(image)
     pads: list[int] = s.attr("pads") or [0] * (2 * rank)
+    padded = (
+        n + a + b for n, a, b in zip(image, pads[:rank], pads[rank:], strict=True)
+    )
+    s.table(size * max(math.prod(padded), pixels))
     strides: list[int] = s.attr("strides") or [1] * rank
     dilations: list[int] = s.attr("dilations") or [1] * rank
     widths = list(zip(pads[:rank], pads[rank:], strict=True))

@@ -22,6 +22,7 @@ from ..value import Value, materialise
 from .elementwise import clipped
 from .shape import part
 
+TAPS = 1 << 20  # of an axis, which are computed while the model is read
 MODES = ("nearest", "linear", "bilinear", "trilinear", "cubic")
 
 
@@ -90,6 +91,7 @@ def _stretched(s: Site, x: int, way: Manner) -> int:
         if not isinstance(n, int) or not isinstance(out, int):
             x = _symbolic(s, x, axes[i], scale, way)
             continue
+        s.table(out * _reach(scale, way), TAPS)
         t = Stretch(axes[i], n, out, scale, roi)
         at = _positions(t, way.coordinates)
         if way.mode == "nearest":
@@ -223,11 +225,21 @@ def _nearest(t: Stretch, at: Array, rounding: str) -> Array:
     return np.clip(index.astype(np.int64), 0, t.n - 1)
 
 
+def _narrow(scale: float, way: Manner) -> float:
+    """Kernels are wide when shrinking."""
+    return min(scale, 1.0) if way.antialias else 1.0
+
+
+def _reach(scale: float, way: Manner) -> int:
+    """Entries to either side that a kernel has."""
+    wide = 2 if way.mode == "cubic" else 1
+    return math.ceil(wide / max(_narrow(scale, way), 1e-9))
+
+
 def _taps(t: Stretch, at: Array, way: Manner) -> tuple[Array, Array]:
     """Entries and their weights: [out, taps] each."""
     cubic = way.mode == "cubic"
-    narrow = min(t.scale, 1.0) if way.antialias else 1.0  # wide kernels when shrinking
-    reach = math.ceil((2 if cubic else 1) / narrow)
+    narrow, reach = _narrow(t.scale, way), _reach(t.scale, way)
     index = np.floor(at)[:, None] + np.arange(1 - reach, reach + 1)
     distance = abs(index - at[:, None]) * narrow
     weights = _cubic(distance, way.cubic) if cubic else np.maximum(1 - distance, 0)
