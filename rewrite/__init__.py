@@ -8,8 +8,24 @@ _root = Path(__file__).resolve().parent.parent
 if (_root / "egraph" / "ir" / "ops.py").exists():
     __path__.append(str(_root))
 
-from .api import Optimized, compile_graph, jit, load, optimize  # noqa: E402
+from .api import (  # noqa: E402
+    Jit,
+    Optimized,
+    compile_graph,
+    constant,
+    jit,
+    load,
+    optimize,
+)
 from .version import VERSION  # noqa: E402
 
 __version__ = VERSION
-__all__ = ["Optimized", "compile_graph", "jit", "load", "optimize"]
+__all__ = [
+    "Jit",
+    "Optimized",
+    "compile_graph",
+    "constant",
+    "jit",
+    "load",
+    "optimize",
+]

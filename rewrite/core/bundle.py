@@ -42,7 +42,7 @@ from ..xp.trace import Leaf
 from .compile import Compiled, pick_device
 from .options import Options
 
-FORMAT = "rewrite bundle 2"
+FORMAT = "rewrite bundle 3"
 MANIFEST, FROZEN = "manifest.json", "program.bin"
 FIELDS = {"rewrite": str, "schema": str, "device": str, "calls": list, "files": dict}
 
@@ -72,11 +72,12 @@ class Saved:
 # ---- out -----------------------------------------------------------------------------
 
 
-def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -> None:
+def save(compiled: Compiled, path: Path, trees: tuple[Any, Any, Any] | None = None) -> None:
     """Writes a bundle, whole or not at all.
 
-    `trees` are a function's own arguments and results; without them, inputs are
-    arguments in order and results a dict by name.
+    `trees` are a function's own arguments and results, and the arrays that it holds by
+    the inputs that they are; without them, inputs are arguments in order and results a
+    dict by name.
     """
     programs = _programs(compiled)
     options = compiled.options
@@ -87,7 +88,7 @@ def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -
          for sizes, kind, built in programs],
         (options.precision, options.effort, dict(options.hints)),
         trees or (_named(n.attrs[0] for n in compiled.source.inputs),
-                  _named(label for label, _ in compiled.source.outputs)),
+                  _named(label for label, _ in compiled.source.outputs), {}),
     )  # fmt: skip
     try:
         frozen = freeze(what)
@@ -183,7 +184,7 @@ def _opened(
     files: Mapping[str, bytes], device: Device, calls: Mapping[str, Callable[..., Any]]
 ) -> tuple[Compiled, Any]:
     graph, plan, programs, (precision, effort, hints), trees = thaw(files[FROZEN])
-    (_, _) = trees
+    (_, _, _) = trees
     source = replace(graph, data=_loaded(files, graph), calls={**graph.calls, **calls})
     saved = {
         (sizes, kind): Built(program, _source(files, i, launches))

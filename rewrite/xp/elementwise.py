@@ -44,7 +44,7 @@ def _bin(op: str, doc: str, swap: bool = False) -> Binary:
 def _rounding(op: str) -> Unary:
     def f(x: Operand) -> Tracer:
         x = lift(x)
-        return x if x.dtype.is_int else unary(op, x)
+        return +x if x.dtype.is_int else unary(op, x)
 
     f.__doc__ = f"{op} of floats; integers are already whole."
     return f
@@ -105,7 +105,7 @@ logical_xor = _logical("xor")
 
 
 def positive(x: Operand) -> Tracer:
-    return lift(x)
+    return +lift(x)
 
 
 def logical_not(x: Operand) -> Tracer:

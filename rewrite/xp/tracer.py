@@ -6,7 +6,8 @@ array code leaves to the library, become explicit `expand` and `cast` nodes here
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import operator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -43,6 +44,10 @@ def tracing(builder: Builder) -> Generator[Builder]:
         _active.reset(token)
 
 
+def is_tracing() -> bool:
+    return _active.get() is not None
+
+
 def current() -> Builder:
     builder = _active.get()
     if builder is None:
@@ -57,6 +62,15 @@ def _no_value(what: str, instead: str) -> NoReturn:
         f"{what} needs the array's values, which are not known while the graph is "
         f"traced: {instead}"
     )
+
+
+def _in_place(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def f(self: Any, other: Any) -> Any:
+        from .inplace import updated
+
+        return updated(self, op(self, other))
+
+    return f
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,9 +129,26 @@ class Tracer:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         _no_value("NumPy", "call the function of rewrite.xp with this name instead")
 
-    def __setitem__(self, *_: Any) -> NoReturn:
-        raise TraceError("arrays are values: use xp.where(mask, new, x) or "
-                         "xp.put_along_axis(x, indices, values)")  # fmt: skip
+    # -- in place --
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from .inplace import assign
+
+        assign(self, key, value)
+
+    __iadd__ = _in_place(operator.add)
+    __isub__ = _in_place(operator.sub)
+    __imul__ = _in_place(operator.mul)
+    __itruediv__ = _in_place(operator.truediv)
+    __ifloordiv__ = _in_place(operator.floordiv)
+    __imod__ = _in_place(operator.mod)
+    __ipow__ = _in_place(operator.pow)
+    __imatmul__ = _in_place(operator.matmul)
+    __iand__ = _in_place(operator.and_)
+    __ior__ = _in_place(operator.or_)
+    __ixor__ = _in_place(operator.xor)
+    __ilshift__ = _in_place(operator.lshift)
+    __irshift__ = _in_place(operator.rshift)
 
     # -- sequence --
 
@@ -196,7 +227,7 @@ class Tracer:
         return unary("neg", self)
 
     def __pos__(self) -> Tracer:
-        return self
+        return Tracer(self.builder, self.node)
 
     def __abs__(self) -> Tracer:
         return unary("abs", self)
