@@ -60,8 +60,10 @@ class NumpyDevice:
     def alloc(self, nbytes: int) -> Array:
         return empty((nbytes,), np.dtype(np.uint8))
 
-    def wrap(self, array: Array) -> Array:
-        return array.reshape(-1).view(np.uint8)
+    def wrap(self, array: Array) -> Array | None:
+        """The array's own bytes; None where they do not lie in order."""
+        in_order = array.flags.c_contiguous
+        return array.reshape(-1).view(np.uint8) if in_order else None
 
     def free(self, buffer: Array) -> None:
         """Nothing: memory goes back with its last reference."""

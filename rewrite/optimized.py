@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -17,8 +18,7 @@ from rewrite.egraph.ir.scalars import Array
 from .core.compile import Compiled, KernelInfo
 from .core.signature import TENSOR, static_key
 from .report.account import Account
-from .xp.captured import is_read_apart
-from .xp.trace import Leaf, Traced, children, map_tree
+from .xp.trace import Apart, Leaf, Traced, children, map_tree
 from .xp.tracer import plain
 from .xp.weak import Number, as_array
 
@@ -44,6 +44,9 @@ class Optimized:
         self._read = [a for a in self.captured.arrays if a[1] in live]
         aliases = traced.graph.aliases
         self._updates = [(a.output, a.input) for a in aliases if a.kind == "must"]
+        # What `save` reads again; of arrays among the arguments nothing is kept.
+        self._keeps = bool(self.captured or traced.numbers)
+        self._apart = [isinstance(t, Apart) for t in trees.values()]
         self._objects: Sequence[Any] = [_without_tensors(t) for t in trees.values()]
 
     @functools.cached_property
@@ -83,12 +86,16 @@ class Optimized:
             label: plain(args[path[0]] if len(path) == 1 else _at(args, path))
             for label, path in self._places
         }
+        if self._held:
+            found |= self._held
         if values is not None:
             for i, label, _, _ in self._read:
                 found[label] = plain(values[i])
-            self._objects = [None if type(a) is np.ndarray else a for a in args]
-        elif self._held:
-            found |= self._held
+        if self._keeps:
+            self._objects = [
+                None if type(a) is np.ndarray else _weak(a) if apart else a
+                for a, apart in zip(args, self._apart, strict=True)
+            ]
         for label, number, dtype in self.traced.numbers:
             found[label] = as_array(number.value(args, values or ()), dtype)
         return found
@@ -182,12 +189,17 @@ class Optimized:
         Arrays that the function captures are copied into it, as they are now."""
         from .core.bundle import save
 
-        values = self._current(self._objects)
+        objects = [_alive(x) if apart else x
+                   for x, apart in zip(self._objects, self._apart, strict=True)]  # fmt: skip
+        values = self._current(objects)
         held = dict(self._held)
         if values is not None:
             held |= {label: plain(values[i]) for i, label, _, _ in self._read}
-        trees = self.traced.arguments
-        kept = {k: t for k, t in trees.items() if not is_read_apart(t)}
+        now: Sequence[Any] = values or ()
+        for label, number, dtype in self.traced.numbers:
+            held[label] = as_array(number.value(objects, now), dtype)
+        trees = zip(self.traced.arguments.items(), objects, strict=True)
+        kept = {k: _valued(t, x) for (k, t), x in trees if not isinstance(t, Apart)}
         save(self.compiled, Path(path), (kept, self.traced.result, held))
 
     def explain(
@@ -212,6 +224,39 @@ def _check_apart(updated: Sequence[str], inputs: Mapping[str, Array]) -> None:
 
 def _without_tensors(tree: Any) -> Any:
     return map_tree(lambda _, x: None if isinstance(x, Leaf) else x, tree, "")
+
+
+def _weak(value: Any) -> Any:
+    """A reference that does not keep the object, where its class allows one."""
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return lambda: value
+
+
+def _alive(found: Any) -> Any:
+    value = found() if callable(found) else None
+    if value is None:
+        raise InputError("the object that was called last is gone: call it again, then "
+                         "save")  # fmt: skip
+    return value
+
+
+def _valued(tree: Any, last: Any) -> Any:
+    """The structure of an argument with the numbers that the last call gave."""
+    values = iter(leaves_of(last))
+
+    def value(_: str, x: Any) -> Any:
+        now = next(values)
+        return now if type(x) is Number else x
+
+    return map_tree(value, tree, "")
+
+
+def leaves_of(tree: Any) -> list[Any]:
+    found: list[Any] = []
+    map_tree(lambda _, x: found.append(x), tree, "")
+    return found
 
 
 def _row(tree: Any) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ A bundle is a zip of
     manifest.json    what it is; the SHA-256 of every other file
     program.bin      the graph, its plan, its programs by size (`frozen.py`)
     data/N.bin       the elements of the N-th constant array, by its label
+    held/N.bin       the elements of the N-th array that the function captured
     kernels/N.txt    the text of the N-th program's kernels, as the device compiles it
 
 On the kind of device that it was made for, its kernels are compiled as they are; on
@@ -81,14 +82,18 @@ def save(compiled: Compiled, path: Path, trees: tuple[Any, Any, Any] | None = No
     """
     programs = _programs(compiled)
     options = compiled.options
+    arguments, result, held = trees or (
+        _named(n.attrs[0] for n in compiled.source.inputs),
+        _named(label for label, _ in compiled.source.outputs),
+        dict[str, Array](),
+    )
     what = (
         replace(compiled.source, data={}, calls=_held(compiled.source)),
         bare(compiled.plan),
         [(sizes, kind, built.program, built.source.launches)
          for sizes, kind, built in programs],
         (options.precision, options.effort, dict(options.hints)),
-        trees or (_named(n.attrs[0] for n in compiled.source.inputs),
-                  _named(label for label, _ in compiled.source.outputs), {}),
+        (arguments, result, tuple(held)),
     )  # fmt: skip
     try:
         frozen = freeze(what)
@@ -101,7 +106,8 @@ def save(compiled: Compiled, path: Path, trees: tuple[Any, Any, Any] | None = No
         f"kernels/{i}.txt": built.source.text.encode()
         for i, (_, _, built) in enumerate(programs)
     }
-    files = {FROZEN: frozen, **_arrays(compiled.source), **texts}
+    own = {f"held/{i}.bin": a.tobytes() for i, a in enumerate(held.values())}
+    files = {FROZEN: frozen, **_arrays(compiled.source), **own, **texts}
     _write(path, {MANIFEST: _manifest(compiled, files), **files})
 
 
@@ -184,7 +190,7 @@ def _opened(
     files: Mapping[str, bytes], device: Device, calls: Mapping[str, Callable[..., Any]]
 ) -> tuple[Compiled, Any]:
     graph, plan, programs, (precision, effort, hints), trees = thaw(files[FROZEN])
-    (_, _, _) = trees
+    arguments, result, held = trees
     source = replace(graph, data=_loaded(files, graph), calls={**graph.calls, **calls})
     saved = {
         (sizes, kind): Built(program, _source(files, i, launches))
@@ -192,7 +198,18 @@ def _opened(
     }
     options = Options(precision, (), effort, fallback=False, hints=hints)
     made = Compiled(source, dressed(plan, source), device, options, 0.0, Saved(saved))
-    return made, trees
+    return made, (arguments, result, _held_arrays(files, source, held))
+
+
+def _held_arrays(
+    files: Mapping[str, bytes], graph: Graph, labels: Iterable[str]
+) -> dict[str, Array]:
+    """The arrays that a function captured, by the inputs that they are."""
+    types = {n.attrs[0]: n.type for n in graph.inputs}
+    return {
+        label: _array(files[f"held/{i}.bin"], types[label])
+        for i, label in enumerate(labels)
+    }
 
 
 def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
@@ -241,10 +258,13 @@ def _source(
 
 def _loaded(files: Mapping[str, bytes], graph: Graph) -> dict[str, Array]:
     return {
-        label: np.frombuffer(bytearray(files[f"data/{i}.bin"]), t.dtype.numpy)
-        .reshape(concrete(t))
+        label: _array(files[f"data/{i}.bin"], t)
         for i, (label, t) in enumerate(_data(graph).items())
-    }  # fmt: skip
+    }
+
+
+def _array(elements: bytes, t: TensorType) -> Array:
+    return np.frombuffer(bytearray(elements), t.dtype.numpy).reshape(concrete(t))
 
 
 __all__ = ["BundleError", "load", "save"]

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..xp.captured import is_read_apart
-from ..xp.trace import Leaf, children, is_tensor
+from ..xp.trace import Apart, Leaf, children, is_tensor
 from ..xp.tracer import TraceError
 
 TENSOR = "tensor"  # stands for one in the key of a structure
@@ -36,8 +36,8 @@ def _key(tree: Any, path: str, tensor: OfLeaf, number: OfLeaf, ordered: bool) ->
         return dict, tuple(by_key)  # as `map_tree` makes it
     if is_tensor(tree) or isinstance(tree, Leaf):
         return tensor(path, tree)
-    if is_read_apart(tree):
-        return kind
+    if is_read_apart(tree) or isinstance(tree, Apart):
+        return tree.kind if isinstance(tree, Apart) else kind
     if kind.__hash__ is None or (kind.__eq__ is object.__eq__ and not callable(tree)):
         raise TraceError(
             f"{path}: a {kind.__name__} is no array, number, string or other plain "

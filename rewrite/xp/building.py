@@ -35,6 +35,7 @@ class TraceBuilder(Builder):
         self._inputs: dict[tuple[int, DType], int] = {}  # of numbers, which live there
         self._seen: dict[int, int] = {}  # a view's node -> what it is a view of
         self._outdated: set[int] = set()
+        self._unstored: tuple[Tracer, int, int] | None = None
 
     def add(
         self, op: str, args: Sequence[int] = (), attrs: Attrs = (), name: str = "",
@@ -72,22 +73,58 @@ class TraceBuilder(Builder):
 
     def updated(self) -> dict[str, Tracer]:
         """The inputs that the function has changed, by label."""
+        self._check_stored()
         return {k: t for k, (t, node) in self.given.items() if t.node != node}
 
-    def update(self, x: Tracer, node: int) -> None:
-        """Makes `x` the array of a new node, as an assignment in place does."""
-        old = x.node
-        own = any(t is x for t, _ in self.given.values())
-        if not own and (old in self._seen or self.nodes[old].op == "input"):
-            raise TraceError(
-                f"{x.type} is a view of another array, or a copy that tracing did not "
-                "make: assign to that array itself, or make a copy with x * 1"
-            )
-        if node == old or node in self._seen or self.nodes[node].op == "input":
+    def update(self, x: Tracer, node: int, since: int) -> None:
+        """Makes `x` the array of a node, as an assignment in place does; a node that
+        was there before node `since` is some other array's."""
+        self._check_stored()
+        if node < since or node in self._seen or self.nodes[node].op == "input":
             node = self.add("cast", (node,), (x.dtype,))
+        old = x.node
         if old not in self._memo.values():
             self._outdated.add(old)
         object.__setattr__(x, "node", node)
+
+    # `x[key] += v` takes a view of x, updates the view, and assigns it to x[key].
+
+    def is_view(self, x: Tracer) -> bool:
+        """Whether other arrays may show what changes in this one."""
+        if any(t is x for t, _ in self.given.values()):
+            return False
+        return x.node in self._seen or self.nodes[x.node].op == "input"
+
+    def update_view(self, x: Tracer, node: int) -> Tracer:
+        """What a view shall hold, to be assigned next to where it is a view of."""
+        self._check_stored()
+        made = Tracer(self, node)
+        self._unstored = made, x.node, len(self.nodes)
+        return made
+
+    def store(self, x: Tracer, key: Any, value: Any) -> None:
+        """Before `x[key] = value`: whether that is what a view was updated for."""
+        if self._unstored is None or self._unstored[0] is not value:
+            return
+        _, view, count = self._unstored
+        if len(self.nodes) == count and self._path(x[key].node) == self._path(view):
+            self._unstored = None
+
+    def _check_stored(self) -> None:
+        if self._unstored is not None:
+            shown = self._unstored[0].type
+            raise TraceError(
+                f"{shown} is a view of another array, which would change with it: "
+                "assign to that array itself, as in x[1:3] += y, or copy it first, "
+                "with 1 * x"
+            )
+
+    def _path(self, node: int) -> tuple[Any, ...]:
+        """How a view is taken, and of what."""
+        if node not in self._seen:
+            return (node,)
+        own = self.nodes[node]
+        return (own.op, own.attrs, *self._path(self._seen[node]))
 
     def check_current(self, node: int) -> None:
         """TraceError for a view of what has been changed since."""

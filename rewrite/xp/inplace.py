@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from rewrite.egraph.ir.dims import Dim
-from rewrite.egraph.ir.dtypes import BOOL, DType
+from rewrite.egraph.ir.dtypes import BOOL, F64, DType
 
 from .building import of_tracer
 from .creation import asarray, broadcast_to, iota
 from .elementwise import where
 from .indexing import getitem
 from .manipulation import pad, reshape
-from .promote import position_dtype
+from .promote import adopts, position_dtype
 from .tracer import TraceError, Tracer, astype, lift
 
 _RANK = {"bool": 0, "uint": 1, "int": 1, "float": 2}  # what casts in place allow
@@ -25,7 +25,10 @@ def updated(x: Tracer, new: Tracer) -> Tracer:
     if new.shape != x.shape:
         raise TraceError(f"{new.type} does not fit into {x.type} in place")
     _check_kind(x.dtype, new.dtype)
-    of_tracer(x).update(x, astype(new, x.dtype).node)
+    builder, node = of_tracer(x), astype(new, x.dtype).node
+    if builder.is_view(x):
+        return builder.update_view(x, node)
+    builder.update(x, node, 0)
     return x
 
 
@@ -38,21 +41,34 @@ def _check_kind(into: DType, value: DType) -> None:
 
 
 def assign(x: Tracer, key: Any, value: Any) -> None:
-    """`x[key] = value`."""
-    known = isinstance(value, bool | int | float)
-    new = astype(lift(value, None if known else x.dtype), x.dtype)
+    """`x[key] = value`; the value is cast to the dtype of `x`, whatever it is."""
+    builder = of_tracer(x)
+    builder.store(x, key, value)
+    if builder.is_view(x):
+        raise TraceError(f"{x.type} is a view of another array, which would change "
+                         "with it: assign to that array itself")  # fmt: skip
+    since = len(builder.nodes)
+    new = _value(x, value)
     mask = _mask(x, key)
-    if mask is not None:
-        if new.ndim:
-            raise TraceError("x[mask] = v takes one number v: how many places there "
-                             "are is not known; use xp.where(mask, values, x)")  # fmt: skip
-        of_tracer(x).update(x, where(mask, new, x).node)
-        return
+    if mask is not None and new.ndim:
+        raise TraceError("x[mask] = v takes one number v: how many places there are is "
+                         "not known; use xp.where(mask, values, x)")  # fmt: skip
     if not all(isinstance(n, int) for n in x.shape):
         raise TraceError(f"x[..] = v of {x.type}: the sizes must be numbers")
-    box = _box(x, key)
-    made = _by_box(x, box, new) if box is not None else _by_place(x, key, new)
-    of_tracer(x).update(x, made.node)
+    box = None if mask is not None else _box(x, key)
+    if mask is not None:
+        made = where(mask, new, x)
+    else:
+        made = _by_place(x, key, new) if box is None else _by_box(x, box, new)
+    builder.update(x, made.node, since)
+
+
+def _value(x: Tracer, value: Any) -> Tracer:
+    if isinstance(value, bool | int | float):
+        dtype = x.dtype if adopts(x.dtype, value) else None
+        wide = F64 if isinstance(value, float) else None
+        return astype(lift(value, dtype or wide), x.dtype)
+    return astype(asarray(value), x.dtype)
 
 
 def _mask(x: Tracer, key: Any) -> Tracer | None:

@@ -190,14 +190,17 @@ class Captured:
                 names.append(self.names[i])
         return names if arrays else []
 
-    def without_unsteady(self, values: Sequence[Any]) -> Captured:
-        """Without the tests of what the function itself has changed meanwhile."""
-        return Captured(
-            self._arrays,
-            [t for t in self._tests if _holds(
-                t[1], values, self._order[id(t[0])],
-                self._order[id(t[2])] if t[1] == "same" else t[2])],
-        )  # fmt: skip
+    def steady(self, args: Sequence[Any]) -> Captured:
+        """Without the tests of what the function itself has changed by its tracing."""
+        values = self.read(args)
+        if values is None or self.holds(values):
+            return self
+
+        def holds(spot: Spot, kind: str, expected: Any) -> bool:
+            wanted = self._order[id(expected)] if kind == "same" else expected
+            return _holds(kind, values, self._order[id(spot)], wanted)
+
+        return Captured(self._arrays, [t for t in self._tests if holds(*t)])
 
     def changed(self, values: Sequence[Any] | None) -> str:
         """The first place that is not what it was, in words."""

@@ -6,12 +6,10 @@ import inspect
 from collections.abc import (
     Callable,
     Container,
-    Generator,
     Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from operator import getitem
@@ -24,7 +22,7 @@ from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.ops import TensorType
 
 from .building import TraceBuilder
-from .captured import Capture
+from .captured import Capture, is_read_apart
 from .promote import as_dtype
 from .reads import ARGUMENTS, Captured, Spot, is_data
 from .tracer import (
@@ -37,7 +35,7 @@ from .tracer import (
     tracing,
     wrap,
 )
-from .weak import NEEDED, NeedsValue, Number
+from .weak import Number, noticing
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +43,14 @@ class Leaf:
     """The place of a tensor in a structure of arguments or results."""
 
     label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The place of an object among the arguments, which is known by its class and what
+    is read of it; the object itself is not kept."""
+
+    kind: type[Any]
 
 
 @dataclass(frozen=True)
@@ -178,7 +184,7 @@ def trace_tree(
     `keywords`; captured `numbers` come with each call.
     """
     builder = TraceBuilder(name or getattr(f, "__name__", "graph"))
-    with _noticing(), tracing(builder):
+    with noticing(), tracing(builder):
         places = {k: map_tree(_as_leaf, v, k) for k, v in arguments.items()}
         tracers = [map_tree(_as_input, v, k) for k, v in arguments.items()]
         reader = Capture(_captured_input, numbers) if capture else None
@@ -194,22 +200,10 @@ def trace_tree(
         outputs = _Outputs(builder)
         structure = map_tree(outputs.keep, called(*tracers[:first], **named), "")
         outputs.keep_updates()
-    captured = reader.finish() if reader is not None else Captured()
+    captured = Captured() if reader is None else reader.finish()
+    captured = captured.steady(list(arguments.values()))
     graph = _without_unread(builder.build(outputs.nodes), captured.labels)
     return Traced(graph, places, structure, captured, tuple(builder.numbers))
-
-
-@contextmanager
-def _noticing() -> Generator[None]:
-    """NeedsValue at the end, whoever caught it on its way."""
-    needed: set[str] = set()
-    token = NEEDED.set(needed)
-    try:
-        yield
-    finally:
-        NEEDED.reset(token)
-        if needed:
-            raise NeedsValue(frozenset(needed))
 
 
 class _Outputs:
@@ -292,7 +286,9 @@ def _without_unread(graph: Graph, labels: Container[str]) -> Graph:
 
 
 def _as_leaf(path: str, leaf: Any) -> Any:
-    return Leaf(path) if is_tensor(leaf) else leaf
+    if is_tensor(leaf):
+        return Leaf(path)
+    return Apart(cast(type[Any], type(leaf))) if is_read_apart(leaf) else leaf
 
 
 def _as_input(path: str, leaf: Any) -> Any:

@@ -9,7 +9,8 @@ at each call.  Where its value is needed to go on (`if`, `range`, shapes, axes, 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn
 
@@ -22,7 +23,7 @@ from .tracer import TraceError, lift
 type Read = Callable[[Sequence[Any], Sequence[Any]], Any]  # of arguments, of captures
 
 
-NEEDED: ContextVar[set[str]] = ContextVar("needed")
+_needed_now: ContextVar[set[str] | None] = ContextVar("needed", default=None)
 
 
 class NeedsValue(TraceError):
@@ -31,6 +32,26 @@ class NeedsValue(TraceError):
     def __init__(self, paths: frozenset[str]) -> None:
         super().__init__(f"the value of {', '.join(sorted(paths))} decides the graph")
         self.paths = paths
+
+
+@contextmanager
+def noticing() -> Generator[None]:
+    """NeedsValue at the end where a value was needed, whoever caught the first one."""
+    needed: set[str] = set()
+    token = _needed_now.set(needed)
+    try:
+        yield
+    finally:
+        _needed_now.reset(token)
+        if needed:
+            raise NeedsValue(frozenset(needed))
+
+
+def _need(paths: frozenset[str]) -> NoReturn:
+    found = _needed_now.get()
+    if found is not None:
+        found.update(paths)
+    raise NeedsValue(paths)
 
 
 def _operation(op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
@@ -65,8 +86,7 @@ class Number:
         paths = frozenset[str]().union(*(x.paths for x in parts if type(x) is Number))
         values = [_value_of(x) for x in parts]
         if op is operator.pow and kinds == [int, int]:
-            NEEDED.get().update(paths)
-            raise NeedsValue(paths)  # a float where the exponent is negative
+            _need(paths)  # a float where the exponent is negative
 
         def value(args: Sequence[Any], captured: Sequence[Any]) -> Any:
             return op(*[v(args, captured) for v in values])
@@ -79,8 +99,7 @@ class Number:
         return self._kind
 
     def _needed(self, *_: Any) -> NoReturn:
-        NEEDED.get().update(self.paths)  # whoever catches the error
-        raise NeedsValue(self.paths)
+        _need(self.paths)
 
     __bool__ = __float__ = __int__ = __index__ = __complex__ = _needed
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _needed
@@ -138,4 +157,4 @@ def as_array(value: Any, dtype: DType) -> Any:
     return np.asarray(value, dtype.numpy)
 
 
-__all__ = ["NeedsValue", "Number", "Read", "argument", "as_array"]
+__all__ = ["NeedsValue", "Number", "Read", "argument", "as_array", "noticing"]
