@@ -53,9 +53,7 @@ class Habits:
         self._exact: set[Any] = set()  # keys with sizes that have their own program
         self._values: dict[Any, set[Any]] = {}
 
-    def key(
-        self, args: tuple[Any, ...], names: Names
-    ) -> tuple[Any, tuple[int, ...]]:
+    def key(self, args: tuple[Any, ...], names: Names) -> tuple[Any, tuple[int, ...]]:
         """What tells this call from others, and the sizes that it leaves open."""
         sizes: list[int] = []
         key = (len(args), names, tuple([self._part(i, a, sizes) for i, a in

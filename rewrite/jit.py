@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MethodType
 from typing import Any, Unpack, overload
 
-
 from rewrite.backends.binding import deliver
 from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph
@@ -184,7 +183,9 @@ class Jit:
         )
 
     def _optimized(self, traced: Traced) -> Optimized:
-        return Optimized(traced, optimize_graph(traced.graph, self.device, self.options))
+        return Optimized(
+            traced, optimize_graph(traced.graph, self.device, self.options)
+        )
 
     def _generalized_less(self, e: Exception, varied: Varied) -> bool:
         """After a failure: whether less is left open now, so that it may go."""

@@ -27,7 +27,10 @@ class Optimized:
     """An optimized function: called like the original, on NumPy arrays."""
 
     def __init__(
-        self, traced: Traced, compiled: Compiled, held: Mapping[str, Array] | None = None
+        self,
+        traced: Traced,
+        compiled: Compiled,
+        held: Mapping[str, Array] | None = None,
     ) -> None:
         """`held` are captured arrays that come with the function, as from a bundle."""
         self.traced, self.compiled = traced, compiled
@@ -112,9 +115,7 @@ class Optimized:
         with the values that it captured as they are read now."""
         return self._results(self._arrays(args, values), out, args)
 
-    def _results(
-        self, inputs: dict[str, Array], out: Any, args: Sequence[Any]
-    ) -> Any:
+    def _results(self, inputs: dict[str, Array], out: Any, args: Sequence[Any]) -> Any:
         given = None if out is None else self._targets(out, inputs)
         if self._updates:
             _check_apart([i for _, i in self._updates], inputs)
@@ -189,8 +190,8 @@ class Optimized:
         Arrays that the function captures are copied into it, as they are now."""
         from .core.bundle import save
 
-        objects = [_alive(x) if apart else x
-                   for x, apart in zip(self._objects, self._apart, strict=True)]  # fmt: skip
+        pairs = zip(self._objects, self._apart, strict=True)
+        objects = [_alive(x) if apart else x for x, apart in pairs]
         values = self._current(objects)
         held = dict(self._held)
         if values is not None:

@@ -73,7 +73,9 @@ class Saved:
 # ---- out -----------------------------------------------------------------------------
 
 
-def save(compiled: Compiled, path: Path, trees: tuple[Any, Any, Any] | None = None) -> None:
+def save(
+    compiled: Compiled, path: Path, trees: tuple[Any, Any, Any] | None = None
+) -> None:
     """Writes a bundle, whole or not at all.
 
     `trees` are a function's own arguments and results, and the arrays that it holds by

@@ -25,9 +25,7 @@ def _key(tree: Any, path: str, tensor: OfLeaf, number: OfLeaf, ordered: bool) ->
         return number(path, tree)
     parts = children(tree)
     if parts is not None:
-        inner = [
-            (n, _key(x, f"{path}.{n}", tensor, number, ordered)) for n, x in parts
-        ]
+        inner = [(n, _key(x, f"{path}.{n}", tensor, number, ordered)) for n, x in parts]
         if not isinstance(tree, Mapping):
             return kind, tuple(inner)
         keys = map(repr, cast(Mapping[Any, Any], tree))

@@ -1,7 +1,7 @@
 """The builder of a graph that is traced: constants copied, arrays updated in place.
 
-Updating an array gives its tracer a new node.  In NumPy its views would show the change;
-tracers of views do not, so using one of them after the change is an error.
+Updating an array gives its tracer a new node.  In NumPy its views would show the
+change; tracers of views do not, so using one of them after the change is an error.
 """
 
 from __future__ import annotations
@@ -147,5 +147,3 @@ def of_tracer(x: Tracer) -> TraceBuilder:
 
 
 __all__ = ["TraceBuilder", "of_tracer"]
-
-

@@ -31,7 +31,7 @@ import numpy as np
 from .constants import is_constant
 from .promote import as_dtype
 from .reads import Captured, Reads, Spot, is_data
-from .recorded import Recorded, class_of, find, is_recordable
+from .recorded import HEAP, Recorded, class_of, find, is_function, is_recordable
 from .tracer import TraceError
 from .weak import Number
 
@@ -67,20 +67,20 @@ class _Globals(dict[str, Any]):
         return sorted(self.keys() - self.first)
 
 
-class _Module(ModuleType):
-    """A stand-in for a module of the user's."""
+class _Names(ModuleType):
+    """A stand-in for a module of the user's, or for a class of nothing but values."""
 
-    def __init__(self, capture: Capture, module: ModuleType) -> None:
-        super().__init__(module.__name__)
-        self.__dict__["\0"] = (capture, module)
+    def __init__(self, capture: Capture, value: Any, prefix: str) -> None:
+        super().__init__(value.__name__)
+        self.__dict__["\0"] = (capture, value, prefix)
 
     def __getattribute__(self, name: str) -> Any:
-        own = super().__getattribute__("__dict__")
         if name[:2] == "__":
             return super().__getattribute__(name)
-        capture, module = own["\0"]
-        label = f"{module.__name__.rpartition('.')[2]}.{name}"
-        return capture.child(getattr(module, name), getattr, module, name, label)
+        capture, value, prefix = super().__getattribute__("__dict__")["\0"]
+        return capture.child(
+            getattr(value, name), getattr, value, name, f"{prefix}{name}"
+        )
 
 
 class Capture:
@@ -142,11 +142,21 @@ class Capture:
         if isinstance(value, np.ndarray | np.generic) and not is_constant(value):
             return self._array(cast(Any, value), spot)
         make = self._maker(value)
-        if make is None:
-            if not isinstance(value, ModuleType):
-                self.reads.expect_identity(spot, value)
-            return value
-        return make(value, spot)
+        if make is not None:
+            return make(value, spot)
+        if not isinstance(value, ModuleType):
+            self.reads.expect_identity(spot, value)
+        if isinstance(value, type) and not _is_of_ours(value):
+            self._watch_class(value)
+        return value
+
+    def _watch_class(self, kind: type[Any]) -> None:
+        """A class itself has no stand-in: all its numbers and text are watched."""
+        for base in kind.__mro__[:-1]:
+            for name, x in vars(base).items():
+                if name[:2] != "__" and is_data(x) and not _is_of_ours(base):
+                    place = Spot(getattr, kind, name, f"{kind.__name__}.{name}")
+                    self.reads.expect_data(place, getattr(kind, name))
 
     def _maker(self, value: Any) -> Callable[[Any, Spot], Any] | None:
         kind = cast(type[Any], type(value))
@@ -166,7 +176,11 @@ class Capture:
             return self._namespace
         if isinstance(value, ModuleType):
             ours = is_ours(value.__name__, getattr(value, "__file__", None) or "<froze")
-            return None if ours else lambda m, _: _Module(self, m)
+            if ours:
+                return None
+            return lambda m, _: _Names(self, m, f"{m.__name__.rpartition('.')[2]}.")
+        if _is_namespace(value) and not _is_of_ours(value):
+            return lambda c, spot: _Names(self, c, f"{c.__name__}.")
         return self._object if is_read_apart(value) else None
 
     def _keep(self, value: Any, spot: Spot, made: Any) -> Any:
@@ -228,9 +242,7 @@ class Capture:
         if isinstance(value, dict):
             named = cast(dict[str, Any], value)
             spot = Spot(getattr, f, name, "")
-            return {
-                k: self.child(v, getitem, spot, k, k) for k, v in named.items()
-            }
+            return {k: self.child(v, getitem, spot, k, k) for k, v in named.items()}
         spot, values = Spot(getattr, f, name, ""), cast(tuple[Any, ...], value)
         names = f.__code__.co_varnames[: f.__code__.co_argcount][-len(values) :]
         return tuple(
@@ -332,23 +344,51 @@ class Capture:
         if name not in own:
             if isinstance(raw, functools.cached_property):
                 return self.function(raw.func)(made)
-            if type(raw) is FunctionType or hasattr(
-                cast(type[Any], type(raw)), "__traced__"
-            ):
+            if is_function(raw):
                 return MethodType(self.function(raw), made)
-            if raw is None and (missing := find(type(of.value), "__getattr__")):
-                return self.function(missing)(made, name)
+            if raw is None:
+                return self._missing(made, of, name)
         value = getattr(of.value, name)
         label = f"{of.spot.name}.{name}"
         return self.child(value, getattr, of.spot, name, label)
+
+    def _missing(self, made: Any, of: Recorded, name: str) -> Any:
+        """What `__getattr__` answers; without it, the absence is noted."""
+        answer = find(type(of.value), "__getattr__")
+        if answer is not None:
+            return self.function(answer)(made, name)
+        place = Spot(_or_absent, of.spot, name, f"{of.spot.name}.{name}")
+        self.reads.expect_identity(place, _ABSENT)
+        raise AttributeError(f"{type(of.value).__name__!r} object has no {name!r}")
+
+
+_ABSENT = object()
+
+
+def _or_absent(value: Any, name: str) -> Any:
+    return getattr(value, name, _ABSENT)
+
+
+def _is_namespace(value: Any) -> bool:
+    """A class of nothing but values, which is never called."""
+    return (
+        type(value) is type
+        and value.__bases__ == (object,)
+        and value.__flags__ & HEAP != 0
+        and not any(
+            hasattr(cast(type[Any], type(x)), "__get__")
+            for k, x in vars(value).items()
+            if k[:2] != "__"
+        )
+        and "__init__" not in vars(value)
+    )
 
 
 def is_read_apart(value: Any) -> bool:
     """Whether an object is known by its class and by what is read of it."""
     kind = cast(type[Any], type(value))
-    return (
-        kind is SimpleNamespace
-        or is_recordable(kind)
+    return kind is SimpleNamespace or (
+        is_recordable(kind)
         and not isinstance(value, enum.Enum | type)
         and not hasattr(kind, "__traced__")
         and not _is_of_ours(kind)

@@ -157,4 +157,3 @@ def _by_place(x: Tracer, key: Any, new: Tracer) -> Tracer:
     at, put = reshape(places, -1).node, reshape(value, -1).node
     made = x.builder.add("scatter", (flat, at, put), ("set", 0))
     return reshape(Tracer(x.builder, made), x.shape)
-

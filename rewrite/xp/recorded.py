@@ -14,7 +14,7 @@ from .tracer import TraceError
 if TYPE_CHECKING:
     from .captured import Capture
 
-_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: of classes that a `class` statement makes
+HEAP = 1 << 9  # Py_TPFLAGSHEAPTYPE: of classes that a `class` statement makes
 # What Python looks up on the class, and what making or showing an object takes.
 _LEFT = frozenset(
     f"__{name}__"
@@ -86,18 +86,48 @@ def find(kind: type[Any], name: str) -> Any:
 def is_recordable(kind: type[Any]) -> bool:
     """Whether objects of the class are made and read as `class` statements have it."""
     own = [c for c in kind.__mro__ if c is not object]
-    plain = bool(own) and all(c.__flags__ & _HEAP for c in own)
+    plain = bool(own) and all(c.__flags__ & HEAP for c in own)
     return plain and kind.__getattribute__ is object.__getattribute__
 
 
 def class_of(kind: type[Any], copied: Callable[[Any], Any]) -> type[Any]:
-    """A class whose objects pass for those of `kind` and note what is read of them."""
-    inside: dict[str, Any] = {"__module__": kind.__module__}
-    for name in {n for c in kind.__mro__[:-1] for n in vars(c)} - _LEFT:
-        raw = find(kind, name)
-        known = type(raw) is FunctionType or hasattr(
-            cast(type[Any], type(raw)), "__traced__"
-        )
-        if known and name.startswith("__") and name.endswith("__"):
-            inside[name] = copied(raw)
-    return type.__new__(type(kind), kind.__name__, (_Quiet, kind), inside)
+    """A class whose objects pass for those of `kind` and note what is read of them.
+
+    `copied` makes the copy of a function that reads stand-ins.  `super()` looks for the
+    next class after its own, so before each base there is a layer of copies.
+    """
+    own: dict[str, Any] = {"__module__": kind.__module__}
+    for base in reversed(kind.__mro__[:-1]):
+        own |= _copies(base, copied, lambda n: n[:2] == "__" == n[-2:])
+    order: list[type[Any]] = [_Quiet, kind]
+    for base in kind.__mro__[1:-1]:
+        inside = _copies(base, copied, lambda _: True)
+        order += [type(base.__name__, (), {"__slots__": (), **inside}), base]
+
+    def mro(cls: type[Any]) -> list[type[Any]]:
+        return [cls, *order, object]
+
+    meta: Any = type.__new__(type, "Recording", (type(kind),), {"mro": mro})
+    return type.__new__(meta, kind.__name__, (_Quiet, kind), own)
+
+
+def _copies(
+    base: type[Any], copied: Callable[[Any], Any], wanted: Callable[[str], bool]
+) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, raw in vars(base).items():
+        if name in _LEFT or not wanted(name):
+            continue
+        if is_function(raw):
+            out[name] = copied(raw)
+        elif isinstance(raw, property):
+            out[name] = property(copied(raw.fget))
+        elif isinstance(raw, classmethod | staticmethod):
+            out[name] = type(raw)(copied(raw.__func__))
+    return out
+
+
+def is_function(raw: Any) -> bool:
+    """A function of Python's, or what is traced as one."""
+    kind = cast(type[Any], type(raw))
+    return kind is FunctionType or hasattr(kind, "__traced__")

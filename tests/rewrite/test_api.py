@@ -238,7 +238,7 @@ def test_jit_tells_structures_apart() -> None:
     for o in ([], [[]], [[], []], ["a", "b", "c"], ("a", "b", "c", "d")):
         assert count(one, o)[0] == len(o)
 
-    with pytest.raises(Exception, match="a Lock is no array|a lock is no array"):
+    with pytest.raises(Exception, match="a lock is no array"):
         rw.jit(lambda x, _: x, fallback=False)(one, threading.Lock())
     with pytest.raises(TypeError, match="no option devce"):
         rw.jit(softmax, devce="c")  # pyright: ignore[reportCallIssue]

@@ -21,7 +21,9 @@ GLOBAL = np.ones(3, np.float32)
 FACTOR = 2.0
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
-jit = functools.partial(rw.jit, device="numpy", fallback=False)
+
+def jit(f: Any) -> Any:
+    return rw.jit(f, device="numpy", fallback=False)
 
 
 def of_globals(x: Any) -> Any:
@@ -272,7 +274,7 @@ def test_assignments_that_would_be_lost_are_errors() -> None:
         count += 1
         return x
 
-    with pytest.raises(TypeError, match="m.seen is assigned by the function"):
+    with pytest.raises(TypeError, match=r"m\.seen is assigned by the function"):
         jit(sets)(X)
     with pytest.raises(TypeError, match="'count', which is not local, is assigned"):
         jit(counts)(X)
@@ -364,3 +366,95 @@ def test_slots_and_inherited_methods() -> None:
     np.testing.assert_array_equal(fast(X), X + 1)
     s.w, s.k, m.w = s.w * 2, 2.0, m.w * 2
     np.testing.assert_array_equal(fast(X), 2 * X + 4)
+
+
+class Registered(type):
+    made: list[Any] = []  # noqa: RUF012
+
+    def __init__(cls, *args: Any) -> None:
+        Registered.made.append(cls)
+        super().__init__(*args)
+
+
+class Module(metaclass=Registered):
+    known: list[Any] = []  # noqa: RUF012
+
+    def __init_subclass__(cls) -> None:
+        Module.known.append(cls)
+
+    def __init__(self) -> None:
+        self.w, self.inside = np.ones(3, np.float32), dict[str, Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.__dict__.get("inside", {}):
+            return self.inside[name]
+        raise AttributeError(name)
+
+    def __call__(self, x: Any) -> Any:
+        return self.forward(x) * GLOBAL
+
+    @property
+    def offset(self) -> Any:
+        return GLOBAL * 2
+
+
+class Net(Module):
+    def forward(self, x: Any) -> Any:
+        assert isinstance(self, Module) and self.__class__ is Net
+        return self.layer(x) * self.w
+
+
+class Layer(Module):
+    def forward(self, x: Any) -> Any:
+        return x + self.w
+
+    def __call__(self, x: Any) -> Any:
+        return super().__call__(x) + super().offset
+
+
+def test_modules_with_hooks_and_super(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = Net()
+    net.inside["layer"] = Layer()
+    hooks = len(Registered.made), len(Module.known)
+    fast = jit(net)
+    for _ in range(2):
+        np.testing.assert_array_equal(fast(X), net(X))
+        net.layer.w, net.w = net.layer.w * 2, net.w * 3
+        monkeypatch.setitem(globals(), "GLOBAL", np.full(3, 3, np.float32))
+    net.inside["layer"] = Layer()
+    np.testing.assert_array_equal(fast(X), net(X))
+    assert hooks == (len(Registered.made), len(Module.known))
+
+
+class Settings:
+    scale = 2.0
+    w = np.ones(3, np.float32)
+
+
+def test_classes_as_namespaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = jit(lambda x: x * Settings.scale * Settings.w + Linear.scale)
+    np.testing.assert_array_equal(fast(X), X * 2 + 1)
+    monkeypatch.setattr(Settings, "scale", 3.0)
+    monkeypatch.setattr(Settings, "w", np.full(3, 2, np.float32))
+    monkeypatch.setattr(Linear, "scale", 5.0)
+    np.testing.assert_array_equal(fast(X), X * 6 + 5)
+
+
+def test_absence_is_watched() -> None:
+    m, extra = Linear(), None
+    first = jit(lambda x: x * 2 if hasattr(m, "more") else x)
+    second = jit(lambda x: x * getattr(m, "more", 3.0))
+    third = jit(lambda x: x if extra is None else x + extra)
+    got = [f(X)[0, 1] for f in (first, second, third)]
+    assert got == [1, 3, 1]
+    m.more, extra = 4.0, np.ones(3, np.float32)  # type: ignore[attr-defined]
+    assert [f(X)[0, 1] for f in (first, second, third)] == [2, 4, 2]
+
+
+def test_threads_may_share_a_jit() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    m = Linear()
+    with ThreadPoolExecutor(4) as pool:
+        for k, y in enumerate(pool.map(lambda k: m(X + k), range(32))):
+            np.testing.assert_array_equal(y, X + k)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +12,11 @@ import rewrite as rw
 from rewrite import xp
 from rewrite.egraph.ir.evaluate import InputError
 
-jit = functools.partial(rw.jit, device="numpy", fallback=False)
 Y = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def jit(f: Any) -> Any:
+    return rw.jit(f, device="numpy", fallback=False)
 
 
 def array() -> Any:
@@ -118,7 +120,7 @@ def test_arrays_that_share_memory_are_refused() -> None:
 
     fast, a = jit(f), array()
     for y in (a, a[::-1]):
-        with pytest.raises(InputError, match="'x' is updated in place.*of 'y'.*a copy"):
+        with pytest.raises(InputError, match=r"'x' is updated in place.*of 'y'"):
             fast(a, y)
     np.testing.assert_array_equal(a, array())
     whole = np.zeros((3, 8), np.float32)
