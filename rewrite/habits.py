@@ -91,7 +91,7 @@ class Habits:
         return tuple(out)
 
     def _number(self, place: str, x: Any) -> Any:
-        return type(x) if place in self._numbers else exactly(place, x)
+        return cast(Any, type(x)) if place in self._numbers else exactly(place, x)
 
     # -- learning --
 
@@ -153,7 +153,7 @@ class Habits:
                 return rebuilt(x, made)
             if type(x) in (int, float) and place in self._numbers:
                 numbers.add(place)
-                return argument(type(x), place, path, name)
+                return argument(cast(Any, type(x)), place, path, name)
             if open_sizes and order and is_tensor(x):
                 shape = self._shape(place, x, order)
                 dims = [symbol(d) if isinstance(d, str) else d for d in shape]

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import MethodType
-from typing import Any, Unpack, overload
+from typing import Any, Unpack, cast, overload
 
 from rewrite.backends.binding import deliver
 from rewrite.egraph.ir.evaluate import InputError
@@ -266,9 +266,10 @@ def jit(
     """
     Options.of(**asked)
     if f is None:
-        return lambda g: jit(g, device=device, **asked)
+        return functools.partial(jit, device=device, **asked)
     if isinstance(f, classmethod | staticmethod):
-        return type(f)(Jit(f.__func__, device, **asked))
+        inner = cast(Any, f)
+        return type(inner)(Jit(inner.__func__, device, **asked))
     return Jit(f, device, **asked)
 
 

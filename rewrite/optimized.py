@@ -118,7 +118,7 @@ class Optimized:
     def _results(self, inputs: dict[str, Array], out: Any, args: Sequence[Any]) -> Any:
         given = None if out is None else self._targets(out, inputs)
         if self._updates:
-            _check_apart([i for _, i in self._updates], inputs)
+            self._check_updates(inputs, args)
         results = self.compiled(inputs, given)
         if self._updates:
             self._update(results, inputs, args, out is None)
@@ -138,17 +138,30 @@ class Optimized:
         args: Sequence[Any], returned: bool,
     ) -> None:  # fmt: skip
         """Hands out the caller's own arrays for those that were updated in place."""
-        places = dict(self._places)
         for output, label in self._updates:
-            array = inputs[label]
-            if label in places:
-                own = _at(args, places[label])
-                if isinstance(own, np.ndarray) and own is not array:
-                    if not np.may_share_memory(own, array):  # of another byte order
-                        own[...] = array
-                    array = own
+            array, own = inputs[label], self._own(label, args)
+            if isinstance(own, np.ndarray):
+                theirs = cast(Array, own)
+                if not np.may_share_memory(theirs, array):  # of another byte order
+                    theirs[...] = array
+                array = theirs
             if returned:
                 results[output] = array
+
+    def _own(self, label: str, args: Sequence[Any]) -> Any:
+        """What the caller passed for an input; None: it was captured."""
+        path = dict(self._places).get(label)
+        return None if path is None else _at(args, path)
+
+    def _check_updates(self, inputs: Mapping[str, Array], args: Sequence[Any]) -> None:
+        for _, label in self._updates:
+            own = self._own(label, args)
+            if own is not None and not isinstance(own, np.ndarray | np.generic):
+                raise InputError(
+                    f"{label!r} is updated in place, which takes a NumPy array, found "
+                    f"a {type(own).__name__}"
+                )
+        _check_apart([label for _, label in self._updates], inputs)
 
     def _targets(self, out: Any, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The caller's arrays by the graph's output names."""

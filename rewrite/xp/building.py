@@ -54,9 +54,9 @@ class TraceBuilder(Builder):
 
     def const(self, value: Const, dtype: DType, shape: Sequence[Dim] = ()) -> int:
         """A number that comes with each call is an input of the dtype asked for."""
-        if type(value) is not Number:
-            return super().const(value, dtype, shape)
         number: Any = value
+        if type(number) is not Number:
+            return super().const(value, dtype, shape)
         key = id(number), dtype
         if key not in self._inputs:
             taken = {n.attrs[0] for n in self.nodes if n.op == "input"}

@@ -148,7 +148,7 @@ class Capture:
             self.reads.expect_identity(spot, value)
         if isinstance(value, type) and not _is_of_ours(value):
             self._watch_class(value)
-        return value
+        return cast(Any, value)
 
     def _watch_class(self, kind: type[Any]) -> None:
         """A class itself has no stand-in: all its numbers and text are watched."""
@@ -202,7 +202,7 @@ class Capture:
             return captured[spot.at]
 
         known_as = f"{CAPTURED}{spot.name}"
-        return Number(type(value), frozenset({known_as}), read, spot.name)
+        return Number(cast(Any, type(value)), frozenset({known_as}), read, spot.name)
 
     def _function(self, value: FunctionType, spot: Spot) -> Any:
         self.reads.expect_identity(spot, value)
@@ -275,7 +275,7 @@ class Capture:
 
     def _inner(self, value: Any, spot: Spot) -> Any:
         self.reads.expect_identity(spot, value)
-        f = type(value).__traced__(value)
+        f: Any = cast(Any, type(value)).__traced__(value)
         return self._stand_in(f, Spot(None, f, None, spot.name))
 
     def _method(self, value: MethodType, spot: Spot) -> Any:
@@ -298,7 +298,7 @@ class Capture:
             whole += self._parts(cast(list[Any], value), spot)
             return whole
         parts = self._parts(value, spot)
-        kind: Any = type(value)
+        kind = cast(Any, type(value))
         made = kind(*parts) if hasattr(kind, "_fields") else kind(parts)
         return self._keep(value, spot, made)
 
@@ -323,7 +323,7 @@ class Capture:
 
     def _object(self, value: Any, spot: Spot) -> Any:
         try:
-            made = object.__new__(class_of(type(value), self.function))
+            made = object.__new__(class_of(cast(Any, type(value)), self.function))
         except TypeError:  # of a class that makes its objects in its own way
             self.reads.expect_identity(spot, value)
             return value
@@ -333,13 +333,14 @@ class Capture:
 
     def attribute(self, made: Any, of: Recorded, name: str) -> Any:
         """What a stand-in for an object answers."""
-        raw = find(type(of.value), name)
+        kind = cast(type[Any], type(of.value))
+        raw = find(kind, name)
         if isinstance(raw, property):
             return self.function(raw.fget)(made)
         if isinstance(raw, staticmethod):
-            return self.function(raw.__func__)
+            return self.function(cast(Any, raw).__func__)
         if isinstance(raw, classmethod):
-            return MethodType(self.function(raw.__func__), type(of.value))
+            return MethodType(self.function(cast(Any, raw).__func__), kind)
         own = getattr(of.value, "__dict__", {})
         if name not in own:
             if isinstance(raw, functools.cached_property):
@@ -354,7 +355,7 @@ class Capture:
 
     def _missing(self, made: Any, of: Recorded, name: str) -> Any:
         """What `__getattr__` answers; without it, the absence is noted."""
-        answer = find(type(of.value), "__getattr__")
+        answer = find(cast(type[Any], type(of.value)), "__getattr__")
         if answer is not None:
             return self.function(answer)(made, name)
         place = Spot(_or_absent, of.spot, name, f"{of.spot.name}.{name}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -86,7 +86,7 @@ type Box = list[tuple[int, int, bool]]  # start, stop, whether the axis stays
 
 def _box(x: Tracer, key: Any) -> Box | None:
     """A key of integers and slices of step 1, by axis; None: of another kind."""
-    parts: list[Any] = list(key) if isinstance(key, tuple) else [key]
+    parts: list[Any] = list(cast(Any, key)) if isinstance(key, tuple) else [key]
     if sum(p is Ellipsis for p in parts) > 1 or any(p is None for p in parts):
         return None
     at = next((i for i, p in enumerate(parts) if p is Ellipsis), len(parts))
@@ -103,9 +103,10 @@ def _box(x: Tracer, key: Any) -> Box | None:
                 return None
             out.append((start, max(start, stop), True))
         elif isinstance(part, int | np.integer) and not isinstance(part, bool):
-            if not -n <= part < n:
-                raise IndexError(f"index {part} is outside {x.type}")
-            out.append((int(part) % n, int(part) % n + 1, False))
+            at = int(cast(Any, part))
+            if not -n <= at < n:
+                raise IndexError(f"index {at} is outside {x.type}")
+            out.append((at % n, at % n + 1, False))
         else:
             return None
     return out

@@ -8,7 +8,7 @@ pass, and compares what decides about the graph with what was found first.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType, NoneType
 from typing import Any, cast
 
@@ -66,9 +66,10 @@ class Reads:
 
     def expect_data(self, spot: Spot, value: Any) -> None:
         if spot.get is not None:
-            simple = _is_simple(value)
-            self.tests.append((spot, *(("equal", value) if simple
-                                       else ("data", as_bytes(value)))))  # fmt: skip
+            if _is_simple(value):
+                self.tests.append((spot, "equal", value))
+            else:
+                self.tests.append((spot, "data", as_bytes(value)))
 
     def expect_identity(self, spot: Spot, value: Any) -> None:
         if spot.get is not None:
@@ -76,14 +77,15 @@ class Reads:
 
     def expect_type(self, spot: Spot, value: Any) -> None:
         if spot.get is not None:
-            self.tests.append((spot, "type", type(value)))
+            self.tests.append((spot, "type", cast(Any, type(value))))
 
     def expect_shape(self, spot: Spot, value: Any) -> None:
         """Of a list, tuple or dict whose parts are followed one by one."""
         self.expect_type(spot, value)
-        keyed = isinstance(value, dict)
-        self.tests.append((spot, "keys", tuple(value)) if keyed
-                          else (spot, "length", len(value)))  # fmt: skip
+        if isinstance(value, dict):
+            self.tests.append((spot, "keys", tuple(cast(Iterable[Any], value))))
+        else:
+            self.tests.append((spot, "length", len(value)))
 
     def expect_same(self, first: Spot, spot: Spot) -> None:
         if first.get is not None and spot is not first:
@@ -119,7 +121,7 @@ class Captured:
         for s in chain:
             if not _is_fixed(s):
                 self._place(s, self._steps, self._order[id(s.base)])
-        self.arrays = [(self._order[id(s)], *rest) for s, *rest in arrays]
+        self.arrays = [(self._order[id(s)], k, d, n) for s, k, d, n in arrays]
         self.labels = tuple(label for _, label, *_ in self.arrays)
         by_kind: dict[str, list[tuple[int, Any]]] = {}
         for spot, kind, expected in tests:
@@ -127,11 +129,13 @@ class Captured:
             by_kind.setdefault(kind, []).append((self._order[id(spot)], wanted))
         self._by_kind, self._arrays, self._tests = by_kind, arrays, tests
         self.names = {self._order[id(s)]: s.name for s in spots}
-        self._equal = [(i, type(x), x) for i, x in by_kind.get("equal", ())]
+        self._equal = [(i, cast(Any, type(x)), x) for i, x in by_kind.get("equal", ())]
         self._is, self._type = by_kind.get("is", []), by_kind.get("type", [])
         common = ("equal", "is", "type")
         self._rarer = [
-            (kind, i, x) for kind in by_kind.keys() - common for i, x in by_kind[kind]
+            (kind, i, x)
+            for kind in sorted(by_kind.keys() - common)
+            for i, x in by_kind[kind]
         ]
 
     def __bool__(self) -> bool:
@@ -209,8 +213,8 @@ class Captured:
         for i, label, dtype, shape in self.arrays:
             if not _alike(values[i], dtype, shape):
                 was = f"{dtype}{list(shape)}"
-                now = values[i]
-                if isinstance(now, np.ndarray):
+                now: Any = values[i]
+                if hasattr(now, "dtype"):
                     now = f"{now.dtype}{list(now.shape)}"
                 return f"{label} was {was} and is {now}"
         for kind, tests in self._by_kind.items():
@@ -225,8 +229,10 @@ class Captured:
 
 
 def _alike(a: Any, dtype: Any, shape: tuple[int, ...]) -> bool:
-    known = isinstance(a, np.ndarray | np.generic)
-    return known and a.dtype == dtype and a.shape == shape
+    if not isinstance(a, np.ndarray | np.generic):
+        return False
+    array = cast(Any, a)
+    return bool(array.dtype == dtype and array.shape == shape)
 
 
 def _holds(kind: str, values: Sequence[Any], i: int, expected: Any) -> bool:
@@ -240,9 +246,9 @@ def _holds(kind: str, values: Sequence[Any], i: int, expected: Any) -> bool:
         case "type":
             return type(x) is expected
         case "length":
-            return len(x) == expected
+            return hasattr(x, "__len__") and len(x) == expected
         case "keys":
-            return tuple(x) == expected
+            return isinstance(x, dict) and tuple(cast(Any, x)) == expected
         case "data":
             return is_data(x) and as_bytes(x) == expected
         case _:
@@ -262,9 +268,10 @@ def _is_fixed(spot: Spot) -> bool:
 def _chain(spot: Spot) -> list[Spot]:
     """A spot after those that lead to it."""
     found: list[Spot] = []
-    while isinstance(spot, Spot) and spot.get is not None:
-        found.append(spot)
-        spot = spot.base
+    at: Any = spot
+    while isinstance(at, Spot) and at.get is not None:
+        found.append(at)
+        at = at.base
     return found[::-1]
 
 

@@ -50,7 +50,7 @@ class _Quiet:
     def __getattribute__(self, name: str) -> Any:
         of = _of(self)
         if name == "__class__":
-            return type(of.value)
+            return cast(Any, type(of.value))
         if name == "__dict__":
             return of.capture.child(
                 of.value.__dict__, getattr, of.spot, name, of.spot.name
@@ -123,7 +123,8 @@ def _copies(
         elif isinstance(raw, property):
             out[name] = property(copied(raw.fget))
         elif isinstance(raw, classmethod | staticmethod):
-            out[name] = type(raw)(copied(raw.__func__))
+            bound = cast(Any, raw)
+            out[name] = type(bound)(copied(bound.__func__))
     return out
 
 

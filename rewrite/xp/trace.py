@@ -253,7 +253,7 @@ def _noting(reader: Capture, tree: Any, spot: Spot) -> Any:
     parts = children(tree)
     if parts is None:
         return reader.child(tree, spot.get or getitem, spot.base, spot.key, spot.name)
-    keys = list(tree) if isinstance(tree, Mapping) else range(len(tree))
+    keys = cast(Any, tree) if isinstance(tree, Mapping) else range(len(tree))
     made = [
         _noting(reader, x, Spot(getitem, spot, k, f"{spot.name}.{k}"))
         for k, (_, x) in zip(keys, parts, strict=True)

@@ -64,6 +64,9 @@ def _no_value(what: str, instead: str) -> NoReturn:
     )
 
 
+_python: Any = operator
+
+
 def _in_place(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def f(self: Any, other: Any) -> Any:
         from .inplace import updated
@@ -136,19 +139,19 @@ class Tracer:
 
         assign(self, key, value)
 
-    __iadd__ = _in_place(operator.add)
-    __isub__ = _in_place(operator.sub)
-    __imul__ = _in_place(operator.mul)
-    __itruediv__ = _in_place(operator.truediv)
-    __ifloordiv__ = _in_place(operator.floordiv)
-    __imod__ = _in_place(operator.mod)
-    __ipow__ = _in_place(operator.pow)
-    __imatmul__ = _in_place(operator.matmul)
-    __iand__ = _in_place(operator.and_)
-    __ior__ = _in_place(operator.or_)
-    __ixor__ = _in_place(operator.xor)
-    __ilshift__ = _in_place(operator.lshift)
-    __irshift__ = _in_place(operator.rshift)
+    __iadd__ = _in_place(_python.add)
+    __isub__ = _in_place(_python.sub)
+    __imul__ = _in_place(_python.mul)
+    __itruediv__ = _in_place(_python.truediv)
+    __ifloordiv__ = _in_place(_python.floordiv)
+    __imod__ = _in_place(_python.mod)
+    __ipow__ = _in_place(_python.pow)
+    __imatmul__ = _in_place(_python.matmul)
+    __iand__ = _in_place(_python.and_)
+    __ior__ = _in_place(_python.or_)
+    __ixor__ = _in_place(_python.xor)
+    __ilshift__ = _in_place(_python.lshift)
+    __irshift__ = _in_place(_python.rshift)
 
     # -- sequence --
 

