@@ -25,6 +25,7 @@ from .xp.trace import Traced, bind_names, leaves, trace_tree
 from .xp.tracer import TraceError, is_tracing
 from .xp.weak import NeedsValue
 
+MANY = 8  # programs of one signature, of which the user is told
 MOST = 32  # programs of one signature that differ in what is captured
 
 
@@ -121,10 +122,19 @@ class Jit:
                 self._ready[varied.key] = e
                 return e
             others = known or []
+            if len(others) == MANY:
+                self._warn_of_many(others[0], args)
             self._ready[varied.key] = [made, *others[: MOST - 1]]
             if varied.sizes:
                 self._fits[varied.key, varied.sizes] = True
             return made
+
+    def _warn_of_many(self, latest: Optimized, args: tuple[Any, ...]) -> None:
+        changed = latest.captured.changed(latest.captured.read(args))
+        warn(
+            f"{getattr(self.f, '__name__', 'function')} is compiled again and again, "
+            f"for what it captures changes ({changed}): pass that as an argument"
+        )
 
     def _learn(self, args: tuple[Any, ...], names: tuple[str, ...]) -> None:
         """What changes from call to call, before a program is made for this one."""

@@ -398,13 +398,14 @@ def is_read_apart(value: Any) -> bool:
 
 @functools.cache
 def _is_of_ours(kind: type[Any]) -> bool:
+    if kind.__module__ == "builtins":  # or of code that runs under no name
+        return not kind.__flags__ & HEAP
     module = sys.modules.get(kind.__module__)
     if module is None:
         return False
     file = getattr(module, "__file__", None)
-    return is_ours(kind.__module__, file or "") or (
-        file is None and kind.__module__ in sys.builtin_module_names
-    )
+    built_in = file is None and kind.__module__ in sys.builtin_module_names
+    return built_in or is_ours(kind.__module__, file or "")
 
 
 def _lost(what: str) -> TraceError:

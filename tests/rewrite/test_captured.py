@@ -458,3 +458,17 @@ def test_threads_may_share_a_jit() -> None:
     with ThreadPoolExecutor(4) as pool:
         for k, y in enumerate(pool.map(lambda k: m(X + k), range(32))):
             np.testing.assert_array_equal(y, X + k)
+
+
+def test_code_that_runs_under_no_name_is_read_too() -> None:
+    scope: dict[str, Any] = {"np": np}
+    exec(  # as in a notebook's cell or a doctest
+        "class M:\n    w = np.ones(3, np.float32)\n    def f(self, x):\n"
+        "        return x * self.w\nm = M()",
+        scope,
+    )
+    m = scope["m"]
+    fast = jit(m.f)
+    np.testing.assert_array_equal(fast(X), X)
+    m.w = 2 * m.w
+    np.testing.assert_array_equal(fast(X), 2 * X)

@@ -134,6 +134,15 @@ def test_a_captured_number_that_decides_the_graph_is_watched() -> None:
         np.testing.assert_array_equal(fast(X), X.sum(axis=axis))
 
 
+def test_endless_compiling_is_told() -> None:
+    word = ""
+    fast = rw.jit(lambda x: x * len(word), device="numpy", cache=False)  # pyright: ignore
+    with pytest.warns(RuntimeWarning, match="again and again.*word was 'aaaaaaa'"):
+        for k in range(9):
+            word = "a" * k
+            assert fast(X)[0, 1] == k
+
+
 # ---- sizes ---------------------------------------------------------------------------
 
 
