@@ -19,12 +19,12 @@ from ..lower.emit import host
 from ..lower.loops import Function
 from . import host_memory
 from .blas import blas, join_blas
-from .libraries import address_of, function
 from .limits import check_count
+from .native.libraries import address_of, function
+from .native.toolchain import Toolchain, find_toolchain
 from .pool import join_pool, thread_count
 from .rates import rates
 from .store import DIGEST
-from .toolchain import Toolchain, find_toolchain
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from ..lower.device import DeviceError
-from .toolchain import Toolchain
+from .native.toolchain import Toolchain
 
 
 def thread_count() -> int:

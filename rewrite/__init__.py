@@ -10,12 +10,14 @@ if os.path.exists(os.path.join(_root, "egraph", "ir", "ops.py")):
 
 TYPE_CHECKING = False  # without `typing`, which takes its time before a command starts
 if TYPE_CHECKING:
-    from .api import Optimized, compile_graph, jit, load, optimize
+    from .api import Jit, Optimized, compile_graph, constant, jit, load, optimize
 
 from .version import VERSION  # noqa: E402
 
 __version__ = VERSION
-__all__ = ["Optimized", "compile_graph", "jit", "load", "optimize"]
+__all__ = [
+    "Jit", "Optimized", "compile_graph", "constant", "jit", "load", "optimize",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

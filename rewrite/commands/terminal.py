@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -32,7 +31,7 @@ from rewrite.lower.device import DeviceError
 
 from ..core.costs import EXPECTED, CostName, is_named
 from ..core.labels import Unknown
-from ..core.options import Precision
+from ..core.options import Precision, count_bytes
 from ..report.account import NoExplanation, Unexplained
 from ..xp.tracer import TraceError
 
@@ -195,18 +194,12 @@ def cost_named(text: str) -> CostName:
     return text  # type: ignore[return-value]
 
 
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10,
-         "MIB": 1 << 20, "GIB": 1 << 30}  # fmt: skip
-
-
 def bytes_named(text: str | None) -> int | None:
     """A number of bytes, with a unit or without."""
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)", text.strip(), re.A)
-    if not found or found[2].upper() not in UNITS:
-        fail(f"--memory {text}: bytes were expected, as in 65536, 64KiB or 1.5GB")
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    try:
+        return count_bytes(text)
+    except ValueError as e:
+        fail(str(e))
 
 
 def named_size(text: str) -> tuple[str, int]:

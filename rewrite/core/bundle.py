@@ -5,6 +5,7 @@ A bundle is a zip of
     manifest.json    what it is; the SHA-256 of every other file
     program.bin      the graph, its plan, its programs by size (`frozen.py`)
     data/N.bin       the elements of the N-th constant array, by its label
+    held/N.bin       the elements of the N-th array that the function captured
     kernels/N.txt    the text of the N-th program's kernels, as the device compiles it
 
 On the kind of device that it was made for, its kernels are compiled as they are; on
@@ -46,9 +47,11 @@ from ..xp.trace import Leaf
 from .compiled import Compiled
 from .options import Options
 
-FORMAT = "rewrite bundle 2"
+FORMAT = "rewrite bundle 3"
 OURS = re.compile(r"rewrite bundle (\d{1,6})")
-NAMES = re.compile(r"manifest\.json|program\.bin|data/[0-9]+\.bin|kernels/[0-9]+\.txt")
+NAMES = re.compile(
+    r"manifest\.json|program\.bin|data/[0-9]+\.bin|held/[0-9]+\.bin|kernels/[0-9]+\.txt"
+)
 SHOWN = 200  # characters of an error that another reader raised
 # A small file that expands without end is refused: what is saved is within these.
 ROOM, RATIO = 256 << 20, 200  # bytes that any may expand to, and times its own length
@@ -81,22 +84,29 @@ class Saved:
 # ---- out -----------------------------------------------------------------------------
 
 
-def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -> None:
+def save(
+    compiled: Compiled, path: Path, trees: tuple[Any, Any, Any] | None = None
+) -> None:
     """Writes a bundle, whole or not at all.
 
-    `trees` are a function's own arguments and results; without them, inputs are
-    arguments in order and results a dict by name.
+    `trees` are a function's own arguments and results, and the arrays that it holds by
+    the inputs that they are; without them, inputs are arguments in order and results a
+    dict by name.
     """
     programs = _programs(compiled)
     options = compiled.options
+    arguments, result, held = trees or (
+        _named(n.attrs[0] for n in compiled.source.inputs),
+        _named(label for label, _ in compiled.source.outputs),
+        dict[str, Array](),
+    )
     what = (
         replace(compiled.source, data={}, calls=_held(compiled.source)),
         bare(compiled.plan),
         [(sizes, kind, built.program, built.source.launches)
          for sizes, kind, built in programs],
         (options.precision, options.effort, dict(options.hints)),
-        trees or (_named(n.attrs[0] for n in compiled.source.inputs),
-                  _named(label for label, _ in compiled.source.outputs)),
+        (arguments, result, tuple(held)),
     )  # fmt: skip
     try:
         frozen = freeze(what)
@@ -109,7 +119,8 @@ def save(compiled: Compiled, path: Path, trees: tuple[Any, Any] | None = None) -
         f"kernels/{i}.txt": built.source.text.encode()
         for i, (_, _, built) in enumerate(programs)
     }
-    files = {FROZEN: frozen, **_arrays(compiled.source), **texts}
+    own = {f"held/{i}.bin": a.tobytes() for i, a in enumerate(held.values())}
+    files = {FROZEN: frozen, **_arrays(compiled.source), **own, **texts}
     _write(path, {MANIFEST: _manifest(compiled, files), **files})
 
 
@@ -206,7 +217,7 @@ def _opened(
     files: Mapping[str, bytes], device: Device, calls: Mapping[str, Callable[..., Any]]
 ) -> tuple[Compiled, Any]:
     graph, plan, programs, (precision, effort, hints), trees = thaw(files[FROZEN])
-    (_, _) = trees
+    arguments, result, held = trees
     source = replace(graph, data=_loaded(files, graph), calls={**graph.calls, **calls})
     saved = {
         (sizes, kind): Built(program, _source(files, i, launches))
@@ -214,7 +225,18 @@ def _opened(
     }
     options = Options(precision, (), effort, fallback=False, hints=hints)
     made = Compiled(source, dressed(plan, source), device, options, 0.0, Saved(saved))
-    return made, trees
+    return made, (arguments, result, _held_arrays(files, source, held))
+
+
+def _held_arrays(
+    files: Mapping[str, bytes], graph: Graph, labels: Iterable[str]
+) -> dict[str, Array]:
+    """The arrays that a function captured, by the inputs that they are."""
+    types = {n.attrs[0]: n.type for n in graph.inputs}
+    return {
+        label: _array(files[f"held/{i}.bin"], types[label])
+        for i, label in enumerate(labels)
+    }
 
 
 def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from .costs import NAMES, CostModel, is_named
 
 type Precision = Literal["strict", "default", "fast"]
 
 MOVES = {0: 0, 1: 10, 2: 40, 3: 200}  # extraction moves per class, by effort
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10,
+         "MIB": 1 << 20, "GIB": 1 << 30}  # fmt: skip
+
+
+class Asked(TypedDict, total=False):
+    """The keyword options of `optimize`, `jit` and `compile_graph`."""
+
+    precision: Precision
+    rules: Sequence[str | Path] | str | Path
+    effort: int
+    fallback: bool
+    hints: Mapping[str, int] | None
+    cost: CostModel
+    cache: bool
+    memory: int | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +43,45 @@ class Options:
     cost: CostModel = "roofline"  # a name of costs.py, or a function of a kernel
     cache: bool = False  # whether plans and programs are kept on disk
     memory: int | None = None  # the most bytes that temporaries may take at once
+
+    @staticmethod
+    def of(**asked: Unpack[Asked]) -> Options:
+        """What a caller asked for, in plain values; kept on disk unless told not to."""
+        known = Asked.__optional_keys__
+        unknown = sorted(asked.keys() - known)
+        if unknown:
+            raise TypeError(
+                f"no option {', '.join(unknown)}; known: device, "
+                f"{', '.join(sorted(known))}"
+            )
+        return Options(
+            asked.get("precision", "default"),
+            rule_paths(asked.get("rules", ())),
+            asked.get("effort", 2),
+            asked.get("fallback", True),
+            {name: index(size) for name, size in (asked.get("hints") or {}).items()},
+            asked.get("cost", "roofline"),
+            asked.get("cache", True),
+            count_bytes(asked.get("memory")),
+        )
+
+
+def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
+    """Rule files; a single one needs no list."""
+    one = isinstance(rules, (str, Path))
+    return (Path(rules),) if one else tuple(Path(r) for r in rules)
+
+
+def count_bytes(asked: int | str | None) -> int | None:
+    """A number of bytes, or text of one with a unit, as in "64MiB"."""
+    if not isinstance(asked, str):
+        return asked if asked is None else index(asked)
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)", asked.strip(), re.A)
+    if not found or found[2].upper() not in UNITS:
+        raise ValueError(
+            f"memory={asked!r}: bytes were expected, as in 65536, 64KiB or 1.5GB"
+        )
+    return int(float(found[1]) * UNITS[found[2].upper()])
 
 
 def check_options(options: Options) -> None:

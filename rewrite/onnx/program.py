@@ -111,7 +111,7 @@ class Program:
         An error where more than one program, or the host, runs the model."""
         inputs = {name: Leaf(name) for name in self.inputs}
         outputs = {name: Leaf(name) for name in self.outputs}
-        save(self.compiled, Path(path), ({"inputs": inputs}, outputs))
+        save(self.compiled, Path(path), ({"inputs": inputs}, outputs, {}))
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)

@@ -111,6 +111,7 @@ from .elementwise import (
 )
 from .errors import TraceError, instead_of
 from .indexing import getitem, put_along_axis, take, take_along_axis
+from .inplace import assign, updated
 from .linear import einsum, matmul, matrix_transpose, outer, tensordot, vecdot
 from .manipulation import (
     concat,
@@ -334,3 +335,4 @@ functions["__getitem__"] = _eager.eager("x[..]", getitem)
 functions["__array_ufunc__"] = numpy_calls.array_ufunc
 functions["__array_function__"] = numpy_calls.array_function
 functions.update(numpy_functions.METHODS)
+functions["__setitem__"], functions["__updated__"] = assign, updated

@@ -6,6 +6,7 @@ define them work on tracers themselves, so that this one cannot import them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
@@ -38,6 +39,15 @@ def _no_value(what: str, instead: str) -> NoReturn:
 
 def _call(name: str, *args: Any, **keywords: Any) -> Any:
     return functions[name](*args, **keywords)
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    op: Callable[[Any, Any], Any] = getattr(operator, name)
+
+    def f(self: Any, other: Any) -> Any:
+        return _call("__updated__", self, op(self, other))
+
+    return f
 
 
 class Operators:
@@ -79,9 +89,26 @@ class Operators:
             _no_value(f"the format {spec!r}", "print what the function returns")
         return repr(self)
 
-    def __setitem__(self, *_: Any) -> NoReturn:
-        raise TraceError("arrays are values: use xp.where(mask, new, x) or "
-                         "xp.put_along_axis(x, indices, values)")  # fmt: skip
+    # -- in place --
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _call("__setitem__", self, key, value)
+
+    __iadd__ = _in_place("add")
+    __isub__ = _in_place("sub")
+    __imul__ = _in_place("mul")
+    __itruediv__ = _in_place("truediv")
+    __ifloordiv__ = _in_place("floordiv")
+    __imod__ = _in_place("mod")
+    __ipow__ = _in_place("pow")
+    __imatmul__ = _in_place("matmul")
+    __iand__ = _in_place("and_")
+    __ior__ = _in_place("or_")
+    __ixor__ = _in_place("xor")
+    __ilshift__ = _in_place("lshift")
+    __irshift__ = _in_place("rshift")
+
+    # -- what is not there --
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # probes of protocols

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import (
+    Callable,
+    Container,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
+from operator import getitem
 from typing import Any, cast
 
 import numpy as np
 
 from rewrite.egraph.ir.dtypes import DType
-from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.ops import TensorType
 
+from .building import TraceBuilder
+from .captured import Capture, is_read_apart
 from .promote import as_dtype
+from .reads import ARGUMENTS, Captured, Spot, is_data
 from .tracer import (
     TraceError,
     Tracer,
@@ -26,6 +36,7 @@ from .tracer import (
     tracing,
     wrap,
 )
+from .weak import Number, noticing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +46,28 @@ class Leaf:
     label: str
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """The place of an object among the arguments, which is known by its class and what
+    is read of it; the object itself is not kept."""
+
+    kind: type[Any]
+
+
 @dataclass(frozen=True)
 class Traced:
     """A graph, and where its inputs and outputs stand in the function's own values.
 
     `arguments` and `result` are structures like the function's, with a `Leaf` for each
-    tensor; what is not a tensor stands there as it was.
+    tensor; what is not a tensor stands there as it was.  `captured` is what else the
+    function reads.  Inputs that it updates in place have an alias that must be.
     """
 
     graph: Graph
     arguments: Any
     result: Any
+    captured: Captured = field(default_factory=Captured)
+    numbers: tuple[tuple[str, Number, DType], ...] = ()  # inputs, by label
 
 
 def children(tree: Any) -> Iterator[tuple[str, Any]] | None:
@@ -71,6 +93,11 @@ def map_tree(f: Callable[[str, Any], Any], tree: Any, path: str) -> Any:
     if parts is None:
         return f(path, tree)
     made = [map_tree(f, part, f"{path}.{name}") for name, part in parts]
+    return rebuilt(tree, made)
+
+
+def rebuilt(tree: Any, made: Sequence[Any]) -> Any:
+    """A structure like `tree` of other parts."""
     if isinstance(tree, Mapping):
         return dict(zip(cast(Mapping[Any, Any], tree), made, strict=True))
     if hasattr(tree, "_fields"):
@@ -143,38 +170,132 @@ def _parameters(f: Callable[..., Any], count: int) -> list[str]:
 
 
 def trace_tree(
-    f: Callable[..., Any], arguments: Mapping[str, Any], name: str = ""
-) -> Traced:
-    """Traces `f` on positional arguments that are named for the graph."""
-    builder = Builder(name or getattr(f, "__name__", "graph"))
-    with tracing(builder):
+    f: Callable[..., Any], arguments: Mapping[str, Any], name: str = "",
+    *, capture: bool = False, keywords: tuple[str, ...] = (),
+    numbers: Container[str] = (),
+) -> Traced:  # fmt: skip
+    """Traces `f` on arguments that are named for the graph.
+
+    With `capture`, arrays that `f` reads beside its arguments are inputs as well; they
+    are constants otherwise, as they are now.  The last arguments are passed by
+    `keywords`; captured `numbers` come with each call.
+    """
+    builder = TraceBuilder(name or getattr(f, "__name__", "graph"))
+    with noticing(), tracing(builder):
         places = {k: map_tree(_as_leaf, v, k) for k, v in arguments.items()}
         tracers = [map_tree(_as_input, v, k) for k, v in arguments.items()]
-        result = f(*tracers)
-        outputs: dict[str, int] = {}
+        reader = Capture(_captured_input, numbers) if capture else None
+        called = f
+        if reader is not None:
+            called = reader.root(f)
+            tracers = [
+                _noting(reader, x, Spot(getitem, ARGUMENTS, i, name))
+                for i, (name, x) in enumerate(zip(arguments, tracers, strict=True))
+            ]
+        first = len(tracers) - len(keywords)
+        named = dict(zip(keywords, tracers[first:], strict=True))
+        outputs = _Outputs(builder)
+        structure = map_tree(outputs.keep, called(*tracers[:first], **named), "")
+        outputs.keep_updates()
+    captured = Captured() if reader is None else reader.finish()
+    captured = captured.steady(list(arguments.values()))
+    graph = _without_unread(builder.build(outputs.nodes), captured.labels)
+    return Traced(graph, places, structure, captured, tuple(builder.numbers))
 
-        def output(path: str, leaf: Any) -> Any:
-            if leaf is None or isinstance(leaf, str):
-                return leaf
-            label = path.removeprefix(".") or "out0"
-            label = f"out{label}" if label[0].isdigit() else label
-            label = unique(label, outputs)
-            outputs[label] = lift(leaf).node
-            return Leaf(label)
 
-        structure = map_tree(output, result, "")
-    return Traced(builder.build(outputs), places, structure)
+class _Outputs:
+    """The outputs of a traced function by label; arrays that it updates among them."""
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self.builder, self.nodes = builder, dict[str, int]()
+
+    def keep(self, path: str, leaf: Any) -> Any:
+        if leaf is None or isinstance(leaf, str):
+            return leaf
+        for label, tracer in self.builder.updated().items():
+            if tracer is leaf:
+                return Leaf(_update_of(label))
+        label = path.removeprefix(".") or "out0"
+        label = unique(f"out{label}" if label[0].isdigit() else label, self.nodes)
+        node = lift(leaf).node
+        self.builder.check_current(node)
+        self.nodes[label] = node
+        return Leaf(label)
+
+    def keep_updates(self) -> None:
+        for source, tracer in self.builder.updated().items():
+            label = _update_of(source)
+            if label in self.nodes:
+                raise TraceError(f"no result can be called {label!r}: {source!r} is "
+                                 "updated in place")  # fmt: skip
+            self.nodes[label] = tracer.node
+            self.builder.alias(label, source, "must")
+
+
+def _update_of(label: str) -> str:
+    """The output that is an input, updated."""
+    return f"{label}.new"
+
+
+def _captured_input(label: str, value: Any) -> tuple[str, Tracer]:
+    taken = {n.attrs[0] for n in current().nodes if n.op == "input"}
+    label = unique(label, taken)
+    return label, _as_input(label, value)
+
+
+def _noting(reader: Capture, tree: Any, spot: Spot) -> Any:
+    """An argument whose objects note what is read of them."""
+    if isinstance(tree, Tracer) or type(tree) is Number or is_data(tree):
+        return tree
+    parts = children(tree)
+    if parts is None:
+        return reader.child(tree, spot.get or getitem, spot.base, spot.key, spot.name)
+    keys = cast(Any, tree) if isinstance(tree, Mapping) else range(len(tree))
+    made = [
+        _noting(reader, x, Spot(getitem, spot, k, f"{spot.name}.{k}"))
+        for k, (_, x) in zip(keys, parts, strict=True)
+    ]
+    return rebuilt(tree, made)
+
+
+def _without_unread(graph: Graph, labels: Container[str]) -> Graph:
+    """Without the inputs among `labels` that no output depends on."""
+    live = graph.live
+    kept = [
+        i for i, n in enumerate(graph.nodes)
+        if i in live or n.op != "input" or n.attrs[0] not in labels
+        or any(a.input == n.attrs[0] for a in graph.aliases)
+    ]  # fmt: skip
+    if len(kept) == len(graph.nodes):
+        return graph
+    unread = set(range(len(graph.nodes))) - set(kept)
+    for i, n in enumerate(graph.nodes):  # what is made of those is not read either
+        if unread.intersection(n.args):
+            unread.add(i)
+    kept = [i for i in range(len(graph.nodes)) if i not in unread]
+    place = {old: new for new, old in enumerate(kept)}
+    nodes = tuple(
+        replace(graph.nodes[i], args=tuple(place[a] for a in graph.nodes[i].args))
+        for i in kept
+    )
+    outputs = tuple((label, place[i]) for label, i in graph.outputs)
+    return replace(graph, nodes=nodes, outputs=outputs)
 
 
 def _as_leaf(path: str, leaf: Any) -> Any:
-    return Leaf(path) if is_tensor(leaf) else leaf
+    if is_tensor(leaf):
+        return Leaf(path)
+    return Apart(cast(type[Any], type(leaf))) if is_read_apart(leaf) else leaf
 
 
 def _as_input(path: str, leaf: Any) -> Any:
     if not is_tensor(leaf):
         return leaf
-    t = _type_of(path, leaf)
-    return wrap(current().input(path, t.dtype, t.shape))
+    t, builder = _type_of(path, leaf), current()
+    made = wrap(builder.input(path, t.dtype, t.shape))
+    if isinstance(builder, TraceBuilder):
+        builder.take(path, made)
+    return made
 
 
 def _type_of(path: str, leaf: Any) -> TensorType:

@@ -9,8 +9,9 @@ import weakref
 import numpy as np
 import pytest
 
-from rewrite.backends import store, toolchain
+from rewrite.backends import store
 from rewrite.backends.c import CDevice
+from rewrite.backends.native import toolchain
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.lower.device import CompileError, DeviceError
 from rewrite.lower.loops import Op

@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 
-from rewrite.backends import libraries, objects, scratch, store, toolchain
+from rewrite.backends import scratch, store
 from rewrite.backends.c import CDevice
-from rewrite.backends.toolchain import find_toolchain
+from rewrite.backends.native import libraries, objects, toolchain
+from rewrite.backends.native.toolchain import find_toolchain
 from rewrite.lower.device import CompileError, DeviceError
 
 TEXT = "int rw_five(void) { return 5; }\n"
@@ -196,7 +197,7 @@ def refuse(path, *rest):
     return load(path, *rest)
 ctypes.CDLL = refuse
 from rewrite.backends.c import CDevice
-from rewrite.backends.toolchain import find_toolchain
+from rewrite.backends.native.toolchain import find_toolchain
 probe = CDevice().probe()
 assert probe.ok == (len(sys.argv) < 4), probe.detail
 if probe.ok:

@@ -31,8 +31,8 @@ import rewrite
 from rewrite import xp
 from rewrite.backends import store
 from rewrite.backends.devices import device
+from rewrite.backends.native.toolchain import find_toolchain
 from rewrite.backends.store import Store, replacing, root
-from rewrite.backends.toolchain import find_toolchain
 from rewrite.cache import identity, learned
 from rewrite.cache.frozen import FrozenError, freeze, thaw
 from rewrite.commands.cli import app

@@ -17,9 +17,9 @@ import pytest
 
 import rewrite
 from rewrite import xp
-from rewrite.backends import libraries
 from rewrite.backends.c import CDevice
-from rewrite.backends.toolchain import find_toolchain
+from rewrite.backends.native import libraries
+from rewrite.backends.native.toolchain import find_toolchain
 from rewrite.lower.device import DeviceError
 
 if sys.platform != "linux":

@@ -69,7 +69,6 @@ def test_enumeration_and_zip_of_the_first_axis() -> None:
         (lambda x: f"{x:.3f}", r"format '\.3f'.*print what"),
         (lambda x: len(x[0, 0]), r"len\(\) of f32\[\]"),
         (lambda x: list(x[0, 0]), r"iteration over f32\[\]"),
-        (lambda x: x.__setitem__(0, 1), r"put_along_axis"),
     ],
 )
 def test_what_needs_values_says_what_to_do(f: Callable[..., Any], message: str) -> None:

@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from ..lower.device import CompileError, DeviceError
-from . import scratch
+from ...lower.device import CompileError, DeviceError
+from .. import scratch
+from ..store import Store, digest, root, store
 from .libraries import from_memory, load
 from .objects import fault
-from .store import Store, digest, root, store
 
 # Without partial redundancies: gcc merges the tests of choices to booleans, of which it
 # makes no vectors (softplus took ten times as long).  Without vectors of statements in

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from ..lower.device import DeviceError
+from ...lower.device import DeviceError
 
 MAPPINGS = 5  # of a shared object: its header, code, constants, two kinds of data
 MAX_MAP_COUNT = Path("/proc/sys/vm/max_map_count")
