@@ -217,6 +217,6 @@ def typed(p: Port, arrays: Mapping[str, Array], what: str) -> Array:
         raise InputError(f"{what} {p.label!r} ({p.type}) is missing")
     a = np.asarray(arrays[p.label])
     if a.dtype != p.dtype or a.shape != p.shape:
-        found = f"{a.dtype}{list(a.shape)}"
-        raise InputError(f"{what} {p.label!r}: {p.type} expected, found {found}")
+        result = f"{a.dtype}{list(a.shape)}"
+        raise InputError(f"{what} {p.label!r}: {p.type} expected, found {result}")
     return a

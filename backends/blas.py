@@ -66,10 +66,10 @@ def join_blas(library: ctypes.CDLL) -> None:
         ctypes.c_void_p.in_dll(library, next(iter(CALLS)))
     except ValueError:  # it has no such pointer
         return
-    found = blas()
-    if not found.calls:
-        raise DeviceError(f"kernels that call a library of products: {found.detail}")
-    for pointer, address in found.calls:
+    result = blas()
+    if not result.calls:
+        raise DeviceError(f"kernels that call a library of products: {result.detail}")
+    for pointer, address in result.calls:
         ctypes.c_void_p.in_dll(library, pointer).value = address
 
 

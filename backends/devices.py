@@ -40,10 +40,10 @@ def default_device() -> Device:
     thread_count()  # a setting that is wrong is said, not passed over
     reasons: list[str] = []
     for name in DEFAULTS:
-        found = device(name)
-        probe = found.probe()
+        result = device(name)
+        probe = result.probe()
         if probe.ok:
-            return found
+            return result
         reasons.append(f"{name}: {probe.detail}")
     raise DeviceError(f"no device works ({'; '.join(reasons)})")
 
@@ -57,20 +57,20 @@ def pick_device(found: str | Device | None) -> Device:
 
 def matrix() -> list[list[str]]:
     """Names of the devices that are there, and for each dtype how they have it."""
-    found = [d for d in all_devices() if d.probe().ok]
-    caps = [d.caps() for d in found]
+    result = [d for d in all_devices() if d.probe().ok]
+    caps = [d.caps() for d in result]
     lines = [[str(t), *(support(c, t) for c in caps)] for t in ALL]
-    return [["dtype", *(d.name for d in found)], *lines]
+    return [["dtype", *(d.name for d in result)], *lines]
 
 
 def library(name: str) -> Probe | None:
     """Whether the device has a library of products; None: its kernels can call none."""
     if name not in LIBRARIES:
         return None
-    found = getattr(
+    result = getattr(
         import_module(f".{LIBRARIES[name]}", __package__), LIBRARIES[name]
     )()
-    return Probe(found.there, found.detail)
+    return Probe(result.there, result.detail)
 
 
 def describe() -> list[tuple[str, Probe]]:

@@ -154,7 +154,7 @@ def run_host(
     if step.op == "call":
         value = np.asarray(calls[step.attrs[0]](*args))
         if value.shape != t.shape or value.dtype != t.dtype.numpy:
-            found = f"{value.dtype}{list(value.shape)}"
-            raise InputError(f"call {step.attrs[0]!r} returned {found}, not {t}")
+            result = f"{value.dtype}{list(value.shape)}"
+            raise InputError(f"call {step.attrs[0]!r} returned {result}, not {t}")
         return np.ascontiguousarray(value)
     return np.ascontiguousarray(apply(step.op, args, step.attrs, t))

@@ -86,8 +86,8 @@ class Pool[T]:
         size = self._size(nbytes)
         with self._lock:
             self._settle()
-            found = self._idle.get(size)
-            kept = [found.pop()[1]] if found else []
+            result = self._idle.get(size)
+            kept = [result.pop()[1]] if result else []
             self._used += size
             self._idles -= size * len(kept)
         raw = kept[0] if kept else self._made(size, nbytes)

@@ -66,10 +66,10 @@ def usage(text: str, arch: str, contract: bool = True) -> dict[str, Usage]:
 def _roomy(text: str, arch: str, contract: bool) -> tuple[bytes, dict[str, Usage]]:
     """The cubin; the assembler takes few registers, so that many groups fit, and may
     spill for that: such kernels are asked for again as if one group were enough."""
-    cubin, found = _compiled(text, arch, contract)
-    short = "|".join(name for name, u in found.items() if u.spilled)
+    cubin, result = _compiled(text, arch, contract)
+    short = "|".join(name for name, u in result.items() if u.spilled)
     if not short:
-        return cubin, found
+        return cubin, result
     bounds = rf"__launch_bounds__\((\d+)\) ({short})\("
     alone = re.sub(bounds, r"__launch_bounds__(\1, 1) \2(", text)
     return _compiled(alone, arch, contract)
@@ -112,8 +112,8 @@ def kept_cubin(text: str, arch: str, contract: bool, anew: bool = False) -> byte
 
 
 def _used(log: str) -> dict[str, Usage]:
-    found = _USAGE.findall(log)
-    return {name: Usage(int(used), int(spilled)) for name, spilled, used in found}
+    result = _USAGE.findall(log)
+    return {name: Usage(int(used), int(spilled)) for name, spilled, used in result}
 
 
 def _log(nvrtc: Any, program: Any) -> str:

@@ -108,11 +108,11 @@ class OpenCLDevice:
         """This process, and the first device, GPUs before others, that compiles."""
         cl = self._cl
         try:
-            found = [d for p in cl.get_platforms() for d in p.get_devices()]
+            result = [d for p in cl.get_platforms() for d in p.get_devices()]
         except cl.Error as e:
             raise DeviceError(f"no OpenCL platform ({e}); {NEXT}") from e
         reasons: list[str] = []
-        for d in sorted(found, key=lambda d: not d.type & cl.device_type.GPU):
+        for d in sorted(result, key=lambda d: not d.type & cl.device_type.GPU):
             context = cl.Context([d])
             reason = self._fault(context)
             if reason is None:

@@ -41,9 +41,9 @@ def _key(device: str, detail: str) -> str:
 
 @functools.cache
 def _read(store: Store, key: str) -> Rates:
-    found = json.loads(store.read(key) or "{}")
-    single = tuple((k, float(found[k])) for k in NAMES if _usable(found.get(k)))
-    curves = ((k, _curve(found.get(k))) for k in CURVES)
+    result = json.loads(store.read(key) or "{}")
+    single = tuple((k, float(result[k])) for k in NAMES if _usable(result.get(k)))
+    curves = ((k, _curve(result.get(k))) for k in CURVES)
     return (*single, *((k, c) for k, c in curves if c))
 
 

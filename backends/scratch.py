@@ -93,12 +93,12 @@ def sweep(parent: Path) -> list[Path]:
 def _is_left(entry: os.DirEntry[str]) -> bool:
     """Whether it is a folder of this user, and not a new one."""
     try:
-        found = entry.stat(follow_symlinks=False)
+        result = entry.stat(follow_symlinks=False)
     except OSError:
         return False
-    own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
-    young = abs(time.time() - found.st_mtime) < YOUNG  # clocks may go back
-    return stat.S_ISDIR(found.st_mode) and own and not young
+    own = not hasattr(os, "geteuid") or result.st_uid == os.geteuid()
+    young = abs(time.time() - result.st_mtime) < YOUNG  # clocks may go back
+    return stat.S_ISDIR(result.st_mode) and own and not young
 
 
 def _swept(path: Path) -> bool:

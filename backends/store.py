@@ -123,9 +123,9 @@ class Store:
         return self.folder / key
 
     def _trim(self, new: Path) -> None:
-        found = [(p, s) for p, s in self.files() if p != new]
-        size = sum(s.st_size for _, s in found)
-        for path, stat in sorted(found, key=lambda f: _last_use(f[1])):
+        result = [(p, s) for p, s in self.files() if p != new]
+        size = sum(s.st_size for _, s in result)
+        for path, stat in sorted(result, key=lambda f: _last_use(f[1])):
             if size <= LIMIT:
                 return
             path.unlink(missing_ok=True)

@@ -114,11 +114,13 @@ class WgpuDevice:
 
     @cached_property
     def _found(self) -> Any:
-        found: list[Any] = self._wgpu.gpu.enumerate_adapters_sync()
-        usable = [a for a in found if a.info["backend_type"] != "OpenGL"]
+        result: list[Any] = self._wgpu.gpu.enumerate_adapters_sync()
+        usable = [a for a in result if a.info["backend_type"] != "OpenGL"]
         if not usable:
             why = "only OpenGL, which is refused: it lacks limits that kernels need"
-            raise DeviceError(f"no WebGPU adapter ({why if found else 'none'}); {NEXT}")
+            raise DeviceError(
+                f"no WebGPU adapter ({why if result else 'none'}); {NEXT}"
+            )
         hardware = [a for a in usable if a.info["adapter_type"] != "CPU"]
         return (hardware or usable)[0]
 

@@ -43,12 +43,12 @@ _TEXT = re.compile(r"([a-z]+)((?: [a-z]+=\d{1,9})*)", re.A)
 
 def parse_choice(text: str) -> Choice | None:
     """What `str` of a choice printed; None for any other text."""
-    found = _TEXT.fullmatch(text)
-    if found is None:
+    result = _TEXT.fullmatch(text)
+    if result is None:
         return None
-    pairs = (word.split("=") for word in found[2].split())
+    pairs = (word.split("=") for word in result[2].split())
     holes = tuple(sorted((name, int(n)) for name, n in pairs))
-    choice = Choice(found[1], holes)
+    choice = Choice(result[1], holes)
     return choice if str(choice) == text and len(dict(holes)) == len(holes) else None
 
 

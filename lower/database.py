@@ -60,8 +60,8 @@ class Database:
                 rows = db.execute(query, (self.device,)).fetchall()
         except sqlite3.Error:  # damaged or of another format: the next write mends it
             return {}
-        found = (_entry(*row) for row in rows)
-        return {e.kernel: e for e in found if e is not None}
+        result = (_entry(*row) for row in rows)
+        return {e.kernel: e for e in result if e is not None}
 
     def write(self, entries: Iterable[Entry]) -> None:
         """Adds or replaces entries; OSError where the file cannot be written."""
@@ -92,10 +92,10 @@ class Database:
     @contextmanager
     def _open(self, write: bool) -> Generator[sqlite3.Connection]:
         with closing(self._connected(write)) as db:
-            (found,) = db.execute("pragma user_version").fetchone()
-            if found != FORMAT:
+            (result,) = db.execute("pragma user_version").fetchone()
+            if result != FORMAT:
                 if not write:
-                    raise sqlite3.DatabaseError(f"format {found}, {FORMAT} expected")
+                    raise sqlite3.DatabaseError(f"format {result}, {FORMAT} expected")
                 self._begin(db)
             yield db
 
@@ -122,8 +122,8 @@ class Database:
     def _begin(self, db: sqlite3.Connection) -> None:
         """An empty table of this format; of two processes one begins it."""
         db.execute("begin immediate")
-        (found,) = db.execute("pragma user_version").fetchone()
-        if found != FORMAT:
+        (result,) = db.execute("pragma user_version").fetchone()
+        if result != FORMAT:
             db.execute("drop table if exists tuned")
             db.execute(_TABLE)
             db.execute(f"pragma user_version={FORMAT}")

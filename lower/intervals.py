@@ -57,8 +57,8 @@ def interval(x: Ex, known: Known) -> Interval:
         case Op(op, args) if x.lanes == 1:
             if any(a.dtype.is_float for a in args) or op == "bitcast":
                 return whole
-            found = _op(op, [interval(a, known) for a in args])
-            return found if found and found.within(*whole) else whole
+            result = _op(op, [interval(a, known) for a in args])
+            return result if result and result.within(*whole) else whole
         case _:
             return whole
 

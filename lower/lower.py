@@ -52,11 +52,13 @@ def decide(
     kernel: Kernel, model: DeviceModel, strict: bool, choices: Choices
 ) -> tuple[Family, Holes]:
     """As chosen for the kernel, if that fits it and the device; else the cheapest."""
-    found = choices.get(digest(kernel)) if choices else None
-    if found is not None:
+    result = choices.get(digest(kernel)) if choices else None
+    if result is not None:
         for family in candidates_for(strict):
-            if family.name == found.family and fits(family, kernel, model, found.holes):
-                return family, found.holes
+            if family.name == result.family and fits(
+                family, kernel, model, result.holes
+            ):
+                return family, result.holes
     return choose(kernel, model, strict)[0], ()
 
 

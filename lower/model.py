@@ -225,8 +225,8 @@ class KernelCost:
         return self.memo[kernel]
 
     def _least(self, kernel: Kernel) -> Cost | None:
-        found = cheapest(normalise(kernel), self.families, self.model)
-        return found[1] if found else None
+        result = cheapest(normalise(kernel), self.families, self.model)
+        return result[1] if result else None
 
 
 def cheapest(

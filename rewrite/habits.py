@@ -61,11 +61,11 @@ class Habits:
                                         enumerate(args)]))  # fmt: skip
         if not sizes:
             return key, ()
-        found = tuple(sizes)
-        if (key, found) in self._exact:
+        result = tuple(sizes)
+        if (key, result) in self._exact:
             parts = [self._part(i, a, None) for i, a in enumerate(args)]
             return (len(args), names, tuple(parts)), ()
-        return key, found
+        return key, result
 
     def _part(self, at: int, arg: Any, sizes: list[int] | None) -> Any:
         if type(arg) is np.ndarray and not self._axes:

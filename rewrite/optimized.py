@@ -87,23 +87,23 @@ class Optimized:
     def _arrays(
         self, args: Sequence[Any], values: Sequence[Any] | None
     ) -> dict[str, Array]:
-        found = {
+        result = {
             label: plain(args[path[0]] if len(path) == 1 else _at(args, path))
             for label, path in self._places
         }
         if self._held:
-            found |= self._held
+            result |= self._held
         if values is not None:
             for i, label, _, _ in self._read:
-                found[label] = plain(values[i])
+                result[label] = plain(values[i])
         if self._keeps:
             self._objects = [
                 None if type(a) is np.ndarray else _weak(a) if apart else a
                 for a, apart in zip(args, self._apart, strict=True)
             ]
         for label, number, dtype in self.traced.numbers:
-            found[label] = as_array(number.value(args, values or ()), dtype)
-        return found
+            result[label] = as_array(number.value(args, values or ()), dtype)
+        return result
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """The result; with `out`, arrays in the structure of the result, in those."""
@@ -268,9 +268,9 @@ def _valued(tree: Any, last: Any) -> Any:
 
 
 def leaves_of(tree: Any) -> list[Any]:
-    found: list[Any] = []
-    map_tree(lambda _, x: found.append(x), tree, "")
-    return found
+    result: list[Any] = []
+    map_tree(lambda _, x: result.append(x), tree, "")
+    return result
 
 
 def _row(tree: Any) -> tuple[str, ...] | None:

@@ -19,8 +19,8 @@ def optimize_graph(
     graph: Graph, device: str | Device | None = None, options: Options | None = None
 ) -> Compiled:
     """The cheapest equal schedule found for `graph`; effort 3 tunes its kernels too."""
-    found = planned(graph, device, options)
-    return _tuned(found) if found.options.effort >= 3 else found
+    result = planned(graph, device, options)
+    return _tuned(result) if result.options.effort >= 3 else result
 
 
 def _tuned(c: Compiled) -> Compiled:
@@ -34,16 +34,16 @@ def _tuned(c: Compiled) -> Compiled:
     bound = {s: sizes[s] for s in graph.symbols}
     inputs = random_arrays(graph, bound, 0, deviation=0.1)
     try:
-        found = tune(c, inputs, bound, Budget(TUNING, again=False))
+        result = tune(c, inputs, bound, Budget(TUNING, again=False))
     except Exception as e:
         # A drop-in never fails by its optimizer: families decide by themselves.
         if not c.options.fallback:
             raise
         warn(f"kernels could not be tuned ({e})")
         return c
-    if found.interrupted:
+    if result.interrupted:
         raise KeyboardInterrupt
-    return c.lowered_as({**c.choices, **found.choices})
+    return c.lowered_as({**c.choices, **result.choices})
 
 
 __all__ = ["optimize_graph"]

@@ -55,11 +55,11 @@ def _fault(data: bytes, names: Iterable[str]) -> str | None:
 def _absent(
     data: bytes, segments: Rows, sections: Rows, names: Iterable[str]
 ) -> str | None:
-    found = _symbols(data, sections)
+    result = _symbols(data, sections)
     for name in names:
-        if name not in found:
+        if name not in result:
             return f"it has no {name!r}"
-        at, size = found[name]
+        at, size = result[name]
         code = _bytes(data, segments, at, size)
         if size and not code.strip(b"\0"):
             return f"{name!r} in it is blank"

@@ -55,10 +55,10 @@ class Toolchain:
         except OSError as e:  # a cache where programs may not lie (noexec), or cleared
             why = e
         kept = Store(path.parent)
-        found = kept.read(path.name)
-        if found is not None:
+        result = kept.read(path.name)
+        if result is not None:
             try:
-                return _elsewhere(found, path.name)
+                return _elsewhere(result, path.name)
             except OSError as e:
                 why = e
         # Whole and yet no use: made against other libraries than are here now.
@@ -85,8 +85,8 @@ class Toolchain:
         parts = (source, self.version, *self.command, *flags, self.features)
         name = f"{digest(*parts)[:40]}.so"
         kept = store("c") if root() else _private()
-        found = kept.read(name)
-        if found is not None and fault(found, names) is None:
+        result = kept.read(name)
+        if result is not None and fault(result, names) is None:
             return kept.path(name)
         made = self._made(source, contract, names)
         path = kept.write(name, made) or _private().write(name, made)
@@ -120,9 +120,9 @@ def find_toolchain() -> Toolchain:
             return _known(command)
         except CompileError as e:
             reasons.append(f"{' '.join(command)}: {str(e).splitlines()[0]}")
-    found = f" (tried {'; '.join(reasons)})" if reasons else ""
+    result = f" (tried {'; '.join(reasons)})" if reasons else ""
     raise DeviceError(
-        f"no C compiler works{found}; install gcc or clang, or `pip install ziglang`, "
+        f"no C compiler works{result}; install gcc or clang, or `pip install ziglang`, "
         "or set CC to one"
     )
 
@@ -135,10 +135,10 @@ def _candidates() -> list[tuple[str, ...]]:
         except ValueError as e:
             raise DeviceError(f"CC={wish!r} is no command ({e}); mend it") from None
     paths = (shutil.which(name) for name in ("cc", "gcc", "clang"))
-    found: list[tuple[str, ...]] = [(p,) for p in paths if p]
+    result: list[tuple[str, ...]] = [(p,) for p in paths if p]
     if importlib.util.find_spec("ziglang"):
-        found.append((sys.executable, "-m", "ziglang", "cc"))
-    return found
+        result.append((sys.executable, "-m", "ziglang", "cc"))
+    return result
 
 
 def _known(command: tuple[str, ...]) -> Toolchain:
@@ -152,11 +152,11 @@ def _known(command: tuple[str, ...]) -> Toolchain:
         known = json.loads(data)
         flags = tuple(known.pop("flags"))
         return Toolchain(command, flags=flags, **known)
-    found = _examine(command)
-    fields = asdict(found)
+    result = _examine(command)
+    fields = asdict(result)
     del fields["command"]
     kept.write(key, json.dumps(fields).encode())
-    return found
+    return result
 
 
 def _identity(command: tuple[str, ...]) -> str | None:

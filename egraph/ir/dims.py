@@ -111,9 +111,9 @@ def exact_div(a: Dim, b: Dim) -> Dim | None:
 def floor_div(a: Dim, n: int) -> Dim | None:
     """a // n where that is one polynomial for all values of the symbols."""
     for rest in range(n):
-        found = exact_div(a - rest, n)
-        if found is not None:
-            return found
+        result = exact_div(a - rest, n)
+        if result is not None:
+            return result
     return None
 
 

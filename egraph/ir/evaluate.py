@@ -34,9 +34,9 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
         if a.ndim != len(node.shape):
             raise InputError(f"input {label!r}: {node.type} expected, found {a.shape}")
         for d, n in zip(node.shape, a.shape, strict=True):
-            found = dims.solve(d, n)
-            if found is not None:
-                values.setdefault(*found)
+            result = dims.solve(d, n)
+            if result is not None:
+                values.setdefault(*result)
     for node in graph.inputs:
         have = inputs[node.attrs[0]].shape
         unknown = dims.symbols(node.shape) - set(values)

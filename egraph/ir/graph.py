@@ -298,9 +298,9 @@ def witness(graph: Graph, hints: Mapping[str, int] | None = None) -> dict[str, i
         for n, start, size in zip(
             graph.nodes[node.args[0]].shape, starts, sizes, strict=True
         ):
-            found = dims.greatest(start + size, n) if isinstance(n, int) else None
-            if found is not None:
-                name, limit = found
+            result = dims.greatest(start + size, n) if isinstance(n, int) else None
+            if result is not None:
+                name, limit = result
                 most[name] = min(limit, most.get(name, limit))
     shapes = [d for n in graph.nodes for d in (n.shape, attr_dims(n))]
     return dims.witness(shapes, hints, most, _counted(graph))

@@ -50,9 +50,9 @@ def check_data(nodes: Sequence[Node], data: Mapping[str, Array]) -> None:
         if array is None:
             continue
         if array.shape != node.shape or array.dtype != node.dtype.numpy:
-            found = f"{array.dtype}{list(array.shape)}"
+            result = f"{array.dtype}{list(array.shape)}"
             raise GraphError(
-                f"array {node.attrs[0]!r}: {node.type} expected, found {found}"
+                f"array {node.attrs[0]!r}: {node.type} expected, found {result}"
             )
 
 

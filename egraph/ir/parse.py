@@ -259,8 +259,8 @@ class _Parser(Cursor):
                 raise self.error(at, f"{type_} expected, found {len(values)} elements")
             array = array.reshape(dims.bind_shape(type_.shape, {}))
         if array.shape != type_.shape or array.dtype != type_.dtype.numpy:
-            found = f"{array.dtype}{list(array.shape)}"
-            raise self.error(at, f"{type_} expected, found {found}")
+            result = f"{array.dtype}{list(array.shape)}"
+            raise self.error(at, f"{type_} expected, found {result}")
         return array
 
     # -- values --
@@ -348,5 +348,5 @@ class _Parser(Cursor):
         try:
             return dims.parse("".join(parts))
         except ValueError:
-            found = "".join(parts)[:40] or self.peek.shown
-            raise self.error(at, f"expected a dimension, found {found!r}") from None
+            result = "".join(parts)[:40] or self.peek.shown
+            raise self.error(at, f"expected a dimension, found {result!r}") from None

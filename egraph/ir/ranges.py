@@ -275,8 +275,8 @@ def _sub(a: Range, b: Range, t: DType) -> Range:
 def _corners(a: Range, b: Range) -> tuple[float, float]:
     """The ends of a product; 0 * inf is 0 here, for no entry is a bound's infinity."""
     pairs = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    found = [x * y if x and y else 0.0 for x, y in pairs]
-    return min(found), max(found)
+    result = [x * y if x and y else 0.0 for x, y in pairs]
+    return min(result), max(result)
 
 
 def _mul(a: Range, b: Range, t: DType) -> Range:
@@ -306,8 +306,8 @@ def _min(a: Range, b: Range, t: DType) -> Range:
 
 
 def _floordiv(a: Range, b: Range, t: DType) -> Range:
-    found = _div(a, b, t)
-    return _rising("floor", found, t) if found.finite else LOST
+    result = _div(a, b, t)
+    return _rising("floor", result, t) if result.finite else LOST
 
 
 def _mod(a: Range, b: Range, t: DType) -> Range:
@@ -345,10 +345,10 @@ def binary(name: str, a: Range, b: Range, t: DType, *, same: bool = False) -> Ra
     """The entries of `bin name` on floats; `same`: both operands are one value."""
     if BY_NAME[name].gives_bool:
         return BOOLS
-    found = _BINARY[name](a, b, t) if name in _BINARY else ANY
+    result = _BINARY[name](a, b, t) if name in _BINARY else ANY
     if same and name == "mul" and t.bits >= 16:
-        return replace(found, low=max(found.low, 0.0), nan=a.nan, below=False)
-    return found
+        return replace(result, low=max(result.low, 0.0), nan=a.nan, below=False)
+    return result
 
 
 # ---- many operands -------------------------------------------------------------------

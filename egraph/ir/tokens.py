@@ -44,8 +44,8 @@ class Reader:
         while at < len(self.text):
             m = self.PATTERN.match(self.text, at)
             if m is None:
-                found = Token("", self.text[at], at)
-                raise self.error(found, f"unexpected character {found.text!r}")
+                result = Token("", self.text[at], at)
+                raise self.error(result, f"unexpected character {result.text!r}")
             kind = m.lastgroup or ""
             depth += (m[0] in ("(", "[")) - (m[0] in (")", "]"))
             if kind != "space" and not (kind == "newline" and depth > 0):
@@ -86,9 +86,9 @@ class Reader:
         return self.peek.kind in self.SPELLED and self.peek.text in texts
 
     def skip(self, text: str) -> bool:
-        found = self.at(text)
-        self.next += found
-        return found
+        result = self.at(text)
+        self.next += result
+        return result
 
     def expect(self, text: str) -> Token:
         if not self.at(text):

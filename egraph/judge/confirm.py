@@ -34,11 +34,13 @@ def confirm(
         case "lost":
             bad = vanishes(a, b, exact, t.dtype)
         case _:
-            found = errors(a, b, exact, t.dtype)
+            result = errors(a, b, exact, t.dtype)
             bad = one_is_infinite(a, b, exact, t.dtype)
             if fault.kind == "error":
                 sides = (
-                    (found.worse,) if promise.one_way else (found.worse, found.better)
+                    (result.worse,)
+                    if promise.one_way
+                    else (result.worse, result.better)
                 )
                 size = np.maximum.reduce([np.nan_to_num(s, nan=0.0) for s in sides])
                 bad = np.where(size > 1, size, 0.0)

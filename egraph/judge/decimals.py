@@ -40,8 +40,8 @@ def _spare(x: Decimal, f: Callable[[Decimal], Decimal], more: int = 0) -> Decima
     """f(x) with digits to spare, then rounded."""
     with localcontext() as c:
         c.prec += SPARE + max(0, more)
-        found = f(x)
-    return +found
+        result = f(x)
+    return +result
 
 
 def _small(x: Decimal) -> int:

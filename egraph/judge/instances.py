@@ -148,10 +148,10 @@ def _read(
     known = sorted((at[t], label, t) for label, t in made if t in at)
     of: dict[int, list[Pair]] = {}
     for source, label, t in known:
-        found = of.setdefault(int(label[:-1]), [])
+        result = of.setdefault(int(label[:-1]), [])
         left = terms.node(t)
         for pair in _pairs(terms, made[label, t], Pair(source, left, None)):
-            found.append(replace(pair, forward=label.endswith(">")))
+            result.append(replace(pair, forward=label.endswith(">")))
     outputs = {f"n{i}": i for i in range(len(terms.builder.nodes))}
     return Pairs(terms.builder.build(outputs), {k: tuple(v) for k, v in of.items()})
 

@@ -233,10 +233,10 @@ class Judge:
             for _ in range(2):
                 if self._done:
                     return
-                found = self._strained(profile)
+                result = self._strained(profile)
                 # Tensors that outweigh others strain ranges: any order of a sum has
                 # some such inputs on which it is the worse one.
-                doubts += found if profile != "lopsided" else []
+                doubts += result if profile != "lopsided" else []
         doubts.sort(reverse=True)
         seen = set[tuple[int, str]]()
         for _, i, profile in doubts:
@@ -294,10 +294,10 @@ class Judge:
             if bad.any():
                 self.blame(i, "infinite", "", profile, "working", inputs, (a, b), bad)
                 continue
-            found = errors(a, b, e, dtype)
-            worst = np.nan_to_num(found.worse, nan=0.0)
+            result = errors(a, b, e, dtype)
+            worst = np.nan_to_num(result.worse, nan=0.0)
             if not self.promise.one_way:
-                worst = np.maximum(worst, np.nan_to_num(found.better, nan=0.0))
+                worst = np.maximum(worst, np.nan_to_num(result.better, nan=0.0))
             if worst.max() > 1:
                 doubts.append((float(worst.max()), i, profile))
         return doubts
@@ -315,12 +315,12 @@ class Judge:
             a, b, e = own[p.left], own[p.right], exact[p.left]
             assert a is not None and b is not None and e is not None
             e = self.exactly(i, inputs, e, (a, b))
-            found = errors(a, b, e, dtype)
-            tally.add(found)
-            back.add(type(found)(found.right, found.left, found.unit))
-            size = np.nan_to_num(found.worse, nan=0.0)
+            result = errors(a, b, e, dtype)
+            tally.add(result)
+            back.add(type(result)(result.right, result.left, result.unit))
+            size = np.nan_to_num(result.worse, nan=0.0)
             if not self.promise.one_way:
-                size = np.maximum(size, np.nan_to_num(found.better, nan=0.0))
+                size = np.maximum(size, np.nan_to_num(result.better, nan=0.0))
             if size.max() > worst:
                 worst, shown = float(size.max()), (inputs, (a, b), size, e)
         other = back.settled and not self.promise.one_way

@@ -83,8 +83,8 @@ class Guided:
         if not self.turns:
             return None
         kind = self.sampler.rng.choice(self.turns)
-        found = (self.sampler.draw(self.pattern, kind) for _ in range(TRIES))
-        return next((i for i in found if i is not None), None)
+        result = (self.sampler.draw(self.pattern, kind) for _ in range(TRIES))
+        return next((i for i in result if i is not None), None)
 
     def _next(self, wanted: frozenset[int]) -> int | None:
         for _ in range(len(self.turns)):
@@ -115,11 +115,11 @@ class Guided:
         node = s.draw(self.pattern, kind, rank)
         if node is None:
             return None
-        found = self._read()
-        if found.failing == wanted:
+        result = self._read()
+        if result.failing == wanted:
             return node
         s.forget(size, inputs)
-        hints = self._hints(found, wanted)
+        hints = self._hints(result, wanted)
         if not hints:
             return None
         after = s.rng.getstate()
@@ -224,5 +224,5 @@ class Guided:
 
 def _dtypes_of(env: dict[str, Any]) -> tuple[str, ...]:
     """Of all tensors of an instance, and where one is bound by itself."""
-    found = (x.type.dtype.name if isinstance(x, Tensor) else x for x in env.values())
-    return tuple(x for x in found if x in dtypes.BY_NAME)
+    result = (x.type.dtype.name if isinstance(x, Tensor) else x for x in env.values())
+    return tuple(x for x in result if x in dtypes.BY_NAME)

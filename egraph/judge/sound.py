@@ -85,14 +85,14 @@ def sample_rule(
 ) -> Verdict:  # fmt: skip
     """Samples `count` instances of the side(s) that match and checks what they make."""
     rng = random.Random(f"{rule.name}:{seed}")
-    found = sample(rule, rules, rng, count, seed=seed, engine=engine)
-    back = found.fired(False)
-    fired = found.fired(True) + back
-    if not found.faults:
-        return Verdict(rule.name, found.drawn, fired, None, back=back)
-    fault = found.first
-    shown = describe(found.graph, fault)
-    return Verdict(rule.name, found.drawn, fired, shown, fault, found.graph, back)
+    result = sample(rule, rules, rng, count, seed=seed, engine=engine)
+    back = result.fired(False)
+    fired = result.fired(True) + back
+    if not result.faults:
+        return Verdict(rule.name, result.drawn, fired, None, back=back)
+    fault = result.first
+    shown = describe(result.graph, fault)
+    return Verdict(rule.name, result.drawn, fired, shown, fault, result.graph, back)
 
 
 def promise(rule: Rule) -> Promise:

@@ -74,8 +74,8 @@ class Terms:
 
     def instance(self, pattern: Expr, tries: int = 400) -> int | None:
         """The node of a fresh instance of the pattern, or None."""
-        found = (self.draw(pattern, self.rng.choice(self.kinds)) for _ in range(tries))
-        return next((i for i in found if i is not None), None)
+        result = (self.draw(pattern, self.rng.choice(self.kinds)) for _ in range(tries))
+        return next((i for i in result if i is not None), None)
 
     def draw(self, pattern: Expr, kind: DType, rank: int | None = None) -> int | None:
         """One try at an instance of this dtype; nothing is left of a misfit."""
@@ -135,10 +135,10 @@ class Terms:
 
     def fixed(self, e: Expr, value: Any) -> Any:
         """An attribute that the type decides: bound ones must agree."""
-        found = self.attr(e, lambda: value)
+        result = self.attr(e, lambda: value)
         if isinstance(e, Atom):
             self.free.discard(e.text)
-        need(found == value)
+        need(result == value)
         return value
 
     # -- terms --

@@ -117,9 +117,9 @@ def _values(
 ) -> Array:
     """The values of a node with so many digits, each rounding moved up, or down."""
     with localcontext(context(digits)) as c:
-        found = _Decimals(oracle, c, sign).value(oracle.where[node], inputs, {})
-    flat = [_rounded(x) for x in found.reshape(-1)]
-    return np.array(flat, np.longdouble).reshape(found.shape)
+        result = _Decimals(oracle, c, sign).value(oracle.where[node], inputs, {})
+    flat = [_rounded(x) for x in result.reshape(-1)]
+    return np.array(flat, np.longdouble).reshape(result.shape)
 
 
 def _rounded(x: Decimal) -> np.longdouble:
@@ -185,8 +185,8 @@ class _Decimals:
         tree = BY_NAME[opcode].expansion
         if tree is not None:
             return self._opened(tree, args[0])
-        found = self._mapped(opcode, args)
-        return found.astype(np.bool_) if BY_NAME[opcode].gives_bool else found
+        result = self._mapped(opcode, args)
+        return result.astype(np.bool_) if BY_NAME[opcode].gives_bool else result
 
     def _opened(self, tree: SExpr, a: Array) -> Array:
         """A composite opcode, by its expansion."""
@@ -207,10 +207,10 @@ class _Decimals:
 
         def moved(*args: Any) -> Any:
             flags[Inexact] = False
-            found = f(*args)
-            if not flags[Inexact] or not isinstance(found, Decimal):
-                return found
-            return self.finer.multiply(found, self._move())
+            result = f(*args)
+            if not flags[Inexact] or not isinstance(result, Decimal):
+                return result
+            return self.finer.multiply(result, self._move())
 
         return moved
 
@@ -232,10 +232,10 @@ class _Decimals:
         flat = np.transpose(a, [*kept, *axes]).reshape(*(a.shape[i] for i in kept), -1)
         start = Decimal(float(monoid.identity(DECIMAL)))
         join = np.frompyfunc(self._noted(OPERATIONS[monoid.op]), 2, 1)
-        found = np.full(flat.shape[:-1], start, object)
+        result = np.full(flat.shape[:-1], start, object)
         for k in range(flat.shape[-1]):
-            found = np.asarray(join(found, flat[..., k]), object)
-        return found.reshape(shape)
+            result = np.asarray(join(result, flat[..., k]), object)
+        return result.reshape(shape)
 
     def _cast(self, a: Array, node: Node) -> Array:
         if node.dtype.is_float:

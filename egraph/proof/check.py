@@ -124,10 +124,10 @@ class Checker:
 
     def _small(self, rule: Rule, why: str) -> None:
         """Tries the rule on small tensors, which are drawn."""
-        found = sample_rule(rule, self.rules, engine=self.engine)
-        if found.counterexample is not None:
-            raise CheckError(f"{why}; on small tensors {found.counterexample}")
-        if not found.fired:
+        result = sample_rule(rule, self.rules, engine=self.engine)
+        if result.counterexample is not None:
+            raise CheckError(f"{why}; on small tensors {result.counterexample}")
+        if not result.fired:
             raise CheckError(f"{why}, and no small tensors that it matches were drawn")
 
     def _instance(self, rule: Rule, use: Use) -> tuple[Graph, int, int]:

@@ -190,14 +190,14 @@ class Closure:
         for t in self._members[small]:
             self._root[t] = large
         self._members[large] += self._members.pop(small)
-        found: list[Edge] = []
+        result: list[Edge] = []
         for user in self._users[small]:
             twin = self._signatures.setdefault(self.signature(user), user)
             if twin != user and (user, twin) not in self._congruent:
                 self._congruent.add((user, twin))
-                found.append(self.congruence(user, twin, self._stamps()))
+                result.append(self.congruence(user, twin, self._stamps()))
         self._users[large] += self._users.pop(small)
-        return found
+        return result
 
     def congruence(self, a: int, b: int, stamp: int) -> Edge:
         both = zip(kids(self.terms[a]), kids(self.terms[b]), strict=True)
@@ -299,15 +299,15 @@ class Closure:
     def _proofs(self, ends: Sequence[Pair]) -> dict[Pair, Steps]:
         """Of two bounds under which a pair is needed the smaller one's path serves
         both, since it goes down in stamps from either."""
-        found: dict[Pair, Steps] = {}
+        result: dict[Pair, Steps] = {}
         todo = [(pair, NO_BOUND) for pair in ends]
         while todo:
             pair, bound = todo.pop()
-            if pair in found and _top(found[pair]) < bound:
+            if pair in result and _top(result[pair]) < bound:
                 continue
-            found[pair] = self.path(*pair, bound)
-            todo += [(need, e.stamp) for e in found[pair] for need in e.rests_on]
-        return found
+            result[pair] = self.path(*pair, bound)
+            todo += [(need, e.stamp) for e in result[pair] for need in e.rests_on]
+        return result
 
 
 def _came(edge: Edge) -> int:

@@ -264,8 +264,8 @@ class _Writer:
 
     def _touched(self, which: int, side: Expr, t: int) -> tuple[int, ...]:
         """The nodes of a graph that are equal to a term that a side spells out."""
-        found = parts(side, t, self.proof.terms)
-        spelled = [x for kind, e, x in found if kind == "t" and isinstance(e, Form)]
+        result = parts(side, t, self.proof.terms)
+        spelled = [x for kind, e, x in result if kind == "t" and isinstance(e, Form)]
         roots = {self.root[x] for x in (t, *spelled)}
         nodes = self.nodes[which]
         return tuple(sorted(i for r in roots for i in nodes.get(r, ())))

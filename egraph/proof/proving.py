@@ -46,16 +46,16 @@ def prove(
         )
     # Where the budget cut the search that chose this form, it may cut this one earlier.
     journal = record(before, after, rules, budget, engine, nan_free)
-    found = Builder(journal, rules).proof(before, after)
-    if isinstance(found, str) and journal.stopped and budget is None:
+    result = Builder(journal, rules).proof(before, after)
+    if isinstance(result, str) and journal.stopped and budget is None:
         journal = record(before, after, rules, MORE, engine, nan_free)
-        found = Builder(journal, rules).proof(before, after)
-    if isinstance(found, str):
+        result = Builder(journal, rules).proof(before, after)
+    if isinstance(result, str):
         raise ExplainError(
-            f"output {found!r}: no chain of rule uses joins the two graphs within "
+            f"output {result!r}: no chain of rule uses joins the two graphs within "
             "the budget; raise it, or check that both use the same rules"
         )
-    return found
+    return result
 
 
 def equations(journal: Journal, rules: RuleSet) -> Iterator[Equation]:
@@ -134,9 +134,9 @@ class Builder:
             if not self.closure.equal(a, b):
                 return label
             goals.append((label, a, b))
-        found = _read(self.closure.proofs([(a, b) for _, a, b in goals]), goals)
-        index = {pair: i for i, pair in enumerate(found)}
-        lemmas = [self._lemma(pair, steps, index) for pair, steps in found.items()]
+        result = _read(self.closure.proofs([(a, b) for _, a, b in goals]), goals)
+        index = {pair: i for i, pair in enumerate(result)}
+        lemmas = [self._lemma(pair, steps, index) for pair, steps in result.items()]
         ends = [Goal(label, self._term(a), self._term(b)) for label, a, b in goals]
         places = [self._places(w) for w in (self.journal.before, self.journal.after)]
         return Proof(

@@ -75,8 +75,8 @@ class Optimization:
 
     @property
     def weakest(self) -> str:
-        found = (p.why.weakest for p in self.pieces)
-        return max(found, key=CONTRACTS.index, default="bitwise")
+        result = (p.why.weakest for p in self.pieces)
+        return max(result, key=CONTRACTS.index, default="bitwise")
 
     @property
     def seconds(self) -> float:

@@ -74,12 +74,12 @@ def rtol(notes: Notes) -> float | None:
         return None
     place = notes.get("equal")[0][1]
     try:
-        found = float(words[1])
+        result = float(words[1])
     except ValueError:
-        found = 0.0
-    if not 0 < found < 1:
+        result = 0.0
+    if not 0 < result < 1:
         raise place.error(f"';;@ equal approx 1e-3' or so expected, found {words[1]}")
-    return found
+    return result
 
 
 def one_way(notes: Notes) -> bool:

@@ -225,9 +225,9 @@ class Algebra:
     def read(self, when: Sequence[Expr], env: Env) -> Reading:
         """The premises of an instance, in any order that binds what they use."""
         best: Reading | None = None
-        for found in self._solve(list(enumerate(when)), dict(env), frozenset()):
-            if best is None or len(found.failing) < len(best.failing):
-                best = found
+        for result in self._solve(list(enumerate(when)), dict(env), frozenset()):
+            if best is None or len(result.failing) < len(best.failing):
+                best = result
             if not best.failing:
                 break
         assert best is not None
@@ -239,10 +239,10 @@ class Algebra:
         while todo:
             rest: list[tuple[int, Expr]] = []
             for i, p in todo:
-                found = self.holds(p, env)
-                if found is None:
+                result = self.holds(p, env)
+                if result is None:
                     rest.append((i, p))
-                elif not found:
+                elif not result:
                     bad |= {i}
             if len(rest) == len(todo):
                 break
@@ -370,13 +370,13 @@ def definitions(rule: Rule, left: Expr) -> frozenset[int]:
     todo = {i: p for i, p in enumerate(rule.when) if isinstance(p, Form)}
     while todo:
         todo = {i: p for i, p in todo.items() if variables(p) - bound}
-        found = next((i for i, p in todo.items() if _computes(p, bound)), None)
-        if found is None:
-            found = next((i for i, p in todo.items() if p.head not in COMPARED), None)
-        if found is None:
+        result = next((i for i, p in todo.items() if _computes(p, bound)), None)
+        if result is None:
+            result = next((i for i, p in todo.items() if p.head not in COMPARED), None)
+        if result is None:
             break
-        out.add(found)
-        bound |= variables(todo[found])
+        out.add(result)
+        bound |= variables(todo[result])
     return frozenset(out)
 
 

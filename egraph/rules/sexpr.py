@@ -143,11 +143,11 @@ def _no_token(text: str, at: int, place: Place) -> RuleFileError:
     if text[at] != '"':
         word = re.compile(_WORD).match(text, at)
         bad = Place(place.file, place.line, place.column + len(word[0] if word else ""))
-        found = text[word.end() if word else at]
-        if found == '"':
+        result = text[word.end() if word else at]
+        if result == '"':
             return bad.error("a string starts inside a word; put a space between them")
         return bad.error(
-            f"{found!r} stands in no word: words are printable ASCII without "
+            f"{result!r} stands in no word: words are printable ASCII without "
             "brackets, braces, quotes, '#', '`' and '\\'"
         )
     line = text[at + 1 :].split("\n", 1)[0]
@@ -267,10 +267,10 @@ def _flat(e: Expr) -> Iterator[str]:
 def parse_one(text: str, file: str, line: int) -> Expr:
     """The single expression in `text`, which stands on `line` of the file."""
     placed = "\n" * (line - 1) + text
-    found = [e for e in parse(placed, file) if not isinstance(e, Comment)]
-    if len(found) != 1:
-        raise Place(file, line, 1).error(f"one term expected, found {len(found)}")
-    return found[0]
+    result = [e for e in parse(placed, file) if not isinstance(e, Comment)]
+    if len(result) != 1:
+        raise Place(file, line, 1).error(f"one term expected, found {len(result)}")
+    return result[0]
 
 
 def strings(e: Expr) -> frozenset[str]:

@@ -235,11 +235,11 @@ _COMMANDS = re.compile(
 
 def refuse_commands(text: str, name: str) -> None:
     """No command that touches files or runs code gets to the engine."""
-    found = _COMMANDS.search(text)
-    if found is not None:
-        line = text.count("\n", 0, found.start()) + 1
+    result = _COMMANDS.search(text)
+    if result is not None:
+        line = text.count("\n", 0, result.start()) + 1
         raise EngineError(
-            f"{name}:{line}: ({found[1]} …) reads or writes files or runs code, which "
+            f"{name}:{line}: ({result[1]} …) reads or writes files or runs code, which "
             "the engine is never asked to do; report the rule file that led here"
         )
 

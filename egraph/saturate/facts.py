@@ -60,9 +60,9 @@ class Facts:
         self.rows = Rows(graph, self.ranges)
         self.tested = _tested(graph) | _masks(graph)
         for i, node in enumerate(graph.nodes):
-            found = self._range(i, node)
-            self.needs.append(self._needs(node, found))
-            self.ranges.append(self._examined(i, node, found))
+            result = self._range(i, node)
+            self.needs.append(self._needs(node, result))
+            self.ranges.append(self._examined(i, node, result))
 
     def without_nan(self, i: int) -> bool:
         is_float = self.nodes[i].dtype.is_float
@@ -132,10 +132,10 @@ class Facts:
             case ("un", op):
                 return unary(op, args[0], t)
             case ("bin", op):
-                found = binary(op, args[0], args[1], t, same=same)
+                result = binary(op, args[0], args[1], t, same=same)
                 if self.rows.shifted(node) is None:
-                    return found
-                return replace(found, high=min(found.high, 0.0), above=False)
+                    return result
+                return replace(result, high=min(result.high, 0.0), above=False)
             case ("contract", *_):
                 n = count(self._folded(node))
                 return product_sum(args[0], args[1], n, t, same=same)
@@ -163,10 +163,10 @@ class Facts:
             case "min":
                 return x
             case "sum" if t.is_float:
-                found = total(x, n, t)
+                result = total(x, n, t)
                 # Where none is negative, a sum is no less than the greatest of them.
-                peak = self.rows.peak(a, mask) if x.low >= 0 else found.low
-                return replace(found, low=max(found.low, peak))
+                peak = self.rows.peak(a, mask) if x.low >= 0 else result.low
+                return replace(result, low=max(result.low, peak))
             case "prod" if t.is_float:
                 return whole(t) if x.finite and not x.reach and t.bits >= 16 else LOST
             case _:

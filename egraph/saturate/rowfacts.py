@@ -93,11 +93,11 @@ class Rows:
                 return False
 
     def _some_part(self, node: Node, mask: Mask, what: What, depth: int) -> bool:
-        found = (
+        result = (
             self._has_rows(a, mask) and self.some(a, mask, what, depth)
             for a in node.args
         )
-        return any(found) if mask[node.attrs[0]] else all(found)
+        return any(result) if mask[node.attrs[0]] else all(result)
 
     def _some_padded(self, node: Node, mask: Mask, what: What, depth: int) -> bool:
         (x,), (low, high, value) = node.args, node.attrs
@@ -176,8 +176,8 @@ class Rows:
                 return node.args[0], tuple(m for _, m in sorted(places))
             case "reshape":
                 (x,) = node.args
-                found = reshaped(self.nodes[x].shape, node.shape, mask)
-                return None if found is None else (x, found)
+                result = reshaped(self.nodes[x].shape, node.shape, mask)
+                return None if result is None else (x, result)
             case "slice":
                 (x,), (_, _, step) = node.args, node.attrs
                 sizes = zip(self.nodes[x].shape, node.shape, step, mask, strict=True)

@@ -70,12 +70,12 @@ def saturate(
     roots = [encoded.row(i) for _, i in graph.outputs]
     foreign = [r for r in rules.foreign if run.fired.get(r.name)]
     try:
-        found = read(tables, encoded, roots, check=bool(foreign))
+        result = read(tables, encoded, roots, check=bool(foreign))
     except EncodeError as e:
         if not foreign:
             raise
         raise no_term(foreign, e) from None
-    return _freeze(graph, encoded, found, run)
+    return _freeze(graph, encoded, result, run)
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ def _explore(
 ) -> tuple[Run, Tables]:
     def tables(session: Session, run: Run) -> tuple[Run, Tables]:
         run.finish()
-        found = session.tables([*SIGNATURES, "Node", "shape", "dtype"])
+        result = session.tables([*SIGNATURES, "Node", "shape", "dtype"])
         run.settle()
-        return run, found
+        return run, result
 
     rows = len(encoded.rows)
     return explore(engine, rules.sources, encoded.text, rules, budget, rows, tables)

@@ -89,9 +89,9 @@ class Worker:
         """Schedules in turn until the `counted` functions have more than `cap` rows."""
         changed, matches, rows = False, Counter[str](), 0
         for text in schedules:
-            more, found = self.run(text, "schedule")
+            more, result = self.run(text, "schedule")
             changed = changed or more
-            matches.update(found)
+            matches.update(result)
             sizes = self.sizes()
             rows = sum(sizes.get(f, 0) for f in counted)
             if rows > cap:
@@ -145,8 +145,8 @@ class Worker:
 
 def matches_of(report: Any) -> dict[str, int]:
     """By rule, of one iteration."""
-    found = report.rule_reports.items()
-    return {rule: sum(r.num_matches for r in reports) for rule, reports in found}
+    result = report.rule_reports.items()
+    return {rule: sum(r.num_matches for r in reports) for rule, reports in result}
 
 
 class Decoder:

@@ -136,7 +136,7 @@ def _span(stage: Stage, loops: Loops, body: Body, params: Params) -> str:
 
 
 def _coordinates(loops: Loops) -> list[str]:
-    found: list[str] = []
+    result: list[str] = []
     inner = 1
     for depth, loop in reversed(list(enumerate(loops))):
         at = f"rw_i / {inner}" if inner > 1 else "rw_i"
@@ -144,9 +144,9 @@ def _coordinates(loops: Loops) -> list[str]:
             at = f"{at} % {trips(loop)}"
         if loop.step > 1:
             at = f"{at} * {loop.step}"
-        found.append(f"{name_of(loop.var.name)} = {at};")
+        result.append(f"{name_of(loop.var.name)} = {at};")
         inner *= trips(loop)
-    return found
+    return result
 
 
 def _call(stage: Stage, loops: Loops) -> str:

@@ -54,12 +54,12 @@ class Stage:
 
 def dtypes_of(function: Function) -> frozenset[DType]:
     """Every dtype that the function stores or computes in."""
-    found = {p.dtype for p in (*function.params, *function.scratch)}
+    result = {p.dtype for p in (*function.params, *function.scratch)}
     for stmt in walk(function.body):
         if isinstance(stmt, Array):
-            found.add(stmt.dtype)
-        found |= {e.dtype for v in values(stmt) for e in subterms(v)}
-    return frozenset(found)
+            result.add(stmt.dtype)
+        result |= {e.dtype for v in values(stmt) for e in subterms(v)}
+    return frozenset(result)
 
 
 def check_name(name: str) -> None:
@@ -72,13 +72,13 @@ def stages(function: Function) -> tuple[Stage, ...]:
     check_name(function.name)
     if not any(_is_nest(s) or is_call(s) for s in function.body):
         return (Stage(f"{function.name}_0", "single", (), function.body),)
-    found: list[Stage] = []
+    result: list[Stage] = []
     lets: list[Let] = []
     run: list[Stmt] = []
 
     def add(kind: StageKind, loops: tuple[For, ...], body: tuple[Stmt, ...]) -> None:
-        name = f"{function.name}_{len(found)}"
-        found.append(Stage(name, kind, loops, (*_needed(lets, body), *body)))
+        name = f"{function.name}_{len(result)}"
+        result.append(Stage(name, kind, loops, (*_needed(lets, body), *body)))
 
     def flush() -> None:
         if run:
@@ -100,7 +100,7 @@ def stages(function: Function) -> tuple[Stage, ...]:
             _refuse_local(function, stmt)
             run.append(stmt)
     flush()
-    return tuple(s for s in found if s.points)
+    return tuple(s for s in result if s.points)
 
 
 def _refuse_local(function: Function, stmt: Stmt) -> None:

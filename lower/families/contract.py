@@ -43,8 +43,8 @@ class Contract:
     name: str = "contract"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        found = classify(kernel)
-        return found if isinstance(found, str) else None
+        result = classify(kernel)
+        return result if isinstance(result, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0
@@ -130,9 +130,9 @@ class Tile(NamedTuple):
 
 
 def _contractions(kernel: Kernel, holes: Holes = ()) -> tuple[Contraction, ...]:
-    found = classify(kernel)
-    assert not isinstance(found, str), found
-    return tuple(map(turned, found)) if hole(holes, "turned", 0) else found
+    result = classify(kernel)
+    assert not isinstance(result, str), result
+    return tuple(map(turned, result)) if hole(holes, "turned", 0) else result
 
 
 def _blocking(

@@ -31,27 +31,27 @@ class Folding(AsTheyAre):
     name: str = "fold"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        found = classify(kernel)
-        return found if isinstance(found, str) else None
+        result = classify(kernel)
+        return result if isinstance(result, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
-        found = classify(kernel)
-        if isinstance(found, str):
+        result = classify(kernel)
+        if isinstance(result, str):
             return {}
         sizes = fold_tiles if model.cpu_like else fold_groups
-        return sizes.domains(kernel, found, model)
+        return sizes.domains(kernel, result, model)
 
     def cost(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> Cost | None:
-        found = classify(kernel)
-        if isinstance(found, str):
+        result = classify(kernel)
+        if isinstance(result, str):
             return None
         sizes = fold_tiles if model.cpu_like else fold_groups
-        parts = sizes.parts(kernel, found, model, holes)
+        parts = sizes.parts(kernel, result, model, holes)
         return None if parts is None else total(self.name, 1, parts, model, holes)
 
     def overwrites(
@@ -64,17 +64,17 @@ class Folding(AsTheyAre):
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
     ) -> Function:
-        found, model = classify(kernel), model_of(caps)
-        assert isinstance(found, Fold), found
+        result, model = classify(kernel), model_of(caps)
+        assert isinstance(result, Fold), result
         if not model.cpu_like:
-            group = fold_groups.group_for(kernel, found, model, holes)
+            group = fold_groups.group_for(kernel, result, model, holes)
             assert group is not None
-            groups = OnlineGroups(kernel, strict, parameters(kernel), found, group)
+            groups = OnlineGroups(kernel, strict, parameters(kernel), result, group)
             groups.run()
             return function(name, groups, threads=group.threads)
-        tiles = fold_tiles.tiles(kernel, found, model, holes)
-        online = Online(kernel, strict, parameters(kernel), found, tiles)
-        parts = fold_tiles.parts(kernel, found, model, holes)
+        tiles = fold_tiles.tiles(kernel, result, model, holes)
+        online = Online(kernel, strict, parameters(kernel), result, tiles)
+        parts = fold_tiles.parts(kernel, result, model, holes)
         assert parts is not None
         online.grid = model.outermost(parts, holes)
         online.run()

@@ -59,14 +59,14 @@ class Full(AsTheyAre):
         best: tuple[Cut, list[Chosen]] | None = None
         grain = _grain(kernel)
         for pieces in _pieces(kernel, model, holes):
-            found = cut(kernel, pieces, grain)
-            if found is None:
+            result = cut(kernel, pieces, grain)
+            if result is None:
                 return None
             chosen = [
-                _best(normalise(replace(k, steady=0)), model) for k in found.stages
+                _best(normalise(replace(k, steady=0)), model) for k in result.stages
             ]
             if best is None or _seconds(chosen, model) < _seconds(best[1], model):
-                best = found, chosen
+                best = result, chosen
         return best
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
@@ -87,14 +87,14 @@ class Full(AsTheyAre):
             return None
         if grain > 1 and not _long(kernel, LONG if model.cpu_like else DEEP):
             return None
-        found = self.stages(kernel, model, holes)
-        if found is None:
+        result = self.stages(kernel, model, holes)
+        if result is None:
             return None
-        if len(kernel.slots) + len(found[0].scratch) > model.buffers:
+        if len(kernel.slots) + len(result[0].scratch) > model.buffers:
             return None
-        costs = [total(self.name, 1, c.parts, model) for c in found[1]]
+        costs = [total(self.name, 1, c.parts, model) for c in result[1]]
         seconds, launch = sum(c.seconds for c in costs), sum(c.launch for c in costs)
-        parts = _sum([c.parts for c in found[1]])
+        parts = _sum([c.parts for c in result[1]])
         return Cost(seconds, launch, *parts, self.name)
 
     def overwrites(
@@ -107,9 +107,9 @@ class Full(AsTheyAre):
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
     ) -> Function:
-        found = self.stages(kernel, model_of(caps), holes)
-        assert found is not None
-        made, chosen = found
+        result = self.stages(kernel, model_of(caps), holes)
+        assert result is not None
+        made, chosen = result
         scratch = tuple(
             Param(f"s{i}", dtype, size, True)
             for i, (dtype, size) in enumerate(made.scratch)

@@ -67,8 +67,8 @@ class Library(AsTheyAre):
         first, *rest = (normalise(k) for k in _stages(kernel).stages)
         if any(MAP.accepts(k) is not None for k in rest):
             return "more than a map follows the product"
-        found = call_of(first)
-        return found if isinstance(found, str) else None
+        result = call_of(first)
+        return result if isinstance(result, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0
@@ -83,13 +83,13 @@ class Library(AsTheyAre):
         if not model.library:
             return None
         first, *rest = (normalise(k) for k in _stages(kernel).stages)
-        found = call_of(first)
-        assert not isinstance(found, str), found
-        calls = 1 if model.cpu_like else found.launches(first)
-        if calls > CALLS or (found.small and model.cpu_like):
+        result = call_of(first)
+        assert not isinstance(result, str), result
+        calls = 1 if model.cpu_like else result.launches(first)
+        if calls > CALLS or (result.small and model.cpu_like):
             return None
-        batch, m, n, k = found.contraction.sizes(first)
-        rate = model.product_rate(found.contraction.dtype)
+        batch, m, n, k = result.contraction.sizes(first)
+        rate = model.product_rate(result.contraction.dtype)
         parts = [Parts(0.0, 0.0, batch * m * n * k / rate)]
         parts += [MAP.parts(k, model) for k in rest]
         summed = Parts(*(sum(p[i] for p in parts) for i in range(3)))
@@ -127,17 +127,17 @@ def _stages(kernel: Kernel) -> Cut:
 
 def _products(first: Kernel, strict: bool, buffers: tuple[Param, ...]) -> list[Stmt]:
     """A call for each matrix of the batch, a loop for each of its axes."""
-    found = call_of(first)
-    assert not isinstance(found, str), found
+    result = call_of(first)
+    assert not isinstance(result, str), result
     writer = Writer(first, strict, buffers)
-    _, m, n, k = found.contraction.sizes(first)
+    _, m, n, k = result.contraction.sizes(first)
     with ExitStack() as loops:
-        for axis in found.contraction.batch:
+        for axis in result.contraction.batch:
             i = loops.enter_context(writer.loop("serial", first.extents[axis]))
             writer.at(axis, i)
         out, a, b = (
             Matrix(buffers[x.slot].name, writer.affine(x.rest)[0], x.down, x.across)
-            for x in found.matrices
+            for x in result.matrices
         )
         writer.emit(Gemm(m, n, k, out, a, b))
     return writer.scopes[0].body
@@ -146,11 +146,11 @@ def _products(first: Kernel, strict: bool, buffers: tuple[Param, ...]) -> list[S
 @lru_cache(maxsize=4096)
 def call_of(kernel: Kernel) -> Call | str:
     """The product that the kernel is, as a library takes it; or why it is none."""
-    found = classify(kernel)
-    if isinstance(found, str):
-        return found
-    c = next(iter(found))
-    if len(found) != 1 or len(c.products) != 1 or len(kernel.outputs) != 1:
+    result = classify(kernel)
+    if isinstance(result, str):
+        return result
+    c = next(iter(result))
+    if len(result) != 1 or len(c.products) != 1 or len(kernel.outputs) != 1:
         return "several products"
     root = c.products[0].root
     if kernel.outputs[0].expr != root:
@@ -168,12 +168,12 @@ def call_of(kernel: Kernel) -> Call | str:
 def _ways(c: Contraction) -> list[Contraction]:
     """The product, its sides exchanged or not; last those of which outer axes of a side
     are a batch, for which the other side stays as it is."""
-    found: list[tuple[int, Contraction]] = []
+    result: list[tuple[int, Contraction]] = []
     for way in (c, turned(c)):
         for i, j in product(range(len(way.m)), range(len(way.n))):
             batch = (*way.batch, *way.m[:i], *way.n[:j])
-            found.append((i + j, way._replace(batch=batch, m=way.m[i:], n=way.n[j:])))
-    return [way for _, way in sorted(found, key=lambda x: x[0])]
+            result.append((i + j, way._replace(batch=batch, m=way.m[i:], n=way.n[j:])))
+    return [way for _, way in sorted(result, key=lambda x: x[0])]
 
 
 def _call(

@@ -40,8 +40,8 @@ class Window:
     name: str = "window"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        found = slides(kernel)
-        return found if isinstance(found, str) else None
+        result = slides(kernel)
+        return result if isinstance(result, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0

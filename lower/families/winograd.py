@@ -26,8 +26,8 @@ class Winograd:
     name: str = "winograd"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        found = convolution(kernel)
-        return found if isinstance(found, str) else None
+        result = convolution(kernel)
+        return result if isinstance(result, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0
@@ -82,9 +82,9 @@ class Winograd:
 
 
 def _convolution(kernel: Kernel) -> tuple[Contraction, Convolution]:
-    found = convolution(kernel)
-    assert not isinstance(found, str), found
-    return found
+    result = convolution(kernel)
+    assert not isinstance(result, str), result
+    return result
 
 
 def _tiled(

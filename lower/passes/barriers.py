@@ -105,14 +105,14 @@ class _Placer:
 
     def heads(self, body: Iterable[Stmt]) -> Pending:
         """What a body touches before its first barrier that is always reached."""
-        found: Pending = []
+        result: Pending = []
         for s in body:
             if isinstance(s, Barrier):
                 break
             if isinstance(s, For) and _meets((s,)):
-                return found + self.heads(s.body)
-            found += self.touches.of((s,))
-        return found
+                return result + self.heads(s.body)
+            result += self.touches.of((s,))
+        return result
 
 
 def _meets(body: Iterable[Stmt]) -> bool:

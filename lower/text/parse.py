@@ -32,18 +32,18 @@ from .syntax import KINDS
 def parse(text: str, filename: str = "<text>") -> Function:
     """The one function in `text`; a `ParseError` gives file, line and column."""
     parser = _Parser(text, filename)
-    found = parser.one()
+    result = parser.one()
     parser.finish()
-    return found
+    return result
 
 
 def parse_all(text: str, filename: str = "<text>") -> tuple[Function, ...]:
     """Every function in `text`, in order."""
     parser = _Parser(text, filename)
-    found: list[Function] = []
+    result: list[Function] = []
     while parser.more():
-        found.append(parser.one())
-    return tuple(found)
+        result.append(parser.one())
+    return tuple(result)
 
 
 class _Parser(Expressions):
@@ -162,10 +162,10 @@ class _Parser(Expressions):
 
     def variable(self) -> Var:
         at = self.peek
-        found = self.typed(self.primary(), None)
-        if not isinstance(found, Var):
+        result = self.typed(self.primary(), None)
+        if not isinstance(result, Var):
             raise self.expected("a variable", at)
-        return found
+        return result
 
     def loop(self) -> For:
         kind = cast(LoopKind, self.take().text)

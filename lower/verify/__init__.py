@@ -15,17 +15,17 @@ class VerifyError(ValueError):
 
 def faults(function: Function) -> tuple[Fault, ...]:
     """Every broken rule.  Loops and places are looked at only where types are right."""
-    found = Types(function).run()
-    if not found:
-        found = [*Kinds(function).run(), *Places(function).run()]
-    return tuple(dict.fromkeys(found))
+    result = Types(function).run()
+    if not result:
+        result = [*Kinds(function).run(), *Places(function).run()]
+    return tuple(dict.fromkeys(result))
 
 
 def verify(function: Function) -> Function:
     """The function, unless it breaks a rule."""
-    found = faults(function)
-    if found:
-        raise VerifyError("\n".join(map(str, found)))
+    result = faults(function)
+    if result:
+        raise VerifyError("\n".join(map(str, result)))
     return function
 
 

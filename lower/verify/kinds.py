@@ -95,12 +95,12 @@ class Kinds(Walk):
         if s.kind == "thread":
             self.varying.add(s.var.name)
         while True:  # what a turn makes vary does so at the start of the next
-            before, found = set(self.varying), len(self.faults)
+            before, result = set(self.varying), len(self.faults)
             self.body(s.body)
             self.varying |= before
             if self.varying == before:
                 break
-            del self.faults[found:]
+            del self.faults[result:]
         self.loops.pop()
 
     # ---- declarations and writes

@@ -163,8 +163,8 @@ class Types(Walk):
         """`x` is well typed, and of this type."""
         self.value(x)
         if x.dtype is not dtype or x.lanes != lanes:
-            found = f"{x.dtype} of {x.lanes} lanes"
-            self.fault(f"{what} is {dtype} of {lanes} lanes, its value {found}")
+            result = f"{x.dtype} of {x.lanes} lanes"
+            self.fault(f"{what} is {dtype} of {lanes} lanes, its value {result}")
 
     def place(self, array: str, index: Ex, lanes: int) -> DType | None:
         """The dtype of the array, if there is one."""

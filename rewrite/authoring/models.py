@@ -44,18 +44,18 @@ class Model:
 
 def find(paths: Sequence[Path]) -> tuple[Path, ...]:
     """The model files at `paths`, folders searched, each once, in order of name."""
-    found: dict[Path, None] = {}
+    result: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
             below = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES)
             if not below:
                 raise NoModel(f"{path}: holds no .graph and no .onnx file")
-            found.update(dict.fromkeys(below))
+            result.update(dict.fromkeys(below))
         elif path.suffix.lower() in SUFFIXES:
-            found[path] = None
+            result[path] = None
         else:
             raise NoModel(f"{path}: a .graph or .onnx file or a folder was expected")
-    return tuple(found)
+    return tuple(result)
 
 
 def names(paths: Sequence[Path]) -> dict[Path, str]:

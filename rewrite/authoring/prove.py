@@ -74,9 +74,9 @@ def prove_rules(
     rules = rules_of(what.sources)
     wanted = [r for r in rules.rules if r.place.file in what.names and only in r.name]
     kept = {
-        r.name: found
+        r.name: result
         for r in wanted
-        if (found := _read(what.sources, r, limits, cache))
+        if (result := _read(what.sources, r, limits, cache))
     }
     todo = sorted((r for r in wanted if r.name not in kept), key=_weight, reverse=True)
     shown = None if cache is None else str(cache)
@@ -135,14 +135,14 @@ def _key(sources: tuple[Source, ...], rule: Rule, limits: Limits) -> str:
 def _context(sources: tuple[Source, ...]) -> str:
     """A hash of all that verdicts depend on beside their rule."""
     library = _library(sources)
-    found = hashlib.sha256(importlib.metadata.version("z3-solver").encode())
+    result = hashlib.sha256(importlib.metadata.version("z3-solver").encode())
     for name, body in sorted(library.primitives.items()):
-        found.update(f"{name} {body}\n".encode())
+        result.update(f"{name} {body}\n".encode())
     for name, rows in sorted(library.rows.items()):
-        found.update(f"{name} {rows}\n".encode())
+        result.update(f"{name} {rows}\n".encode())
     for path in _meaning():
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        result.update(path.read_bytes())
+    return result.hexdigest()
 
 
 def _meaning() -> list[Path]:
@@ -154,8 +154,8 @@ def _meaning() -> list[Path]:
         Path(__file__).parent / "smt",
         Path(ops.__file__).parent,
     )
-    found = [p for folder in folders for p in sorted(folder.rglob("*.py"))]
-    return [*found, Path(tables.__file__)]
+    result = [p for folder in folders for p in sorted(folder.rglob("*.py"))]
+    return [*result, Path(tables.__file__)]
 
 
 def _read(

@@ -51,10 +51,10 @@ def _files(path: Path) -> list[Path]:
     """A file, or the rule files of a folder."""
     if not path.is_dir():
         return [path]
-    found = sorted(f for f in path.glob("*.egg") if not f.is_dir())
-    if not found:
+    result = sorted(f for f in path.glob("*.egg") if not f.is_dir())
+    if not result:
         raise RuleFileError(f"{path}: no .egg file in this folder; name a rule file")
-    return found
+    return result
 
 
 def is_library(path: Path) -> bool:

@@ -59,10 +59,10 @@ def code_version() -> str:
 
     Their times say less: installers and images may give the same one to all files.
     """
-    found = hashlib.sha256(repr((VERSION, *_engine())).encode())
+    result = hashlib.sha256(repr((VERSION, *_engine())).encode())
     for name, path in sorted(_files().items()):
-        found.update(f"\0{name}\0".encode() + path.read_bytes())
-    return found.hexdigest()
+        result.update(f"\0{name}\0".encode() + path.read_bytes())
+    return result.hexdigest()
 
 
 def _files() -> dict[str, Path]:
@@ -79,7 +79,7 @@ def _files() -> dict[str, Path]:
 def _engine() -> list[str]:
     """The engine's version; asking `importlib.metadata` takes longer than all else."""
     beside = (p.parent.glob("egglog-*.dist-info") for p in _folders("egglog"))
-    return sorted(p.name for found in beside for p in found)
+    return sorted(p.name for result in beside for p in result)
 
 
 def _folders(package: str) -> list[Path]:

@@ -18,10 +18,10 @@ from ..version import VERSION
 
 def folder() -> Path | None:
     """None where the cache is switched off, or strangers may write to it."""
-    found = root()
-    if found is None or not is_trusted(found / "tuned"):
+    result = root()
+    if result is None or not is_trusted(result / "tuned"):
         return None
-    return found / "tuned"
+    return result / "tuned"
 
 
 def database(device: Device, strict: bool) -> Database | None:

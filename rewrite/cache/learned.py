@@ -71,7 +71,7 @@ def recall(path: Path | None) -> dict[str, float]:
             lines = file.read().decode(errors="replace").splitlines()
     except OSError:
         return {}
-    return dict(found for line in lines if (found := _entry(line)) is not None)
+    return dict(result for line in lines if (result := _entry(line)) is not None)
 
 
 def _entry(line: str) -> tuple[str, float] | None:

@@ -57,9 +57,9 @@ class _Scan:
 
     def number(self, size: int) -> int:
         end = self.at + size
-        found = int.from_bytes(self.data[self.at : end], "little")
+        result = int.from_bytes(self.data[self.at : end], "little")
         self.at = end
-        return found
+        return result
 
     def join(self, count: int) -> None:
         parts = self.stack[-count:] if count else []

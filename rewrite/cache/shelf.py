@@ -76,10 +76,10 @@ class Shelf:
         if data is None:
             return None
         try:
-            found = Built(*thaw(data, own=True))
+            result = Built(*thaw(data, own=True))
         except (FrozenError, TypeError):  # whole, and yet nothing that can be used
             return None
-        return found if found.used == used_by(found.program, choices) else None
+        return result if result.used == used_by(result.program, choices) else None
 
     def keep_built(self, sizes: Mapping[str, int], caps: Caps, made: Built) -> None:
         key = program_key(self.key, sizes, caps, self.strict)

@@ -75,13 +75,13 @@ def bench(
         options = Options(level, tuple(rules or ()), effort, False, cost=price,
                           memory=bytes_named(memory))  # fmt: skip
         entries = _entries(_given(models, dim), device, options, tell)
-        found = (_predicted if predict else _compared)(entries, rounds, tell)
+        result = (_predicted if predict else _compared)(entries, rounds, tell)
         if learn:
-            _learn(found, level)
+            _learn(result, level)
     if as_json:
-        print(json.dumps(found.as_json(), indent=2))
+        print(json.dumps(result.as_json(), indent=2))
     else:
-        found.show()
+        result.show()
 
 
 @dataclass(frozen=True)

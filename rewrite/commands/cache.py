@@ -37,16 +37,16 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
         return
     with plain_errors():
         folder = root()
-        found = {k: [s.st_size for _, s in store(k).files()] for k in WHAT}
+        result = {k: [s.st_size for _, s in store(k).files()] for k in WHAT}
     if as_json:
-        kinds = {k: {"files": len(v), "bytes": sum(v)} for k, v in found.items()}
+        kinds = {k: {"files": len(v), "bytes": sum(v)} for k, v in result.items()}
         print(json.dumps({"folder": folder and str(folder), "kinds": kinds}, indent=2))
         return
     if folder is None:
         out.print("REWRITE_CACHE=off: nothing is kept")
         return
     table = Table("kind", "files", "MiB", "", box=None)
-    for kind, sizes in found.items():
+    for kind, sizes in result.items():
         table.add_row(kind, str(len(sizes)), f"{sum(sizes) / 2**20:.2f}", WHAT[kind])
     out.print(str(folder), soft_wrap=True)
     out.print(table)

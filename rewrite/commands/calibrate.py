@@ -52,19 +52,19 @@ def calibrate(
             keep(
                 target.name, detail, {}
             )  # what was kept must not decide how probes run
-            found = None if forget else measured(target, rounds, tell)
-            kept = found.rates if found else {}
+            result = None if forget else measured(target, rounds, tell)
+            kept = result.rates if result else {}
         finally:  # an interrupt leaves what was known
             written = keep(target.name, detail, kept)
         if not written:
             fail(f"{root()} cannot be written; REWRITE_CACHE names another folder")
-    if found is None:
+    if result is None:
         print("{}") if as_json else out.print(f"{target.name}: as assumed of its kind")
     elif as_json:
-        said = {f.name: [f.assumed, f.measured] for f in found.single}
-        print(json.dumps({**said, "traffic": found.traffic}, indent=2))
+        said = {f.name: [f.assumed, f.measured] for f in result.single}
+        print(json.dumps({**said, "traffic": result.traffic}, indent=2))
     else:
-        out.print(_table(found))
+        out.print(_table(result))
         out.print(f"{target.name} ({detail}), {rounds} turns; kept")
 
 

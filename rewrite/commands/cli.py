@@ -85,7 +85,7 @@ def optimize_model(
     except ImportError as e:
         fail(str(e))
     try:
-        found = run_command(
+        result = run_command(
             file, output, explain, rules=list(rules or ()), precision=level,
             effort=effort, opset=opset, dims=dict(map(named_size, dim or ())),
             target=target, check=check,
@@ -93,10 +93,10 @@ def optimize_model(
     except ValueError as e:  # ModelError among them
         fail(str(e))
     if as_json:
-        print(json.dumps(found.summary(), indent=2))
+        print(json.dumps(result.summary(), indent=2))
         return
-    out.print(f"{output}: {found}", soft_wrap=True)
-    for note in found.notes:
+    out.print(f"{output}: {result}", soft_wrap=True)
+    for note in result.notes:
         out.print(f"note: {note}", soft_wrap=True)
 
 

@@ -80,16 +80,16 @@ def _cover(
     from rewrite.authoring.cover import cover as covered
 
     with progress_bar() as progress:
-        found = covered(
+        result = covered(
             paths, setting, fast=fast, wanted=lambda name: names in name, jobs=jobs,
             progress=progress,
         )  # fmt: skip
-    if not found.rules and not found.off:
+    if not result.rules and not result.off:
         fail(f"-k {names}: no rule's name holds this")
     if as_json:
-        print(json.dumps(as_data(found), indent=2))
+        print(json.dumps(as_data(result), indent=2))
     else:
-        show(found)
+        show(result)
 
 
 # ---- what is printed -----------------------------------------------------------------
@@ -228,13 +228,13 @@ def _shuffle(
     from rewrite.authoring.cover.order import shuffled_costs
 
     with progress_bar() as progress:
-        found = shuffled_costs(paths, setting, times, jobs, progress)
+        result = shuffled_costs(paths, setting, times, jobs, progress)
     if as_json:
-        data = [{**asdict(s), "spread": s.spread, "ok": s.ok} for s in found]
+        data = [{**asdict(s), "spread": s.spread, "ok": s.ok} for s in result]
         print(json.dumps(data, indent=2))
     else:
-        _show_spread(found, times)
-    raise typer.Exit(0 if all(s.ok for s in found) else 1)
+        _show_spread(result, times)
+    raise typer.Exit(0 if all(s.ok for s in result) else 1)
 
 
 def _show_spread(found: tuple[Spread, ...], times: int) -> None:

@@ -82,17 +82,17 @@ def explain(
         with progress_bar() as told:
             from ..report.explain import account
 
-            found = account(c, bound, node=node, kernel=kernel, ablate=ablate, run=run,
+            result = account(c, bound, node=node, kernel=kernel, ablate=ablate, run=run,
                             told=told)  # fmt: skip
         if model.suffix.lower() == ".onnx":  # exporters call all graphs alike
-            found = replace(found, model=model.stem)
+            result = replace(result, model=model.stem)
         if html is not None:
-            html.write_text(found.html(), encoding="utf-8")
+            html.write_text(result.html(), encoding="utf-8")
             print(f"{html}: written", file=sys.stderr)
         if as_json:
-            print(json.dumps(found.json(), indent=1, allow_nan=False))
+            print(json.dumps(result.json(), indent=1, allow_nan=False))
         elif html is None:
-            print(prose(found, _paint(), folded=not every, full=full), file=painted())
+            print(prose(result, _paint(), folded=not every, full=full), file=painted())
 
 
 def diff(
@@ -127,14 +127,14 @@ def diff(
             for path, r, d, name in pair
         ]
         with progress_bar() as told:
-            found = compare(
+            result = compare(
                 sides[0].json(), sides[1].json(), (sides[0].name, sides[1].name),
                 lambda side, rule: sides[side].without(rule, told),
             )  # fmt: skip
     print(
-        json.dumps(found.json(), indent=1, allow_nan=False)
+        json.dumps(result.json(), indent=1, allow_nan=False)
         if as_json
-        else shown(found, _paint()),
+        else shown(result, _paint()),
         file=painted(),
     )
 
@@ -203,14 +203,14 @@ def _read_json(path: Path) -> Json:
     from rewrite.egraph.ir.files import read_text
 
     try:
-        found: Any = json.loads(read_text(path))
+        result: Any = json.loads(read_text(path))
     except ValueError as e:
         fail(f"{path}: JSON was expected, as `rewrite explain --json` prints it ({e})")
-    if not isinstance(found, dict):
+    if not isinstance(result, dict):
         fail(
             f"{path}: an explanation was expected; `rewrite explain --json` prints one"
         )
-    return found  # pyright: ignore[reportUnknownVariableType]
+    return result  # pyright: ignore[reportUnknownVariableType]
 
 
 # ---- models --------------------------------------------------------------------------

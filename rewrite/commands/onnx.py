@@ -17,11 +17,11 @@ def run_command(
     source = open_model(file)  # before `output`, which may be the same file, is written
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = optimize(source, output, **options)
+        result = optimize(source, output, **options)
     if page is not None:
         from rewrite.report.models import models_html
 
         level, rules = options["precision"], options["rules"]
-        text = models_html(source, found.model, found, output.name, level, rules)
+        text = models_html(source, result.model, result, output.name, level, rules)
         page.write_text(text, encoding="utf-8")
-    return found
+    return result

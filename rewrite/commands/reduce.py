@@ -74,18 +74,18 @@ def reduce(
             pick_device(device)  # a device that is none is no failure of the model's
         options = _options(precision, device, effort)
         try:
-            found = _found(
+            result = _found(
                 path, oracle, tuple(rules or ()), precision, only, inputs, seed
             )
         except Unsteady as e:
             fail(str(e))
         finally:
             oracle.close()
-        if found is None:
+        if result is None:
             out.print(f"{path}: nothing fails")
             return
         folder = to or Path(f"bug-{path.stem}")
-        _report(found, path, folder, options, check, tuple(rules or ()), as_json)
+        _report(result, path, folder, options, check, tuple(rules or ()), as_json)
         raise typer.Exit(1)
 
 

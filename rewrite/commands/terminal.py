@@ -176,8 +176,8 @@ def read_model(path: Path) -> Graph:
 def read_arrays(path: Path) -> dict[str, Any]:
     """The arrays of an .npz by name."""
     try:
-        with open_plain(path) as file, np.load(file) as found:
-            return {k: np.asarray(found[k]) for k in found.files}
+        with open_plain(path) as file, np.load(file) as result:
+            return {k: np.asarray(result[k]) for k in result.files}
     except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
         fail(f"{path}: an .npz of plain arrays was expected ({e})")
 

@@ -97,15 +97,15 @@ def _refuse(paths: Sequence[Path], name: str, seed: int, count: int) -> None:
     path = rule and home.get(rule.place.file)
     if rule is None or path is None:
         fail(f"--refuse {name}: these files hold no rule of that name")
-    (found,) = (
+    (result,) = (
         r
         for r in tested(paths, only=name, seed=seed, count=count, jobs=1).rules
         if r.name == name
     )
-    if found.counterexample is None:
-        fail(f"{rule.place}: {name}: nothing refutes it on {found.samples} samples; "
+    if result.counterexample is None:
+        fail(f"{rule.place}: {name}: nothing refutes it on {result.samples} samples; "
              "another --seed or a larger --count may")  # fmt: skip
-    _write(refuse(Path(path), rule, found.counterexample, rules, seed))
+    _write(refuse(Path(path), rule, result.counterexample, rules, seed))
 
 
 def _write(change: Edited) -> None:

@@ -90,11 +90,11 @@ def tune(
         most = seconds or (SECONDS if trials is None else 86400.0)
         budget = Budget(most, trials or 1_000_000, jobs)
         inputs = random_arrays(graph, bound, SEED, DEVIATION)
-        found = search(c, inputs, bound, budget, tell=tell)
+        result = search(c, inputs, bound, budget, tell=tell)
     if as_json:
-        print(json.dumps(as_data(found), indent=2))
+        print(json.dumps(as_data(result), indent=2))
     else:
-        show(c, found)
+        show(c, result)
 
 
 def as_data(found: Tuned) -> dict[str, Any]:

@@ -300,30 +300,30 @@ def _described(manifest: bytes) -> dict[str, Any]:
     about: Any = json.loads(manifest)
     if not isinstance(about, dict) or "format" not in about:
         raise ValueError(f"{MANIFEST} names no format")
-    found = cast(dict[str, Any], about)
-    if found["format"] != FORMAT:
-        return found
+    result = cast(dict[str, Any], about)
+    if result["format"] != FORMAT:
+        return result
     for name, kind in FIELDS.items():
-        if not isinstance(found.get(name), kind):
+        if not isinstance(result.get(name), kind):
             raise ValueError(f"{MANIFEST} has no {name!r}")
-    if not all(isinstance(call, str) for call in found["calls"]):
+    if not all(isinstance(call, str) for call in result["calls"]):
         raise ValueError(f"{MANIFEST} has calls without names")
-    return found
+    return result
 
 
 def _check_format(path: Path, about: Mapping[str, Any]) -> None:
-    found = about["format"]
-    if found == FORMAT:
+    result = about["format"]
+    if result == FORMAT:
         return
-    known = OURS.fullmatch(found) if isinstance(found, str) else None
+    known = OURS.fullmatch(result) if isinstance(result, str) else None
     later = known and int(known[1]) > int(FORMAT.split()[-1])
     if later:
         raise BundleError(
-            f"{path}: its format is {found!r}, of a later rewrite "
+            f"{path}: its format is {result!r}, of a later rewrite "
             f"({ascii(about.get('rewrite'))[:40]}); update rewrite to read it"
         )
     raise BundleError(
-        f"{path}: its format is {ascii(found)[:80]}, {FORMAT!r} was expected; save it "
+        f"{path}: its format is {ascii(result)[:80]}, {FORMAT!r} was expected; save it "
         "again"
     )
 
@@ -340,10 +340,10 @@ def _loaded(files: Mapping[str, bytes], graph: Graph) -> dict[str, Array]:
 
 
 def _array(data: bytes, t: TensorType) -> Array:
-    found = np.frombuffer(bytearray(data), t.dtype.numpy).reshape(concrete(t))
-    if found.shape != concrete(t):  # a size below zero is any to NumPy
+    result = np.frombuffer(bytearray(data), t.dtype.numpy).reshape(concrete(t))
+    if result.shape != concrete(t):  # a size below zero is any to NumPy
         raise ValueError(f"an array of {t}")
-    return found
+    return result
 
 
 __all__ = ["BundleError", "load", "save"]

@@ -98,8 +98,8 @@ class Compiled:
     def built(self, sizes: Mapping[str, int]) -> Built:
         """The program for these sizes and its text: kept, or made and kept."""
         caps, shelf = self.device.caps(), self.shelf
-        found = shelf.built(sizes, caps, self.choices) if shelf else None
-        if found is None:
+        result = shelf.built(sizes, caps, self.choices) if shelf else None
+        if result is None:
             steps = schedule(self.plan.graph, self.plan.groups, sizes)
             program = build(steps, caps, strict=self.strict, choices=self.choices)
             most = self.options.memory
@@ -107,10 +107,10 @@ class Compiled:
                 program = build(steps, caps, strict=self.strict)  # it overwrites more
             source = self.device.emit(program.functions)
             used = used_by(program, self.choices)
-            found = Built(without_bodies(program), source, used)
+            result = Built(without_bodies(program), source, used)
             if shelf:
-                shelf.keep_built(sizes, caps, found)
-        return found
+                shelf.keep_built(sizes, caps, result)
+        return result
 
     # ---- to look at ----------------------------------------------------------------
 

@@ -48,7 +48,7 @@ def put_together(
     hints: Mapping[str, int] | None,
 ) -> Optimization:  # fmt: skip
     """The checked proof for the whole, of proofs for the parts of its plan."""
-    found = Optimization(
+    result = Optimization(
         tuple(
             Piece(p.before, p.after, why, p.nan_free)
             for p, why in zip(plan.parts, whys, strict=True)
@@ -57,20 +57,20 @@ def put_together(
         instances(cuts) if plan.parts else (),
         tuple(sizes for i, p in enumerate(plan.parts) for sizes in _sizes(i, p, hints)),
     )
-    check_whole(found, source, plan.graph, rules, facts_for(cuts.model, rules))
-    return found
+    check_whole(result, source, plan.graph, rules, facts_for(cuts.model, rules))
+    return result
 
 
 def instances(cuts: Cuts) -> tuple[Instance, ...]:
     """Every piece at every place, those first that others read."""
-    found: list[tuple[int, Instance]] = []
+    result: list[tuple[int, Instance]] = []
     for i, piece in enumerate(cuts.pieces):
         nodes = enumerate(piece.before.nodes)
         computing = [k for k, n in nodes if n.op not in LEAVES]
         for place in piece.places:
             ends = tuple(place[k] for k in range(len(piece.before.nodes)))
-            found.append((min(place[k] for k in computing), Instance(i, ends)))
-    return tuple(one for _, one in sorted(found, key=lambda pair: pair[0]))
+            result.append((min(place[k] for k in computing), Instance(i, ends)))
+    return tuple(one for _, one in sorted(result, key=lambda pair: pair[0]))
 
 
 def _sizes(i: int, part: Part, hints: Mapping[str, int] | None) -> list[Sizes]:

@@ -42,11 +42,11 @@ def fitted(
         return within(plan, limit, at)
     except MemoryLimitError as e:
         try:
-            found = within(own_schedule(source, plan, at), limit, at)
+            result = within(own_schedule(source, plan, at), limit, at)
         except MemoryLimitError as other:
             raise min(e, other, key=lambda x: at.arena(x.plan)) from None
     note = f"the input's own schedule: no other was found within {limit} bytes"
-    return replace(found, notes=(*found.notes, note))
+    return replace(result, notes=(*result.notes, note))
 
 
 def own_schedule(source: Graph, plan: Plan, at: Setting) -> Plan:

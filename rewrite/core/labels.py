@@ -34,9 +34,9 @@ def node_called(graph: Graph, word: str) -> int:
 
 def close(word: str, known: list[str]) -> str:
     """Words that may have been meant."""
-    found = difflib.get_close_matches(word, known, 4, 0.5)
-    found = found or [k for k in known if word.lower() in k.lower()][:4]
-    if found:
-        return f"did you mean {', '.join(map(printable, found))}?"
+    result = difflib.get_close_matches(word, known, 4, 0.5)
+    result = result or [k for k in known if word.lower() in k.lower()][:4]
+    if result:
+        return f"did you mean {', '.join(map(printable, result))}?"
     more = " …" if len(known) > 6 else ""
     return f"known are {', '.join(map(printable, known[:6]))}{more}"

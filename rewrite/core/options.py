@@ -76,12 +76,12 @@ def count_bytes(asked: int | str | None) -> int | None:
     """A number of bytes, or text of one with a unit, as in "64MiB"."""
     if not isinstance(asked, str):
         return asked if asked is None else index(asked)
-    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)", asked.strip(), re.A)
-    if not found or found[2].upper() not in UNITS:
+    result = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)", asked.strip(), re.A)
+    if not result or result[2].upper() not in UNITS:
         raise ValueError(
             f"memory={asked!r}: bytes were expected, as in 65536, 64KiB or 1.5GB"
         )
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    return int(float(result[1]) * UNITS[result[2].upper()])
 
 
 def check_options(options: Options) -> None:

@@ -47,19 +47,19 @@ def cut(graph: Graph, rules: RuleSet, hints: Mapping[str, int]) -> Cuts:
     model, where = opened(graph)
     saturate = saturator(rules)
     known, fixed = saturate.facts(model), steady_nodes(model)
-    found: dict[Any, Cut] = {}
+    result: dict[Any, Cut] = {}
     for piece in outline(model):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         steady = tuple(i in fixed for i in piece.inputs)
         key = (structure(model, piece), facts, steady)
         inside, places = _extract(model, piece)
         back = {local: node for node, local in places.items()}
-        if key in found:
-            old = found[key]
-            found[key] = replace(old, places=(*old.places, back))
+        if key in result:
+            old = result[key]
+            result[key] = replace(old, places=(*old.places, back))
             continue
         values = witness(inside, hints)
-        found[key] = Cut(
+        result[key] = Cut(
             inside,
             substitute(inside, values) if values else inside,
             frozenset(places[i] for i in known.intersection(places)),
@@ -67,7 +67,7 @@ def cut(graph: Graph, rules: RuleSet, hints: Mapping[str, int]) -> Cuts:
             saturate.generic if values else saturate.rules,
             (back,),
         )
-    return Cuts(model, where, tuple(found.values()))
+    return Cuts(model, where, tuple(result.values()))
 
 
 def user_names(graph: Graph, cuts: Cuts) -> dict[int, str]:

@@ -68,7 +68,7 @@ def _planned(graph: Graph, options: Options, price: KernelCost) -> tuple[Plan, b
     rules = load_rules(options.rules or None, options.precision)
     moves = MOVES[options.effort]
     try:
-        found = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
+        result = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
     except CostError:
         raise  # there is no schedule without prices
     except Exception as e:
@@ -77,7 +77,7 @@ def _planned(graph: Graph, options: Options, price: KernelCost) -> tuple[Plan, b
             raise
         warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
         return own_plan(graph, price, hints=options.hints), False
-    return found, not found.truncated  # by the clock: the next time more may be found
+    return result, not result.truncated  # by the clock: the next time more may be found
 
 
 def _fitted(

@@ -81,8 +81,8 @@ def compare(
 
 
 def _first(graph: Graph, messages: Iterable[str | None]) -> str | None:
-    found = next((m for m in messages if m), None)
-    return f"{graph.name}: {found}" if found else None
+    result = next((m for m in messages if m), None)
+    return f"{graph.name}: {result}" if result else None
 
 
 def _exact(label: str, want: Array, have: Array) -> str | None:

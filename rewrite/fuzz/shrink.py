@@ -105,10 +105,10 @@ def _greedy(case: Case, step: Callable[[Case], Iterator[Case]], fails: Fails) ->
     while True:
         size = _measure(case)
         better = (c for c in step(case) if _measure(c) < size and fails(c))
-        found = next(better, None)
-        if found is None:
+        result = next(better, None)
+        if result is None:
             return case
-        case = found
+        case = result
 
 
 # ---- parts ---------------------------------------------------------------------------

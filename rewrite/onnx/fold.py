@@ -44,15 +44,15 @@ def fold(site: Site) -> Sequence[Value] | None:
         return [site.value(0)]
     read = site.values[:1] if site.kind == "CastLike" else site.values
     arrays = [v.known for v in read if v is not None]
-    found = [a for a in arrays if a is not None]
-    small = sum(a.size for a in found) <= 2 * MOST
-    if not found or len(found) != len(arrays) or not small:
+    result = [a for a in arrays if a is not None]
+    small = sum(a.size for a in result) <= 2 * MOST
+    if not result or len(result) != len(arrays) or not small:
         return None
-    results = _entry(site, found) if site.kind in FOLDS else None
+    results = _entry(site, result) if site.kind in FOLDS else None
     if (
         results is None
         and site.kind != "CastLike"
-        and all(a.dtype != object for a in found)
+        and all(a.dtype != object for a in result)
     ):
         results = _evaluated(site)
     if results is None or any(r.size > MOST for r in results):
@@ -218,14 +218,14 @@ def _slice(site: Site, a: list[Array]) -> Folded:
 
 @folds("Unsqueeze")
 def _unsqueeze(site: Site, a: list[Array]) -> Folded:
-    found = site.ints("axes", 1) or []
-    return np.expand_dims(a[0], tuple(site.axes(found, a[0].ndim + len(found))))
+    result = site.ints("axes", 1) or []
+    return np.expand_dims(a[0], tuple(site.axes(result, a[0].ndim + len(result))))
 
 
 @folds("Squeeze")
 def _squeeze(site: Site, a: list[Array]) -> Folded:
-    found = site.ints("axes", 1)
-    return np.squeeze(a[0], None if found is None else tuple(found))
+    result = site.ints("axes", 1)
+    return np.squeeze(a[0], None if result is None else tuple(result))
 
 
 @folds("Reshape")

@@ -70,16 +70,16 @@ def call(site: Site, domain: str) -> Sequence[Value]:
     types = result_types(site, domain)
     given = [site.x(i) for i in range(site.count) if site.has(i)]
     model = _model(site, domain)
-    found: list[Value] = []
+    result: list[Value] = []
     for i, t in enumerate(types):
         if t is None:
-            found.append(Value(known=np.zeros(0, np.float32)))
+            result.append(Value(known=np.zeros(0, np.float32)))
             continue
         target = f"onnx.{site.kind}.{len(site.b.calls)}"
         host = OnnxNode(model, f"y{i}")
         node = site.b.call(target, host, given, t.dtype, t.shape)
-        found.append(Value(node))
-    return found
+        result.append(Value(node))
+    return result
 
 
 def result_types(site: Site, domain: str) -> list[TensorType | None]:
@@ -93,17 +93,17 @@ def result_types(site: Site, domain: str) -> list[TensorType | None]:
         if n and (known := site.known(i)) is not None and known.dtype != object
     }
     try:
-        found = onnx.shape_inference.infer_node_outputs(schema, node, types, data)
+        result = onnx.shape_inference.infer_node_outputs(schema, node, types, data)
     except Exception as e:
         raise ModelError(f"{site.place}: {' '.join(str(e).split())}") from None
     out: list[TensorType | None] = []
     for name in node.output:
         if not name:
             out.append(None)
-        elif name not in found:
+        elif name not in result:
             site.fail("the type of its result depends on data")
         else:
-            out.append(_settled(found[name], site))
+            out.append(_settled(result[name], site))
     return out
 
 

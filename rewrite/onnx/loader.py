@@ -118,9 +118,9 @@ class Loader:
         site = Site(self.b, node, values, versions[domain])
         if domain == "":
             try:
-                found = self._read(site, scope, versions)
-                if found is not None:
-                    return found
+                result = self._read(site, scope, versions)
+                if result is not None:
+                    return result
             except Unknown as e:
                 asked = self._want(e.source)
             except Unread:
@@ -169,7 +169,7 @@ class Loader:
 
     def _want(self, node: int) -> list[str]:
         """Notes the small inputs that a node is computed from."""
-        found: list[str] = []
+        result: list[str] = []
         seen: set[int] = set()
         rest = [node]
         while rest:
@@ -182,9 +182,9 @@ class Loader:
             count = dims.numel(n.shape)
             most = FEW if n.dtype.is_float else SMALL
             if n.op == "input" and isinstance(count, int) and count <= most:
-                found.append(n.attrs[0])
-        self.wanted.update(found)
-        return found
+                result.append(n.attrs[0])
+        self.wanted.update(result)
+        return result
 
     def _inline(
         self, f: onnx.FunctionProto, node: onnx.NodeProto, values: list[Value | None],

@@ -36,11 +36,11 @@ def open_model(model: Model) -> onnx.ModelProto:
     """The proto of a model; data outside of its file are read from beside it."""
     if isinstance(model, onnx.ModelProto):
         return model
-    found = _decoded(model)
-    if not found.HasField("graph") or not found.opset_import:
+    result = _decoded(model)
+    if not result.HasField("graph") or not result.opset_import:
         where = "the model" if isinstance(model, bytes) else str(model)
         raise ModelError(f"{where}: no ONNX model (it has no graph or no opset)")
-    return found
+    return result
 
 
 def _decoded(model: str | Path | bytes) -> onnx.ModelProto:

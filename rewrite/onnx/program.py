@@ -74,31 +74,31 @@ class Program:
             return self._ready[key]
         try:
             graph = load(self.model, {**self.dims, **sizes}, given)
-            found = compile_graph(graph, self.device, **self.options)
+            result = compile_graph(graph, self.device, **self.options)
         except NeedsInputs:
             raise
         except ModelError as e:
             if not self.options.get("fallback", True):
                 raise
             warn(f"{e}; ONNX's reference implementation runs this model")
-            found = e
-        self._ready[key] = found
+            result = e
+        self._ready[key] = result
         if len(self._ready) > KEPT:
             del self._ready[next(iter(self._ready))]
-        return found
+        return result
 
     @property
     def reason(self) -> str:
         """Why the host runs the whole model; empty where it does not."""
-        found = self._ready.get(())
-        return str(found) if isinstance(found, ModelError) else ""
+        result = self._ready.get(())
+        return str(result) if isinstance(result, ModelError) else ""
 
     @property
     def compiled(self) -> Compiled:
         """The compiled graph of a model whose shapes depend on no input's value."""
-        found = self._ready.get(())
-        if isinstance(found, Compiled):
-            return found
+        result = self._ready.get(())
+        if isinstance(result, Compiled):
+            return result
         needs = ", ".join(sorted(self._needs))
         raise ModelError(self.reason or f"shapes depend on the inputs {needs}")
 
@@ -116,17 +116,17 @@ class Program:
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)
         arrays = {k: self._typed(k, inputs[k]) for k in self.inputs}
-        found = self._for(arrays, {})
-        if isinstance(found, Compiled):
+        result = self._for(arrays, {})
+        if isinstance(result, Compiled):
             try:
-                return found(arrays)
+                return result(arrays)
             except GraphError:
                 # Bounds of slices that symbols leave open: clamped at these sizes.
-                sizes = bind_inputs(found.source, arrays)
-                found = self._for(arrays, sizes) if sizes else found
-                if isinstance(found, Compiled):
-                    return found(arrays)
-        return self._on_host(arrays, found)
+                sizes = bind_inputs(result.source, arrays)
+                result = self._for(arrays, sizes) if sizes else result
+                if isinstance(result, Compiled):
+                    return result(arrays)
+        return self._on_host(arrays, result)
 
     @cached_property
     def _reference(self) -> Any:

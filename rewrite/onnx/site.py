@@ -81,8 +81,8 @@ class Site:
     # ---- attributes ----
 
     def attr(self, name: str, default: Any = None) -> Any:
-        found = self.attributes.get(name, default)
-        return found.decode() if isinstance(found, bytes) else found
+        result = self.attributes.get(name, default)
+        return result.decode() if isinstance(result, bytes) else result
 
     def ints(self, name: str, at: int | None = None) -> list[int] | None:
         """A list of numbers: an attribute in old opsets, operand `at` in newer ones."""
@@ -90,10 +90,10 @@ class Site:
             return list(self.attributes[name])
         if at is None or not self.has(at):
             return None
-        found = self.dims(at, name)
-        if not all(isinstance(d, int) for d in found):
+        result = self.dims(at, name)
+        if not all(isinstance(d, int) for d in result):
             raise Unread(f"{name} of symbolic size")
-        return [int(d) for d in found]  # pyright: ignore[reportArgumentType]
+        return [int(d) for d in result]  # pyright: ignore[reportArgumentType]
 
     # ---- operands ----
 
@@ -105,10 +105,10 @@ class Site:
         return len(self.values)
 
     def value(self, i: int) -> Value:
-        found = self.values[i] if i < len(self.values) else None
-        if found is None:
+        result = self.values[i] if i < len(self.values) else None
+        if result is None:
             self.fail(f"operand {i} is missing")
-        return found
+        return result
 
     def x(self, i: int) -> int:
         return materialise(self.b, self.value(i))
@@ -140,17 +140,17 @@ class Site:
         return tuple(int(d) for d in shape)  # pyright: ignore[reportArgumentType]
 
     def dims(self, i: int, what: str) -> list[Dim]:
-        found = self.known(i)
-        if found is None:
+        result = self.known(i)
+        if result is None:
             raise Unknown(what, self.x(i))
-        return [d if found.dtype == object else int(d) for d in found.reshape(-1)]
+        return [d if result.dtype == object else int(d) for d in result.reshape(-1)]
 
     def number(self, i: int, what: str) -> Any:
         """A scalar operand that must be known."""
-        found = self.known(i)
-        if found is None or found.dtype == object or found.size != 1:
+        result = self.known(i)
+        if result is None or result.dtype == object or result.size != 1:
             raise Unknown(what, self.x(i))
-        return found.reshape(-1)[0].item()
+        return result.reshape(-1)[0].item()
 
     # ---- building ----
 

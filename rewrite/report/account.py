@@ -227,7 +227,7 @@ class Account:
 
     def json(self) -> dict[str, Any]:
         """As `explain.schema.json` has it; null for infinity, which JSON has not."""
-        found: dict[str, Any] = {"format": FORMAT, **asdict(self)}
-        for m in found["measured"] or ():
+        result: dict[str, Any] = {"format": FORMAT, **asdict(self)}
+        for m in result["measured"] or ():
             m |= {k: m[k] if math.isfinite(m[k]) else None for k in ("error", "own")}
-        return found
+        return result

@@ -121,10 +121,10 @@ class Decisions:
                 self.readers.setdefault(c, []).append(k)
 
     def _now(self, roots: Roots) -> Priced:
-        found = self.pricing(roots, self.stored)
-        if isinstance(found, str):  # what has no kernel is run by the host
+        result = self.pricing(roots, self.stored)
+        if isinstance(result, str):  # what has no kernel is run by the host
             return self.pricing._host(roots[0])  # pyright: ignore[reportPrivateUsage]
-        return found
+        return result
 
     # ---- what else was possible ------------------------------------------------------
 
@@ -134,10 +134,10 @@ class Decisions:
         """Seconds of the whole with kernels in place of others; else why not."""
         total = self.total - sum(self.priced[k].seconds for k in old)
         for roots, stored in new:
-            found = self.pricing(roots, stored)
-            if isinstance(found, str):
-                return None, found
-            total += found.seconds
+            result = self.pricing(roots, stored)
+            if isinstance(result, str):
+                return None, result
+            total += result.seconds
         return total, ""
 
     def inlined(self, c: int) -> tuple[float | None, str]:

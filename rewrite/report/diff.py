@@ -155,14 +155,14 @@ def _change(sides: tuple[_Side, _Side], pair: Pair, without: Without) -> Change:
                     for s, k in zip(sides, pair, strict=True))  # fmt: skip
     touched = tuple(set[str]() if k is None else s.touched[k]
                     for s, k in zip(sides, pair, strict=True))  # fmt: skip
-    found = touched[0] ^ touched[1]
-    if len(found) < 2:
+    result = touched[0] ^ touched[1]
+    if len(result) < 2:
         return Change(
-            kernels[0], kernels[1], tuple(found), "proof" if found else "nothing"
+            kernels[0], kernels[1], tuple(result), "proof" if result else "nothing"
         )
     needed: list[str] = []
     unasked: list[str] = []  # of a side that is only read
-    for rule in sorted(found):
+    for rule in sorted(result):
         side = int(rule in touched[1])
         lost, kernel = without(side, rule), kernels[side]
         if lost is None:

@@ -16,11 +16,14 @@ def focused[A: Account](whole: A, node: str = "", kernel: str = "") -> A:
     steps = set(range(len(whole.steps)))
     only: list[str] = []
     if node:
-        found = _node(whole, node)
-        mine = [s for s in whole.steps if _touches(s, found.id)]
-        numbers &= {*found.kernels, *_makers(whole, mine if not found.kernels else [])}
+        result = _node(whole, node)
+        mine = [s for s in whole.steps if _touches(s, result.id)]
+        numbers &= {
+            *result.kernels,
+            *_makers(whole, mine if not result.kernels else []),
+        }
         steps &= {s.number for s in mine}
-        only.append(f"node {found.text}")
+        only.append(f"node {result.text}")
     if kernel:
         chosen = _kernel(whole, kernel)
         numbers &= {chosen.number}

@@ -94,8 +94,8 @@ class Forms:
         if shape not in self.known:
             b = Builder()
             root = self._built(b, shape)
-            found = Pricing(b.build([root]), {}, self.price)((root,), ())
-            self.known[shape] = 0.0 if isinstance(found, str) else found.seconds
+            result = Pricing(b.build([root]), {}, self.price)((root,), ())
+            self.known[shape] = 0.0 if isinstance(result, str) else result.seconds
         return self.known[shape]
 
     def _shape(self, c: int, *, top: bool = False) -> Shape:

@@ -134,10 +134,10 @@ class _Groups:
 
     def all(self) -> list[list[tuple[int, int]]]:
         """In the order of their first nodes; those of the model before come first."""
-        found: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        result: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
         for n in sorted(self.up):
-            found[self.root(n)].append(n)
-        return list(found.values())
+            result[self.root(n)].append(n)
+        return list(result.values())
 
 
 def _change(

@@ -80,14 +80,14 @@ def _types(
     model: onnx.ModelProto, constants: Mapping[str, TensorProto | None]
 ) -> dict[str, str]:
     """Types as text, of all values for which one is declared or follows."""
-    found = {name: tensor_text(t) for name, t in constants.items() if t is not None}
+    result = {name: tensor_text(t) for name, t in constants.items() if t is not None}
     try:
         g = shape_inference.infer_shapes(_light(model), data_prop=True).graph
     except Exception:  # too large, or beyond what onnx infers: what is declared remains
         g = model.graph
     for info in (*g.value_info, *g.output, *g.input):
-        found.setdefault(info.name, type_text(info.type))
-    return found
+        result.setdefault(info.name, type_text(info.type))
+    return result
 
 
 def _light(model: onnx.ModelProto) -> onnx.ModelProto:

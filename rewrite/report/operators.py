@@ -63,7 +63,7 @@ def operators(
     which those come first that are made first."""
     made = {o: k for k, n in enumerate(net.nodes) for o in n.output if o}
     given: dict[str, int] = {}  # values that none makes
-    found: list[OperatorView] = []
+    result: list[OperatorView] = []
     for k, node in enumerate(net.nodes):
         args: list[int] = []
         for name in _operands(net, node):
@@ -73,12 +73,12 @@ def operators(
             )
             args.append(known)
         twin = same[k]
-        found.append(_operator(net, k, tuple(dict.fromkeys(args)), state[k],
+        result.append(_operator(net, k, tuple(dict.fromkeys(args)), state[k],
                                () if twin is None else (twin,)))  # fmt: skip
     for name in dict.fromkeys(net.outputs):
         if name not in made:
             given.setdefault(name, len(net.nodes) + len(given))
-    return [*(_value(net, name, i) for name, i in given.items()), *found]
+    return [*(_value(net, name, i) for name, i in given.items()), *result]
 
 
 def _operands(net: Network, node: onnx.NodeProto) -> list[str]:

@@ -71,9 +71,9 @@ def places(
     }
     said = Words(cuts.model, names, macros)
     inner = _inside(source, cuts.where, cuts.model, said)
-    found = scopes(cuts.model, names)
-    found = [(*s, inner[i]) if i in inner else s for i, s in enumerate(found)]
-    before = Side(cuts.model, said, found, _homes(uses, after=False))
+    result = scopes(cuts.model, names)
+    result = [(*s, inner[i]) if i in inner else s for i, s in enumerate(result)]
+    before = Side(cuts.model, said, result, _homes(uses, after=False))
     names = own_names(plan.graph)
     after = Side(plan.graph, Words(plan.graph, names), scopes(plan.graph, names),
                  _homes(uses, after=True))  # fmt: skip
@@ -86,24 +86,24 @@ def _same(
     before: Side, after: Side, known: Mapping[int, int], terms: _Terms
 ) -> dict[int, int]:
     """Unchanged terms over what pieces read, and values of one name."""
-    found, called = dict(known), {n: j for j, n in after.words.names.items()}
+    result, called = dict(known), {n: j for j, n in after.words.names.items()}
     for i, n in enumerate(before.graph.nodes):
-        if i in found:
+        if i in result:
             continue
-        if all(a in found for a in n.args):
-            _keep(found, i, terms.find(n, [found[a] for a in n.args]))
-        if i not in found and i in before.words.names:
-            _keep(found, i, called.get(before.words.names[i]))
-    return {i: j for i, j in found.items() if j in after.graph.live}
+        if all(a in result for a in n.args):
+            _keep(result, i, terms.find(n, [result[a] for a in n.args]))
+        if i not in result and i in before.words.names:
+            _keep(result, i, called.get(before.words.names[i]))
+    return {i: j for i, j in result.items() if j in after.graph.live}
 
 
 def _homes(uses: Sequence[Sequence[Use]], *, after: bool) -> dict[int, tuple[int, int]]:
-    found: dict[int, tuple[int, int]] = {}
+    result: dict[int, tuple[int, int]] = {}
     for p, one in enumerate(uses):
         for k, use in enumerate(one):
             for i in (use.after if after else use.before).values():
-                found.setdefault(i, (p, k))
-    return found
+                result.setdefault(i, (p, k))
+    return result
 
 
 def _inside(
@@ -111,17 +111,17 @@ def _inside(
 ) -> dict[int, str]:
     """Nodes that a macro was opened into, and what to call it."""
     images = set(where)
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     for n, w in zip(source.nodes, where, strict=True):
         if n.op not in MACROS:
             continue
         word, todo = n.name if n.op in n.name else f"{n.op} {n.name or w}", [w]
         while todo:
             i = todo.pop()
-            if i not in found and model.nodes[i].args:
-                found[i] = word
+            if i not in result and model.nodes[i].args:
+                result[i] = word
                 todo += [a for a in model.nodes[i].args if a not in images]
-    return found
+    return result
 
 
 # ---- pieces in the plan's graph ------------------------------------------------------
@@ -137,11 +137,11 @@ def _uses(
         for p, piece in enumerate(cuts.pieces)
         for k, place in enumerate(piece.places)
     ]
-    found: list[list[Use]] = [[] for _ in cuts.pieces]
+    result: list[list[Use]] = [[] for _ in cuts.pieces]
     for _, p, k in sorted(todo):
         piece, part = cuts.pieces[p], plan.parts[p]
-        found[p].append(_use(piece, piece.places[k], part, terms, known))
-    return tuple(map(tuple, found))
+        result[p].append(_use(piece, piece.places[k], part, terms, known))
+    return tuple(map(tuple, result))
 
 
 def _use(

@@ -71,16 +71,16 @@ class Proofs:
             uses = at.uses[p] if at.uses else ()
             words = _words(at.before.words, uses[0].before if uses else {}, part.before)
             part = _in_words(part, words)
-            found = explained_part(part, rules, hints)
-            spent = costs(found, price, known)
+            result = explained_part(part, rules, hints)
+            spent = costs(result, price, known)
             first = len(self.steps)
             said = _Said(part, words, witness(part.before, hints))
             place: Mapping[int, int] = uses[0].before if uses else {}
-            whole = Spelling(p, found, rules, self.numbers, place, said.value)
-            for s, cost in zip(found.steps, spent, strict=True):
+            whole = Spelling(p, result, rules, self.numbers, place, said.value)
+            for s, cost in zip(result.steps, spent, strict=True):
                 self.steps.append(self._step(s, p, uses, said, cost, whole))
             self.parts.append(part)
-            self.found.append((found, (first, len(self.steps))))
+            self.found.append((result, (first, len(self.steps))))
 
     def _step(
         self, s: Step, part: int, uses: Sequence[Use], said: _Said,
@@ -124,7 +124,7 @@ def _words(said: Words, place: Mapping[int, int], graph: Graph) -> dict[int, str
 
     No two are alike: inputs of one name would be one input.
     """
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     taken: set[str] = set()
     for i, there in place.items():
         word = said.short(there)
@@ -133,11 +133,11 @@ def _words(said: Words, place: Mapping[int, int], graph: Graph) -> dict[int, str
         if word in taken:
             word += f"[{', '.join(map(str, graph.nodes[i].shape))}]"
         again = (f"{word} ({k})" for k in itertools.count(2))
-        found[i] = (
+        result[i] = (
             word if word not in taken else next(w for w in again if w not in taken)
         )
-        taken.add(found[i])
-    return found
+        taken.add(result[i])
+    return result
 
 
 class _Said:

@@ -196,14 +196,14 @@ def _held_back(rules: Sequence[str]) -> str:
 
 def runs(steps: Sequence[StepView]) -> list[list[StepView]]:
     """Steps one by one, those in a row that only move elements together."""
-    found: list[list[StepView]] = []
+    result: list[list[StepView]] = []
     for s in steps:
-        last = found[-1][-1] if found else None
+        last = result[-1][-1] if result else None
         if last and last.moves and s.moves and s.number == last.number + 1:
-            found[-1].append(s)
+            result[-1].append(s)
         else:
-            found.append([s])
-    return found
+            result.append([s])
+    return result
 
 
 def _run(steps: Sequence[StepView], paint: Paint) -> list[str]:
@@ -294,14 +294,14 @@ def _step(s: StepView, before: str, after: str, width: int, paint: Paint) -> lis
 def _ablation(a: Account, paint: Paint) -> list[str]:
     """The rules that the result needs."""
     lines = [paint("head", "Without a rule")]
-    found = a.ablation or ()
-    width = max((len(x.rule) for x in found), default=0)
-    for x in found:
+    result = a.ablation or ()
+    width = max((len(x.rule) for x in result), default=0)
+    for x in result:
         if x.rise <= 1e-9:
             continue
         lost = "; lost: " + "; ".join(x.lost) if x.lost else ""
         lines.append(f"  {x.rule:{width}}  {us(a.seconds)} -> {us(x.seconds)} us{lost}")
-    idle = _idle([x.rule for x in found if x.rise <= 1e-9])
+    idle = _idle([x.rule for x in result if x.rise <= 1e-9])
     return [*lines, *idle]
 
 

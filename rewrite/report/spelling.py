@@ -125,14 +125,14 @@ def _terms(proof: Proof) -> Terms:
 
 def needed(asked: Sequence[str], terms: Mapping[str, TermView]) -> list[TermView]:
     """The terms of some numbers and of all that those are made of, operands last."""
-    found: dict[str, TermView] = {}
+    result: dict[str, TermView] = {}
     todo = list(reversed(asked))
     while todo:
         number = todo.pop()
-        if number not in found:
-            found[number] = terms[number]
+        if number not in result:
+            result[number] = terms[number]
             todo += reversed(terms[number].args)
-    return list(found.values())
+    return list(result.values())
 
 
 __all__ = ["Numbers", "Spelling", "needed"]

@@ -141,15 +141,15 @@ def _leaf(node: Node) -> str:
 
 def own_names(graph: Graph) -> dict[int, str]:
     """The names that nodes have, outputs without one by their label."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     for i, node in enumerate(graph.nodes):
         if node.op in ("input", "data"):
-            found[i] = str(node.attrs[0])
+            result[i] = str(node.attrs[0])
         elif node.name and node.op != "const":
-            found[i] = node.name
+            result[i] = node.name
     for label, i in graph.outputs:
-        found.setdefault(i, label)
-    return found
+        result.setdefault(i, label)
+    return result
 
 
 def titled(graph: Graph, words: Words, i: int) -> str:
@@ -183,14 +183,14 @@ def title(node: Node) -> str:
 
 def folded_constants(graph: Graph) -> dict[int, str]:
     """Nodes that are one number whatever their shape, and how their user shows it."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     for i, node in enumerate(graph.nodes):
         if node.op == "const":
             value = node.attrs[0]
-            found[i] = f"{value:.6g}" if isinstance(value, float) else str(value)
-        elif node.op in ("reshape", "expand", "permute") and node.args[0] in found:
-            found[i] = found[node.args[0]]
-    return found
+            result[i] = f"{value:.6g}" if isinstance(value, float) else str(value)
+        elif node.op in ("reshape", "expand", "permute") and node.args[0] in result:
+            result[i] = result[node.args[0]]
+    return result
 
 
 # ---- scopes --------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def scopes(graph: Graph, names: Mapping[int, str]) -> list[Scope]:
     below = _last_read(nodes, live, own)
     above = _first_used(nodes, live, own)
     top = len(functools.reduce(_common, own.values())) if own else 0  # says nothing
-    found: list[Scope] = []
+    result: list[Scope] = []
     for i in range(len(nodes)):
         a, b = below.get(i), above.get(i)
         near = a or b or ()
@@ -246,8 +246,8 @@ def scopes(graph: Graph, names: Mapping[int, str]) -> list[Scope]:
             both = _common(a, b)
             near = both if len(both) > top else b
         free = nodes[i].op == "input"  # belongs to nobody but by its name
-        found.append(own.get(i, () if free else near))
-    return found
+        result.append(own.get(i, () if free else near))
+    return result
 
 
 def _weight(nodes: Sequence[Node], a: int, own: Mapping[int, Scope]) -> bool:

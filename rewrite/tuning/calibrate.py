@@ -183,8 +183,8 @@ def fitted(
     net = [(moved * asked[i].size, seconds[i] - launch * shared[i])
            for i in of("traffic")]  # fmt: skip
     assumed = {**asdict(model), "alone": model.alone or model.launch}
-    found = tuple(Found(k, assumed[k], v) for k, v in values.items())
-    return Measured(found, _traffic(net, values["bandwidth"]))
+    result = tuple(Found(k, assumed[k], v) for k, v in values.items())
+    return Measured(result, _traffic(net, values["bandwidth"]))
 
 
 def _traffic(points: Sequence[tuple[int, float]], bandwidth: float) -> Curve:

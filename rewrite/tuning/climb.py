@@ -157,21 +157,21 @@ class Climb:
 
     def _race(self, choice: Choice) -> None:
         """Beside the best so far and the own decision: ratios of ratios would drift."""
-        found = self.found
-        reply = self._ask(Race(self.job, choice, (found.best, found.own), TURNS))
+        result = self.found
+        reply = self._ask(Race(self.job, choice, (result.best, result.own), TURNS))
         if isinstance(reply, Refused):
             self._refuse(choice, reply.reason)
             return
         turns = reply.turns
-        if choice == found.own:
-            found.seconds = found.own_seconds = middle(turns, 0)
+        if choice == result.own:
+            result.seconds = result.own_seconds = middle(turns, 0)
             return
         self.ratios[choice] = ratio(turns, OWN)
-        found.trials.append(Trial(choice, self.ratios[choice]))
+        result.trials.append(Trial(choice, self.ratios[choice]))
         if clearly_faster(turns) and clearly_faster(turns, OWN):
-            found.best, found.seconds = choice, middle(turns, 0)
-            found.own_seconds = middle(turns, OWN)
-        self.tell(found)
+            result.best, result.seconds = choice, middle(turns, 0)
+            result.own_seconds = middle(turns, OWN)
+        self.tell(result)
 
     def _ask(self, race: Race) -> Times | Refused:
         own = self.found.own_seconds
@@ -188,18 +188,18 @@ class Climb:
 
     def _last(self) -> None:
         """The best ones beside the own decision once more: who won by luck loses."""
-        found, own = self.found, self.found.own
-        found.best, found.seconds = own, found.own_seconds
+        result, own = self.found, self.found.own
+        result.best, result.seconds = own, result.own_seconds
         least = 1.0
         for choice in (c for c in self._beam(LAST_ONES) if c != own):
             reply = self._ask(Race(self.job, choice, (own,), LAST))
             if isinstance(reply, Refused) or not clearly_faster(reply.turns):
                 continue
             if ratio(reply.turns) < least:
-                least, found.best = ratio(reply.turns), choice
-                found.seconds = middle(reply.turns, 0)
-                found.own_seconds = middle(reply.turns, 1)
-        self.tell(found)
+                least, result.best = ratio(reply.turns), choice
+                result.seconds = middle(reply.turns, 0)
+                result.own_seconds = middle(reply.turns, 1)
+        self.tell(result)
 
 
 __all__ = [

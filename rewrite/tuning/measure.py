@@ -87,10 +87,10 @@ def measure(
 ) -> list[ProgramTime]:
     """Each program and each of its kernels, all in turns."""
     kernels = [kernel_timers(s) for s in subjects]
-    timers = [t for found in kernels for t in found.values()]
+    timers = [t for result in kernels for t in result.values()]
     timers += [whole(s) for s in subjects]
     seconds = iter(map(median, turns(timers, rounds, tell)))
-    alone = [{k: next(seconds) for k in found} for found in kernels]
+    alone = [{k: next(seconds) for k in result} for result in kernels]
     return [
         _program(s, price, times, next(seconds))
         for s, times in zip(subjects, alone, strict=True)

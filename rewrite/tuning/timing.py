@@ -27,17 +27,17 @@ class Turn:
 
 def turns[K](runs: Mapping[K, Callable[[], Any]], rounds: int) -> dict[K, list[Turn]]:
     """A turn of each in every round, so that all see the same machine."""
-    found: dict[K, list[Turn]] = {name: [] for name in runs}
+    result: dict[K, list[Turn]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, f in runs.items():
-            found[name].append(_turn(f))
-    return found
+            result[name].append(_turn(f))
+    return result
 
 
 def interleaved(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Median seconds of each, taken in turns."""
-    found = turns(runs, rounds)
-    return {name: median(t.wall for t in ts) for name, ts in found.items()}
+    result = turns(runs, rounds)
+    return {name: median(t.wall for t in ts) for name, ts in result.items()}
 
 
 def _turn(f: Callable[[], Any]) -> Turn:

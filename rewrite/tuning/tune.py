@@ -216,13 +216,13 @@ class Search:
     def restore(self, keys: Collection[str]) -> None:
         """What was known of these kernels before this search."""
         for key in keys:
-            found = self.found[key]
-            found.best, found.seconds = found.own, found.own_seconds
+            result = self.found[key]
+            result.best, result.seconds = result.own, result.own_seconds
             old = self.before.get(key)
             if old is not None and self.database is not None:
                 self._write([old])
             else:
-                self._keep(key, found)
+                self._keep(key, result)
 
     def report(self) -> tuple[KernelTuned, ...]:
         uses = Counter(digest(s.kernel) for s in launches(self.subject.ready))
@@ -252,14 +252,14 @@ def tune(
     if not search.kernels:
         return Tuned(())
     whole_run = search.run()
-    found = Tuned(search.report(), interrupted=not whole_run, kept=search.kept)
-    if whole_run and found.choices:
+    result = Tuned(search.report(), interrupted=not whole_run, kept=search.kept)
+    if whole_run and result.choices:
         try:
-            found = _together(search, found, sizes)
+            result = _together(search, result, sizes)
         except KeyboardInterrupt:
-            found = replace(found, interrupted=True)
-    _learn(compiled, found)
-    return found
+            result = replace(result, interrupted=True)
+    _learn(compiled, result)
+    return result
 
 
 def _together(search: Search, found: Tuned, sizes: Mapping[str, int]) -> Tuned:

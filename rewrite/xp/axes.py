@@ -18,7 +18,7 @@ def axes_of(axis: int | Sequence[int] | None, rank: int, what: str) -> tuple[int
     if axis is None:
         return tuple(range(rank))
     chosen = tuple(axis) if isinstance(axis, Iterable) else (axis,)
-    found = tuple(axis_of(a, rank, what) for a in chosen)
-    if len(set(found)) != len(found):
+    result = tuple(axis_of(a, rank, what) for a in chosen)
+    if len(set(result)) != len(result):
         raise TraceError(f"{what}: an axis is named twice in {list(chosen)}")
-    return found
+    return result

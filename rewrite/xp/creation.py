@@ -140,8 +140,8 @@ def arange(
             raise TraceError(f"arange to the symbolic size {stop} starts at 0, step 1")
         return iota((stop,), 0, dtype)
     count = max(0, math.ceil((stop - start) / step))
-    found = max((start, stop, step), key=lambda v: isinstance(v, float))
-    chosen = as_dtype(dtype) if dtype is not None else default_dtype(found)
+    result = max((start, stop, step), key=lambda v: isinstance(v, float))
+    chosen = as_dtype(dtype) if dtype is not None else default_dtype(result)
     steps = iota((count,), 0, chosen)
     return steps if (start, step) == (0, 1) else steps * step + start
 

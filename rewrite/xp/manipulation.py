@@ -21,10 +21,10 @@ def reshape(x: Operand, shape: ShapeLike) -> Tracer:
     if -1 in wanted:
         at = wanted.index(-1)
         rest = dims.numel(wanted[:at] + wanted[at + 1 :])
-        found = dims.exact_div(x.size, rest)
-        if found is None:
+        result = dims.exact_div(x.size, rest)
+        if result is None:
             raise TraceError(f"reshape: {x.type} does not divide into {list(wanted)}")
-        wanted[at] = found
+        wanted[at] = result
     return wrap(x.builder.reshape(x.node, wanted))
 
 

@@ -31,11 +31,11 @@ def as_dtype(spec: Any) -> DType:
     python: dict[Any, DType] = {bool: BOOL, int: DEFAULT_INT, float: DEFAULT_FLOAT}
     if spec in python:
         return python[spec]
-    found = np.dtype(spec).newbyteorder("=")
+    result = np.dtype(spec).newbyteorder("=")
     try:
-        return dtypes.from_numpy(found)
+        return dtypes.from_numpy(result)
     except ValueError as e:
-        raise TraceError(f"{e}.  {_CONVERSION.get(found.kind, '')}") from None
+        raise TraceError(f"{e}.  {_CONVERSION.get(result.kind, '')}") from None
 
 
 # What to do with arrays of no tensor element type, by NumPy's kind.

@@ -267,12 +267,12 @@ def _is_fixed(spot: Spot) -> bool:
 
 def _chain(spot: Spot) -> list[Spot]:
     """A spot after those that lead to it."""
-    found: list[Spot] = []
+    result: list[Spot] = []
     at: Any = spot
     while isinstance(at, Spot) and at.get is not None:
-        found.append(at)
+        result.append(at)
         at = at.base
-    return found[::-1]
+    return result[::-1]
 
 
 __all__ = ["ARGUMENTS", "Captured", "Reads", "Spot", "is_data"]

@@ -107,15 +107,15 @@ def rebuilt(tree: Any, made: Sequence[Any]) -> Any:
 
 def leaves(tree: Any) -> dict[str, Any]:
     """The tensors of a structure of arguments by their label, arrays as `plain`."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
 
     def keep(path: str, leaf: Any) -> None:
         if is_tensor(leaf):
-            found[path] = plain(leaf) if is_array(leaf) else leaf
+            result[path] = plain(leaf) if is_array(leaf) else leaf
 
     for name, part in cast(Mapping[str, Any], tree).items():
         map_tree(keep, part, name)
-    return found
+    return result
 
 
 def is_tensor(x: Any) -> bool:
@@ -146,12 +146,13 @@ def bind_names(
     f: Callable[..., Any], examples: Sequence[Any], names: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """The arguments by name: `names`, or the parameters of `f`."""
-    found = list(names) if names is not None else _parameters(f, len(examples))
-    if len(found) != len(examples) or len(set(found)) != len(found):
+    result = list(names) if names is not None else _parameters(f, len(examples))
+    if len(result) != len(examples) or len(set(result)) != len(result):
         raise TraceError(
-            f"{len(examples)} different names expected for the arguments, found {found}"
+            f"{len(examples)} different names expected for the arguments, "
+            f"found {result}"
         )
-    return dict(zip(found, examples, strict=True))
+    return dict(zip(result, examples, strict=True))
 
 
 def _parameters(f: Callable[..., Any], count: int) -> list[str]:
@@ -304,10 +305,10 @@ def _type_of(path: str, leaf: Any) -> TensorType:
     if not isinstance(leaf, TensorType):
         array = plain(leaf)
         return TensorType(as_dtype(array.dtype), array.shape)
-    found: Any = leaf.dtype
-    if not isinstance(found, DType):
+    result: Any = leaf.dtype
+    if not isinstance(result, DType):
         raise TraceError(
             f"argument {path!r}: the dtype of a TensorType is one of rewrite's, such "
-            f"as xp.float32, found {found!r}"
+            f"as xp.float32, found {result!r}"
         )
     return leaf

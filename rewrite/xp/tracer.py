@@ -114,9 +114,9 @@ def lift(value: Any, dtype: DType | None = None) -> Tracer:
         return wrap(builder.const(value, dtype or default_dtype(value)))
     if is_array(value):
         array = plain(value)
-        found = as_dtype(array.dtype)
+        result = as_dtype(array.dtype)
         if array.ndim == 0:
-            return wrap(builder.const(array.item(), found))
+            return wrap(builder.const(array.item(), result))
         return wrap(builder.array(array))
     raise TraceError("an array or a number was expected, found "
                      f"{type(value).__name__}{_instead(value)}")  # fmt: skip

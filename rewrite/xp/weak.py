@@ -48,9 +48,9 @@ def noticing() -> Generator[None]:
 
 
 def _need(paths: frozenset[str]) -> NoReturn:
-    found = _needed_now.get()
-    if found is not None:
-        found.update(paths)
+    result = _needed_now.get()
+    if result is not None:
+        result.update(paths)
     raise NeedsValue(paths)
 
 
@@ -145,10 +145,10 @@ def argument(kind: type, known_as: str, path: Sequence[Any], name: str) -> Numbe
     """The number at a place among the arguments."""
 
     def value(args: Sequence[Any], _: Sequence[Any]) -> Any:
-        found: Any = args
+        result: Any = args
         for step in path:
-            found = found[step]
-        return found
+            result = result[step]
+        return result
 
     return Number(kind, frozenset({known_as}), value, name)
 

@@ -52,12 +52,12 @@ def part_factors(s: State, part: Part) -> tuple[int, ...]:
 
 def kept_parts(s: State) -> list[Part]:
     """The parts that are summed: one for each product that is not empty."""
-    found: dict[tuple[int, ...], Part] = {}
+    result: dict[tuple[int, ...], Part] = {}
     for size in reversed(range(len(s.moments) + 1)):
         for part in combinations(whole(s), size):
             if part_factors(s, part):
-                found.setdefault(part_factors(s, part), part)
-    return list(found.values())
+                result.setdefault(part_factors(s, part), part)
+    return list(result.values())
 
 
 def changes(by: Ex) -> Ex:
@@ -93,11 +93,11 @@ class Corrections(Sides):
 
     def _running(self) -> int:
         """The expressions that read a state and are the same for the whole row."""
-        found = bits(tuple(s.root for s in self.states))
+        result = bits(tuple(s.root for s in self.states))
         for e, args in enumerate(self.facts.args):
-            if args & found and not self.kernel.free[e] & bits(self.fold.axes):
-                found |= 1 << e
-        return found
+            if args & result and not self.kernel.free[e] & bits(self.fold.axes):
+                result |= 1 << e
+        return result
 
     def advance(
         self, s: State, i: Ex, old: Vectors, got: Mapping[Part, Ex], seen: Ex
@@ -207,9 +207,9 @@ class Corrections(Sides):
                 self.hide(x)
             for r, value in before.items():
                 self.define(r, self.result(r, value))
-            found = self.let(self.value(e), "w")
+            result = self.let(self.value(e), "w")
         self.scopes[-1].body += body
-        return found
+        return result
 
     def product_of(self, parts: Sequence[int]) -> Ex:
         """The factors `parts` times one another, as the fold computes."""

@@ -45,8 +45,10 @@ def classify(kernel: Kernel) -> Fold | str:
     for axes in sets:
         if axes & stored:
             continue
-        found = cascade(kernel, axes)
-        fold = found if isinstance(found, str) else _Sorter(kernel, found).fold(stored)
+        result = cascade(kernel, axes)
+        fold = (
+            result if isinstance(result, str) else _Sorter(kernel, result).fold(stored)
+        )
         if isinstance(fold, Fold):
             return fold
         reasons.append(fold)

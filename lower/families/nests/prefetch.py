@@ -38,7 +38,7 @@ class Ask(NamedTuple):
 def asks(kernel: Kernel, todo: Plan, close: int) -> Mapping[Step, tuple[Ask, ...]]:
     """What the loops over the last axis of each step ask for; `close`: bytes that a
     unit of work keeps close."""
-    found: dict[Step, list[Ask]] = {}
+    result: dict[Step, list[Ask]] = {}
     seen = set[Ask]()
     alone = sum(bool(s.axes) for s in todo.steps) == 1
     for i, s in enumerate(todo.steps):
@@ -47,14 +47,14 @@ def asks(kernel: Kernel, todo: Plan, close: int) -> Mapping[Step, tuple[Ask, ...
             row = numel(kernel.extents, s.axes) * size
             if alone or row > close:
                 if _plain(s) and row >= 2 * AHEAD:
-                    found.setdefault(s, []).append(ask.later(AHEAD // size))
+                    result.setdefault(s, []).append(ask.later(AHEAD // size))
                 continue
             busy = _busiest(kernel, todo, s.axes)
             if busy is not None and row >= SHORT and ask not in seen:
                 seen.add(ask)
                 shift = _next_row(todo, ask, row) if busy >= i else 0
-                found.setdefault(todo.steps[busy], []).append(ask.later(shift))
-    return {s: tuple(x) for s, x in found.items()}
+                result.setdefault(todo.steps[busy], []).append(ask.later(shift))
+    return {s: tuple(x) for s, x in result.items()}
 
 
 def _busiest(kernel: Kernel, todo: Plan, axes: tuple[int, ...]) -> int | None:

@@ -105,11 +105,11 @@ class Scopes:
     @property
     def spans(self) -> dict[int, Span]:
         """Between which places axes stand that do not run over all of their extent."""
-        found: dict[int, Span] = {}
+        result: dict[int, Span] = {}
         for s in self.scopes:
             if s.axes:
-                found = {a: x for a, x in found.items() if a not in s.axes} | s.spans
-        return found
+                result = {a: x for a, x in result.items() if a not in s.axes} | s.spans
+        return result
 
     def at(self, axis: int, position: Ex, span: Span | None = None) -> None:
         """From here on, in this scope, `axis` stands at `position`, within `span`.
@@ -185,9 +185,9 @@ class Scopes:
 
     def _find(self, key: Hashable) -> tuple[Ex, int] | None:
         for depth in range(len(self.scopes) - 1, -1, -1):
-            found = self.scopes[depth].values.get(key)
-            if found is not None:
-                return None if found == HIDDEN else (found, depth)
+            result = self.scopes[depth].values.get(key)
+            if result is not None:
+                return None if result == HIDDEN else (result, depth)
         return None
 
     def _remember(self, key: Hashable, made: Ex, depth: int) -> Ex:

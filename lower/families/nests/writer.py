@@ -57,20 +57,20 @@ class Writer(Scopes):
     def at_hand(self, e: int) -> bool:
         """Whether a scope holds expression `e`, as a value or in an array."""
         for s in reversed(self.scopes):
-            found = s.values.get(e)
-            if e in s.kept or found not in (None, HIDDEN):
+            result = s.values.get(e)
+            if e in s.kept or result not in (None, HIDDEN):
                 return True
-            if e in s.hidden or found == HIDDEN:
+            if e in s.hidden or result == HIDDEN:
                 return False
         return False
 
     def _value(self, e: int) -> tuple[Ex, int]:
         for depth in range(len(self.scopes) - 1, -1, -1):
-            found = self.scopes[depth].values.get(e)
-            if found == HIDDEN:
+            result = self.scopes[depth].values.get(e)
+            if result == HIDDEN:
                 break
-            if found is not None:
-                return found, depth
+            if result is not None:
+                return result, depth
         made, depth = self._make(e)
         return self._remember(e, made, depth), depth
 
@@ -170,9 +170,9 @@ class Writer(Scopes):
         """An index form as a number: inner terms last, outer sums named outside.  As
         data (`use` is position) it has a name of its own: what only loads and stores
         are indexed by is seen not to overflow, and they to lie side by side."""
-        found = self._find((use, v))
-        if found:
-            return found
+        result = self._find((use, v))
+        if result:
+            return result
         runs, terms = self._runs(v)
         pairs = [*runs, *((*self._atom(a), c) for a, c in terms)]
         pairs.sort(key=lambda p: p[1])
@@ -190,14 +190,14 @@ class Writer(Scopes):
         """Axes that were opened at one number, where `v` grows evenly with it: that
         number, the scope it is of and by how much; and the other terms."""
         steps = {a: c for a, c in v.terms if isinstance(a, int)}
-        found: list[tuple[Ex, int, int]] = []
+        result: list[tuple[Ex, int, int]] = []
         for depth, scope in enumerate(self.scopes):
             for axes, flat in scope.runs.items():
                 if self._even(axes, steps, depth):
-                    found.append((flat, depth, steps[axes[-1]]))
+                    result.append((flat, depth, steps[axes[-1]]))
                     steps = {a: c for a, c in steps.items() if a not in axes}
         rest = (t for t in v.terms if not isinstance(t[0], int) or t[0] in steps)
-        return found, tuple(rest)
+        return result, tuple(rest)
 
     def _even(
         self, axes: tuple[int, ...], steps: Mapping[int, int], depth: int
@@ -216,9 +216,9 @@ class Writer(Scopes):
                 if a in self.scopes[depth].axes:
                     return self.scopes[depth].axes[a], depth
             raise AssertionError(f"axis {a} is used outside its loop")
-        found = self._find(a)
-        if found:
-            return found
+        result = self._find(a)
+        if result:
+            return result
         if isinstance(a, Val):
             value, depth = self._value(a.expr)
             made = convert(value, self.index)
@@ -258,9 +258,9 @@ class Writer(Scopes):
         return next((d for d in depths if not read.isdisjoint(self.scopes[d].spans)), 0)
 
     def _tests(self, tests: tuple[Test, ...]) -> tuple[Ex, int]:
-        found = self._find(("conds", tests))
-        if found:
-            return found
+        result = self._find(("conds", tests))
+        if result:
+            return result
         made: list[Ex] = []
         depth = 0
         for form, low, high in tests:

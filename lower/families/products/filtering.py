@@ -72,10 +72,10 @@ class Convolution(NamedTuple):
 def convolution(kernel: Kernel) -> tuple[Contraction, Convolution] | str:
     """The product that a kernel is, with the image as its left side; or why it is no
     convolution with filters of so many taps."""
-    found = slides(kernel)
-    if isinstance(found, str):
-        return found
-    c, box = found
+    result = slides(kernel)
+    if isinstance(result, str):
+        return result
+    c, box = result
     taps = _taps(kernel, c, box)
     if not taps:
         return f"no side slides over {TAPS} places by single steps"

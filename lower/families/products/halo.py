@@ -53,9 +53,9 @@ def coordinates(
         if any(vector):
             step = gcd(*vector)
             alike.setdefault(tuple(c // step for c in vector), []).append((step, a))
-    found = [x for steps in alike.values() for x in _apart(kernel, sorted(steps))]
+    result = [x for steps in alike.values() for x in _apart(kernel, sorted(steps))]
     order = facts(kernel).order
-    return tuple(sorted(found, key=lambda x: order.index(x.unit)))
+    return tuple(sorted(result, key=lambda x: order.index(x.unit)))
 
 
 def _apart(kernel: Kernel, steps: list[tuple[int, int]]) -> list[Coordinate]:

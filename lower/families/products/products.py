@@ -59,7 +59,7 @@ def classify(kernel: Kernel) -> tuple[Contraction, ...] | str:
     sets = dict[int, list[int]]()
     for i, o in enumerate(kernel.outputs):
         sets.setdefault(bits(o.axes), []).append(i)
-    found: list[Contraction] = []
+    result: list[Contraction] = []
     met = 0
     for kept, outputs in sets.items():
         stored = bits(tuple(kernel.outputs[i].expr for i in outputs))
@@ -70,8 +70,8 @@ def classify(kernel: Kernel) -> tuple[Contraction, ...] | str:
         one = _contraction(kernel, kept, tuple(each(below)), tuple(outputs))
         if isinstance(one, str):
             return one
-        found.append(one)
-    return tuple(found) or "it stores nothing"
+        result.append(one)
+    return tuple(result) or "it stores nothing"
 
 
 def _contraction(

@@ -65,9 +65,9 @@ class Sliding(NamedTuple):
 
 def domains(kernel: Kernel) -> Domains:
     """Register tiles along any axis of the side that slides."""
-    found = slides(kernel)
-    assert not isinstance(found, str), found
-    highest = max(kernel.extents[a] for a in found[0].m)
+    result = slides(kernel)
+    assert not isinstance(result, str), result
+    highest = max(kernel.extents[a] for a in result[0].m)
     heights = tuple(range(2, min(highest, HIGHEST) + 1))
     return {"vectors": tuple(range(1, MOST_VECTORS + 1)), "height": heights}
 
@@ -84,10 +84,10 @@ class Work(NamedTuple):
 def slides(kernel: Kernel) -> tuple[Contraction, tuple[Coordinate, ...]] | str:
     """The product of which the left side slides, with what that side knows; or why
     there is none."""
-    found = classify(kernel)
-    if isinstance(found, str):
-        return found
-    first, *more = found
+    result = classify(kernel)
+    if isinstance(result, str):
+        return result
+    first, *more = result
     if more or len(first.products) > 1:
         return "more than one product"
     reason = "no side slides over the summed axes"
@@ -104,11 +104,11 @@ def slides(kernel: Kernel) -> tuple[Contraction, tuple[Coordinate, ...]] | str:
 def sliding(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Sliding | None:
     """The tiles of a kernel with a side that slides; None without vectors, or where
     the holes fit no register tile."""
-    found = slides(kernel)
-    assert not isinstance(found, str), found
-    if not model.cpu_like or model.vector_bytes // found[0].dtype.itemsize < 2:
+    result = slides(kernel)
+    assert not isinstance(result, str), result
+    if not model.cpu_like or model.vector_bytes // result[0].dtype.itemsize < 2:
         return None
-    return _tiled(kernel, *found, model, holes)
+    return _tiled(kernel, *result, model, holes)
 
 
 def _tiled(

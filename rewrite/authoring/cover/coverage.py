@@ -154,8 +154,8 @@ def cover(
     again: list[Without] = []
     if not fast:
         tasks = _tasks(base, models, wanted)
-        found = each(_without, tasks, jobs, _told(progress, "without a rule"))
-        again = [w for one in found for w in one]
+        result = each(_without, tasks, jobs, _told(progress, "without a rule"))
+        again = [w for one in result for w in one]
     rules = load_rules(setting.rules, setting.precision, goal=setting.goal)
     rows = [_row(r, models, again, fast) for r in rules.rules if wanted(r.name)]
     rows.sort(key=lambda r: (-len(r.used), -len(r.matched), r.name))
@@ -214,20 +214,20 @@ type _Base = tuple[Path, str, Setting]
 def _measure(task: _Base) -> ModelCover:
     path, name, setting = task
     model, rules = _model(path, setting.sizes), _rules(setting)
-    chosen, found = planned(model, rules, setting)
+    chosen, result = planned(model, rules, setting)
     pieces = tuple(
         PieceCover(k, part.uses, part.seconds, s.enodes, dict(part.fired),
                    frozenset(explained_part(part, rules).rules))
-        for k, (part, s) in enumerate(zip(chosen.parts, found, strict=True))
+        for k, (part, s) in enumerate(zip(chosen.parts, result, strict=True))
     )  # fmt: skip
     spent: dict[str, float] = {}
-    for s in found:
+    for s in result:
         for rule, t in s.seconds.items():
             spent[rule] = spent.get(rule, 0.0) + t
     return ModelCover(
         name, len(model.graph.live), bool(model.graph.symbols), chosen.seconds,
-        sum(s.enodes for s in found),
-        tuple(sorted({s.stopped for s in found if s.stopped})), chosen.fired,
+        sum(s.enodes for s in result),
+        tuple(sorted({s.stopped for s in result if s.stopped})), chosen.fired,
         frozenset[str]().union(*(p.used for p in pieces)), spent, pieces,
     )  # fmt: skip
 

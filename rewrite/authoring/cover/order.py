@@ -72,9 +72,9 @@ def shuffled_costs(
 def _cost(task: tuple[Path, Setting, int]) -> tuple[float, int, tuple[str, ...]]:
     path, setting, seed = task
     rules = load_rules(setting.rules, setting.precision, goal=setting.goal)
-    chosen, found = planned(load(path, setting.sizes), shuffled(rules, seed), setting)
-    stopped = tuple(s.stopped for s in found if s.stopped)
-    return chosen.seconds, sum(s.enodes for s in found), stopped
+    chosen, result = planned(load(path, setting.sizes), shuffled(rules, seed), setting)
+    stopped = tuple(s.stopped for s in result if s.stopped)
+    return chosen.seconds, sum(s.enodes for s in result), stopped
 
 
 def shuffled(rules: RuleSet, seed: int) -> RuleSet:

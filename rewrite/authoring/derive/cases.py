@@ -83,10 +83,10 @@ def _said(path: Path, lines: list[str]) -> dict[str, str]:
 
 
 def _terms(path: Path, text: str) -> tuple[Graph, Graph]:
-    found = [e for e in parse(text, str(path)) if not isinstance(e, Comment)]
-    if len(found) != 2:
-        raise RuleFileError(f"{path}:1:1: two terms were expected, found {len(found)}")
-    return aligned(*graphs_of(found[0], found[1]))
+    result = [e for e in parse(text, str(path)) if not isinstance(e, Comment)]
+    if len(result) != 2:
+        raise RuleFileError(f"{path}:1:1: two terms were expected, found {len(result)}")
+    return aligned(*graphs_of(result[0], result[1]))
 
 
 def _graphs(path: Path, text: str) -> tuple[Graph, Graph]:
@@ -110,10 +110,10 @@ def is_term(text: str) -> bool:
 
 def term(text: str, what: str) -> Expr:
     """The one term in an argument."""
-    found = parse(text, what)
-    if len(found) != 1 or isinstance(found[0], Comment):
+    result = parse(text, what)
+    if len(result) != 1 or isinstance(result[0], Comment):
         raise RuleFileError(f"{what}: one term was expected, found {text!r}")
-    return found[0]
+    return result[0]
 
 
 def of_terms(left: str, right: str) -> tuple[Graph, Graph]:

@@ -75,24 +75,24 @@ def derive(
     if sizes:
         rules = rules.for_any_size()
         left, right, both = (substitute(g, sizes) for g in (left, right, both))
-    found = saturate(both, rules, budget, engine)
-    half = len(found.outputs) // 2
-    pairs = list(zip(found.outputs[:half], found.outputs[half:], strict=True))
+    result = saturate(both, rules, budget, engine)
+    half = len(result.outputs) // 2
+    pairs = list(zip(result.outputs[:half], result.outputs[half:], strict=True))
     if all(a == b for a, b in pairs):
         try:
-            proof = _proof(left, right, rules.only(found.fired), budget, engine)
+            proof = _proof(left, right, rules.only(result.fired), budget, engine)
         except ExplainError:  # the journal explores in another order: with all rules
             proof = _proof(left, right, rules, budget, engine)
         if shorten:
             proof = _shortened(proof, left, right, rules, budget, engine)
-        return Answer("equal", proof, stopped=found.stopped, sizes=sizes)
+        return Answer("equal", proof, stopped=result.stopped, sizes=sizes)
     differing = compare(left, right)
     if differing is not None and differing.finite:
         return Answer("different", witness=differing, sizes=sizes)
-    gap = find_gap(found, both, [(a, b) for a, b in pairs if a != b])
+    gap = find_gap(result, both, [(a, b) for a, b in pairs if a != b])
     differing = differing or stressed(left, right)
     return Answer(
-        "not shown", gap=gap, witness=differing, stopped=found.stopped, sizes=sizes
+        "not shown", gap=gap, witness=differing, stopped=result.stopped, sizes=sizes
     )
 
 
@@ -172,12 +172,12 @@ def _shortened(
     for name in needed[:] if len(needed) <= SHORTEN else []:
         fewer = [n for n in needed if n != name]
         try:
-            found = _proof(left, right, rules.only(fewer), budget, engine)
+            result = _proof(left, right, rules.only(fewer), budget, engine)
         except ExplainError:
             continue
-        needed = [n for n in fewer if n in found.rules]
-        if len(found.steps) <= len(proof.steps):
-            proof = found
+        needed = [n for n in fewer if n in result.rules]
+        if len(result.steps) <= len(proof.steps):
+            proof = result
     return proof
 
 
@@ -198,10 +198,10 @@ def compare(left: Graph, right: Graph, draws: int = DRAWS) -> Witness | None:
         return None
     weak: Witness | None = None
     for seed in range(draws):
-        found = _differing(both, inputs_of(both, seed), left)
-        if found is not None and found.finite:
-            return found
-        weak = weak or found
+        result = _differing(both, inputs_of(both, seed), left)
+        if result is not None and result.finite:
+            return result
+        weak = weak or result
     return weak
 
 

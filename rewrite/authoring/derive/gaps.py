@@ -57,10 +57,10 @@ class _Found:
 def find_gap(saturated: Saturated, source: Graph, goals: Sequence[Pair]) -> Gap | None:
     """The cheapest equations between classes that would join all goals."""
     search = _Search(saturated, source)
-    found = [search.gap(a, b, 0) for a, b in goals]
-    pairs = frozenset[Pair]().union(*(f.pairs for f in found))
+    result = [search.gap(a, b, 0) for a, b in goals]
+    pairs = frozenset[Pair]().union(*(f.pairs for f in result))
     missing = tuple(search.shown(a, b) for a, b in sorted(pairs))
-    return Gap(missing, max((f.depth for f in found), default=0))
+    return Gap(missing, max((f.depth for f in result), default=0))
 
 
 @dataclass

@@ -135,10 +135,10 @@ def derivable(rule: Rule, library: Library) -> Iterator[Finding]:
         if example.is_open:
             return
         for way in [example, _turned(example)] if rule.both else [example]:
-            found = _needed(library, way, others)
-            if found is None:
+            result = _needed(library, way, others)
+            if result is None:
                 return
-            needed.update((r.name, r) for r in found)
+            needed.update((r.name, r) for r in result)
     by = ", ".join(needed) or "congruence alone"
     yield Finding(
         rule.place, "derivable", rule.name,
@@ -181,10 +181,10 @@ def back_door(law: Refused, library: Library) -> Iterator[Finding]:
             "write it as an example",
         )  # fmt: skip
         return
-    found = _needed(library, example, chosen)
-    found = found or _needed(library, _turned(example), chosen)
-    if found is not None:
-        names = ", ".join(f"{r.name} ({r.place})" for r in found)
+    result = _needed(library, example, chosen)
+    result = result or _needed(library, _turned(example), chosen)
+    if result is not None:
+        names = ", ".join(f"{r.name} ({r.place})" for r in result)
         yield Finding(
             law.place, "refused", "", f"this refused law follows from {names}",
             "add the premise that excludes the counterexample",

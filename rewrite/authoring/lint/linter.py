@@ -50,10 +50,10 @@ def lint(
     """Looks at rule files and at folders of them; without any, at the bundled ones."""
     _desk.cache_clear()  # files may have changed since the last look
     asked = _desk(tuple(paths)).asked
-    found = [f for s in asked for f in s.findings]
-    found += _judged(tuple(paths), asked, jobs, progress or (lambda done, of: None))
-    kept = [f for f in found if not _allowed(f, asked)]
-    kept += _idle(found, asked)
+    result = [f for s in asked for f in s.findings]
+    result += _judged(tuple(paths), asked, jobs, progress or (lambda done, of: None))
+    kept = [f for f in result if not _allowed(f, asked)]
+    kept += _idle(result, asked)
     order = {s.file.name: i for i, s in enumerate(asked)}
     codes = list(CODES)
     kept.sort(key=lambda f: (
@@ -70,9 +70,9 @@ def _read(paths: Sequence[Path]) -> tuple[list[Source], list[RuleFile]]:
     """The files asked for, and all that take part: the library's before any others."""
     asked: list[Source] = []
     files: list[RuleFile] = []
-    found = places(paths)
-    last = sum(p.bundled for p in found)
-    for i, p in enumerate(found):
+    result = places(paths)
+    last = sum(p.bundled for p in result)
+    for i, p in enumerate(result):
         source = read_source(read_text(p.at, p.shown), p.shown, files, core=not files)
         files.append(source.file)
         if p.asked:
@@ -125,12 +125,12 @@ def _judged(
         progress(half + done, 2 * half)
 
     tasks = [_Task(paths, share) for share in shares]
-    found = [f for part in each(_by_themselves, tasks, jobs, first) for f in part]
+    result = [f for part in each(_by_themselves, tasks, jobs, first) for f in part]
     fatal = ("invalid", "types", "unbound")
-    wrong = frozenset(f.rule for f in found if f.code in fatal)
+    wrong = frozenset(f.rule for f in result if f.code in fatal)
     tasks = [_Task(paths, share, wrong) for share in shares]
-    found += [f for part in each(_together, tasks, jobs, second) for f in part]
-    return found + list(_back_doors(asked, _library(paths, wrong)))
+    result += [f for part in each(_together, tasks, jobs, second) for f in part]
+    return result + list(_back_doors(asked, _library(paths, wrong)))
 
 
 def _by_themselves(task: _Task) -> list[Finding]:

@@ -72,8 +72,8 @@ def both_ways(rule: Rule, others: Sequence[Rule]) -> Iterator[Finding]:
 
 def _undoes(way: tuple[Expr, Expr], of: tuple[Expr, Expr]) -> bool:
     """Whether `way` is the general law of which `of` turned round is a case."""
-    found = match(way[0], of[1], {})
-    return found is not None and match(way[1], of[0], found) is not None
+    result = match(way[0], of[1], {})
+    return result is not None and match(way[1], of[0], result) is not None
 
 
 # ---- refused laws --------------------------------------------------------------------
@@ -84,8 +84,8 @@ def refused(rule: Rule, laws: Sequence[Refused]) -> Iterator[Finding]:
     for law in laws:
         wanted = pattern(law.left), pattern(law.right)
         for matched, made in directions(rule):
-            found = match(matched, wanted[0], {})
-            if found is None or match(made, wanted[1], found) is None:
+            result = match(matched, wanted[0], {})
+            if result is None or match(made, wanted[1], result) is None:
                 continue
             if len(definitions(rule, matched)) < len(rule.when):
                 continue  # a premise may exclude the counterexample

@@ -78,8 +78,8 @@ def bound(pattern: Expr, when: Sequence[Expr], tables: Tables) -> frozenset[str]
 
 def _looked_up(e: Expr, tables: Tables) -> frozenset[str]:
     rows = tables.relations | tables.functions
-    found = (f for f in subterms(e) if f.head in rows)
-    atoms = (a for f in found for a in f.args if isinstance(a, Atom))
+    result = (f for f in subterms(e) if f.head in rows)
+    atoms = (a for f in result for a in f.args if isinstance(a, Atom))
     return frozenset(a.text for a in atoms if a.is_symbol)
 
 
@@ -108,12 +108,12 @@ def match(general: Expr, special: Expr, so_far: Bindings) -> Bindings | None:
         return None
     if len(special.args) != len(general.args):
         return None
-    found: Bindings | None = so_far
+    result: Bindings | None = so_far
     for a, b in zip(general.args, special.args, strict=True):
-        found = match(a, b, found)
-        if found is None:
+        result = match(a, b, result)
+        if result is None:
             return None
-    return found
+    return result
 
 
 def included(
@@ -124,8 +124,8 @@ def included(
         return True
     first, *rest = general
     for premise in special:
-        found = match(first, premise, so_far)
-        if found is not None and included(rest, special, found):
+        result = match(first, premise, so_far)
+        if result is not None and included(rest, special, result):
             return True
     return False
 

@@ -59,9 +59,9 @@ class _Reader:
 
     def refuse(self, e: RuleFileError, rule: str = "") -> None:
         """What the whitelist says, as a finding."""
-        found = _PLACED.fullmatch(str(e))
-        assert found is not None, f"a refusal without a place: {e}"
-        file, line, column, text = found.groups()
+        result = _PLACED.fullmatch(str(e))
+        assert result is not None, f"a refusal without a place: {e}"
+        file, line, column, text = result.groups()
         message, _, fix = text.rpartition("; ")
         place = Place(file, int(line), int(column))
         self.say(place, "invalid", rule, message or text, fix if message else "mend it")
@@ -117,11 +117,11 @@ class _Reader:
 
     def without_example(self, e: RuleFileError, notes: Notes) -> Notes | None:
         """The notes without the example that is to blame, if one is."""
-        found = _PLACED.fullmatch(str(e))
+        result = _PLACED.fullmatch(str(e))
         lines = [p.line for w, _, p in notes.words if w in EXAMPLES]
-        if found is None or int(found[2]) not in lines:
+        if result is None or int(result[2]) not in lines:
             return None
-        bad = int(found[2])
+        bad = int(result[2])
         words = [n for n in notes.words if n[0] not in EXAMPLES or n[2].line != bad]
         return replace(notes, words=words)
 

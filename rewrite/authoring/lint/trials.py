@@ -185,22 +185,22 @@ def _taken(shown: _Shown, pairs: Pairs, form: int) -> dict[Example, list[Pair]]:
     graph, out = shown.graph, dict[Example, list[Pair]]()
     for example, root in shown.roots.items():
         mine = _below(graph, root)
-        found = [p for p in pairs.of.get(form, ()) if p.source in mine]
-        out[example] = [p for p in found if p.right != p.left]
+        result = [p for p in pairs.of.get(form, ()) if p.source in mine]
+        out[example] = [p for p in result if p.right != p.left]
     return out
 
 
 def _examples(rule: Rule, shown: _Shown, pairs: Pairs) -> Iterator[Finding]:
-    for example, found in _taken(shown, pairs, 0).items():
+    for example, result in _taken(shown, pairs, 0).items():
         if example.right is None:
-            if found:
+            if result:
                 yield _about(rule, example, "the example fires, and should not")
-        elif not found:
+        elif not result:
             yield _about(rule, example, "the example does not fire")
         else:
             want = _spelled(shown.graph, shown.wanted[example])
             made = [
-                _spelled(pairs.graph, p.right) for p in found if p.right is not None
+                _spelled(pairs.graph, p.right) for p in result if p.right is not None
             ]
             if want not in made:
                 text = f"the example makes {made[0]}" if made else "nothing is made"
@@ -223,7 +223,7 @@ def _missing(
     for form, (i, without) in enumerate(lacking, 1):
         taken = _taken(shown, pairs, form)
         out.setdefault(i, []).append(without)
-        if any(found for e, found in taken.items() if e.right is None):
+        if any(result for e, result in taken.items() if e.right is None):
             seen.add(i)
     return {i: forms for i, forms in sorted(out.items()) if i not in seen}
 
@@ -232,8 +232,8 @@ def _premise(
     rule: Rule, i: int, forms: Sequence[Rule], bench: Bench, known: bool
 ) -> Finding:
     """What to do about a premise; `known`: that nothing needs it is known."""
-    found = (None if known else _offer(rule, i, form, bench) for form in forms)
-    offer = next((term for term in found if term is not None), None)
+    result = (None if known else _offer(rule, i, form, bench) for form in forms)
+    offer = next((term for term in result if term is not None), None)
     what = f"{rule.name}: no ';;@ skips' breaks {rule.when[i]} alone"
     if offer is None:
         return Finding(

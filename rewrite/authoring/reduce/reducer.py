@@ -56,11 +56,11 @@ class _Counter:
 
     def __call__(self, case: Case, trial: Trial) -> bool:
         self.count += 1
-        found = self.oracle(case, trial)
+        result = self.oracle(case, trial)
         size = len(case.computing)
-        if found is None or (self.wanted is not None and not self.wanted.same(found)):
+        if result is None or (self.wanted is not None and not self.wanted.same(result)):
             return False
-        self.last = found
+        self.last = result
         self.progress(f"{size} nodes fail", self.count)
         return True
 
@@ -150,14 +150,14 @@ def _result(
     every = rules.on - theirs  # all bundled rules, and of the user's the needed ones
     alone = not fails(case, replace(trial, on=every | (on & theirs)))
     shown = trial if alone else replace(trial, on=every | (on & theirs))
-    found: int | None = None
+    result: int | None = None
     for k in range(SEEDS):
         if case.graph.symbols:
             break
         if fails(
             Case(case.graph, random_inputs(case.graph, seed + k, "smooth")), shown
         ):
-            found = seed + k
+            result = seed + k
             break
     # Once more, for the message that goes with what is reported.
     if not fails(case, trial) or fails.last is None:
@@ -166,7 +166,7 @@ def _result(
             "comes and goes, so it cannot be reduced (races, uninitialised memory?)"
         )
     needed = tuple(r for r in rules.rules if r.name in on)
-    return Reduced(case, fails.last, graph, needed, alone, found, fails.count)
+    return Reduced(case, fails.last, graph, needed, alone, result, fails.count)
 
 
 # ---- the report ----------------------------------------------------------------------

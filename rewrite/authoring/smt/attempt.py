@@ -139,9 +139,9 @@ class Attempt:
             [(resolved(inst, n), d) for n, d in side] for side in inst.constants
         )
         held = Held(inst.world, judge.field_of, judge.facts)
-        found = held.missing(given, made)
-        if found is not None:
-            n, dtype = found
+        result = held.missing(given, made)
+        if result is not None:
+            n, dtype = result
             raise Failed(
                 "a constant may be beyond its dtype",
                 f"a premise that keeps {shown(n)} in the range of {dtype}, as "
@@ -214,7 +214,7 @@ def _limit(world: World, e: Variable) -> Variable:
 
 
 def read_dtypes(world: World, elements: tuple[Elem, Elem]) -> list[str]:
-    found: set[str] = set()
+    result: set[str] = set()
     for e in (x for side in elements for x in walk(side)):
         dtypes_: list[Str] = []
         if isinstance(e, Apply) and e.op in BY_NAME:
@@ -225,8 +225,8 @@ def read_dtypes(world: World, elements: tuple[Elem, Elem]) -> list[str]:
         elif (isinstance(e, Fold) and e.monoid in MONOIDS) or isinstance(e, Literal):
             dtypes_ = [e.dtype]
         resolved = [world.string(d) for d in dtypes_]
-        found |= {s.name for s in resolved if isinstance(s, Sym)}
-    return sorted(found)
+        result |= {s.name for s in resolved if isinstance(s, Sym)}
+    return sorted(result)
 
 
 def accesses(path: Path, elements: Sequence[Elem]) -> dict[str, int]:
@@ -250,4 +250,4 @@ def accesses(path: Path, elements: Sequence[Elem]) -> dict[str, int]:
 
     for e in elements:
         walked(e)
-    return {name: len(found) for name, found in seen.items()}
+    return {name: len(result) for name, result in seen.items()}

@@ -17,9 +17,9 @@ def joined(library: Library, premises: Sequence[Expr]) -> Iterator[dict[str, Any
     """Every way to meet the premises on tables of opcodes, monoids and numbers."""
     tables: list[tuple[tuple[Expr, ...], Sequence[tuple[str | float, ...]]]] = []
     for p in premises:
-        found = _table(library, p)
-        if found is not None:
-            tables.append(found)
+        result = _table(library, p)
+        if result is not None:
+            tables.append(result)
 
     def rest(i: int, known: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if i == len(tables):

@@ -55,10 +55,10 @@ class Concrete:
             return self._type(args[0]).shape
         if table == "dtype":
             return self._type(args[0]).dtype.name
-        found = self.library.lookup(table, args)
-        if found is None:
+        result = self.library.lookup(table, args)
+        if result is None:
             raise Unmet(f"{table} has no row for {args}")
-        return found
+        return result
 
     def _type(self, node: int) -> TensorType:
         return self.builder.type(node)
@@ -82,14 +82,14 @@ class Concrete:
     def _field(self, e: Expr, kind: str) -> Any:
         if kind == "t":
             return self.build(e)
-        found = self.value(e)
-        return float(found) if kind == "f" else found
+        result = self.value(e)
+        return float(result) if kind == "f" else result
 
     def _constant(self, node: int) -> Any:
-        found = self.builder.nodes[node]
-        if found.op != "const" or found.shape != ():
+        result = self.builder.nodes[node]
+        if result.op != "const" or result.shape != ():
             raise GraphError("the value of a pad is a constant of rank 0")
-        return found.attrs[0]
+        return result.attrs[0]
 
     # -- premises --
 

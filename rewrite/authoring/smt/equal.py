@@ -76,8 +76,8 @@ class Judge:
         return self._opens(a, b) and self._compared(a, b, deep=True)
 
     def _opens(self, a: Elem, b: Elem) -> bool:
-        found = (x.op for e in (a, b) for x in walk(e) if isinstance(x, Apply))
-        return not self.exact and any(op in OPENED for op in found)
+        result = (x.op for e in (a, b) for x in walk(e) if isinstance(x, Apply))
+        return not self.exact and any(op in OPENED for op in result)
 
     def missing(self, a: Elem, b: Elem) -> str:
         """The equation that could not be shown, and where the solver gave up."""
@@ -200,10 +200,10 @@ class Judge:
         )
         ranges = [inside(k, n) for ((_, n), _), k in zip(pairs, fresh, strict=True)]
         with p.scope(*ranges):
-            found = self._compared(left, right)
-        if found:
+            result = self._compared(left, right)
+        if result:
             self.used.add("fold-alike")
-        return found
+        return result
 
     # -- the solver --
 
@@ -245,22 +245,22 @@ class Judge:
             goal = self._goal(terms, a, b)
         except Unsupported:
             return False
-        found = self._query(terms, goal, (), a, b)
-        if found is not True:
+        result = self._query(terms, goal, (), a, b)
+        if result is not True:
             facts = [*self.world.path.facts, *self.world.path.scoped]
-            found = self._query(terms, goal, facts, a, b)
+            result = self._query(terms, goal, facts, a, b)
         wide = {name for name, sort in sorts.items() if sort in ("f32", "f64")}
-        if found is None and wide and not wide & set(DTYPES):
+        if result is None and wide and not wide & set(DTYPES):
             # The same law was shown at the small formats before: see `_choices`.
             self.notes.add(f"floats shown at {', '.join(SMALL)}")
             return True
-        return found is True
+        return result is True
 
     def _exhausted(self, a: Elem, b: Elem, sorts: dict[str, str]) -> bool:
-        found = Narrow(self.world.string, self.contract, self.facts).agree(a, b, sorts)
-        if found:
+        result = Narrow(self.world.string, self.contract, self.facts).agree(a, b, sorts)
+        if result:
             self.notes.add("f8e4m3 value by value")
-        return found
+        return result
 
     def _goal(self, terms: Terms, a: Elem, b: Elem) -> Any:
         z3 = solver()

@@ -104,10 +104,10 @@ class Instance:
             return self.term(e)
         if isinstance(e, Word) and e.is_symbol and e.text not in self.bound:
             self.bound[e.text] = self._unknown(e.text, kind)
-        found = self.evaluator.value(e, self.bound)
-        if kind == "f" and isinstance(found, int):
-            return float(found)
-        return found
+        result = self.evaluator.value(e, self.bound)
+        if kind == "f" and isinstance(result, int):
+            return float(result)
+        return result
 
     def _unknown(self, name: str, kind: str) -> Any:
         p = self.world.path
@@ -138,10 +138,10 @@ class Instance:
         if rows and isinstance(rows[0][-1], float):
             return Variable(shown)  # a limit of a dtype: proofs are for all of them
         if all(isinstance(k, str) for k in key):
-            found = self.library.lookup(table, [str(k) for k in key])
-            if found is None:
+            result = self.library.lookup(table, [str(k) for k in key])
+            if result is None:
                 raise Infeasible
-            return found
+            return result
         return Sym(shown)
 
     # -- premises --

@@ -51,8 +51,8 @@ class Lengths:
             if e.text not in self.vectors:
                 self.vectors[e.text] = self.fresh()
             return self.vectors[e.text]
-        found = self.computed(e)
-        return self.fresh() if found is None else found
+        result = self.computed(e)
+        return self.fresh() if result is None else result
 
     def equal(self, a: Dim | None, b: Dim | None) -> None:
         if a is not None and b is not None:
@@ -102,11 +102,11 @@ class Lengths:
     def fact(self, e: Expr) -> None:
         """What an equation between vectors says of their lengths."""
         if isinstance(e, Form) and e.head == "=":
-            found = [self._side(a) for a in e.args]
-            known = [n for n in found if n is not None]
+            result = [self._side(a) for a in e.args]
+            known = [n for n in result if n is not None]
             for other in known[1:]:
                 self.equal(known[0], other)
-            for a, n in zip(e.args, found, strict=True):
+            for a, n in zip(e.args, result, strict=True):
                 if n is None and known and isinstance(a, Word) and a.is_symbol:
                     self.vectors[a.text] = known[0]
 

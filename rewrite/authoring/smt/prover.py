@@ -155,15 +155,15 @@ class Prover:
         self, backward: bool, rank: int
     ) -> list[tuple[dict[str, int], dict[str, int]]]:
         """Lengths of vectors and ranks of tensors, the greatest of which is `rank`."""
-        found = Lengths(self.library)
-        found.term(self.rule.right if backward else self.rule.left)
+        result = Lengths(self.library)
+        result.term(self.rule.right if backward else self.rule.left)
         for fact in self.rule.when:
-            found.fact(fact)
+            result.fact(fact)
         out: list[tuple[dict[str, int], dict[str, int]]] = []
-        for chosen in solutions(found, rank):
-            vectors = {k: value(v, chosen) for k, v in found.vectors.items()}
-            tensors = {k: value(v, chosen) for k, v in found.tensors.items()}
-            plain = [n for s, n in chosen.items() if s not in found.frames]
+        for chosen in solutions(result, rank):
+            vectors = {k: value(v, chosen) for k, v in result.vectors.items()}
+            tensors = {k: value(v, chosen) for k, v in result.tensors.items()}
+            plain = [n for s, n in chosen.items() if s not in result.frames]
             if max(plain, default=0) == rank and min((0, *vectors.values())) == 0:
                 out.append((vectors, tensors))
         return out

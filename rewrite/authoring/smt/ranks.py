@@ -72,13 +72,13 @@ class Naturality:
         if self.uniform(rule):
             return None
         for side in (rule.left, rule.right):
-            found = self._term(side)
-            if found:
-                return found
+            result = self._term(side)
+            if result:
+                return result
         for fact in rule.when:
-            found = self._fact(fact)
-            if found:
-                return found
+            result = self._fact(fact)
+            if result:
+                return result
         if not all(keeps_counts(f, counted(rule)) for f in rule.when):
             return "a premise on a number of elements"
         return (
@@ -118,9 +118,9 @@ class Naturality:
             return "vec-append"
         for parts in sides:
             for p in parts:
-                found = self._value(p)
-                if found:
-                    return found
+                result = self._value(p)
+                if result:
+                    return result
         return None
 
     def _value(self, e: Expr) -> str | None:
@@ -212,13 +212,13 @@ def bound(rule: Rule, accesses: Mapping[str, int]) -> int:
 
 def counted(rule: Rule) -> frozenset[str]:
     """The variables that are a number of elements."""
-    found: set[str] = set()
+    result: set[str] = set()
     for f in rule.when:
         if isinstance(f, Form) and f.head == "=" and COUNTS & set(_forms(f)):
             sides = [a for a in f.args if isinstance(a, Word)]
             direct = any(_count(a) for a in f.args)
-            found |= {a.text for a in sides if direct}
-    return frozenset(found)
+            result |= {a.text for a in sides if direct}
+    return frozenset(result)
 
 
 def _count(e: Expr) -> bool:

@@ -76,16 +76,16 @@ def refute(
     rng = Random(rule.name)
     draws = DRAWS if thorough else DRAWS // 3
     for instance in _at_failures(failed, rng, library, draws):
-        found = _confirmed(rule, library, rng, *instance)
-        if found is not None:
-            return found
+        result = _confirmed(rule, library, rng, *instance)
+        if result is not None:
+            return result
     if not thorough:
         return None
     for backward in (False, True) if rule.both else (False,):
         for instance in _sampled(rule, rng, backward):
-            found = _confirmed(rule, library, rng, *instance)
-            if found is not None:
-                return found
+            result = _confirmed(rule, library, rng, *instance)
+            if result is not None:
+                return result
     return None
 
 

@@ -25,13 +25,13 @@ def sampled(verdict: Verdict, rule: Rule, rules: RuleSet) -> Verdict:
     fired = 0
     for seed, count in enumerate(PROVED if verdict.status == "proved" else OPEN):
         try:
-            found = sample_rule(rule, rules, seed, count)
+            result = sample_rule(rule, rules, seed, count)
         except Undrawn as e:
             return replace(verdict, reason=str(e), sampled=0)
-        fired += found.fired
-        if found.fault is not None:
-            reason = f"samples: {found.counterexample}"
-            example = _example(found.fault)
+        fired += result.fired
+        if result.fault is not None:
+            reason = f"samples: {result.counterexample}"
+            example = _example(result.fault)
             return Verdict(
                 rule.name, "refuted", reason=reason, example=example, sampled=fired,
                 seconds=verdict.seconds,

@@ -83,10 +83,10 @@ class Spaces:
         return own
 
     def _space(self, name: str) -> int:
-        found = self.known.setdefault(name, self.new())
-        if isinstance(found, Map):
+        result = self.known.setdefault(name, self.new())
+        if isinstance(result, Map):
             raise Untypable("a permutation used as a tensor")
-        return found
+        return result
 
     def _permuted(self, inner: int, p: Expr) -> int:
         made = self.permutation(p)
@@ -106,10 +106,10 @@ class Spaces:
                 made = Map(self.new(), self.new())
                 self.known[e.text] = self.permutations[e.text] = made
             return self.permutations[e.text]
-        found = self.vector(e)
-        if not isinstance(found, Map):
+        result = self.vector(e)
+        if not isinstance(result, Map):
             raise Untypable(f"({e.head} …) used as a permutation")
-        return found
+        return result
 
     def vector(self, e: Expr) -> int | Map | None:
         """The space of a vector, or a permutation; None of what is no vector."""
@@ -124,10 +124,10 @@ class Spaces:
                 made = self.permutation(p)
                 return Map(made.target, made.source)
             case "upto", [v]:
-                found = self.vector(v)
-                space = found.source if isinstance(found, Map) else found
-                if isinstance(found, Map):
-                    self.join(found.source, found.target)
+                result = self.vector(v)
+                space = result.source if isinstance(result, Map) else result
+                if isinstance(result, Map):
+                    self.join(result.source, result.target)
                 return Map(space, space) if space is not None else None
             case "shape", [x]:
                 return self.term(x)
@@ -144,28 +144,28 @@ class Spaces:
 
     def _joined(self, e: Form) -> int | Map | None:
         """A pointwise primitive or a count: all its vectors speak of the same axes."""
-        found = [v for a in e.args if (v := self.vector(a)) is not None]
-        for other in found[1:]:
-            self.join(found[0], other)
-        return found[0] if found else None
+        result = [v for a in e.args if (v := self.vector(a)) is not None]
+        for other in result[1:]:
+            self.join(result[0], other)
+        return result[0] if result else None
 
     def _picked(self, v: Expr, p: Map) -> int | Map:
         if isinstance(v, Form) or isinstance(self.known.get(v.text), Map):
-            found = self.vector(v)
-            if isinstance(found, Map):
-                self.join(found.source, p.target)
-                return Map(p.source, found.target)
+            result = self.vector(v)
+            if isinstance(result, Map):
+                self.join(result.source, p.target)
+                return Map(p.source, result.target)
         self.join(self.vector(v), p.target)
         return p.source
 
     def _entry(self, v: Expr, i: Expr) -> int | None:
         """`v[i]`: the space of the axis that it names, where v is a permutation."""
-        found = self.vector(v)
+        result = self.vector(v)
         at = self.axis(i)
-        if isinstance(found, Map):
-            self.join(found.source, at)
-            return found.target
-        self.join(found, at)
+        if isinstance(result, Map):
+            self.join(result.source, at)
+            return result.target
+        self.join(result, at)
         return None
 
     def axis(self, e: Expr) -> int | None:

@@ -93,21 +93,21 @@ def judge(rule: Rule, library: Library, limits: Limits = Limits()) -> Verdict:
         if proof.holds:
             return _proved(rule, proof, time.process_time() - start)
         failed = [*proof.failed, *failed]
-        found = refute(rule, library, proof.failed, thorough=False)
-        if found is not None:
+        result = refute(rule, library, proof.failed, thorough=False)
+        if result is not None:
             return Verdict(
-                rule.name, "refuted", reason=proof.reason, example=found,
+                rule.name, "refuted", reason=proof.reason, example=result,
                 seconds=time.process_time() - start,
             )  # fmt: skip
         best = proof
         if prover.spent:
             break
-    found = refute(rule, library, failed)
-    status: Status = "sampled only" if found is None else "refuted"
+    result = refute(rule, library, failed)
+    status: Status = "sampled only" if result is None else "refuted"
     return Verdict(
-        rule.name, status, reason=_reason(best), example=found,
+        rule.name, status, reason=_reason(best), example=result,
         seconds=time.process_time() - start,
-        needs="" if found is not None else _needs(best),
+        needs="" if result is not None else _needs(best),
     )  # fmt: skip
 
 

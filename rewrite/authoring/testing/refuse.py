@@ -49,10 +49,10 @@ def _law(
     if wrong.left_value is None:
         gives = wrong.says
     where = f"{values}: " if values else ""
-    found = f"{where}{gives}, found by rewrite test -k {rule.name} --seed {seed}"
+    result = f"{where}{gives}, found by rewrite test -k {rule.name} --seed {seed}"
     for left, right in _forms(rule, wrong):
         general = left is rule.left or left is rule.right
-        shown = f"{wrong.left}, {found}" if general else found
+        shown = f"{wrong.left}, {result}" if general else result
         law = Refused(left, right, shown.replace(" ;", ","), rule.place)
         if judge_refused(law, rules, seed, engine).shown is not None:
             return law

@@ -64,13 +64,13 @@ def shrink(
     kind = broken.graph.nodes[broken.fault.pair.left].dtype
     best = broken
     for stage in range(len(STAGES)):
-        found = min(
+        result = min(
             _smaller(rule, rules, broken, kind, stage, seed, engine),
             key=lambda b: b.size,
             default=None,
         )
-        if found is not None:
-            best = min(best, found, key=lambda b: b.size)
+        if result is not None:
+            best = min(best, result, key=lambda b: b.size)
             break
     return _simplified(best, promise(rule))
 
@@ -82,7 +82,7 @@ def _smaller(
     ranks, sizes, constants = STAGES[stage]
     rng = random.Random(f"{rule.name}:{seed}:{stage}")
     sampler = Sampler(rng, sizes=sizes, ranks=ranks, constants=constants)
-    found = sample(
+    result = sample(
         rule,
         rules,
         rng,
@@ -92,10 +92,10 @@ def _smaller(
         sampler=sampler,
         kinds=(kind,),
     )
-    for fault in found.faults.values():
+    for fault in result.faults.values():
         same = fault.kind == broken.fault.kind
         if same and fault.pair.forward == broken.fault.pair.forward:
-            yield Broken(found.graph, fault)
+            yield Broken(result.graph, fault)
 
 
 def _simplified(broken: Broken, made: Promise) -> Broken:
@@ -119,9 +119,9 @@ def _simpler(graph: Graph, fault: Fault, made: Promise, label: str, k: int) -> F
             continue
         if new[label].reshape(-1)[k] == old:
             return fault
-        found = confirm(graph, fault.pair, made, fault, new)
-        if found is not None:
-            return found
+        result = confirm(graph, fault.pair, made, fault, new)
+        if result is not None:
+            return result
     return fault
 
 

@@ -101,13 +101,13 @@ class Asked:
 
 def asked(paths: Sequence[Path]) -> Asked:
     """What to load for some files and folders."""
-    found = places(paths)
+    result = places(paths)
     sources = [Source(str(p.at), p.shown, _digest(read_text(p.at, p.shown)))
-               for p in found]  # fmt: skip
+               for p in result]  # fmt: skip
     made = Source(None, COMPOSITES)
-    last = sum(p.bundled for p in found)  # the library ends here
-    names = {p.shown for p in found if p.asked}
-    if any(p.asked and p.bundled for p in found):
+    last = sum(p.bundled for p in result)  # the library ends here
+    names = {p.shown for p in result if p.asked}
+    if any(p.asked and p.bundled for p in result):
         names.add(COMPOSITES)
     return Asked((*sources[:last], made, *sources[last:]), frozenset(names))
 
@@ -135,12 +135,12 @@ def _read(sources: tuple[Source, ...]) -> tuple[RuleSet, tuple[Finding, ...]]:
         try:
             files.append(check(text, s.name, files, core=not files))
         except RuleFileError:
-            found = read_source(text, s.name, files, core=not files)
-            examples = [f for f in found.findings if f.code == "example"]
-            worse = [f for f in found.findings if f.code in READ]
+            result = read_source(text, s.name, files, core=not files)
+            examples = [f for f in result.findings if f.code == "example"]
+            worse = [f for f in result.findings if f.code in READ]
             if worse or not examples:
                 raise
-            files.append(found.file)
+            files.append(result.file)
             lost += examples
     on = frozenset(r.name for f in files for r in f.rules)
     return RuleSet(tuple(files), on, "fast"), tuple(lost)
@@ -179,15 +179,15 @@ def test_rule(task: Task, engine: Engine | None = None) -> RuleReport:
     ]
     problems += [Problem(str(f.example.place), f.reason) for f in failures]
     try:
-        found, rounds = _sampled(rule, rules, task, engine)
+        result, rounds = _sampled(rule, rules, task, engine)
     except Undrawn as e:
         problems.append(Problem(str(rule.place), str(e)))
         return _report(rule, problems, [], 0, 0, None)
     fired = sum(len({p.source for p in f.pairs}) for f in rounds)
     wrong: Counterexample | None = None
     warnings: list[str] = []
-    if found.faults:
-        wrong = _counterexample(rule, rules, found, task, engine)
+    if result.faults:
+        wrong = _counterexample(rule, rules, result, task, engine)
     else:
         problems += _never_met(rule, rounds)
         warnings = [
@@ -290,10 +290,10 @@ def test_rules(
         [(f.name, k) for f in mine for k in range(len(f.refused))] if not only else []
     )
     tasks += [RefusedTask(what.sources, name, k, seed) for name, k in laws]
-    found = each(_tested, tasks, jobs, progress)
+    result = each(_tested, tasks, jobs, progress)
     return Report(
-        tuple(r for r in found if isinstance(r, RuleReport)),
-        tuple(r for r in found if isinstance(r, RefusedReport)),
+        tuple(r for r in result if isinstance(r, RuleReport)),
+        tuple(r for r in result if isinstance(r, RefusedReport)),
     )
 
 

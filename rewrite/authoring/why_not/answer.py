@@ -102,16 +102,16 @@ def _off(rule: Rule, rules: RuleSet, setting: Setting) -> str:
 
 def _home(cuts: Cuts, node: int, model: Model, word: str) -> int:
     """The piece that computes the node, else the first that reads it."""
-    found = [
+    result = [
         (place[local] in cuts.model.live and _reads(cuts.pieces[k], local), k)
         for k, piece in enumerate(cuts.pieces)
         for place in piece.places
         for local in place
         if place[local] == node
     ]
-    if not found:
+    if not result:
         raise Unknown(f"{word}: no output of {model.name} is computed from it")
-    return min(found)[1]
+    return min(result)[1]
 
 
 def _reads(piece: Cut, local: int) -> bool:
@@ -155,13 +155,13 @@ class _Question:
             assert reads_sizes(self.rule)
             hint = "fix them, or mark it ';;@ sizes any' if it holds for all sizes"
             return Answer(self.rule.name, "", "", "off", f"{why}; {hint}")
-        found = self.watched(self.home)
-        root = found.own(self.local())
-        firings = [f for f in found.firings if f.root == root]
-        words = Words(found, self._place(), self.names, root, self.shown)
+        result = self.watched(self.home)
+        root = result.own(self.local())
+        firings = [f for f in result.firings if f.root == root]
+        words = Words(result, self._place(), self.names, root, self.shown)
         if firings:
-            return self._fired(found, firings, words, setting)
-        return self._failed(found, words)
+            return self._fired(result, firings, words, setting)
+        return self._failed(result, words)
 
     def _place(self) -> dict[int, int]:
         return dict(next(p for p in self.piece.places if self.node in p.values()))
@@ -256,10 +256,10 @@ class _Question:
         for k, piece in enumerate(self.cuts.pieces):
             if self.rule.name not in piece.rules.on:
                 continue
-            found = self.watched(k)
-            roots = {f.root for f in found.firings}
+            result = self.watched(k)
+            roots = {f.root for f in result.firings}
             for local in range(len(piece.graph.nodes)):
-                if found.own(local) in roots:
+                if result.own(local) in roots:
                     nodes.update(p[local] for p in piece.places if local in p)
         nodes -= self._equal()
         far = distances(self.cuts, self.node)
@@ -271,9 +271,9 @@ class _Question:
     def _equal(self) -> set[int]:
         if self.rule.name not in self.piece.rules.on:
             return {self.node}
-        found, place = self.watched(self.home), self._place()
-        root = found.own(self.local())
-        return {self.node} | {n for i, n in place.items() if found.own(i) == root}
+        result, place = self.watched(self.home), self._place()
+        root = result.own(self.local())
+        return {self.node} | {n for i, n in place.items() if result.own(i) == root}
 
 
 def _from_own_form(found: Watched, firings: Sequence[Firing]) -> list[Firing]:

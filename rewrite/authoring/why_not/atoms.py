@@ -85,11 +85,11 @@ def _kinds(e: Expr, kind: str) -> dict[str, str]:
     """The variables of a pattern with their kinds; what is computed says nothing."""
     if isinstance(e, Atom):
         return {e.text: kind} if e.is_symbol else {}
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     if e.head in SIGNATURES:
         for k, a in zip(SIGNATURES[e.head], e.args, strict=True):
-            found |= _kinds(a, k)
-    return found
+            result |= _kinds(a, k)
+    return result
 
 
 def _taken(letter: str, rule: Rule) -> bool:
@@ -136,14 +136,14 @@ def sort_of(kind: str) -> str:
 
 def _tables(rules: RuleSet) -> dict[str, bool]:
     """Relations and functions, and whether their rows are about terms."""
-    found: dict[str, bool] = {}
+    result: dict[str, bool] = {}
     for f in rules.files:
         for form in f.forms:
             if form.head in ("relation", "function"):
                 sorts = form.items[2]
                 assert isinstance(sorts, Form)
-                found[str(form.items[1])] = any(str(s) == "T" for s in sorts.items)
-    return found
+                result[str(form.items[1])] = any(str(s) == "T" for s in sorts.items)
+    return result
 
 
 def _asks(e: Expr, tables: dict[str, bool]) -> bool:

@@ -48,7 +48,7 @@ class Asked:
     @property
     def held(self) -> int:
         """How many conditions hold at once."""
-        return max(k for k, found in enumerate(self.prefixes) if found)
+        return max(k for k, result in enumerate(self.prefixes) if result)
 
     @property
     def complete(self) -> bool:
@@ -90,16 +90,18 @@ def watch(
             [*SIGNATURES, "Node", "shape", "dtype", *_asked(bodies)]
         )
         roots = [encoded.row(i) for _, i in graph.outputs]
-        found = read(tables, encoded, roots, check=bool(rules.foreign))
+        result = read(tables, encoded, roots, check=bool(rules.foreign))
         asked: tuple[Asked, ...] = ()
         if row is not None:
-            asked = tuple(_prefixes(b, i, tables, found) for i, b in enumerate(bodies))
+            asked = tuple(_prefixes(b, i, tables, result) for i, b in enumerate(bodies))
             asked = _forgotten(asked, row, session)
-        enode = _Finder(tables, found, encoded)
-        firings = _firings(bodies, tables, found, enode)
-        others = frozenset[int]() if row is None else _others(row, tables, found, enode)
+        enode = _Finder(tables, result, encoded)
+        firings = _firings(bodies, tables, result, enode)
+        others = (
+            frozenset[int]() if row is None else _others(row, tables, result, enode)
+        )
         return Watched(
-            graph, found, encoded, firings, asked, run.stopped, run.fired, others
+            graph, result, encoded, firings, asked, run.stopped, run.fired, others
         )
 
     budget, sources = budget or Budget(), _sources(rules, bodies)

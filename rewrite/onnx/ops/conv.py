@@ -39,10 +39,10 @@ class Windows:
 
 
 def _steps(n: Dim, stride: int) -> Dim:
-    found = floor_div(n, stride)
-    if found is None:
+    result = floor_div(n, stride)
+    if result is None:
         raise Unread(f"{n} in steps of {stride}")
-    return found
+    return result
 
 
 def _plain(d: Dim, what: str) -> int:
@@ -74,14 +74,14 @@ def _spatial(s: Site, i: int, kernel: Sequence[Dim] | None = None) -> list[Windo
 def _attributes(s: Site, rank: int) -> tuple[list[int], list[int], list[int]]:
     """Strides, dilations, pads."""
     ones = [1] * rank
-    found = (
+    result = (
         s.attr("strides") or ones,
         s.attr("dilations") or ones,
         s.attr("pads") or [0] * (2 * rank),
     )
-    if [len(f) for f in found] != [rank, rank, 2 * rank]:
-        s.fail(f"strides, dilations, pads {found} for {rank} axes")
-    return found
+    if [len(f) for f in result] != [rank, rank, 2 * rank]:
+        s.fail(f"strides, dilations, pads {result} for {rank} axes")
+    return result
 
 
 def _same(w: Windows, n: Dim, auto: str) -> Windows:

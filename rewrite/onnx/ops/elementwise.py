@@ -156,15 +156,15 @@ def clip(s: Site) -> int:
 def is_infinite(s: Site) -> int:
     x = s.x(0)
     up, down = s.full(math.inf, x), s.full(-math.inf, x)
-    found: list[int] = []
+    result: list[int] = []
     if s.attr("detect_positive", 1):
-        found.append(s.b.bin("eq", x, up))
+        result.append(s.b.bin("eq", x, up))
     if s.attr("detect_negative", 1):
-        found.append(s.b.bin("eq", x, down))
-    if not found:
+        result.append(s.b.bin("eq", x, down))
+    if not result:
         none = s.b.const(False, BOOL)
         return s.b.broadcast(none, x)[0]
-    return found[0] if len(found) == 1 else s.b.bin("or", *found)
+    return result[0] if len(result) == 1 else s.b.bin("or", *result)
 
 
 @op("Tan", "Sinh", "Cosh", "Asin", "Acos", "Atan", "Asinh", "Acosh", "Atanh")

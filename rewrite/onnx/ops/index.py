@@ -23,8 +23,8 @@ RANKED = 1024  # entries that TopK compares with each other, at most
 
 def known_index(s: Site, i: int) -> Array | None:
     """Operand `i` where its numbers are known."""
-    found = s.known(i)
-    return None if found is None or found.dtype == object else found
+    result = s.known(i)
+    return None if result is None or result.dtype == object else result
 
 
 def measured(s: Site, d: Dim, like: int) -> int:
@@ -235,9 +235,9 @@ def _source(index: Array, n: Dim) -> Array | None:
 
 def _overlaid(s: Site, x: int, value: int, source: Array) -> int:
     """Rows of `value` over rows of `x`: a scatter whose places are known."""
-    found = s.b.gather(value, along(s, _node(s, source), 0, s.b.shape(x)), 0)
+    result = s.b.gather(value, along(s, _node(s, source), 0, s.b.shape(x)), 0)
     keep = along(s, _node(s, source < 0), 0, s.b.shape(x))
-    return s.b.select(keep, x, found)
+    return s.b.select(keep, x, result)
 
 
 @op("TensorScatter")

@@ -165,9 +165,9 @@ def _affine(s: Site) -> tuple[int, int]:
     if all(k is not None for k in known):
         scale, bias, middle, variance = (np.asarray(k, np.float64) for k in known)
         factor = scale / np.sqrt(variance + epsilon)
-        found = (factor, bias - middle * factor)
+        result = (factor, bias - middle * factor)
         first, second = (
-            materialise(s.b, Value(known=f.astype(work.numpy))) for f in found
+            materialise(s.b, Value(known=f.astype(work.numpy))) for f in result
         )
         return first, second
     scale, bias, middle, variance = (s.b.cast(s.x(i), work) for i in range(1, 5))

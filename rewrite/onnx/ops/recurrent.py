@@ -41,8 +41,8 @@ class Cell:
         return self.s.b.reshape(x, self.s.b.shape(x)[1:])
 
     def needed(self, i: int) -> int:
-        found = self.weight(i)
-        return self.s.fail(f"operand {i} is missing") if found is None else found
+        result = self.weight(i)
+        return self.s.fail(f"operand {i} is missing") if result is None else result
 
     @property
     def hidden(self) -> Dim:
@@ -71,8 +71,8 @@ def sum_of(s: Site, x: int, *more: int | None) -> int:
 
 def _activations(s: Site, default: Sequence[str], count: int) -> list[list[Activation]]:
     """For each direction; alphas and betas go to those that take one, in order."""
-    found: list[bytes] = s.attr("activations") or []
-    names = [n.decode() for n in found] or list(default) * count
+    result: list[bytes] = s.attr("activations") or []
+    names = [n.decode() for n in result] or list(default) * count
     if len(names) != len(default) * count:
         s.fail(f"{len(default) * count} activations expected, found {len(names)}")
     alphas, betas = (iter(s.attr(f"activation_{a}") or []) for a in ("alpha", "beta"))
@@ -266,16 +266,16 @@ def _start(cell: Cell, inputs: int) -> State:
     """The first states: operands 5 (h) and 6 (c), or zeros."""
     s = cell.s
     _, batch, _ = s.b.shape(inputs)
-    found: list[int] = []
+    result: list[int] = []
     for i in (5, 6) if s.kind == "LSTM" else (5,):
         if not s.has(i):
             dtype = s.b.type(inputs).dtype
-            found.append(s.b.const(0, dtype, (batch, cell.hidden)))
+            result.append(s.b.const(0, dtype, (batch, cell.hidden)))
             continue
         axis = 1 if s.attr("layout", 0) else 0
         one = part(s, s.x(i), axis, cell.place, 1)
-        found.append(s.b.reshape(one, (batch, cell.hidden)))
-    return tuple(found)
+        result.append(s.b.reshape(one, (batch, cell.hidden)))
+    return tuple(result)
 
 
 def _unrolled(

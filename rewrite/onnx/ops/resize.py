@@ -146,10 +146,10 @@ def _scales(s: Site) -> list[float] | None:
 
 
 def _numbers(s: Site, i: int, what: str) -> Array:
-    found = s.known(i)
-    if found is None or found.dtype == object:
+    result = s.known(i)
+    if result is None or result.dtype == object:
         raise Unknown(what, s.x(i))
-    return found.reshape(-1)
+    return result.reshape(-1)
 
 
 def _grown(n: Dim, scale: float, half: float = 0.0) -> Dim:
@@ -162,10 +162,10 @@ def _grown(n: Dim, scale: float, half: float = 0.0) -> Dim:
 
 def _regions(s: Site, count: int) -> list[tuple[float, float]]:
     """All starts come first, then all ends."""
-    found = [float(f) for f in _numbers(s, 1, "the region")]
-    if len(found) != 2 * count:
-        s.fail(f"a region of {len(found)} numbers for {count} axes")
-    return list(zip(found[:count], found[count:], strict=True))
+    result = [float(f) for f in _numbers(s, 1, "the region")]
+    if len(result) != 2 * count:
+        s.fail(f"a region of {len(result)} numbers for {count} axes")
+    return list(zip(result[:count], result[count:], strict=True))
 
 
 def _symbolic(s: Site, x: int, axis: int, scale: float, way: Manner) -> int:

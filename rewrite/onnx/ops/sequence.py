@@ -12,10 +12,10 @@ from .shape import part
 
 
 def items(s: Site, i: int) -> Sequence[Value]:
-    found = s.value(i).items
-    if found is None:
+    result = s.value(i).items
+    if result is None:
         s.fail(f"operand {i} is no sequence")
-    return found
+    return result
 
 
 def _place(s: Site, i: int, count: int) -> int:
@@ -37,25 +37,25 @@ def empty(s: Site) -> Value:
 
 @op("SequenceAt")
 def at(s: Site) -> Value:
-    found = items(s, 0)
-    return found[_place(s, 1, len(found))]
+    result = items(s, 0)
+    return result[_place(s, 1, len(result))]
 
 
 @op("SequenceInsert")
 def insert(s: Site) -> Value:
-    found = list(items(s, 0))
-    place = int(s.number(2, "the position")) if s.has(2) else len(found)
-    if abs(place) > len(found):
-        s.fail(f"position {place} is outside of {len(found)} items")
-    found.insert(place, s.value(1))  # a negative one counts from the end, as in Python
-    return Value(items=tuple(found))
+    result = list(items(s, 0))
+    place = int(s.number(2, "the position")) if s.has(2) else len(result)
+    if abs(place) > len(result):
+        s.fail(f"position {place} is outside of {len(result)} items")
+    result.insert(place, s.value(1))  # a negative one counts from the end, as in Python
+    return Value(items=tuple(result))
 
 
 @op("SequenceErase")
 def erase(s: Site) -> Value:
-    found = list(items(s, 0))
-    del found[_place(s, 1, len(found)) if s.has(1) else -1]
-    return Value(items=tuple(found))
+    result = list(items(s, 0))
+    del result[_place(s, 1, len(result)) if s.has(1) else -1]
+    return Value(items=tuple(result))
 
 
 @op("SequenceLength")

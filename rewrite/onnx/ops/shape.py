@@ -55,9 +55,9 @@ def squeeze(s: Site) -> int:
 
 @op("Unsqueeze")
 def unsqueeze(s: Site) -> int:
-    found = s.ints("axes", 1) or []
-    rank = s.rank(0) + len(found)
-    places, rest = set(s.axes(found, rank)), iter(s.shape(0))
+    result = s.ints("axes", 1) or []
+    rank = s.rank(0) + len(result)
+    places, rest = set(s.axes(result, rank)), iter(s.shape(0))
     shape = [1 if i in places else next(rest) for i in range(rank)]
     return s.b.reshape(s.x(0), shape)
 

@@ -51,10 +51,10 @@ def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:
     except Exception:
         # The standard's inference gives up: declared types remain.
         g = model.graph
-    found = {i.name: i.type for i in (*g.input, *g.value_info, *g.output)}
+    result = {i.name: i.type for i in (*g.input, *g.value_info, *g.output)}
     for t in model.graph.initializer:
-        found[t.name] = helper.make_tensor_type_proto(t.data_type, t.dims)
-    return found
+        result[t.name] = helper.make_tensor_type_proto(t.data_type, t.dims)
+    return result
 
 
 def _alone(
@@ -76,10 +76,10 @@ def _alone(
 
 
 def _read(g: onnx.GraphProto) -> set[str]:
-    found = {o.name for o in g.output}
+    result = {o.name for o in g.output}
     for node in g.node:
-        found.update((*node.input, *captures(node)))
-    return found
+        result.update((*node.input, *captures(node)))
+    return result
 
 
 def _replace(body: onnx.GraphProto, made: onnx.GraphProto, prefix: str) -> None:

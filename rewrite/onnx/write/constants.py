@@ -21,19 +21,19 @@ def values(
     out: dict[int, Array] = {}
     rest: list[int] = []
     for c in wanted:
-        found = _stored(t, c, data)
-        if found is None:
+        result = _stored(t, c, data)
+        if result is None:
             rest.append(c)
         else:
-            out[c] = found
+            out[c] = result
     if not rest:
         return out
     b = Builder("constants")
     where: dict[int, int] = {}
     for c in postorder(rest, lambda c: operands(t, c)):
-        node, found = t.cells[c].constant, _stored(t, c, data)
-        if found is not None:
-            where[c] = b.array(found)
+        node, result = t.cells[c].constant, _stored(t, c, data)
+        if result is not None:
+            where[c] = b.array(result)
         elif node is not None:
             where[c] = b.add(node.op, [where[a] for a in node.args], node.attrs)
     with np.errstate(all="ignore"):

@@ -92,9 +92,9 @@ class Cover:
     # ---- classes -------------------------------------------------------------------
 
     def type(self, c: int) -> TensorType:
-        found = self.cells[c].type
-        assert found is not None, "only tensors of known type have terms"
-        return found
+        result = self.cells[c].type
+        assert result is not None, "only tensors of known type have terms"
+        return result
 
     def shape(self, c: int) -> tuple[int, ...]:
         return self.type(c).shape  # pyright: ignore[reportReturnType]  # at the witness
@@ -220,16 +220,16 @@ class Cover:
 
     def reshaped(self, c: int, shape: Sequence[int]) -> int:
         want = tuple(shape)
-        found = self.members(c).get(want)
-        if found is None:
+        result = self.members(c).get(want)
+        if result is None:
             node = ENode("reshape", (c,), (want,))
-            found = len(self.cells)
+            result = len(self.cells)
             self.cells.append(Cell(TensorType(self.type(c).dtype, want), (node,)))
             self._parent.append(self._root(c))
             if self.cells[c].constant:
-                self.cells[found].constant = node
-            self._enter(found)
-        return found
+                self.cells[result].constant = node
+            self._enter(result)
+        return result
 
     def permuted(self, c: int, perm: Sequence[int]) -> int:
         """A class that holds `c` with its axes in another order."""
@@ -245,21 +245,21 @@ class Cover:
             kind = TensorType(self.type(c).dtype, target)
             known = self.add(kind, ENode("permute", (c,), (tuple(perm),)))
             self._permuted[sources[0]] = known
-        found = self.reshaped(known, target)
+        result = self.reshaped(known, target)
         for (root, core), order in sources:
             for d in self._of_core(root, core):
                 if len(self.shape(d)) == len(target):
                     axes = _with_units(order, self.shape(d), target)
-                    self.way(found, "Transpose", (d,), ("perm", axes))
-        return found
+                    self.way(result, "Transpose", (d,), ("perm", axes))
+        return result
 
     def _orbit(self, c: int) -> list[tuple[Core, tuple[int, ...]]]:
         """Cores (groups at a shape without units) that the core of `c` is a permutation
         of, with that permutation."""
         start = (self._root(c), _core(self.shape(c)))
-        found = {start: tuple(range(len(start[1])))}
+        result = {start: tuple(range(len(start[1])))}
         todo = [start]
-        while todo and len(found) < MOST_WAYS:
+        while todo and len(result) < MOST_WAYS:
             key = todo.pop(0)
             for d in self._of_core(*key):
                 for node in self.cells[d].terms:
@@ -267,11 +267,11 @@ class Cover:
                         continue
                     e = node.args[0]
                     source = (self._root(e), _core(self.shape(e)))
-                    if source not in found:
+                    if source not in result:
                         axes = [p for p in node.attrs[0] if self.shape(e)[p] != 1]
-                        found[source] = _picked(_ranked(axes), found[key])
+                        result[source] = _picked(_ranked(axes), result[key])
                         todo.append(source)
-        return list(found.items())
+        return list(result.items())
 
     def _of_core(self, root: int, core: tuple[int, ...]) -> list[int]:
         """The members of a group that differ from `core` by units alone."""

@@ -132,11 +132,11 @@ def optimize(
     request = _Request(
         source, tuple(map(Path, files)), effort, target, check, dict(hints or {})
     )
-    found = request.best(precision)
-    found = replace(found, seconds=perf_counter() - started)
+    result = request.best(precision)
+    result = replace(result, seconds=perf_counter() - started)
     if out is not None:
-        save(found.model, Path(out))
-    return found
+        save(result.model, Path(out))
+    return result
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class _Request:
             levels.insert(0, (precision, True))
         for level, whole in dict.fromkeys(levels):
             try:
-                found = self.attempt(level, whole)
+                result = self.attempt(level, whole)
             except RuleFileError:
                 raise
             except Exception as e:
@@ -167,7 +167,7 @@ class _Request:
                 notes.append(f"with {level} rules: {kind}{e}; fewer were used")
                 warnings.warn(f"rewrite: {notes[-1]}", RuntimeWarning, stacklevel=3)
                 continue
-            return replace(found, notes=(*notes, *found.notes))
+            return replace(result, notes=(*notes, *result.notes))
         size = size_of(self.source)
         return Optimized(
             self.source, size, size, None, None, 0.0, {}, None, tuple(notes)
@@ -190,8 +190,8 @@ class _Request:
         source = with_bodies(self.source, inner)
         made = selector(source)
         runtimes = CANDIDATES if self.target == "onnxruntime" else (DEFAULT,)
-        found = [made.select(r, moves) for r in runtimes]
-        models = [emit(source, f) for f in found]
+        result = [made.select(r, moves) for r in runtimes]
+        models = [emit(source, f) for f in result]
         verdict, best, measured = self.verified(models[0]), 0, None
         notes = [f"not compared: {verdict.unchecked}"] if verdict.unchecked else []
         if self.target == "onnxruntime":
@@ -202,7 +202,7 @@ class _Request:
                 notes.append(f"not measured: {verify.line(e)}")
             if best:
                 verdict = self.verified(models[best])
-        predicted = made.own(DEFAULT), made.cost(found[best], DEFAULT)
+        predicted = made.own(DEFAULT), made.cost(result[best], DEFAULT)
         return Optimized(
             models[best], size_of(self.source), size_of(models[best]), predicted,
             measured, 0.0, made.found.fired,

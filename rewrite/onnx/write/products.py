@@ -32,7 +32,12 @@ def _roles(t: Cover, a: int, b: int, node: ENode) -> Roles | None:
     left, right = t.shape(a), t.shape(b)
     if 0 in full:
         return None
-    found: dict[str, list[int]] = {"batch": [], "rows": [], "columns": [], "summed": []}
+    result: dict[str, list[int]] = {
+        "batch": [],
+        "rows": [],
+        "columns": [],
+        "summed": [],
+    }
     for i, n in enumerate(full):
         if n == 1:
             continue
@@ -40,11 +45,11 @@ def _roles(t: Cover, a: int, b: int, node: ENode) -> Roles | None:
         if not (in_a or in_b) or (mask[i] and not (in_a and in_b)):
             return None
         if mask[i]:
-            found["summed"].append(i)
+            result["summed"].append(i)
         else:
             role = "batch" if in_a and in_b else "rows" if in_a else "columns"
-            found[role].append(i)
-    return Roles(**{k: tuple(v) for k, v in found.items()})
+            result[role].append(i)
+    return Roles(**{k: tuple(v) for k, v in result.items()})
 
 
 @tile("contract")
@@ -93,14 +98,14 @@ def _ordered(t: Cover, c: int, axes: Sequence[int]) -> int:
 def _lefts(t: Cover, c: int, batch: Sequence[int], k: int) -> Iterator[tuple[int, ...]]:
     """Shapes [batch..., rows, k] of a class; without a batch rows may be many axes."""
     m = math.prod(t.shape(c)) // max(math.prod(batch) * k, 1)
-    found = {(*batch, m, k): None}
+    result = {(*batch, m, k): None}
     for shape in list(t.members(c)):
         if len(shape) < 2 or shape[-1] != k:
             continue
         lead = [d for d in shape[:-2] if d != 1]
         if not batch or (lead == list(batch) and shape[-2] == m):
-            found[shape] = None
-    yield from list(found)[:MOST_SHAPES]
+            result[shape] = None
+    yield from list(result)[:MOST_SHAPES]
 
 
 def _rights(
@@ -124,9 +129,9 @@ def _transposed(t: Cover, c: int, a: int, b: int) -> None:
 
 
 def _sides(t: Cover, c: int) -> list[tuple[int, int]]:
-    found = [(c, 0)]
+    result = [(c, 0)]
     turned = (n for n in t.cells[c].terms if n.op == "permute" and n.attrs[0] == (1, 0))
-    return [*found, *((n.args[0], 1) for n in turned)]
+    return [*result, *((n.args[0], 1) for n in turned)]
 
 
 @tile("bin")

@@ -83,7 +83,7 @@ def _groups(
     graph: Graph, same: Sequence[int], fixed: Sequence[bool]
 ) -> list[tuple[int, ...]]:
     """Products of one left operand by constants that differ along one axis at most."""
-    found: dict[Any, dict[int, None]] = {}
+    result: dict[Any, dict[int, None]] = {}
     for i in sorted(graph.live):
         n = graph.nodes[i]
         if n.op != "contract" or same[i] != i or not fixed[n.args[1]]:
@@ -100,8 +100,8 @@ def _groups(
                 others = [k for k in range(len(full)) if k != axis]
                 rest = tuple((full[k], right[k]) for k in others)
                 key = (same[n.args[0]], axis, rest, mask, acc)
-                found.setdefault(key, {})[i] = None
-    return [(axis, *g) for (_, axis, *_), g in found.items() if 1 < len(g) <= MOST]
+                result.setdefault(key, {})[i] = None
+    return [(axis, *g) for (_, axis, *_), g in result.items() if 1 < len(g) <= MOST]
 
 
 def _product(b: Builder, group: tuple[int, ...]) -> Pack | None:

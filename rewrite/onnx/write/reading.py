@@ -138,14 +138,14 @@ class Keeper(Loader):
 
     def _as_ops(self, site: Site) -> Sequence[Value] | None:
         try:
-            found = fold(site)
-            if found is None and site.kind in READ:
-                found = results_of(READERS[site.kind](site))
+            result = fold(site)
+            if result is None and site.kind in READ:
+                result = results_of(READERS[site.kind](site))
         except Exception:
             # What a reader cannot take, it leaves: the node stays as it is.  Whether
             # the model is valid was the checker's question.
             return None
-        return found
+        return result
 
     def _as_calls(self, site: Site) -> Sequence[Value] | None:
         """Calls, equal for equal nodes; None where a type is not known."""
@@ -186,17 +186,17 @@ def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
 
 def captures(node: onnx.NodeProto) -> list[str]:
     """Names from outside that the subgraphs of a node read."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for a in node.attribute:
         for g in (*((a.g,) if a.HasField("g") else ()), *a.graphs):
             own = {i.name for i in g.input} | {t.name for t in g.initializer}
             for inner in g.node:
                 for name in (*inner.input, *captures(inner)):
                     if name and name not in own:
-                        found[name] = None
+                        result[name] = None
                 own.update(inner.output)
-            found.update((o.name, None) for o in g.output if o.name not in own)
-    return list(found)
+            result.update((o.name, None) for o in g.output if o.name not in own)
+    return list(result)
 
 
 def poly_key(value: Value) -> tuple[Dim, ...] | None:

@@ -103,12 +103,12 @@ def _fold(t: Cover) -> None:
 
 def results_of(t: Cover) -> dict[int, list[int]]:
     """The results of classes that hold several."""
-    found: dict[int, list[int]] = {}
+    result: dict[int, list[int]] = {}
     for c, cell in enumerate(t.cells):
         for w in cell.ways:
             if w.op == "project" and w.args[0] is not None:
-                found.setdefault(w.args[0], []).append(c)
-    return found
+                result.setdefault(w.args[0], []).append(c)
+    return result
 
 
 def problem(t: Cover, outputs: Mapping[str, int], run: Runtime) -> Problem:
@@ -181,8 +181,8 @@ class Selector:
 
     def _step_price(self, step: Step, run: Runtime) -> float:
         def types(values: Iterable[Value | None]) -> list[TensorType | None]:
-            found = (self.cover.value(v, self._own) for v in values if v is not None)
-            return [self.cover.cells[c].type for c in found]
+            result = (self.cover.value(v, self._own) for v in values if v is not None)
+            return [self.cover.cells[c].type for c in result]
 
         op = Instruction(step.proto.op_type, ())
         return price.seconds(run, op, types(step.operands), types(step.results))

@@ -12,7 +12,7 @@ MOST_PARTS = 64
 
 def split(t: Cover, count: int) -> None:
     """Offers Splits for the slices among the first `count` classes."""
-    found: dict[tuple[int, int], dict[int, list[tuple[int, int]]]] = {}
+    result: dict[tuple[int, int], dict[int, list[tuple[int, int]]]] = {}
     for c in range(count):
         for node in t.cells[c].terms:
             if node.op != "slice" or t.cells[c].constant:
@@ -23,10 +23,10 @@ def split(t: Cover, count: int) -> None:
                 start, size = node.attrs[0][axis], node.attrs[1][axis]
                 if not t.fixed((start, size)):
                     continue
-                at = found.setdefault((source, axis), {}).setdefault(start, [])
+                at = result.setdefault((source, axis), {}).setdefault(start, [])
                 if (size, c) not in at:
                     at.append((size, c))
-    for (source, axis), starts in found.items():
+    for (source, axis), starts in result.items():
         n = t.shape(source)[axis]
         if t.fixed((n,)) and takes("Split", t.opset, t.type(source).dtype):
             for parts in _covers(starts, n):

@@ -69,17 +69,17 @@ def has(t: Cover, op: str, c: int) -> bool:
 
 def operands(t: Cover, c: int) -> list[int]:
     """Classes that broadcast to class `c`, the smallest first."""
-    found = [c]
+    result = [c]
     number = t.number(c)
     if number is not None:
         return [t.full(number, t.type(c).dtype), c]
     for node in t.cells[c].terms:
         if node.op == "expand" and t.shape(node.args[0]) != t.shape(c):
-            found += operands(t, node.args[0])
-    if len(found) == 1 and not t.cells[c].constant:
-        return found
+            result += operands(t, node.args[0])
+    if len(result) == 1 and not t.cells[c].constant:
+        return result
     out: dict[int, None] = {}
-    for d in found:
+    for d in result:
         out.update(dict.fromkeys((_bare(t, d), d)))
     return sorted(out, key=lambda d: (math.prod(t.shape(d)), len(t.shape(d)), d))[:3]
 
@@ -268,12 +268,12 @@ def norm(t: Cover, c: int, node: ENode) -> None:
     if not all(mask[axis:]) or not has(t, op, x):
         return
     shape = t.shape(x)[axis:]
-    found = [_parameter(t, p, shape) for p in parameters]
+    result = [_parameter(t, p, shape) for p in parameters]
     if node.op == "layer_norm" and t.number(parameters[1]) == 0:
-        found = found[:1]
-    if None not in found:
+        result = result[:1]
+    if None not in result:
         attrs = (("axis", axis - t.type(x).rank), ("epsilon", epsilon))
-        t.way(c, op, (x, *found), *attrs)
+        t.way(c, op, (x, *result), *attrs)
 
 
 def _parameter(t: Cover, c: int, shape: tuple[int, ...]) -> int | None:

@@ -75,10 +75,10 @@ def compare(
         except Exception as e:
             return Verdict(error, f"the result fails where the model runs ({line(e)})")
         for o, a, b in zip(before.graph.output, want, got, strict=True):
-            found = difference(a, b)
-            if not found <= tolerance(o):
-                return Verdict(found, f"output {o.name!r} differs by {found:.1e}")
-            error = max(error, found)
+            result = difference(a, b)
+            if not result <= tolerance(o):
+                return Verdict(result, f"output {o.name!r} differs by {result:.1e}")
+            error = max(error, result)
         done, ran = done + 1, ran or inputs
         if done == DRAWS:
             break
@@ -150,12 +150,12 @@ def session(
 
 
 def _symbols(model: onnx.ModelProto) -> list[str]:
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for info in model.graph.input:
         for k, d in enumerate(info.type.tensor_type.shape.dim):
             if not d.HasField("dim_value"):
-                found[d.dim_param or f"{info.name}_{k}"] = None
-    return list(found)
+                result[d.dim_param or f"{info.name}_{k}"] = None
+    return list(result)
 
 
 def random_inputs(

@@ -95,11 +95,11 @@ def known(c: Cond) -> bool | None:
                 return poly == 0 if equal else poly >= 0
             return None
         case Every(parts):
-            found = [known(p) for p in parts]
-            return False if False in found else None if None in found else True
+            result = [known(p) for p in parts]
+            return False if False in result else None if None in result else True
         case Some(parts):
-            found = [known(p) for p in parts]
-            return True if True in found else None if None in found else False
+            result = [known(p) for p in parts]
+            return True if True in result else None if None in result else False
 
 
 def holds(c: Cond, values: Mapping[str, int]) -> bool:

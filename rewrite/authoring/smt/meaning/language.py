@@ -66,8 +66,8 @@ class Library:
         return Library(primitives, {k: tuple(v) for k, v in rows.items()})
 
     def lookup(self, table: str, key: Sequence[str | float]) -> str | float | None:
-        found = [r[-1] for r in self.rows[table] if r[:-1] == tuple(key)]
-        return found[0] if found else None
+        result = [r[-1] for r in self.rows[table] if r[:-1] == tuple(key)]
+        return result[0] if result else None
 
 
 def _literal(e: Expr) -> str | float:
@@ -125,10 +125,10 @@ class Evaluator:
         return computed(head, args)
 
     def yes(self, c: Any) -> bool:
-        found = self.path.decide(c)
-        if found is None:
+        result = self.path.decide(c)
+        if result is None:
             raise Unsupported("a premise that depends on a summed index")
-        return found
+        return result
 
     def _joined(self, head: str, args: list[Any]) -> Any:
         if head == "+" and args[1:] == [""]:

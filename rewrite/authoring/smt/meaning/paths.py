@@ -127,9 +127,9 @@ class Path:
 
     def _mend(self, model: dict[str, int], c: Cond) -> None:
         """A model of the facts so far becomes one of a new fact, too, if one can."""
-        found = self._solution(c)
-        if found:
-            self._models.append(Guess(0, {**model, **found}))
+        result = self._solution(c)
+        if result:
+            self._models.append(Guess(0, {**model, **result}))
 
     def _solution(self, c: Cond) -> dict[str, int] | None:
         """Values that satisfy a condition and the facts that it touches, directly or
@@ -140,29 +140,29 @@ class Path:
             if len(_ANSWERS) > ANSWERS:
                 _ANSWERS.clear()
             _ANSWERS[key] = self._fresh_solution([*cone, c])
-        found, self._sure = _ANSWERS[key]
-        return found
+        result, self._sure = _ANSWERS[key]
+        return result
 
     def _fresh_solution(self, facts: Sequence[Cond]) -> Answer:
         z3, s = solver(), self._idle()
         s.push()
         s.add(*map(formula, facts))
         answer = s.check()
-        found = self._values(s.model()) if answer == z3.sat else None
+        result = self._values(s.model()) if answer == z3.sat else None
         s.pop()
-        return found, answer == z3.unsat
+        return result, answer == z3.unsat
 
     def _cone(self, about: frozenset[str]) -> list[Cond]:
         """The facts that speak of symbols, or of symbols that such facts speak of."""
         rest = list(dict.fromkeys((*self.facts, *self.scoped)))
         out: list[Cond] = []
         while True:
-            found = [f for f in rest if symbols(f) & about]
-            if not found:
+            result = [f for f in rest if symbols(f) & about]
+            if not result:
                 return out
-            out += found
+            out += result
             rest = [f for f in rest if not symbols(f) & about]
-            about = about.union(*map(symbols, found))
+            about = about.union(*map(symbols, result))
 
     @staticmethod
     def _idle() -> Any:
@@ -178,11 +178,13 @@ class Path:
         inner = {s for mono, _ in p.terms if len(mono) > 1 for s in mono}
         for mono, c in reversed(p.terms):
             if len(mono) == 1 and abs(c) == 1 and mono[0] not in inner:
-                found = {mono[0]: -c * (p - c * dims.symbol(mono[0]))}
-                self.by = {k: substituted(d, found) for k, d in self.by.items()} | found
+                result = {mono[0]: -c * (p - c * dims.symbol(mono[0]))}
+                self.by = {
+                    k: substituted(d, result) for k, d in self.by.items()
+                } | result
                 # The solver keeps the fact too: other facts speak of the symbol.
                 self.facts.append(Atom(p, equal=True))
-                self._revise(found)
+                self._revise(result)
                 return True
         return False
 
@@ -264,10 +266,10 @@ class Path:
             return False
         if time.process_time() > self.deadline:
             raise OutOfTime
-        found = self._solution(negated(c))
-        if found and self._models:
-            self._models.append(Guess(0, {**self._models[0], **found}))
-        return found is None and self._sure
+        result = self._solution(negated(c))
+        if result and self._models:
+            self._models.append(Guess(0, {**self._models[0], **result}))
+        return result is None and self._sure
 
     def synced(self) -> Any:
         """A solver that holds the facts outside of scopes."""

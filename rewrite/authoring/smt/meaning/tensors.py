@@ -149,8 +149,8 @@ def _reshape(w: World, args: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
 
     def at(index: Index) -> Elem:
         flat = index if isinstance(index, Flat) else Flat(shape, index)
-        found = w.matched(flat, a.shape, split=False)
-        return a.at(flat if found is None else found)
+        matches = w.matched(flat, a.shape, split=False)
+        return a.at(flat if matches is None else matches)
 
     return Tensor(a.dtype, shape, at)
 
@@ -250,10 +250,10 @@ def branch(
     """One of two, as a condition on indices goes; both where it is left open."""
     rest: list[Cond] = []
     for part in _parts(c):  # one case for each bound that fails first
-        found = w.path.decide(part)
-        if found is False:
+        matches = w.path.decide(part)
+        if matches is False:
             return no()
-        if found is None:
+        if matches is None:
             rest.append(part)
     if not rest:
         return yes()

@@ -75,8 +75,8 @@ class Values:
                 wide = self.dtype(e).numpy
                 return BY_NAME["mul"].numpy(*(a.astype(wide) for a in args))
             case _:
-                found = BY_NAME[str(e.op)].numpy(*args)
-                return np.asarray(found).astype(self.dtype(e).numpy)
+                result = BY_NAME[str(e.op)].numpy(*args)
+                return np.asarray(result).astype(self.dtype(e).numpy)
 
     def _fold(self, e: Fold) -> Array:
         sizes = [value(n, self.integers) for _, n in e.binders]

@@ -151,9 +151,9 @@ class World:
             return index
         number = self.number(index.shape, index.index)
         bound = any(s.startswith(BOUND) for s in dims.symbols((number,)))
-        found = self.matched(index, shape, split=bound)
-        if found is not None:
-            return found
+        result = self.matched(index, shape, split=bound)
+        if result is not None:
+            return result
         if bound:
             raise Unsupported("a general reshape below a sum")
         return self._coordinates(number, tuple(map(self.path.normal, shape)))
@@ -213,11 +213,11 @@ class World:
 
         def at(index: Index) -> Elem:
             if isinstance(index, Flat):
-                found = self.matched(index, shape, split=False)
-                if found is None:
+                result = self.matched(index, shape, split=False)
+                if result is None:
                     number = self.number(index.shape, index.index)
                     return Access(name, (number,), dtype, flat=True)
-                index = found
+                index = result
             return Access(name, tuple(map(self.path.normal, index)), dtype)
 
         return Tensor(dtype, shape, at)

@@ -135,9 +135,9 @@ class Functions:
     def _logarithm(self, e: Apply, p: Polynomial) -> Polynomial | None:
         """log(1 / x) = -log(x), log(sqrt(x)) = log(x) / 2; more of exponentials."""
         if self.normal.deep and len(p) == 1:
-            found = self._of_powers(e, p)
-            if found is not None:
-                return found
+            result = self._of_powers(e, p)
+            if result is not None:
+                return result
         factors = {"recip": Fraction(-1), "sqrt": Fraction(1, 2)}
         inner = _alone(p)
         if not isinstance(inner, Apply) or inner.op not in factors:
@@ -150,14 +150,14 @@ class Functions:
         """log(exp(a) x) = a + log x."""
         power = {"log": "exp", "log2": "exp2"}[str(e.op)]
         ((m, c),) = p.items()
-        found = [(a, known) for a in m if (known := _power_of(a, power)) is not None]
-        if not found:
+        result = [(a, known) for a in m if (known := _power_of(a, power)) is not None]
+        if not result:
             return None
         self.normal.used.add("logarithms")
         out: Polynomial = {}
-        for _, (inner, sign) in found:
+        for _, (inner, sign) in result:
             out = plus(out, self.normal.polynomial(inner), sign)
-        powers = [a for a, _ in found]
+        powers = [a for a, _ in result]
         rest = self.normal.algebra.monomial(a for a in m if a not in powers)
         if not rest and c == 1:
             return out
@@ -189,8 +189,8 @@ class Functions:
             return None
         turned = {"floor": "ceil", "ceil": "floor"}.get(str(e.op), e.op)
         self.normal.used.add("odd-even" if turned == e.op else "mirrored")
-        found = self._atom(replace(e, op=turned), plus({}, p, -1))
-        return found if e.op in EVEN else plus({}, found, -1)
+        result = self._atom(replace(e, op=turned), plus({}, p, -1))
+        return result if e.op in EVEN else plus({}, result, -1)
 
 
 def _alone(p: Polynomial) -> Elem | None:
@@ -228,7 +228,7 @@ def at_number(op: str, v: Fraction) -> Fraction | None:
         return None
     if "float" not in known.takes or not (v == 0 or (v == 1 and op in AT_ONE)):
         return None
-    found = float(known.numpy(np.asarray(float(v))))
-    if not np.isfinite(found) or found != int(found):
+    result = float(known.numpy(np.asarray(float(v))))
+    if not np.isfinite(result) or result != int(result):
         return None
-    return None if found == 0 and np.signbit(found) else Fraction(found)
+    return None if result == 0 and np.signbit(result) else Fraction(result)

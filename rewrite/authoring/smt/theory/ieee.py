@@ -47,8 +47,8 @@ class Ieee:
     used: set[str]
 
     def of(self, e: Apply) -> Elem:
-        found = self._unary(e) if len(e.args) == 1 else self._binary(e)
-        return e if found is None else found
+        result = self._unary(e) if len(e.args) == 1 else self._binary(e)
+        return e if result is None else result
 
     def neg(self, e: Elem) -> Elem:
         return self._apply("neg", e)
@@ -88,10 +88,10 @@ class Ieee:
         """What a function gives at 0 or 1."""
         if not isinstance(a, Literal) or not isinstance(a.number, Number):
             return None
-        found = at_number(str(e.op), a.number.value)
-        if found is None:
+        result = at_number(str(e.op), a.number.value)
+        if result is None:
             return None
-        return self._lemma("exact-value", Literal(number(found), e.dtype))
+        return self._lemma("exact-value", Literal(number(result), e.dtype))
 
     def _binary(self, e: Apply) -> Elem | None:
         a, b = e.args[0], e.args[-1]

@@ -201,9 +201,9 @@ class Normal:
 
     def times(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """The product, in which no sine is squared."""
-        found = self.algebra.times(a, b)
+        result = self.algebra.times(a, b)
         out: Polynomial = {}
-        for m, c in found.items():
+        for m, c in result.items():
             sine = next((x for x, y in pairwise(m) if self.deep and _sine(x, y)), None)
             if not isinstance(sine, Apply):
                 out = plus(out, {m: c})
@@ -277,8 +277,8 @@ class Normal:
             case Apply("cast" | "bitcast" | "select"):
                 return self._again(e, self.of(e))
             case Apply() if e.dtype != NUMBER:
-                found = Functions(self).of(e)
-                return atom(mapped(e, self.of)) if found is None else found
+                result = Functions(self).of(e)
+                return atom(mapped(e, self.of)) if result is None else result
             case _:
                 return atom(mapped(e, self.of))
 

@@ -117,6 +117,6 @@ def _opened(e: Elem) -> Elem | None:
 def anonymous(e: Elem) -> Elem:
     """With the symbols of folds around it named in the order in which they stand."""
     free = {s for s in symbols_of(e) if s.startswith(BOUND)}
-    found = re.findall(rf"{BOUND}[\w.]+(?:'\d+)?", repr(e))
-    order = dict.fromkeys(s for s in found if s in free)
+    result = re.findall(rf"{BOUND}[\w.]+(?:'\d+)?", repr(e))
+    order = dict.fromkeys(s for s in result if s in free)
     return renamed(e, {s: dims.symbol(f"{BOUND}p{i}") for i, s in enumerate(order)})

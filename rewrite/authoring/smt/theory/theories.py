@@ -162,13 +162,13 @@ class Terms:
         kinds = {self.kind(a.dtype) for a in e.args}
         op = e.op
         if op == "cast":
-            found = _truth(kinds.pop(), self.kind(e.dtype), args[0])
-            if found is not None:
-                return found
+            result = _truth(kinds.pop(), self.kind(e.dtype), args[0])
+            if result is not None:
+                return result
         if isinstance(op, str) and len(kinds) == 1 and op in BY_NAME:
-            found = opcode(op, kinds.pop(), args)
-            if found is not None:
-                return found
+            result = opcode(op, kinds.pop(), args)
+            if result is not None:
+                return result
         return self._function(f"{op}", args, e)
 
 
@@ -193,9 +193,9 @@ def opcode(op: str, kind: str, args: list[Any]) -> Any:
     if kind in FORMATS:
         return _float(op, args, kind)
     if kind != REAL:
-        found = _bits(op, args, kind)
-        if found is not None:
-            return found
+        result = _bits(op, args, kind)
+        if result is not None:
+            return result
     text = BY_NAME[op].smt
     return None if text is None else _read(text, kind, args)
 
