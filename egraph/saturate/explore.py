@@ -20,6 +20,8 @@ from ..rules.ruleset import RuleSet
 from .engine import Engine, Files, Session
 
 FACTS = "(saturate (run facts))"
+FOLDED = "fold"  # a ruleset that forgets what it rewrites
+DEEP = 16  # steps of it before any other rule: how deep constants fold at once
 RUNAWAY = 8  # times the budget of e-nodes
 
 
@@ -121,7 +123,7 @@ class Run:
                 self.hold("rounds", self.burst)
 
     def fixpoint(self) -> None:
-        step = [*(f"(run {p})" for p in self.rules.phases), FACTS]
+        step = [*map(_phase, self.rules.phases), FACTS]
         for _ in range(self.budget.steps):
             if not self.schedule(*step) or self.full():
                 return
@@ -169,6 +171,14 @@ class Run:
             f"(let-scheduler backoff (back-off :match-limit {matches}"
             f" :ban-length 4)) (repeat {count} {runs} {FACTS})"
         )
+
+
+def _phase(ruleset: str) -> str:
+    """What is to be forgotten goes before other rules see it: a copied or computed
+    constant is one, which laws of factors that are data must not take for data."""
+    if ruleset == FOLDED:
+        return f"(repeat {DEEP} (run {ruleset}) {FACTS})"
+    return f"(run {ruleset})"
 
 
 def _rule(label: str) -> str:
