@@ -21,7 +21,7 @@ from .engine import Engine, Files, Session
 
 FACTS = "(saturate (run facts))"
 FOLDED = "fold"  # a ruleset that forgets what it rewrites
-DEEP = 16  # steps of it before any other rule: how deep constants fold at once
+DEEP = 16  # steps of it before any other rule: how deep constants fold
 RUNAWAY = 8  # times the budget of e-nodes
 
 
@@ -91,8 +91,11 @@ class Run:
         self.held[budget] = self.held.get(budget, frozenset()).union(rules)
 
     def explore(self) -> None:
-        """All phases."""
+        """All phases.  Constants that are copied or computed are folded before any
+        other rule runs: laws of factors that are data must not take them for data."""
         self.schedule(FACTS)
+        if FOLDED in self.rules.phases:
+            self.schedule(f"(repeat {DEEP} (run {FOLDED}) {FACTS})")
         self.fixpoint()
         wild = {r.name for r in self.rules.rules if r.ruleset in self.rules.explosive}
         if not wild or self.reached:
@@ -123,7 +126,7 @@ class Run:
                 self.hold("rounds", self.burst)
 
     def fixpoint(self) -> None:
-        step = [*map(_phase, self.rules.phases), FACTS]
+        step = [*(f"(run {p})" for p in self.rules.phases), FACTS]
         for _ in range(self.budget.steps):
             if not self.schedule(*step) or self.full():
                 return
@@ -171,14 +174,6 @@ class Run:
             f"(let-scheduler backoff (back-off :match-limit {matches}"
             f" :ban-length 4)) (repeat {count} {runs} {FACTS})"
         )
-
-
-def _phase(ruleset: str) -> str:
-    """What is to be forgotten goes before other rules see it: a copied or computed
-    constant is one, which laws of factors that are data must not take for data."""
-    if ruleset == FOLDED:
-        return f"(repeat {DEEP} (run {ruleset}) {FACTS})"
-    return f"(run {ruleset})"
 
 
 def _rule(label: str) -> str:

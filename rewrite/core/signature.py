@@ -36,6 +36,8 @@ def _key(
             f"{path}: a {kind.__name__} is no array, number, string or other plain "
             "value: pass the arrays that it holds, as a dict for instance"
         )
+    if isinstance(tree, (float, complex, np.inexact)):
+        return kind, repr(tree)  # -0.0 equals 0.0, and no NaN equals itself
     return kind, tree
 
 
