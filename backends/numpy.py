@@ -15,6 +15,7 @@ import numpy as np
 
 from ..egraph.ir.dtypes import DType, compute
 from ..egraph.ir.indexing import SCATTER
+from ..egraph.ir.reduction import folded
 from ..egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, UNROUNDED, Array
 from ..extract.schedule.kernel import (
     Affine,
@@ -188,10 +189,7 @@ class _Run:
             body = self.values[e.args[0]].astype(wide.numpy, copy=False)
             body = np.broadcast_to(body, self.over(body, axes))
             start = np.asarray(MONOIDS[monoid].identity(wide), wide.numpy)[()]
-            reduce = MONOIDS[monoid].reduce
-            total = np.asarray(
-                reduce(body, axis=tuple(axes), keepdims=True, initial=start)
-            )
+            total = folded(MONOIDS[monoid], body, tuple(axes), start)
         return total.astype(compute(e.dtype).numpy, copy=False)
 
     def choice(self, e: Expr, monoid: str) -> Array:

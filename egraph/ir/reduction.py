@@ -5,13 +5,14 @@ Reduced axes stay with size 1 and are named by a 0/1 mask of full rank.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .dtypes import DType
-from .scalars import MONOIDS, Array
+from .scalars import MONOIDS, Array, Monoid
 from .table import (
     Attrs,
     TensorType,
@@ -46,8 +47,21 @@ def _reduce(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
     wide = a.astype(_at_least(acc, a), copy=False)
     start = np.asarray(monoid.identity(out.dtype), wide.dtype)[()]
     with np.errstate(all="ignore"):
-        r = monoid.reduce(wide, axis=axes(mask), keepdims=True, initial=start)
-    return np.asarray(r).astype(out.dtype.numpy, copy=False)
+        return folded(monoid, wide, axes(mask), start).astype(out.dtype.numpy)
+
+
+LONG = 4096  # terms of a sum whose error would grow with their number
+
+
+def folded(monoid: Monoid, a: Array, over: tuple[int, ...], start: Any) -> Array:
+    """The reduction of `a`, whose axes stay.  NumPy adds by pairs along the last axis
+    alone, along others one by one, so that long sums of f32 are made in f64."""
+    count = math.prod(a.shape[i] for i in over)
+    if monoid.name == "sum" and a.dtype == np.float32 and count > LONG:
+        r = monoid.reduce(a, axis=over, keepdims=True, initial=start, dtype=np.float64)
+    else:
+        r = monoid.reduce(a, axis=over, keepdims=True, initial=start)
+    return np.asarray(r).astype(a.dtype, copy=False)
 
 
 def _at_least(acc: DType, a: Array) -> np.dtype[Any]:

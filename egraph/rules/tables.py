@@ -63,6 +63,8 @@ def _dtype_facts(d: DType) -> list[str]:
         return out
     low, high, tiny, splitter = _range(d)
     out.append(f'({"floating" if d.is_float else "integral"} "{d}")')
+    if d.is_float and compute(d) is d:
+        out.append(f'(unwidened "{d}")')
     if d.is_int or high > AMPLE:  # integers wrap, which sums and products respect
         out.append(f'(ample "{d}")')
     values = {"smallest": low, "largest": high, "tiny": tiny, "splitter": splitter}

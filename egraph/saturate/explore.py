@@ -20,6 +20,8 @@ from ..rules.ruleset import RuleSet
 from .engine import Engine, Files, Session
 
 FACTS = "(saturate (run facts))"
+FOLDED = "fold"  # a ruleset that forgets what it rewrites
+DEEP = 16  # steps of it before any other rule: how deep constants fold
 RUNAWAY = 8  # times the budget of e-nodes
 
 
@@ -89,8 +91,11 @@ class Run:
         self.held[budget] = self.held.get(budget, frozenset()).union(rules)
 
     def explore(self) -> None:
-        """All phases."""
+        """All phases.  Constants that are copied or computed are folded before any
+        other rule runs: laws of factors that are data must not take them for data."""
         self.schedule(FACTS)
+        if FOLDED in self.rules.phases:
+            self.schedule(f"(repeat {DEEP} (run {FOLDED}) {FACTS})")
         self.fixpoint()
         wild = {r.name for r in self.rules.rules if r.ruleset in self.rules.explosive}
         if not wild or self.reached:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...egraph.ir.dtypes import F64
 from ...extract.schedule.kernel import Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, nested, numel
 from ..choice import Domains, Holes, hole
@@ -184,6 +185,7 @@ class Row(Walk):
         if caps.cpu_like:
             nest = Nest(kernel, strict, buffers, max(caps.vector_bytes, 16))
             nest.accumulators = hole(holes, "vectors", VECTORS)
+            nest.wide = F64 in caps.dtypes
             nest.grid = model.outermost(self.parts(kernel, model, holes), holes)
             nest.asks = asks(kernel, todo, model.on_chip)
             nest.run(todo)
@@ -277,6 +279,7 @@ class Tiles(Walk):
         model = model_of(caps)
         width = max(caps.vector_bytes, 16) if caps.cpu_like else 0
         nest = Nest(kernel, strict, buffers, width)
+        nest.wide = caps.cpu_like and F64 in caps.dtypes
         nest.grid = model.outermost(self.parts(kernel, model, holes), holes)
         nest.run(self.plan(kernel, model, holes))
         return Body(tuple(nest.scopes[0].body), 1)

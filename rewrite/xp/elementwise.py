@@ -218,12 +218,23 @@ def tan(x: Operand) -> Tracer:
 
 def sinh(x: Operand) -> Tracer:
     x = floats(x)
-    return (expm1(x) - expm1(negative(x))) * 0.5
+    near = (expm1(x) - expm1(negative(x))) * 0.5
+    return where(abs(x) > FAR, sign(x) * _half_exp(abs(x)), near)
 
 
 def cosh(x: Operand) -> Tracer:
     x = floats(x)
-    return (exp(x) + exp(negative(x))) * 0.5
+    near = (exp(x) + exp(negative(x))) * 0.5
+    return where(abs(x) > FAR, _half_exp(abs(x)), near)
+
+
+FAR = 20.0  # beyond it exp(-x) is less than a unit of exp(x), in f64 as well
+
+
+def _half_exp(x: Tracer) -> Tracer:
+    """exp(x) / 2, in range where exp(x) is beyond it."""
+    root = exp(x * 0.5)
+    return root * 0.5 * root
 
 
 def atanh(x: Operand) -> Tracer:
@@ -243,7 +254,8 @@ def hypot(a: Operand, b: Operand) -> Tracer:
     left, right = _floats_of(a, b)
     big = maximum(abs(left), abs(right))
     ratio = minimum(abs(left), abs(right)) / where(big == 0, 1.0, big)
-    return where(isinf(big), big, big * sqrt(square(ratio) + 1.0))
+    size = where(isinf(big), big, big * sqrt(square(ratio) + 1.0))
+    return where(isinf(left) | isinf(right), math.inf, size)  # beside a NaN, too
 
 
 def pow(a: Operand, b: Operand) -> Tracer:

@@ -121,16 +121,24 @@ def mean(x: Operand, /, *, axis: Axis = None, keepdims: bool = False) -> Tracer:
 
 def var(x: Operand, /, *, axis: Axis = None, correction: float = 0.0,
         keepdims: bool = False) -> Tracer:  # fmt: skip
-    """In two passes, over x - mean(x): E[x*x] - E[x]**2 cancels."""
     x = _floats(x)
-    over, wide = axes_of(axis, x.ndim, "var"), _widened(x)
-    squares = square(wide - _mean(wide, over))
-    return drop(astype(_mean(squares, over, correction), x.dtype), over, keepdims)
+    over = axes_of(axis, x.ndim, "var")
+    return drop(astype(_variance(x, over, correction), x.dtype), over, keepdims)
+
+
+def _variance(x: Tracer, over: Sequence[int], correction: float) -> Tracer:
+    """In two passes, over x - mean(x): E[x*x] - E[x]**2 cancels.  Not narrowed."""
+    wide = _widened(x)
+    return _mean(square(wide - _mean(wide, over)), over, correction)
 
 
 def std(x: Operand, /, *, axis: Axis = None, correction: float = 0.0,
         keepdims: bool = False) -> Tracer:  # fmt: skip
-    return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+    """Its square may be beyond f16."""
+    x = _floats(x)
+    over = axes_of(axis, x.ndim, "std")
+    root = sqrt(_variance(x, over, correction))
+    return drop(astype(root, x.dtype), over, keepdims)
 
 
 def _arg(kind: str, x: Operand, axis: int | None, keepdims: bool) -> Tracer:

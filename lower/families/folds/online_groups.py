@@ -87,7 +87,7 @@ class OnlineGroups(Corrections, SharedTiles):
         for s, c in f.wide:
             self.focus(c)
             self._share("by", s.root, g.rows)
-            self.sums[s.root] = self.zeros(g.height * g.columns(self.n))
+            self.sums[s.root] = self.zero_sums(g.height * g.columns(self.n))
         self._each_row(None, self._start)
         self.emit(Barrier())
 
@@ -149,7 +149,7 @@ class OnlineGroups(Corrections, SharedTiles):
         """A product inside the pass, a row for each place."""
         g, (p,) = self.group, c.products
         self.focus(c)
-        sums = self.zeros(g.height * g.width)
+        sums = self.zero_sums(g.height * g.width)
         deep = self.k % g.depth == 0
         with self.loop("serial", ceil_div(self.k, g.depth)) as slice_:
             k = self.let(mul(slice_, g.depth), "k")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
-from ....egraph.ir.dtypes import BOOL, DType, compute
+from ....egraph.ir.dtypes import BOOL, F64, DType, compute
 from ....extract.schedule.kernel import Affine, Kernel
 from ...axes import coefficient, numel
 from ...loops import Ex, Fetch, Load, Op, Param, Store
-from .accumulate import Accumulating, Arrays
+from .accumulate import BLOCK, Accumulating, Arrays, halves, vectors_in
 from .guards import guards, pieces
 from .index_types import Span
 from .plan import Plan, Step, each
@@ -22,19 +22,8 @@ from .values import add, mul
 
 VECTORS = 4  # independent accumulators of a reduction, in vector registers
 ROWS = 4  # terms of columns that are taken in together
+BLOCK_OF_ROWS = 64  # as `BLOCK`, of columns, whose accumulators lie in memory
 FEW = 4  # turns of a row that fewer accumulators take as well: they end sooner
-
-
-def _vectors_in(count: int, lanes: int) -> list[int]:
-    """`count` lanes in whole vectors and in powers of two, which are vectors too: what
-    a compiler would do one by one."""
-    whole, rest = count // lanes * lanes, count % lanes
-    return [n for n in (whole, *(h for h in _halves(lanes) if rest & h)) if n]
-
-
-def _halves(lanes: int) -> list[int]:
-    """Half of the lanes, and of these, down to one."""
-    return [lanes >> i for i in range(1, lanes.bit_length())]
 
 
 class Nest(Accumulating):
@@ -201,23 +190,39 @@ class Nest(Accumulating):
         axis, one = s.axes[-1], self._vector(s)
         extent = self.kernel.extents[axis]
         main = extent // lanes * lanes
-        parts = _vectors_in(extent - main, one)
+        parts = vectors_in(extent - main, one)
         last = [n for n in parts if n < one and len(s.axes) == 1]
 
         def take(start: int, count: int) -> None:
             self._lane_loop(axis, self.number(start), count, accs, arrays)
 
+        totals = self.totals(accs, lanes, extent)
+        turn = BLOCK * lanes if totals else main
+
+        def turns(first: Ex | None, count: int) -> None:
+            with self.loop("serial", count, step=lanes) as base:
+                at = base if first is None else add(first, base)
+                self._ask(s, at, lanes)
+                self._lane_loop(axis, at, lanes, accs, arrays)
+
         def leaf() -> None:
-            with self.loop("serial", main, step=lanes) as base:
-                self._ask(s, base, lanes)
-                self._lane_loop(axis, base, lanes, accs, arrays)
+            if totals:
+                whole = main // turn * turn
+                with self.loop("serial", whole, step=turn) as first:
+                    turns(first, turn)
+                    self.flush(accs, totals, lanes)
+                if main > whole:
+                    turns(self.number(whole), main - whole)
+            else:
+                turns(None, main)
             start = main
             for count in parts[: len(parts) - len(last)]:
                 take(start, count)
                 start += count
 
         self._descend(s, leaf, 1)
-        for width in _halves(lanes):
+        self.settle(accs, totals, lanes)
+        for width in halves(lanes):
             for r, acc in accs.items():
                 self.halve(r, acc, width)
             if width in last:
@@ -264,18 +269,42 @@ class Nest(Accumulating):
         if arrays or not s.axes or s.inner[-1] or self._apart(s):
             self._descend(s, leaf)
         else:
-            self._descend(s, lambda: self._by_rows(s.axes[-1], accs), 1)
+            self._in_blocks(s, accs)
         where = Affine(((self.local, 1),))
         for r, (holder, part) in held.items():
             self.keep(r, self._finish(r, accs[holder][part]), where)
 
-    def _by_rows(self, axis: int, accs: dict[int, Arrays]) -> None:
+    def _in_blocks(self, s: Step, accs: dict[int, Arrays]) -> None:
+        """Long sums of f32 in blocks of rows, whose totals are in f64."""
+        axis = s.axes[-1]
+        extent = self.kernel.extents[axis]
+        mine = {r: acc for r, acc in accs.items() if self.loses(r)}
+        if not (self.wide and mine) or extent < 2 * BLOCK_OF_ROWS:
+            self._descend(s, lambda: self._by_rows(axis, 0, extent, accs), 1)
+            return
+        totals = {r: self.zeros(F64, self.columns) for r in mine}
+        whole = extent // BLOCK_OF_ROWS * BLOCK_OF_ROWS
+
+        def leaf() -> None:
+            with self.loop("serial", whole, step=BLOCK_OF_ROWS) as first:
+                self._by_rows(axis, first, BLOCK_OF_ROWS, accs)
+                self.flush(mine, totals, self.columns)
+            self._by_rows(axis, whole, extent - whole, accs)
+
+        self._descend(s, leaf, 1)
+        self.settle(mine, totals, self.columns)
+
+    def _by_rows(
+        self, axis: int, first: Ex | int, count: int, accs: dict[int, Arrays]
+    ) -> None:
         """Several terms between the load and the store of an accumulator."""
-        main, rest = divmod(self.kernel.extents[axis], ROWS)
+        start = self.number(first) if isinstance(first, int) else first
+        main, rest = divmod(count, ROWS)
         with self.loop("serial", main * ROWS, step=ROWS) as base:
-            self._rows_at(axis, base, ROWS, accs)
+            at = base if first == 0 else self.let(add(start, base), "r")
+            self._rows_at(axis, at, ROWS, accs)
         if rest:
-            self._rows_at(axis, self.number(main * ROWS), rest, accs)
+            self._rows_at(axis, add(start, self.number(main * ROWS)), rest, accs)
 
     def _rows_at(
         self, axis: int, base: Ex, count: int, accs: dict[int, Arrays]

@@ -133,12 +133,12 @@ class Blocks(SharedTiles):
             more = self.let(Op("lt", (following, self.number(count)), BOOL), "ok")
             with self.when(more):
                 for name, s in zip(held, slices(following), strict=True):
-                    self.hold(name, threads, s)
+                    self.prefetch(name, threads, s)
             self._multiply()
             self.emit(Barrier())
             with self.when(more):
                 for name, s in zip(held, first, strict=True):
-                    self.settle(name, threads, s)
+                    self.store_prefetched(name, threads, s)
 
     def _declare(self) -> None:
         s, dtype = self.shape, self.c.dtype
@@ -148,7 +148,7 @@ class Blocks(SharedTiles):
                 name = self.array("tile", dtype, step * s.depth, "shared")
                 self.tiles[side] = name
         for p in self.c.products:
-            self.sums[p.root] = self.zeros(s.height * s.width)
+            self.sums[p.root] = self.zero_sums(s.height * s.width)
 
     def _slices(self, top: Ex, left: Ex, n: Ex) -> list[Slice]:
         """Of both sides, the `n`-th along k."""

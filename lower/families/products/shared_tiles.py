@@ -74,15 +74,15 @@ class SharedTiles(Sides):
             i, k = self._within(s, t)
             self.emit(Store(s.array, add(mul(k, s.step), i), self._read(s, i, k)))
 
-    def hold(self, held: str, threads: int, s: Slice) -> None:
+    def prefetch(self, held: str, threads: int, s: Slice) -> None:
         """Threads keep in registers what `fill` would store: while memory answers they
         multiply what they have."""
         with self._turns(threads, s) as (turn, t):
             i, k = self._within(s, t)
             self.emit(Store(held, turn, self._read(s, i, k)))
 
-    def settle(self, held: str, threads: int, s: Slice) -> None:
-        """Threads store what they hold."""
+    def store_prefetched(self, held: str, threads: int, s: Slice) -> None:
+        """Threads store what they have prefetched."""
         with self._turns(threads, s) as (turn, t):
             i, k = self._within(s, t)
             value = Load(held, turn, self.c.dtype)
@@ -150,7 +150,7 @@ class SharedTiles(Sides):
         place = add(panel.at, self.number(at))
         return self.let(Load(panel.array, place, self.c.dtype))
 
-    def zeros(self, size: int) -> str:
+    def zero_sums(self, size: int) -> str:
         """Sums of a thread, of nothing."""
         name = self.array("sums", self.c.dtype, size)
         with self.loop("unroll", size) as i:

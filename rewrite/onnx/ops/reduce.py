@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rewrite.egraph.ir.dims import Dim, numel
-from rewrite.egraph.ir.dtypes import BOOL, F64, I64
+from rewrite.egraph.ir.dtypes import BOOL, F64, I64, compute
 
 from ..site import Site, Unread, op
 from ..value import Value, dims_array, materialise
@@ -15,8 +15,11 @@ MONOIDS = {"ReduceSum": "sum", "ReduceMax": "max", "ReduceMin": "min",
 @op(*MONOIDS, "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare",
     "ReduceLogSum", "ReduceLogSumExp")  # fmt: skip
 def reduce(s: Site) -> int:
-    axes = _axes(s)
-    return _shrunk(s, _reduced(s, s.x(0), axes), axes)
+    """What is between a sum and its terms or result is not rounded to small floats."""
+    b, x, axes = s.b, s.x(0), _axes(s)
+    dtype = b.type(x).dtype
+    made = _reduced(s, b.cast(x, compute(dtype)), axes)
+    return _shrunk(s, b.cast(made, dtype), axes)
 
 
 def _axes(s: Site) -> list[int]:

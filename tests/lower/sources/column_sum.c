@@ -9,34 +9,56 @@ static void k0_0(const i64 i1, const f32 *restrict b0, f32 *restrict b1) {
   for (i64 i5 = 0; i5 < 64; i5++) {
     acc4[i5] = 0.0f;
   }
-  for (i64 i6 = 0; i6 < 1024; i6 += 4) {
+  f64 total6[64] __attribute__((aligned(64)));
+  #pragma omp simd
+  for (i64 i7 = 0; i7 < 64; i7++) {
+    total6[i7] = 0.0;
+  }
+  for (i64 i8_ = 0; i8_ < 1024; i8_ += 64) {
+    for (i64 i9 = 0; i9 < 64; i9 += 4) {
+      const i64 r10 = i8_ + i9;
+      #pragma omp simd
+      for (i64 i11 = 0; i11 < 64; i11++) {
+        const f32 a12 = acc4[i11];
+        const i64 o14 = o3 + i11;
+        const i64 v15 = o14 + (r10 * 256);
+        const f32 v16 = b0[v15];
+        const f32 a17 = a12 + v16;
+        const i64 o19 = o3 + i11;
+        const i64 v20 = o19 + ((r10 + 1) * 256);
+        const f32 v21 = b0[v20];
+        const f32 a22 = a17 + v21;
+        const i64 o24 = o3 + i11;
+        const i64 v25 = o24 + ((r10 + 2) * 256);
+        const f32 v26 = b0[v25];
+        const f32 a27 = a22 + v26;
+        const i64 o29 = o3 + i11;
+        const i64 v30 = o29 + ((r10 + 3) * 256);
+        const f32 v31 = b0[v30];
+        const f32 a32 = a27 + v31;
+        acc4[i11] = a32;
+      }
+    }
     #pragma omp simd
-    for (i64 i7 = 0; i7 < 64; i7++) {
-      const f32 a8 = acc4[i7];
-      const i64 o10 = o3 + i7;
-      const i64 v11 = o10 + (i6 * 256);
-      const f32 v12 = b0[v11];
-      const f32 a13 = a8 + v12;
-      const i64 o15 = o3 + i7;
-      const i64 v16 = o15 + ((i6 + 1) * 256);
-      const f32 v17 = b0[v16];
-      const f32 a18 = a13 + v17;
-      const i64 o20 = o3 + i7;
-      const i64 v21 = o20 + ((i6 + 2) * 256);
-      const f32 v22 = b0[v21];
-      const f32 a23 = a18 + v22;
-      const i64 o25 = o3 + i7;
-      const i64 v26 = o25 + ((i6 + 3) * 256);
-      const f32 v27 = b0[v26];
-      const f32 a28 = a23 + v27;
-      acc4[i7] = a28;
+    for (i64 i33 = 0; i33 < 64; i33++) {
+      total6[i33] = total6[i33] + (f64)acc4[i33];
+      acc4[i33] = 0.0f;
     }
   }
   #pragma omp simd
-  for (i64 i29 = 0; i29 < 64; i29++) {
-    const f32 v30 = acc4[i29];
-    const i64 v31 = o3 + i29;
-    b1[v31] = v30;
+  for (i64 i57 = 0; i57 < 64; i57++) {
+    total6[i57] = total6[i57] + (f64)acc4[i57];
+    acc4[i57] = 0.0f;
+  }
+  #pragma omp simd
+  for (i64 i58 = 0; i58 < 64; i58++) {
+    acc4[i58] = (f32)total6[i58];
+  }
+  #pragma omp simd
+  for (i64 i59 = 0; i59 < 64; i59++) {
+    const f32 v60 = acc4[i59];
+    const i64 v61 = o3 + i59;
+    b1[v61] = v60;
   }
 }
 

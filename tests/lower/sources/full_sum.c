@@ -11,34 +11,55 @@ static void k0_0(
   for (i64 i3 = 0; i3 < 32; i3++) {
     acc2[i3] = 0.0f;
   }
-  const i64 o6 = i1 * 4096;
-  for (i64 i4 = 0; i4 < 4096; i4 += 32) {
+  f64 total4[32] __attribute__((aligned(64)));
+  #pragma omp simd
+  for (i64 i5 = 0; i5 < 32; i5++) {
+    total4[i5] = 0.0;
+  }
+  const i64 o9 = i1 * 4096;
+  for (i64 i6 = 0; i6 < 4096; i6 += 512) {
+    for (i64 i7 = 0; i7 < 512; i7 += 32) {
+      #pragma omp simd
+      for (i64 i8_ = 0; i8_ < 32; i8_++) {
+        const i64 v10 = o9 + ((i6 + i7) + i8_);
+        const f32 v11 = b0[v10];
+        acc2[i8_] = rw_fma_f32(v11, v11, acc2[i8_]);
+      }
+    }
     #pragma omp simd
-    for (i64 i5 = 0; i5 < 32; i5++) {
-      const i64 v7 = o6 + (i4 + i5);
-      const f32 v8 = b0[v7];
-      acc2[i5] = rw_fma_f32(v8, v8, acc2[i5]);
+    for (i64 i12 = 0; i12 < 32; i12++) {
+      total4[i12] = total4[i12] + (f64)acc2[i12];
+      acc2[i12] = 0.0f;
     }
   }
   #pragma omp simd
-  for (i64 i9 = 0; i9 < 16; i9++) {
-    acc2[i9] = acc2[i9] + acc2[i9 + 16];
+  for (i64 i13 = 0; i13 < 32; i13++) {
+    total4[i13] = total4[i13] + (f64)acc2[i13];
+    acc2[i13] = 0.0f;
   }
   #pragma omp simd
-  for (i64 i10 = 0; i10 < 8; i10++) {
-    acc2[i10] = acc2[i10] + acc2[i10 + 8];
+  for (i64 i14 = 0; i14 < 32; i14++) {
+    acc2[i14] = (f32)total4[i14];
   }
   #pragma omp simd
-  for (i64 i11 = 0; i11 < 4; i11++) {
-    acc2[i11] = acc2[i11] + acc2[i11 + 4];
+  for (i64 i15 = 0; i15 < 16; i15++) {
+    acc2[i15] = acc2[i15] + acc2[i15 + 16];
   }
   #pragma omp simd
-  for (i64 i12 = 0; i12 < 2; i12++) {
-    acc2[i12] = acc2[i12] + acc2[i12 + 2];
+  for (i64 i16_ = 0; i16_ < 8; i16_++) {
+    acc2[i16_] = acc2[i16_] + acc2[i16_ + 8];
+  }
+  #pragma omp simd
+  for (i64 i17 = 0; i17 < 4; i17++) {
+    acc2[i17] = acc2[i17] + acc2[i17 + 4];
+  }
+  #pragma omp simd
+  for (i64 i18 = 0; i18 < 2; i18++) {
+    acc2[i18] = acc2[i18] + acc2[i18 + 2];
   }
   acc2[0] = acc2[0] + acc2[1];
-  const f32 r14 = acc2[0];
-  s0[i1] = r14;
+  const f32 r20 = acc2[0];
+  s0[i1] = r20;
 }
 
 static void k0_0_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
