@@ -72,6 +72,9 @@ class Pool[T]:
         self.name, self.limit, self._most = name, limit, most
         self._make, self._drop = make, drop
         self._idle: dict[int, deque[tuple[int, T]]] = {}  # by size, oldest first
+        # A collection of a circle finalises all that only the circle refers to: what is
+        # given out is referred to from here too, or it would return to the pool dead.
+        self._given: dict[int, T] = {}  # by id
         self._used = self._idles = self._count = 0
         # A collection may end a block's life wherever this thread is, in here also: so
         # blocks return by an atomic append, and are sorted in under the lock.
@@ -91,6 +94,7 @@ class Pool[T]:
             self._used += size
             self._idles -= size * len(kept)
         raw = kept[0] if kept else self._made(size, nbytes)
+        self._given[id(raw)] = raw
         return Block(self, size, raw)
 
     def _size(self, nbytes: int) -> int:
@@ -145,6 +149,7 @@ class Pool[T]:
     def _settle(self) -> None:
         while self._returned:
             size, raw = self._returned.popleft()
+            self._given.pop(id(raw), None)
             self._used -= size
             if size > self.limit:
                 self._drop(raw)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..ir.constructors import SIGNATURES
 from ..ir.graph import Builder, Graph, GraphError
-from ..ir.ops import TensorType
+from ..ir.ops import TensorType, having
 from ..judge.sound import agree, sample_rule
 from ..rules.ruleset import Rule, RuleSet
 from ..rules.sexpr import Atom, Expr
@@ -24,6 +24,7 @@ from ..saturate.engine import Engine
 from .pointwise import PointError, Points, TooLarge, sample
 from .proof import CheckError, Proof, Use
 
+READ = having("read")
 POSITIONS = 8  # sampled elements of each step
 
 
@@ -68,26 +69,30 @@ class Terms:
 
 @dataclass
 class _Instance:
-    """Both sides of a use, built over one input for each of its variables."""
+    """Both sides of a use, built over one input for each of its variables and each
+    array that a pattern names."""
 
     terms: Terms
     builder: Builder = field(default_factory=Builder)
-    inputs: dict[str, int] = field(default_factory=dict[str, int])
+    inputs: dict[str | int, int] = field(default_factory=dict[str | int, int])
 
     def side(self, pattern: Expr, t: int) -> int:
         if isinstance(pattern, Atom):
-            if pattern.text not in self.inputs:
-                kind = self.terms.type(t)
-                name = f"{pattern.text}{len(self.inputs)}"
-                node = self.builder.input(name, kind.dtype, kind.shape)
-                self.inputs[pattern.text] = node
-            return self.inputs[pattern.text]
+            return self._input(pattern.text, t)
         row, node = self.terms.rows[t], self.terms.node(t)
+        if node.op in READ:
+            return self._input(t, t)
         fields = zip(SIGNATURES[row[0]], pattern.args, row[1:], strict=True)
         below = [(e, x) for kind, e, x in fields if kind == "t"]
         # The value of a Pad is a constant, which the node holds as a number.
         args = [self.side(e, x) for e, x in below[: len(node.args)]]
         return self.builder.add(node.op, args, node.attrs)
+
+    def _input(self, key: str | int, t: int) -> int:
+        if key not in self.inputs:
+            kind, name = self.terms.type(t), f"x{len(self.inputs)}"
+            self.inputs[key] = self.builder.input(name, kind.dtype, kind.shape)
+        return self.inputs[key]
 
 
 @dataclass
