@@ -29,9 +29,10 @@ from ...egraph.saturate.saturate import Saturated, Saturator
 from ..dag.postorder import postorder
 from ..paused import collector_paused
 from .assemble import concrete
-from .chosen import LEAVES
+from .chosen import LEAVES, Untraceable
 from .kernel import KernelCost
 from .known import Known
+from .least import least, total
 from .merge import Merger
 from .outline import Piece, outline, structure
 from .search import Search
@@ -40,6 +41,7 @@ from .space import Choice, Space, steady
 from .symbols import Symbols
 
 LEAST = 0.999  # a cost that falls by less has not fallen
+MUCH_LESS = 0.9  # of the work of the terms chosen, that a start of its own must have
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
 
 
@@ -263,7 +265,22 @@ def choose(
         other = _climbed(space, known, moves, stored)
         if other.seconds < best.seconds:
             best = _settled(space, known, moves, other)
-    return best
+    return _with_less_work(space, known, moves, best) if moves else best
+
+
+def _with_less_work(space: Space, known: Known, moves: int, best: Choice) -> Choice:
+    """Climbs from the terms with the least work too, where that is clearly less."""
+    pick, work = least(space)
+    if work > total(space, _used(space, best)) * MUCH_LESS:
+        return best
+    try:
+        other = _climbed(replace(space, own=pick), known, moves)
+    except Untraceable:  # no kernels for just these terms
+        return best
+    if other.seconds >= best.seconds * LEAST:
+        return best
+    other = _settled(space, known, moves, other)
+    return replace(other, own_seconds=best.own_seconds, own_kernels=best.own_kernels)
 
 
 def _settled(space: Space, known: Known, moves: int, best: Choice) -> Choice:
