@@ -7,7 +7,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,9 +25,18 @@ def ours(p: Program, arrays: Sequence[Array]) -> Call:
     from rewrite import xp
 
     fast = rewrite.optimize(
-        lambda *a: p.f(xp, *a), *arrays, device="c", fallback=False, cache=False
+        _in(xp, p), *arrays, device="c", fallback=False, cache=False
     )
     return lambda: fast(*arrays)
+
+
+def _in(names: Any, p: Program) -> Callable[..., Any]:
+    """The program as a function of arrays, in one namespace."""
+
+    def f(*arrays: Any) -> Any:
+        return p.f(names, *arrays)
+
+    return f
 
 
 def numpy(p: Program, arrays: Sequence[Array]) -> Call:
@@ -37,7 +46,7 @@ def numpy(p: Program, arrays: Sequence[Array]) -> Call:
 def jax(p: Program, arrays: Sequence[Array]) -> Call:
     library: Any = importlib.import_module("jax")
 
-    compiled = library.jit(lambda *a: p.f(library.numpy, *a))
+    compiled = library.jit(_in(library.numpy, p))
     given = [library.device_put(a) for a in arrays]
     return lambda: library.block_until_ready(compiled(*given))
 
@@ -48,7 +57,7 @@ def torch(p: Program, arrays: Sequence[Array]) -> Call:
     library._dynamo.reset()  # so many compilations of one function and it gives up
     library.set_num_threads(_threads())
     names = _TorchNames(library)
-    compiled = library.compile(lambda *a: p.f(names, *a), fullgraph=True, dynamic=False)
+    compiled = library.compile(_in(names, p), fullgraph=True, dynamic=False)
     given = [library.from_numpy(a) for a in arrays]
     return library.inference_mode()(lambda: compiled(*given))
 
@@ -76,7 +85,7 @@ def numba(p: Program, arrays: Sequence[Array]) -> Call:
     library: Any = importlib.import_module("numba")
     library.set_num_threads(_threads())
     warnings.filterwarnings("ignore", category=library.NumbaPerformanceWarning)
-    f = _closed(p.f, library.njit)
+    f = closed(p.f, library.njit)
     fast = library.njit(parallel=True, fastmath=True)(f)
     try:
         fast(*arrays)
@@ -85,21 +94,22 @@ def numba(p: Program, arrays: Sequence[Array]) -> Call:
     return lambda: fast(*arrays)
 
 
-def _closed(f: Callable[..., Any], jit: Callable[..., Any]) -> Callable[..., Any]:
+def closed(f: Callable[..., Any], jit: Callable[..., Any]) -> Callable[..., Any]:
     """`f` of the arrays alone, with NumPy as its `xp`: numba takes no module as an
     argument.  What it calls in its own file is closed and compiled, too."""
     tree = ast.parse(inspect.getsource(f))
     (made,) = tree.body
     assert isinstance(made, ast.FunctionDef)
     made.decorator_list = []
-    names = {"xp": np, **inspect.getmodule(f).__dict__}
+    own: dict[str, Any] = f.__globals__
+    names: dict[str, Any] = {**own, "xp": np}
     if made.args.args[0].arg == "xp":
         del made.args.args[0]
     for node in ast.walk(made):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            called = names.get(node.func.id)
+            called = own.get(node.func.id)
             if inspect.isfunction(called) and called.__module__ == f.__module__:
-                names[node.func.id] = jit(_closed(called, jit))
+                names[node.func.id] = jit(closed(called, jit))
                 node.args = [a for a in node.args if ast.unparse(a) != "xp"]
     exec(compile(tree, inspect.getfile(f), "exec"), names)
     return names[f.__name__]
@@ -121,5 +131,7 @@ CONTESTANTS: Mapping[str, Callable[[Program, Sequence[Array]], Call]] = {
 
 
 def listed(result: Any) -> list[Array]:
-    several: Sequence[Any] = result if isinstance(result, tuple) else (result,)
-    return [np.asarray(x) for x in several]
+    """The results of a program, one or several."""
+    if not isinstance(result, tuple):
+        return [np.asarray(result)]
+    return [np.asarray(x) for x in cast(tuple[Any, ...], result)]

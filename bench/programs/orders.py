@@ -100,13 +100,18 @@ def order(
     price, graph = cost_for(device("c"), precision), program.graph(n)
     watched = Watched(rules, rules.for_any_size())
     made = plan(graph, watched, price, moves=MOVES[2])
-    own = own_plan(graph, price, MOVES[2])
     stopped = dict.fromkeys(s.stopped for s, _ in watched.found if s.stopped)
     return Order(
-        program, n, made, launched(made), sum(map(flops, launched(own))),
-        program.moved(n), sum(s.enodes for s, _ in watched.found),
+        program, n, made, launched(made), written(program, n), program.moved(n),
+        sum(s.enodes for s, _ in watched.found),
         sum(t for _, t in watched.found), ", ".join(stopped),
     )  # fmt: skip
+
+
+def written(program: Program, n: int) -> int:
+    """The flops of the program's own form, fused by the search alone."""
+    own = own_plan(program.graph(n), cost_for(device("c")), MOVES[2])
+    return sum(map(flops, launched(own)))
 
 
 # ---- the table -----------------------------------------------------------------------
