@@ -1,9 +1,11 @@
 """What saturation earns: rules by e-graph, rules applied greedily, and no rules.
 
-    python bench/ablation.py [ROUNDS] [MODEL...]
+    python bench/ablation.py [NAME...] [--rounds 301] [--predicted] [--size 512]
+                             [--set models|programs]
 
-For each model of tests/replay/models, at the sizes it records: predicted and measured
-time on c of four schedules, all found by the same search with the same effort.
+For each model of tests/replay/models, at the sizes it records, and each program of
+bench/programs at a size: predicted and measured time on c of four schedules, all found
+by the same search with the same effort.
 
 - none: the graph as it is, expanded.
 - rules: greedy by rules.  Rules that match anywhere are tried one at a time, in the
@@ -21,13 +23,16 @@ Programs are timed in turns and compared turn by turn.  One is faster than anoth
 where the median of the ratios says so by 3 % and a sign test over the turns does, too,
 at 1 %; less is noise.  Schedules with the same kernels are the same program, timed
 once.  `full` loses by the `search` where its predicted cost is higher too, else by the
-`model`.  Exits with 1 where it loses.
+`model`.  With `--predicted` nothing runs and predicted times are compared, by the same
+margins.  Exits with 1 where it loses.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -60,6 +65,7 @@ CLEAR = 1.05  # times faster, to be counted as better than greedy
 SIGMA = 2.33  # deviations of a fair coin that one in a hundred exceeds
 LEAST = 1 - 1e-6  # a cost that falls by less has not fallen
 OTHERS = ("none", "rules", "steps")
+WIDTH = 35  # of names
 EFFORT = MOVES[2]
 
 
@@ -107,6 +113,52 @@ def plans(graph: Graph, rules: RuleSet, price: KernelCost) -> dict[str, Plan]:
         "steps": by_steps(own, rules, price),
         "full": plan(graph, saturator(rules), price, moves=EFFORT),
     }
+
+
+# ---- what is planned ----
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph, and inputs for it when they are asked for."""
+
+    name: str
+    graph: Callable[[], Graph]
+    inputs: Callable[[], Mapping[str, Any]]
+
+
+def models() -> Iterator[Case]:
+    from tests.replay.weights import MODELS
+
+    yield from (_model(p.stem) for p in sorted(MODELS.glob("*.onnx")))
+
+
+def _model(name: str) -> Case:
+    import rewrite.onnx
+    from tests.replay.weights import fill, load, metadata, random_inputs
+
+    model = fill(load(name))
+    facts = metadata(model).items()
+    sizes = {k.removeprefix("size:"): int(v) for k, v in facts if k[:5] == "size:"}
+    return Case(
+        name,
+        lambda: rewrite.onnx.load(model, sizes),
+        lambda: random_inputs(model, sizes),
+    )
+
+
+def programs(n: int) -> Iterator[Case]:
+    from bench.programs import PROGRAMS, Program
+
+    def case(p: Program) -> Case:
+        labels = [f"x{i}" for i in range(len(p.inputs(n)))]
+        return Case(
+            p.name,
+            lambda: p.graph(n),
+            lambda: dict(zip(labels, p.arrays(n), strict=True)),
+        )
+
+    yield from map(case, PROGRAMS.values())
 
 
 # ---- the clock ----
@@ -159,64 +211,96 @@ def faster(a: list[float], b: list[float], by: float) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A model's schedules, and the names that `full` loses to or clearly beats."""
+    """A case's schedules, and the names that `full` loses to or clearly beats."""
 
     name: str
     predicted: dict[str, float]
-    seconds: dict[str, list[float]]
+    seconds: dict[str, list[float]] | None  # by turn; None: nothing ran
+
+    def is_faster(self, a: str, b: str, by: float) -> bool:
+        if self.seconds is None:
+            return self.predicted[b] / self.predicted[a] >= by
+        return faster(self.seconds[a], self.seconds[b], by)
 
     @property
     def losses(self) -> list[str]:
-        t = self.seconds
-        return [o for o in OTHERS if faster(t[o], t["full"], NOISE)]
+        return [o for o in OTHERS if self.is_faster(o, "full", NOISE)]
 
     @property
     def wins(self) -> list[str]:
-        t = self.seconds
-        return [o for o in OTHERS if faster(t["full"], t[o], CLEAR)]
+        return [o for o in OTHERS if self.is_faster("full", o, CLEAR)]
 
     def line(self) -> str:
         names = (*OTHERS, "full")
         cells = [f"{self.predicted[k] * 1e6:7.1f}" for k in names]
-        cells += [f"{median(self.seconds[k]) * 1e6:7.1f}" for k in names]
+        if self.seconds is not None:
+            cells += [f"{median(self.seconds[k]) * 1e6:7.1f}" for k in names]
         words = [f"beats {o}" for o in self.wins]
         for o in self.losses:
             blame = "search" if self.predicted[o] < self.predicted["full"] else "model"
             words.append(f"LOSES to {o} ({blame})")
-        return f"{self.name:15}{' '.join(cells)}  {', '.join(words)}".rstrip()
+        return f"{self.name:{WIDTH}}{' '.join(cells)}  {', '.join(words)}".rstrip()
 
 
-def outcome(name: str, rules: RuleSet, price: KernelCost, rounds: int) -> Outcome:
-    import rewrite.onnx
-    from tests.replay.weights import fill, load, metadata, random_inputs
-
-    model = fill(load(name))
-    facts = metadata(model).items()
-    sizes = {k.removeprefix("size:"): int(v) for k, v in facts if k[:5] == "size:"}
-    graph = rewrite.onnx.load(model, sizes)
+def outcome(
+    case: Case, rules: RuleSet, price: KernelCost, rounds: int | None
+) -> Outcome:
+    """Timed over so many turns, or not at all."""
+    graph = case.graph()
     found = plans(graph, rules, price)
     predicted = {k: p.seconds for k, p in found.items()}
-    times = measured(graph, found, random_inputs(model, sizes), rounds)
-    return Outcome(name, predicted, times)
+    if rounds is None:
+        return Outcome(case.name, predicted, None)
+    times = measured(graph, found, case.inputs(), rounds)
+    return Outcome(case.name, predicted, times)
 
 
-def main() -> int:
-    root = Path(__file__).parents[1]
-    sys.path.append(str(root))  # the captured models
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 301
-    stored = sorted(p.stem for p in (root / "tests/replay/models").glob("*.onnx"))
-    names = sys.argv[2:] or stored
-    rules, price = load_rules(), cost_for(device("c"))
-    print(f"{'us':15}{'predicted':>31} {'measured':>31}")
-    print(f"{'':15}{' '.join(f'{k:>7}' for k in (*OTHERS, 'full') * 2)}")
-    done: list[Outcome] = []
-    for name in names:
-        done.append(outcome(name, rules, price, rounds))
-        print(done[-1].line(), flush=True)
+def header(timed: bool) -> Iterator[str]:
+    sides = ("predicted", "measured") if timed else ("predicted",)
+    yield f"{'us':{WIDTH}}" + " ".join(f"{side:>31}" for side in sides)
+    names = (*OTHERS, "full") * len(sides)
+    yield f"{'':{WIDTH}}{' '.join(f'{k:>7}' for k in names)}"
+
+
+def sums(done: list[Outcome]) -> Iterator[str]:
     for o in OTHERS:
         won, lost = (sum(o in x for x in xs) for xs in (
             [d.wins for d in done], [d.losses for d in done]))  # fmt: skip
-        print(f"full beats {o} by 5 % on {won} of {len(done)}, loses on {lost}")
+        yield f"full beats {o} by 5 % on {won} of {len(done)}, loses on {lost}"
+    won = sum({"rules", "steps"} <= set(d.wins) for d in done)
+    yield f"full beats rules and steps by 5 % on {won} of {len(done)}"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="of models and programs; none: all")
+    add("--set", choices=("models", "programs"), help="only these")
+    add("--rounds", type=int, default=301, help="turns of each")
+    add("--predicted", action="store_true", help="nothing runs")
+    add("--size", type=int, default=512, help="of programs")
+    return parser.parse_args()
+
+
+def main() -> int:
+    sys.path.append(str(Path(__file__).parents[1]))  # captured models, programs
+    args = arguments()
+    cases = [
+        *(models() if args.set != "programs" else ()),
+        *(programs(args.size) if args.set != "models" else ()),
+    ]
+    unknown = set(args.names) - {c.name for c in cases}
+    if unknown:
+        sys.exit(f"no model or program is called {', '.join(sorted(unknown))}")
+    rules, price = load_rules(), cost_for(device("c"))
+    print(*header(not args.predicted), sep="\n")
+    done: list[Outcome] = []
+    for case in cases:
+        if not args.names or case.name in args.names:
+            rounds = None if args.predicted else args.rounds
+            done.append(outcome(case, rules, price, rounds))
+            print(done[-1].line(), flush=True)
+    print(*sums(done), sep="\n")
     return int(any(d.losses for d in done))
 
 

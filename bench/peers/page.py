@@ -111,14 +111,14 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} processors, {platform.system()}"
 
 
-def versions() -> str:
+def versions(packages: Sequence[str] = PACKAGES) -> str:
     def known(package: str) -> str:
         try:
             return f"{package} {version(package)}"
         except PackageNotFoundError:
             return f"{package} absent"
 
-    return ", ".join([f"Python {platform.python_version()}", *map(known, PACKAGES)])
+    return ", ".join([f"Python {platform.python_version()}", *map(known, packages)])
 
 
 def page(command: str, facts: Mapping[str, str], results: Sequence[Result]) -> str:
