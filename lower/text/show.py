@@ -244,3 +244,8 @@ def number(value: float | int | bool) -> str:
     if isinstance(value, int):
         return str(value)
     return "nan" if math.isnan(value) else float.__repr__(float(value))
+
+
+def ex_text(x: Ex, names: Names, around: DType | None) -> str:
+    """One expression, where `names` are in scope."""
+    return _Expressions(names, {}, False).show(x, around)
