@@ -53,6 +53,7 @@ class DeviceModel:
     library: bool = False  # there is one of products
     shared: int = 0  # bytes that a group of threads may have, if more than `on_chip`
     buffers: int = 1 << 16  # that a kernel may read and write, scratch among them
+    wide: int = 0  # bytes that a thread reads or stores at once; 0: one element
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
@@ -110,7 +111,8 @@ def cpu_model(caps: Caps) -> DeviceModel:
 
 def model_of(caps: Caps) -> DeviceModel:
     """The model of a device by its capabilities, and by what was measured of it."""
-    return replace(_by_kind(caps), buffers=caps.max_buffers, **dict(caps.rates))
+    base = replace(_by_kind(caps), buffers=caps.max_buffers, wide=caps.wide)
+    return replace(base, **dict(caps.rates))
 
 
 def _by_kind(caps: Caps) -> DeviceModel:

@@ -46,6 +46,7 @@ class Dialect:
     stream: str = ""  # the helper that writes {n} bytes past the caches; empty: none
     fetch: str = ""  # asks for {a} at {i}, to be written if {w}; empty: left out
     aligned: bool = False  # the vector forms of access want multiples of {n}
+    local: str = ""  # qualifiers of a thread's own array
     # For devices with groups of threads; empty for the host.
     kernel: str = ""  # qualifiers of a kernel with groups of {n} threads
     pointer: str = ""  # qualifiers of a parameter's pointer
@@ -290,6 +291,7 @@ CUDA = Dialect(
     load_lanes="*(const {v} *)({a} + {i})",
     store_lanes="*({v} *)({a} + {i}) = {b};",
     aligned=True,
+    local="__align__(16) ",
     splat="",
     unroll="#pragma unroll {n}",
     expands=False,
