@@ -261,6 +261,16 @@ static __device__ __forceinline__ u32 rw_to_half(f32 a) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
+#if __CUDA_ARCH__ >= 800
+  u16 r;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(a));
+  return r;
+#else
+  const u32 b = __float_as_uint(a);
+  return a != a ? 0x7fff : (b + 0x7fff + (b >> 16 & 1)) >> 16;
+#endif
+}
 """
 
 CUDA = Dialect(
@@ -273,6 +283,7 @@ CUDA = Dialect(
         ("fma", "f64"): "RW_FMA(fma, {a}, {b}, {c})",
         ("decode_f16", "u32"): "rw_from_half({a})",
         ("encode_f16", "f32"): "rw_to_half({a})",
+        ("encode_bf16", "f32"): "rw_to_bf16({a})",
     },
     bitcast="",
     infinity={"f32": "__int_as_float(0x7f800000)",

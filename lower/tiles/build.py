@@ -264,6 +264,7 @@ class Writer:
     def store(self, o: Output) -> None:
         free = bits(o.axes)
         value, at = self.value(o.expr), self.affine(o.offset)
+        value = _unrounded(value, self.kernel.slots[o.slot][0])
         scope = self.scopes[self.depth(free)]
         buffer = self.buffers[o.slot].name
         scope.body.append(
@@ -354,6 +355,15 @@ class Writer:
         """Where a load belongs, once every loop is open; beyond, if none is."""
         looped = bool(self.kernel.free[e] & bits(tuple(self._looped)))
         return int(looped)
+
+
+def _unrounded(value: Ex, dtype: DType) -> Ex:
+    """Without a last rounding to `dtype`, which a store does."""
+    match value:
+        case Op("cast", (Op("cast", (inner,), to),)) if to is dtype:
+            return inner if inner.dtype is value.dtype else value
+        case _:
+            return value
 
 
 def _uses(kernel: Kernel) -> list[int]:
