@@ -10,11 +10,11 @@ from ..extract.schedule.kernel import Cost, Kernel
 from .axes import normalise
 from .choice import Choices, Holes, digest
 from .device import Caps
-from .families import candidates_for, families_for
 from .families.nests.writer import parameters
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
 from .passes.barriers import barriers
+from .registry import candidates_for, families_for
 from .streams import streamed
 from .verify import verify
 

@@ -127,10 +127,6 @@ class Access(NamedTuple):
     itemsize: int
     inside: int  # turns of the loops around it
 
-    @property
-    def index(self) -> Ex:
-        return self.stmt.index
-
 
 def accesses(grid: Grid, sizes: Mapping[str, int]) -> Iterator[Access]:
     """`sizes`: bytes of an element, by buffer."""
@@ -160,7 +156,7 @@ def up(n: int) -> int:
 
 def spread(points: tuple[Axis, ...], last: str, lanes: int, team: int) -> Layout:
     """`last` innermost, in lanes; threads along it first, then along the others."""
-    order = [p for p in points if p.name != last] + [p for p in points if p.name == last]
+    order = sorted(points, key=lambda p: p.name == last)
     digits: list[Digit] = []
     left = max(team, 1)
     for p in reversed(order):

@@ -77,15 +77,15 @@ class _Schedule:
         total = {p.name: 0 for p in self.grid.points}
         for x in self.accesses:
             for axis in x.axes:
-                if self.scene.along(x.index, axis) == 1:
+                if self.scene.along(x.stmt.index, axis) == 1:
                     total[axis] += 2 * self.weight(x) + isinstance(x.stmt, Store)
         return max(total, key=lambda a: (total[a], list(total).index(a)))
 
     def lanes(self, axis: str) -> int:
-        """As many that the accesses along `axis` can all be wide, but for small ones."""
+        """So many that accesses along `axis` can all be wide, but for small ones."""
         mine = [
             x for x in self.accesses
-            if axis in x.axes and self.scene.along(x.index, axis) == 1
+            if axis in x.axes and self.scene.along(x.stmt.index, axis) == 1
         ]  # fmt: skip
         if not mine or not self.device.wide:
             return 1
@@ -99,7 +99,7 @@ class _Schedule:
     def wide(self, x: Access, axis: str, lanes: int) -> bool:
         if self.extents[axis] % lanes:
             return False
-        return self.scene.even(x.index, x.stmt.where, axis, lanes)
+        return self.scene.even(x.stmt.index, x.stmt.where, axis, lanes)
 
     def turned(
         self, body: tuple[Stmt, ...], last: str, others: Mapping[str, Layout]
@@ -130,11 +130,9 @@ class _Schedule:
         axes = s.tile.axes if isinstance(s, Load) else s.over
         if last not in axes or self.scene.along(s.index, last) in (0, 1):
             return None
-        for axis in axes:
-            if axis in others and self.scene.along(s.index, axis) == 1:
-                if min(self.extents[axis], self.extents[last]) >= WORTH:
-                    return axis
-        return None
+        long = (a for a in axes if min(self.extents[a], self.extents[last]) >= WORTH)
+        lies = (a for a in long if a in others and self.scene.along(s.index, a) == 1)
+        return next(lies, None)
 
 
 def shared_bytes(program: TileProgram) -> int:

@@ -429,7 +429,8 @@ class GridWriter:
         self, s: Store, value: Ex, point: Point, local: Mapping[str, Ex],
         spare: Sequence[Ex], lanes: int,
     ) -> None:  # fmt: skip
-        first = [Op("eq", (d, self.zero), BOOL) for d in spare if not isinstance(d, Lit)]
+        other = (d for d in spare if not isinstance(d, Lit))
+        first = [Op("eq", (d, self.zero), BOOL) for d in other]
         where = self.test(s.where, point, local)
         test = both(*first, self.beyond(point, s.over), where)
         index = self.at(s.index, point, local)

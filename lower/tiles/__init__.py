@@ -1,1 +1,1 @@
-"""Tile programs: what one group of threads does, tile by tile, and nothing of threads."""
+"""Tile programs: what one group of threads does, tile by tile, without threads."""

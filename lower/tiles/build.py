@@ -8,7 +8,8 @@ computed from is known; what is used again is a tile of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce as fold
 from typing import NamedTuple
@@ -199,7 +200,8 @@ class Writer:
         return expand(tree, self.name(args[0], self.kernel.free[x.args[0]]))
 
     def _load(self, x: Expr, free: int, scope: _Scope) -> Ex:
-        slot, offset, guard = x.attr
+        slot: int = x.attr[0]
+        _, offset, guard = x.attr
         buffer, to = self.buffers[slot], compute(x.dtype)
         where = self.conds(guard)
         if buffer.size == 0 or (isinstance(where, Lit) and not where.value):
@@ -247,9 +249,7 @@ class Writer:
         monoid, axes, kind = x.attr
         term = convert(self.value(x.args[0]), compute(kind))
         made = combine(monoid, var(acc), term)
-        self.scopes[-1].body.append(
-            Update(acc.name, made, self.overhang(bits(axes)))
-        )
+        self.scopes[-1].body.append(Update(acc.name, made, self.overhang(bits(axes))))
 
     def finish(self, e: int, acc: Tile) -> None:
         x = self.kernel.exprs[e]
@@ -318,7 +318,9 @@ class Writer:
         for level in _levels(self.kernel, looped):
             accs = self.accumulators(level)
             with_needs = bits(tuple(self.kernel.exprs[e].args[0] for e in level))
-            self._turn(with_needs, lambda: [self.take(e, accs[e]) for e in level])
+            with self._turn(with_needs):
+                for e in level:
+                    self.take(e, accs[e])
             for e in level:
                 self.finish(e, accs[e])
         inside = [o for o in self.kernel.outputs if bits(o.axes) & looped]
@@ -327,18 +329,21 @@ class Writer:
                 self.store(o)
         if inside:
             needs = bits(tuple(o.expr for o in inside))
-            self._turn(needs, lambda: [self.store(o) for o in inside])
+            with self._turn(needs):
+                for o in inside:
+                    self.store(o)
         points = tuple(p for _, p in self.points)
         body = tuple(self.scopes[0].body)
         return Grid(tuple(self.grid), points, body, self.tiling.team)
 
-    def _turn(self, targets: int, body: object) -> None:
-        """The loop, around what `body` writes."""
-        assert self.turns is not None and callable(body)
+    @contextmanager
+    def _turn(self, targets: int) -> Generator[None]:
+        """The loop, around what is written within."""
+        assert self.turns is not None
         axis, step = self.turns
         self.scopes.append(_Scope(bits(tuple(self._looped))))
         self._fetch(targets)
-        body()
+        yield
         inner = self.scopes.pop()
         self.scopes[-1].body.append(Loop((axis,), step, tuple(inner.body)))
 
@@ -384,8 +389,9 @@ def _levels(kernel: Kernel, looped: int) -> list[list[int]]:
     """Reductions along the loop, those first that others depend on."""
     f = facts(kernel)
     live = reach(f, f.stored, 0)
-    left = [r for r in each(live & f.reductions)
-            if bits(kernel.exprs[r].attr[1]) & looped]  # fmt: skip
+    along = (r for r in each(live & f.reductions)
+             if bits(kernel.exprs[r].attr[1]) & looped)  # fmt: skip
+    left: list[int] = list(along)
     out: list[list[int]] = []
     while left:
         mask = bits(tuple(left))

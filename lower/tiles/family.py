@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 
 from ...extract.schedule.kernel import Cost, Kernel
-from ..axes import nested, normalise
+from ..axes import nested, normalise, numel
 from ..choice import Domains, Holes
 from ..device import Caps
+from ..families.full import ENOUGH
 from ..families.nests.index_types import index_type
-from ..families.nests.price import least_work
+from ..families.nests.plan import each, facts, reach
 from ..families.nests.staged import cut
 from ..families.nests.writer import parameters
+from ..families.rows import ordered, row_axes
 from ..loops import Function, Param
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from ..targets.simt import Simt, lowered, registers, scheduled, shared_bytes
@@ -62,21 +66,54 @@ def fitting(program: TileProgram, model: DeviceModel) -> TileProgram | str:
     return program
 
 
-class Tiled(AsTheyAre):
+@lru_cache(maxsize=4096)
+def _least(kernel: Kernel) -> tuple[int, float]:
+    """Bytes that any program reads or stores, and flops."""
+    read: dict[int, int] = {}
+    work = 0.0
+    f = facts(kernel)
+    for i in each(reach(f, f.stored, 0)):
+        e = kernel.exprs[i]
+        points = numel(kernel.extents, kernel.axes_of(kernel.free[i]))
+        if e.op == "load":
+            slot: int = e.attr[0]
+            read[slot] = max(read.get(slot, 0), points)
+        elif e.op == "reduce":
+            work += numel(kernel.extents, e.attr[1]) * points
+        else:
+            work += f.heavy[i] * points
+    for o in kernel.outputs:
+        read[o.slot] = numel(kernel.extents, o.axes)
+    sizes = ((kernel.slots[s], n) for s, n in read.items())
+    moved = sum(dtype.itemsize * min(n, count) for (dtype, count), n in sizes)
+    return moved, work
+
+
+class Tiled(AsTheyAre, ABC):
     """What families of tile programs have in common."""
 
     name: str
 
+    @abstractmethod
     def program(
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
     ) -> TileProgram | str:
-        raise NotImplementedError
+        """For the device, or why there is none."""
+
+    @abstractmethod
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains: ...
 
     def accepts(self, kernel: Kernel) -> str | None:
         return None if nested(kernel) else "its outputs run over different loops"
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return least_work(kernel, model)
+        """All moves once, by the widest accesses, and is computed once; a CPU is not
+        meant at all."""
+        if model.cpu_like:
+            return inf
+        moved, work = _least(kernel)
+        parts = Parts(model.moving(moved), work / model.scalar)
+        return model.launch + overlapped(parts)
 
     def parts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
@@ -170,6 +207,9 @@ class Staged(Tiled):
 def _staged(
     kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool
 ) -> TileProgram | str:
+    rows = ordered(kernel, row_axes(kernel))
+    if rows and numel(kernel.extents, rows) >= ENOUGH * model.units:
+        return "it has rows enough"
     pieces = dict(holes).get("pieces", PIECES) * model.units
     made = cut(kernel, pieces, 1)
     if made is None:

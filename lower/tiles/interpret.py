@@ -160,7 +160,8 @@ class _Run:
     def reduce(self, s: Reduce) -> Array:
         monoid = MONOIDS[s.monoid]
         start = np.asarray(monoid.identity(s.tile.dtype), s.tile.dtype.numpy)[()]
-        value = np.broadcast_to(self.value(s.value), self.shape((*s.tile.axes, *s.over)))
+        shape = self.shape((*s.tile.axes, *s.over))
+        value = np.broadcast_to(self.value(s.value), shape)
         if s.where is not None:
             value = np.where(self.value(s.where), value, start)
         dims = tuple(self.names.index(n) for n in s.over)

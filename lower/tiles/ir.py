@@ -16,10 +16,10 @@ layouts, of a grid for all its tiles and of a tile for itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from ...egraph.ir.dtypes import I32, DType
 from ..loops import Ex, Param, Var
@@ -62,8 +62,14 @@ class Tile:
     layout: Layout = ()  # empty: that of the grid
 
 
-def role(kind: Role, **more: Any) -> Any:
-    return field(metadata={"role": kind}, **more)
+def _is(role: Role) -> Mapping[str, Role]:
+    return {"role": role}
+
+
+TILE, AXES, NAMES, CHANGES = _is("tile"), _is("axes"), _is("names"), _is("changes")
+VALUE, INDEX, TEST = _is("value"), _is("index"), _is("test")
+READS, WRITES, BODY = _is("reads"), _is("writes"), _is("body")
+NUMBER, WORD, LAYOUT = _is("number"), _is("word"), _is("layout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +80,11 @@ class Grid:
     SYNTAX: ClassVar[str] = (
         "grid {axes} ?over {points} ?team {team} ?laid {layout} {body}"
     )
-    axes: tuple[Axis, ...] = role("axes")
-    points: tuple[Axis, ...] = role("axes")
-    body: tuple[Stmt, ...] = role("body")
-    team: int = role("number", default=0)  # threads; 0: as the target likes
-    layout: Layout = role("layout", default=())
+    axes: tuple[Axis, ...] = field(metadata=AXES)
+    points: tuple[Axis, ...] = field(metadata=AXES)
+    body: tuple[Stmt, ...] = field(metadata=BODY)
+    team: int = field(metadata=NUMBER, default=0)  # threads; 0: as the target likes
+    layout: Layout = field(metadata=LAYOUT, default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +92,9 @@ class Loop:
     """In order, for 0, step, 2 * step, ... below the axis's extent."""
 
     SYNTAX: ClassVar[str] = "loop {axes} by {step} {body}"
-    axes: tuple[Axis, ...] = role("axes")  # one
-    step: int = role("number")
-    body: tuple[Stmt, ...] = role("body")
+    axes: tuple[Axis, ...] = field(metadata=AXES)  # one
+    step: int = field(metadata=NUMBER)
+    body: tuple[Stmt, ...] = field(metadata=BODY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +102,10 @@ class Load:
     """Elements of a buffer; 0, and no access, where the test fails."""
 
     SYNTAX: ClassVar[str] = "{tile} = load {buffer} [ {index} ] ?where {where}"
-    tile: Tile = role("tile")
-    buffer: str = role("reads")
-    index: Ex = role("index")
-    where: Ex | None = role("test", default=None)
+    tile: Tile = field(metadata=TILE)
+    buffer: str = field(metadata=READS)
+    index: Ex = field(metadata=INDEX)
+    where: Ex | None = field(metadata=TEST, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +113,9 @@ class Map:
     """A value at each point of the tile; a mutable one may be changed by `Update`."""
 
     SYNTAX: ClassVar[str] = "?mutable {mutable} {tile} = {value}"
-    tile: Tile = role("tile")
-    value: Ex = role("value")
-    mutable: bool = role("word", default=False)
+    tile: Tile = field(metadata=TILE)
+    value: Ex = field(metadata=VALUE)
+    mutable: bool = field(metadata=WORD, default=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +123,9 @@ class Update:
     """A new value at each point where the test holds."""
 
     SYNTAX: ClassVar[str] = "update {name} = {value} ?where {where}"
-    name: str = role("changes")
-    value: Ex = role("value")
-    where: Ex | None = role("test", default=None)
+    name: str = field(metadata=CHANGES)
+    value: Ex = field(metadata=VALUE)
+    where: Ex | None = field(metadata=TEST, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +133,14 @@ class Reduce:
     """`value` over `over`, along which the tile does not vary, by an entry of
     `MONOIDS`; only points where the test holds are taken in."""
 
-    SYNTAX: ClassVar[str] = "{tile} = reduce {monoid} {value} over {over} ?where {where}"
-    tile: Tile = role("tile")
-    monoid: str = role("word")
-    value: Ex = role("value")
-    over: tuple[str, ...] = role("names")
-    where: Ex | None = role("test", default=None)
+    SYNTAX: ClassVar[str] = (
+        "{tile} = reduce {monoid} {value} over {over} ?where {where}"
+    )
+    tile: Tile = field(metadata=TILE)
+    monoid: str = field(metadata=WORD)
+    value: Ex = field(metadata=VALUE)
+    over: tuple[str, ...] = field(metadata=NAMES)
+    where: Ex | None = field(metadata=TEST, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +148,8 @@ class Copy:
     """The same values in another layout: explicit, so that it has a price."""
 
     SYNTAX: ClassVar[str] = "{tile} = copy {value}"
-    tile: Tile = role("tile")
-    value: Ex = role("value")  # the tile as it was
+    tile: Tile = field(metadata=TILE)
+    value: Ex = field(metadata=VALUE)  # the tile as it was
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +159,11 @@ class Store:
     SYNTAX: ClassVar[str] = (
         "store {buffer} [ {index} ] = {value} ?over {over} ?where {where}"
     )
-    buffer: str = role("writes")
-    index: Ex = role("index")
-    value: Ex = role("value")
-    over: tuple[str, ...] = role("names", default=())
-    where: Ex | None = role("test", default=None)
+    buffer: str = field(metadata=WRITES)
+    index: Ex = field(metadata=INDEX)
+    value: Ex = field(metadata=VALUE)
+    over: tuple[str, ...] = field(metadata=NAMES, default=())
+    where: Ex | None = field(metadata=TEST, default=None)
 
 
 type Stmt = Grid | Loop | Load | Map | Update | Reduce | Copy | Store
@@ -223,7 +231,7 @@ def rebuilt(s: Stmt, **by_role: Callable[[Any], Any]) -> Stmt:
         value = getattr(s, name)
         if r in by_role and value is not None:
             new[name] = by_role[r](value)
-    return cast(Stmt, replace(s, **new)) if new else s
+    return replace(s, **new) if new else s
 
 
 def extents(*groups: tuple[Axis, ...]) -> dict[str, int]:

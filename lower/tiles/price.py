@@ -1,4 +1,4 @@
-"""The price of a scheduled program, read off it: bytes by how wide they are accessed and
+"""The price of a scheduled program, read off it: bytes, by how wide an access is and
 whether they were read before, scalar work, meetings of threads, occupancy."""
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ class _Price:
         instances = prod(a.extent for a in self.grid.axes)
         if not instances or any(p.extent == 0 for p in self.grid.points):
             return Parts()
+        view = scene(self.grid)
         for s, turns in _with_turns(self.grid.body, 1):
-            self.statement(s, turns * instances)
+            self.statement(view, s, turns * instances)
         model, team = self.model, max(self.grid.team, 1)
         spread = occupancy(instances, model.units)
         idle = max(model.group / team, 1.0) if team < 32 else 1.0
@@ -73,8 +74,7 @@ class _Price:
     def points(self, axes: tuple[str, ...]) -> int:
         return prod(self.sizes[a] for a in axes)
 
-    def statement(self, s: ir.Stmt, times: int) -> None:
-        view = scene(self.grid)
+    def statement(self, view: Scene, s: ir.Stmt, times: int) -> None:
         match s:
             case Load(tile, buffer, index):
                 self.access(view, buffer, index, s.where, tile.axes, times, tile.layout)
@@ -140,9 +140,7 @@ class _Price:
         self.work += own * self.points(axes) * times
 
 
-def _with_turns(
-    body: tuple[ir.Stmt, ...], turns: int
-) -> Iterator[tuple[ir.Stmt, int]]:
+def _with_turns(body: tuple[ir.Stmt, ...], turns: int) -> Iterator[tuple[ir.Stmt, int]]:
     """Every statement, and how often an instance comes to it."""
     for s in body:
         yield s, turns

@@ -31,12 +31,13 @@ from ..text.show import ex_text
 from ..text.syntax import KEYWORDS as OF_LOOPS
 from ..text.syntax import Names, word
 from . import ir
-from .ir import KINDS, Axis, Digit, Grid, Layout, Place, Role, Stmt, Tile, TileProgram
+from .ir import KINDS, Axis, Digit, Grid, Layout, Role, Stmt, Tile, TileProgram
 
 WORDS = frozenset(
-    "tiles grid loop load store copy reduce update mutable over where by team laid "
-    "index out in scratch shared register thread lane".split()
-)
+    ("tiles", "grid", "loop", "load", "store", "copy", "reduce", "update", "mutable",
+     "over", "where", "by", "team", "laid", "index", "out", "in", "scratch", "shared",
+     "register", "thread", "lane")
+)  # fmt: skip
 
 
 class _Part(NamedTuple):
@@ -84,9 +85,7 @@ class _Printer:
     def __init__(self, index: DType) -> None:
         self.index = index
 
-    def block(
-        self, body: tuple[Stmt, ...], depth: int, names: Names
-    ) -> list[str]:
+    def block(self, body: tuple[Stmt, ...], depth: int, names: Names) -> list[str]:
         names = dict(names)
         lines: list[str] = []
         for s in body:
@@ -302,7 +301,7 @@ class _Parser(Expressions):
         token = self.take()
         if token.text not in ("register", "thread", "lane"):
             raise self.expected("register, thread or lane", token)
-        return Digit(axis, cast(Place, token.text), self.integer("a size"))
+        return Digit(axis, token.text, self.integer("a size"))
 
     def tile(self) -> Tile:
         name = self.word("a tile's name").text
@@ -315,4 +314,4 @@ class _Parser(Expressions):
         return Tile(name, dtype, axes, layout)
 
 
-__all__ = ["ParseError", "WORDS", "parse", "show"]
+__all__ = ["WORDS", "ParseError", "parse", "show"]

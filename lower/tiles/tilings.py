@@ -19,7 +19,8 @@ from .build import Tiling, refusal
 
 FULL = 4  # instances for each unit, from which on larger ones do no harm
 HELD = 64  # elements of one tile that a thread may hold
-EACH = 16  # that it takes, where it reads one at a time
+EACH = 8  # that it takes, where it reads one at a time
+LEAST = 32  # threads of an instance then
 TEAM = 128  # threads that one instance has at least, for several rows
 COLUMNS = 16  # threads side by side in a tile of columns
 
@@ -72,13 +73,14 @@ def row_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | str
     each = lanes(kernel, model)
     count = ceil_div(n, each)
     grid = dict.fromkeys(rows, 1)
-    if up(count) <= TEAM and up(count) <= model.largest:
+    if model.wide and up(count) <= min(TEAM, model.largest):
         several = max(hole(holes, "team", TEAM) // up(count), 1)
         if rows:
             grid[rows[-1]] = min(several, up(kernel.extents[rows[-1]]))
         return Tiling(grid, None, up(count) * grid.get(rows[-1] if rows else -1, 1))
     own = 4 * each if each > 1 else EACH
-    team = min(max(up(ceil_div(n, own)), TEAM), model.largest, 512)
+    least = TEAM if model.wide else LEAST
+    team = min(max(up(ceil_div(n, own)), least), model.largest, 512)
     team = hole(holes, "team", team)
     if n <= team * HELD:
         return Tiling(grid, None, team)

@@ -21,10 +21,10 @@ from rewrite.fuzz import KINDS, random_graph, variants
 from rewrite.fuzz.models import transformer
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
+from rewrite.lower.registry import FAMILIES
 from tests.lower.cases import CASES
 
 LIKE_H200 = Caps(

@@ -13,7 +13,6 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.full import FULL
 from rewrite.lower.families.products.blocks import shape_for
@@ -26,6 +25,7 @@ from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array, Barrier, For, Function, If, Stmt
 from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import model_of
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.text import show
 
 from .cases import CASES, LARGE
