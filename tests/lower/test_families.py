@@ -27,6 +27,7 @@ from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import model_of
 from rewrite.lower.registry import FAMILIES
 from rewrite.lower.text import show
+from rewrite.lower.tiles.family import TILED
 
 from .cases import CASES, LARGE
 from .harness import (
@@ -48,9 +49,10 @@ TAKEN = [
     (name, f.name)
     for name, k in KERNELS.items()
     for f in FAMILIES
-    if f.accepts(normalise(k)) is None and f.cost(normalise(k), model_of(GPU))
-]  # window and winograd, which need a CPU so far, have tests of their own
-BY_NAME = {f.name: f for f in FAMILIES if f not in (WINDOW, WINOGRAD)}
+    if f not in TILED and f.accepts(normalise(k)) is None
+    if f.cost(normalise(k), model_of(GPU))
+]  # window and winograd, which need a CPU so far, have their own tests; so have tiles
+BY_NAME = {f.name: f for f in FAMILIES if f not in (WINDOW, WINOGRAD, *TILED)}
 
 
 def test_plain_sides_are_read_where_they_lie() -> None:
