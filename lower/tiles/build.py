@@ -413,7 +413,18 @@ def refusal(kernel: Kernel) -> str | None:
             return f"it reduces by {x.attr[0]}"
         if bits(x.attr[1]) & ~kernel.free[x.args[0]]:
             return "it reduces along an axis that the term lacks"
+        if not _read_once(kernel, x.args[0]):
+            return "its terms pair what is read for several of them: a product"
     return None
+
+
+def _read_once(kernel: Kernel, term: int) -> bool:
+    """Whether some load is as many as the terms are, or there is none: then instances
+    share little of what they read.  (Products are tiled for that.)"""
+    f = facts(kernel)
+    loads = list(each(reach(f, 1 << term, f.reductions) & f.loads))
+    wanted = kernel.free[term]
+    return not loads or any(not wanted & ~kernel.free[e] for e in loads)
 
 
 def written(
