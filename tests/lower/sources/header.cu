@@ -26,13 +26,13 @@ static __device__ __forceinline__ u32 rw_to_half(f32 a) {
   return r;
 }
 static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
-#if __CUDA_ARCH__ >= 800
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
   u16 r;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(a));
   return r;
 #else
-  const u32 b = __float_as_uint(a);
-  return a != a ? 0x7fff : (b + 0x7fff + (b >> 16 & 1)) >> 16;
+  const union { f32 value; u32 bits; } b = {a};
+  return a != a ? 0x7fff : (b.bits + 0x7fff + (b.bits >> 16 & 1)) >> 16;
 #endif
 }
 
