@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
-from typing import NamedTuple
 
-from ...egraph.ir.dtypes import BOOL, DType, compute
-from ..families.nests.values import add, combine, divide, identity, mul
+from ...egraph.ir.dtypes import BOOL
+from ..families.nests.values import combine, identity
 from ..loops import (
     Array,
     Assign,
     Ex,
     For,
-    GroupReduce,
     If,
     Let,
     Lit,
@@ -32,46 +29,17 @@ from ..loops import Store as Write
 from ..tiles import ir
 from ..tiles.ir import (
     Copy,
-    Grid,
     Layout,
     Load,
     Loop,
     Map,
     Reduce,
     Store,
-    TileProgram,
     Update,
 )
-from .layouts import Scene, names_in, of_axes, product, scene
-
-PAD = 1  # elements after each row of a copy: columns fall into other banks
-
-
-class Point(NamedTuple):
-    """Where a thread stands: by digit of the layout, and so by axis."""
-
-    layout: Layout
-    digits: tuple[Ex, ...]
-
-    def axis(self, name: str, zero: Lit) -> Ex:
-        total: Ex = zero
-        weight = 1
-        pairs = list(zip(self.layout, self.digits, strict=True))
-        for d, value in reversed([p for p in pairs if p[0].axis == name]):
-            total = add(mul(value, weight), total)
-            weight *= d.size
-        return total
-
-    def slot(self, axes: Sequence[str], zero: Lit) -> Ex:
-        """Among the elements that a thread holds of a tile over `axes`."""
-        total: Ex = zero
-        weight = 1
-        pairs = list(zip(self.layout, self.digits, strict=True))
-        for d, value in reversed(pairs):
-            if d.axis in axes and d.place != "thread":
-                total = add(mul(value, weight), total)
-                weight *= d.size
-        return total
+from .exchange import Exchange
+from .layouts import names_in, of_axes, product
+from .places import Point, both
 
 
 @dataclass(slots=True)
@@ -83,35 +51,8 @@ class Group:
     stmts: list[ir.Stmt] = field(default_factory=list[ir.Stmt])
 
 
-class GridWriter:
-    """`held`: by tile the name of its array, or the variable that it is."""
-
-    def __init__(self, grid: Grid, program: TileProgram) -> None:
-        self.grid, self.index = grid, program.index
-        self.buffers = program.buffers
-        self.scene: Scene = scene(grid)
-        self.tiles = {t.name: t for s in ir.walk(grid.body) if (t := ir.bound(s))}
-        self.extents = ir.extents(grid.points)
-        self.zero = Lit(0, self.index)
-        self.held: dict[str, str | Var] = {}
-        self.count = 0
-        self.out: list[list[Stmt]] = [[]]
-
-    # ---- building
-
-    def fresh(self, stem: str) -> str:
-        self.count += 1
-        return f"{stem}{self.count}"
-
-    def emit(self, s: Stmt) -> None:
-        self.out[-1].append(s)
-
-    def inside(self) -> list[Stmt]:
-        self.out.append([])
-        return self.out[-1]
-
-    def number(self, n: int) -> Lit:
-        return Lit(n, self.index)
+class GridWriter(Exchange):
+    """Writes one grid."""
 
     def run(self) -> tuple[Stmt, ...]:
         if any(a.extent == 0 for a in (*self.grid.axes, *self.grid.points)):
@@ -124,29 +65,6 @@ class GridWriter:
         for a in reversed(axes):
             nest = (For(Var(a.name, self.index), a.extent, "block", nest),)
         return nest
-
-    def layout_of(self, s: ir.Stmt) -> Layout:
-        """In which a statement walks over its points."""
-        tile = ir.bound(s)
-        if isinstance(s, Store):
-            for name in names_in(s.value):
-                tile = tile or self.tiles.get(name)
-        return (tile.layout if tile else ()) or self.grid.layout
-
-    def axes_of(self, s: ir.Stmt) -> tuple[str, ...]:
-        match s:
-            case Reduce(tile, _, _, over):
-                mine = {*tile.axes, *over}
-            case Update(name):
-                mine = set(self.tiles[name].axes)
-            case Store(over=over):
-                mine = set(over)
-            case _:
-                tile = ir.bound(s)
-                mine = set(tile.axes if tile else ())
-        return tuple(p.name for p in self.grid.points if p.name in mine)
-
-    # ---- statements in groups
 
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
         groups: list[Group | Loop | Copy] = []
@@ -235,32 +153,6 @@ class GridWriter:
             i = Var(self.fresh("i"), self.index)
             self.emit(For(i, size, "unroll", (Write(name, i, start),)))
 
-    # ---- one nest
-
-    def digits(self, layout: Layout) -> tuple[Var, dict[int, Ex]]:
-        """The loop variable of threads, and by place in the layout the digit of a
-        thread."""
-        whole = layout
-        thread = Var(self.fresh("t"), self.index)
-        out: dict[int, Ex] = {}
-        weight = 1
-        for k in reversed(range(len(whole))):
-            if whole[k].place != "thread":
-                continue
-            value = divide(thread, weight, False)
-            if weight * whole[k].size < self.grid.team:
-                value = divide(value, whole[k].size, True)
-            out[k] = self.let(value, "d")
-            weight *= whole[k].size
-        return thread, out
-
-    def let(self, value: Ex, stem: str) -> Ex:
-        if isinstance(value, Var | Lit):
-            return value
-        var = Var(self.fresh(stem), value.dtype)
-        self.emit(Let(var, value))
-        return var
-
     def nest(self, g: Group, threads: Mapping[int, Ex]) -> None:
         whole = g.layout
         values: list[Ex] = []
@@ -294,38 +186,6 @@ class GridWriter:
         for var, size in zip(reversed(loops), reversed(sizes), strict=True):
             inner = tuple(self.out.pop())
             self.emit(For(var, size, "unroll", inner))
-
-    def beyond(self, point: Point, axes: Sequence[str]) -> Ex | None:
-        """The test that a point is one, where digits count further than an axis."""
-        tests: list[Ex] = []
-        for a in axes:
-            if prod(d.size for d in point.layout if d.axis == a) > self.extents[a]:
-                at = point.axis(a, self.zero)
-                tests.append(Op("lt", (at, self.number(self.extents[a])), BOOL))
-        return both(*tests)
-
-    def at(self, x: Ex, point: Point, local: Mapping[str, Ex]) -> Ex:
-        """An expression of tiles at one point, as one of loops."""
-        match x:
-            case Var(name):
-                if name in local:
-                    return local[name]
-                if name in self.extents:
-                    return point.axis(name, self.zero)
-                held = self.held.get(name)
-                if held is None:
-                    return x  # an axis of the grid or of a loop
-                if isinstance(held, Var):
-                    return held
-                slot = point.slot(self.tiles[name].axes, self.zero)
-                return Read(held, slot, x.dtype)
-            case Op(op, args, dtype):
-                made = tuple(self.at(a, point, local) for a in args)
-                return _folded(op, made, dtype)
-            case _:
-                return x
-
-    # ---- loads and stores
 
     def load(self, s: Load, point: Point, lane: tuple[Var, int] | None) -> None:
         array = self.held[s.tile.name]
@@ -436,8 +296,6 @@ class GridWriter:
         index = self.at(s.index, point, local)
         self.when(test, Write(s.buffer, index, value, lanes))
 
-    # ---- reductions
-
     def take(self, s: Reduce, point: Point, local: Mapping[str, Ex]) -> None:
         """The value at a point into what a thread has so far."""
         value = self.at(s.value, point, local)
@@ -451,165 +309,7 @@ class GridWriter:
         before = Read(held, slot, s.tile.dtype)
         self.when(test, Write(held, slot, combine(s.monoid, before, value)))
 
-    def across_threads(self, s: Reduce, layout: Layout) -> None:
-        digits = [d for d in layout if d.place == "thread"]
-        cut = [d.axis in s.over for d in digits]
-        if not any(cut):
-            return
-        held = self.held[s.tile.name]
-        width = prod(d.size for d, c in zip(digits, cut, strict=True) if c)
-        lowest = cut == sorted(cut)  # those that are kept come first
-        if isinstance(held, Var) and lowest:
-            whole = width == self.grid.team
-            self.emit(GroupReduce(held, s.monoid, 0 if whole else width))
-            return
-        self.through_shared(s, layout, held)
-
-    def through_shared(self, s: Reduce, layout: Layout, held: str | Var) -> None:
-        """Each thread leaves what it has; then each takes those that it adds up."""
-        dtype = s.tile.dtype
-        size = 1 if isinstance(held, Var) else product(
-            of_axes(layout, s.tile.axes), "register", "lane"
-        )  # fmt: skip
-        shared = self.fresh("s")
-        team = self.grid.team
-        self.emit(Array(shared, dtype, size * team, "shared"))
-
-        def own(i: Ex) -> Ex:
-            return held if isinstance(held, Var) else Read(held, i, dtype)
-
-        def keep(i: Ex, value: Ex) -> Stmt:
-            if isinstance(held, Var):
-                return Assign(held, value)
-            return Write(held, i, value)
-
-        i = Var(self.fresh("i"), self.index)
-        t = Var(self.fresh("t"), self.index)
-        leave = Write(shared, add(mul(i, team), t), own(i))
-        self.emit(For(t, team, "thread", (For(i, size, "unroll", (leave,)),)))
-        inner = self.inside()
-        base: Ex = self.zero
-        weight = 1
-        loops: list[tuple[Var, int, int]] = []
-        thread, found = self.digits(layout)
-        for k in sorted(found, reverse=True):
-            d = layout[k]
-            if d.axis in s.over:
-                loops.append((Var(self.fresh("k"), self.index), d.size, weight))
-            else:
-                base = add(base, mul(found[k], weight))
-            weight *= d.size
-        i = Var(self.fresh("i"), self.index)
-        place = add(mul(i, team), base)
-        for var, _, w in loops:
-            place = add(place, mul(var, w))
-        taken: Stmt = keep(i, combine(s.monoid, own(i), Read(shared, place, dtype)))
-        for var, n, _ in loops:
-            taken = For(var, n, "serial", (taken,))
-        start = keep(i, identity(s.monoid, dtype))
-        self.emit(For(i, size, "unroll", (start, taken)))
-        self.out.pop()
-        self.emit(For(thread, team, "thread", tuple(inner)))
-
-    # ---- copies
-
-    def pitches(self, axes: Sequence[str], last: str) -> tuple[dict[str, int], int]:
-        """Elements between neighbours along each axis of a copy, and in all of it."""
-        order = [a for a in axes if a != last] + [last]
-        out: dict[str, int] = {}
-        size = 1
-        for k, a in enumerate(reversed(order)):
-            out[a] = size
-            size = size * self.extents[a] + (PAD if k == 0 else 0)
-        return out, size
-
-    def copy(self, s: Copy) -> None:
-        """Through shared memory: as it was laid, then as it shall lie."""
-        assert isinstance(s.value, Var)
-        source, tile = self.tiles[s.value.name], s.tile
-        dtype = tile.dtype
-        old, new = (t.layout or self.grid.layout for t in (source, tile))
-        held = of_axes(new, tile.axes)
-        axes = tuple(p.name for p in self.grid.points if p.name in tile.axes)
-        pitches, size = self.pitches(axes, held[-1].axis)
-        shared = self.fresh("s")
-        self.emit(Array(shared, dtype, size, "shared"))
-        name = self.fresh(tile.name.rstrip("0123456789t") or "c")
-        self.emit(Array(name, dtype, product(held, "register", "lane")))
-        for layout, goes in ((old, True), (new, False)):
-            self.half(layout, axes, source, name, shared, pitches, dtype, goes)
-        self.held[tile.name] = name
-
-    def half(
-        self, layout: Layout, axes: tuple[str, ...], source: ir.Tile, name: str,
-        shared: str, pitches: Mapping[str, int], dtype: DType, goes: bool,
-    ) -> None:  # fmt: skip
-        inner = self.inside()
-        thread, threads = self.digits(layout)
-        whole = layout
-        values: list[Ex] = []
-        loops: list[tuple[Var, int]] = []
-        mine = [k for k, d in enumerate(whole) if d.axis in axes]
-        for k in mine:
-            if whole[k].place == "thread":
-                values.append(threads[k])
-            else:
-                loops.append((Var(self.fresh("j"), self.index), whole[k].size))
-                values.append(loops[-1][0])
-        point = Point(tuple(whole[k] for k in mine), tuple(values))
-        place: Ex = self.zero
-        for a in axes:
-            place = add(place, mul(point.axis(a, self.zero), pitches[a]))
-        slot = point.slot(axes, self.zero)
-        if goes:
-            value = self.at(ir.var(source), point, {})
-            moved: Stmt = Write(shared, place, value)
-        else:
-            moved = Write(name, slot, Read(shared, place, dtype))
-        test = self.beyond(point, axes)
-        moved = moved if test is None else If(test, (moved,))
-        for var, n in reversed(loops):
-            moved = For(var, n, "unroll", (moved,))
-        self.emit(moved)
-        self.out.pop()
-        self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
-
-    # ---- what it takes
-
-    def shared_bytes(self) -> int:
-        total = 0
-        for s in ir.walk(self.grid.body):
-            match s:
-                case Copy(tile):
-                    layout = of_axes(tile.layout or self.grid.layout, tile.axes)
-                    _, size = self.pitches(tile.axes, layout[-1].axis)
-                    total += size * compute(tile.dtype).itemsize
-                case Reduce(tile):
-                    layout = of_axes(self.grid.layout, tile.axes)
-                    each = product(layout, "register", "lane")
-                    total += each * self.grid.team * tile.dtype.itemsize
-                case _:
-                    pass
-        return total
-
-
-def both(*tests: Ex | None) -> Ex | None:
-    out: Ex | None = None
-    for t in tests:
-        if t is not None:
-            out = t if out is None else Op("and", (out, t), BOOL)
-    return out
-
 
 def _at_lane(point: Point, lane: Var, zero: Lit) -> Point:
     digits = tuple(zero if d is lane else d for d in point.digits)
     return Point(point.layout, digits)
-
-
-def _folded(op: str, args: tuple[Ex, ...], dtype: DType) -> Ex:
-    """Index arithmetic with numbers in it, done now."""
-    if op == "add" and dtype.is_int:
-        return add(*args)
-    if op == "mul" and dtype.is_int and isinstance(args[1], Lit):
-        return mul(args[0], int(args[1].value))
-    return Op(op, args, dtype)
