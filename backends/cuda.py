@@ -40,6 +40,7 @@ from .pending import KEPT, late_error
 from .rates import Rates, rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
+WIDE = 16  # bytes that a thread reads at once
 REACHED = 0.875  # of the memory's rate, by what only reads and writes it
 
 log = logging.getLogger("rewrite")
@@ -240,7 +241,7 @@ class CudaDevice:
             self._gpu.name(), cpu_like=False, dtypes=frozenset(dtypes.ALL),
             threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
-            vector_bytes=0, max_buffer=self._gpu.total_memory(),
+            vector_bytes=0, max_buffer=self._gpu.total_memory(), wide=WIDE,
             rates=(*self._memory_rate(), *rates(self.name, self.probe().detail)),
             library=cublas().detail if cublas().there else "",
         )  # fmt: skip

@@ -31,6 +31,7 @@ from .turns import InTurn, Step
 
 GRID_GROUP = 64  # threads that share the points of a grid
 HEAVY = 4096  # scalar operations of a point that fill a CPU thread by themselves
+WIDE = 16  # bytes that a thread of a GPU reads at once
 CPU_VECTOR = 32  # bytes: PoCL 3.0 aborts the process on wider vectors of some types
 log = logging.getLogger("rewrite")
 NEXT = "install one with `pip install pyopencl[pocl]`, or choose another device"
@@ -171,7 +172,7 @@ class OpenCLDevice:
             threads=d.max_compute_units if cpu else 256,
             max_threads=d.max_work_group_size, shared_bytes=d.local_mem_size,
             vector_bytes=CPU_VECTOR if cpu else 0, max_buffer=d.max_mem_alloc_size,
-            rates=rates(self.name, self.probe().detail),
+            rates=rates(self.name, self.probe().detail), wide=0 if cpu else WIDE,
         )  # fmt: skip
 
     @cached_property

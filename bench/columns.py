@@ -47,8 +47,8 @@ from rewrite.extract.schedule.selection import Optimum, optimum, select
 from rewrite.extract.schedule.shift import shift
 from rewrite.extract.schedule.space import Choice, Space
 from rewrite.fuzz.graphs import random_graph
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import KernelCost, kernel_cost
+from rewrite.lower.registry import FAMILIES
 from tests.replay.test_goldens import CAPS, NAMES
 from tests.replay.weights import fill, load, metadata
 

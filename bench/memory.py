@@ -21,8 +21,8 @@ from rewrite.extract.memory.place import MemoryPlan, plan_memory
 from rewrite.extract.memory.remat import MemoryLimitError, Setting
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.extract.schedule.steps import schedule
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.reuse import reuse_of
 from tests.replay.test_goldens import CAPS
 from tests.replay.weights import MODELS, fill, load, metadata

@@ -23,8 +23,8 @@ import rewrite.onnx
 from rewrite.backends.devices import device
 from rewrite.cache.learned import digest
 from rewrite.core.costs import cost_for
-from rewrite.lower.families import families_for
 from rewrite.lower.model import DeviceModel, kernel_cost, model_of
+from rewrite.lower.registry import families_for
 from rewrite.tuning.measure import KernelTime, Subject, launches, measure
 from rewrite.tuning.ranking import median_error, spearman
 

@@ -44,6 +44,7 @@ class Caps:
     overlap: bool = True  # a launch may be given one memory as two buffers
     max_buffers: int = 1 << 16  # that one launch binds
     interprets: bool = False  # it runs kernels as they are: none is lowered or tuned
+    wide: int = 0  # bytes that a thread of a GPU accesses at once; 0: one element
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,12 +136,18 @@ class _Machine:
         kind = met[0][0]
         if kind == "barrier":
             return
-        combine = BY_NAME[MONOIDS[kind.split()[0]].op].numpy
-        total = met[0][1][0]
-        for _, box in met[1:]:
-            total = combine(total, box[0])[()]
-        for _, box in met:
-            box[0] = total
+        monoid, _, width = kind.split()
+        combine = BY_NAME[MONOIDS[monoid].op].numpy
+        each = int(width) or len(met)
+        if len(met) % each:
+            raise Trap(f"{len(met)} threads of a group do not divide by {each}")
+        for first in range(0, len(met), each):
+            boxes = [box for _, box in met[first : first + each]]
+            total = boxes[0][0]
+            for box in boxes[1:]:
+                total = combine(total, box[0])[()]
+            for box in boxes:
+                box[0] = total
 
     # ---- statements ----
 
@@ -182,11 +188,12 @@ class _Machine:
                         yield from then(env)
 
                 return branch
-            case GroupReduce(var, monoid):
+            case GroupReduce(var, monoid, width):
+                met = f"{monoid} {var.name} {width}"
 
                 def total(env: Env) -> Generator[Meeting]:
                     box = [env[var.name]]
-                    yield (f"{monoid} {var.name}", box)
+                    yield (met, box)
                     env[var.name] = box[0]
 
                 return total

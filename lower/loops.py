@@ -161,11 +161,14 @@ class Barrier:
 class GroupReduce:
     """Each thread brings `var` (mutable); afterwards each holds the group's total.
 
-    Reached by all threads of the group.  `monoid` names an entry of `MONOIDS`.
+    Reached by all threads of the group.  `monoid` names an entry of `MONOIDS`.  With a
+    `width`, a power of two that divides the group, each holds the total of the `width`
+    threads around it: those whose number is the same but for what `width` leaves.
     """
 
     var: Var
     monoid: str
+    width: int = 0  # 0: all
 
 
 # Types of both sides and of the result; small floats are multiplied and summed in f32.

@@ -10,12 +10,14 @@ from ..extract.schedule.kernel import Cost, Kernel
 from .axes import normalise
 from .choice import Choices, Holes, digest
 from .device import Caps
-from .families import candidates_for, families_for
 from .families.nests.writer import parameters
 from .loops import Function
 from .model import DeviceModel, Family, cheapest, model_of
 from .passes.barriers import barriers
+from .registry import candidates_for, families_for
 from .streams import streamed
+from .tiles.family import Tiled
+from .tiles.ir import TileProgram
 from .verify import verify
 
 NONE: Choices = {}
@@ -40,6 +42,20 @@ def lower(
     if caps.last_cache:
         made = streamed(made, caps.last_cache)
     return verify(made) if CHECKED else made
+
+
+def tiles(
+    kernel: Kernel, caps: Caps, name: str, strict: bool = False,
+    choices: Choices = NONE,
+) -> TileProgram | str:  # fmt: skip
+    """The tile program that `lower` lowers; or the family that writes loops instead."""
+    kernel = normalise(kernel)
+    model = model_of(caps)
+    family, holes = decide(kernel, model, strict, choices)
+    if not isinstance(family, Tiled):
+        return family.name
+    made = family.program(kernel, model, holes, strict)
+    return made if isinstance(made, str) else replace(made, name=name)
 
 
 def as_it_is(kernel: Kernel, name: str) -> Function:

@@ -53,6 +53,10 @@ class DeviceModel:
     library: bool = False  # there is one of products
     shared: int = 0  # bytes that a group of threads may have, if more than `on_chip`
     buffers: int = 1 << 16  # that a kernel may read and write, scratch among them
+    wide: int = 0  # bytes that a thread reads or stores at once; 0: one element
+    # Points (bytes of one access of a thread, share of the bandwidth that they reach).
+    widths: Curve = ()
+    meeting: float = 0.0  # seconds for which a group's threads wait for each other
 
     def scalar_rate(self, dtype: DType) -> float:
         return self.scalar / max(dtype.itemsize // 4, 1)
@@ -65,6 +69,12 @@ class DeviceModel:
                 return low + (far - left) * (high - low) / (right - left)
             left, low = right, high
         return low + (far - left) / self.bandwidth
+
+    def share(self, width: int) -> float:
+        """Of the bandwidth, that accesses of so many bytes a thread reach."""
+        reached = (share for bytes_, share in self.widths if bytes_ <= width)
+        least = self.widths[0][1] if self.widths else 1.0
+        return max(reached, default=least)
 
     def outermost(self, parts: Parts, holes: Holes = ()) -> LoopKind:
         """Serial, where sharing the work out costs more than it saves."""
@@ -91,6 +101,8 @@ GENERIC_GPU = DeviceModel(
 H200 = DeviceModel(
     "h200", False, 3e-6, 4.2e12, 8e12, 50 << 20, 48 << 10, 264, 256,
     scalar=25e12, narrow=8, product=17.6e12, shared=227 << 10,
+    # Beside a copy by 16 bytes; softmax, norms and copies of bf16 and f32 on an H100.
+    widths=((1, 0.25), (2, 0.45), (4, 0.7), (8, 0.87), (16, 1.0)), meeting=3e-7,
 )  # fmt: skip
 
 
@@ -110,7 +122,8 @@ def cpu_model(caps: Caps) -> DeviceModel:
 
 def model_of(caps: Caps) -> DeviceModel:
     """The model of a device by its capabilities, and by what was measured of it."""
-    return replace(_by_kind(caps), buffers=caps.max_buffers, **dict(caps.rates))
+    base = replace(_by_kind(caps), buffers=caps.max_buffers, wide=caps.wide)
+    return replace(base, **dict(caps.rates))
 
 
 def _by_kind(caps: Caps) -> DeviceModel:
@@ -123,7 +136,7 @@ def _by_kind(caps: Caps) -> DeviceModel:
         min(base.on_chip, caps.shared_bytes), base.units, caps.threads,
         scalar=base.scalar, narrow=base.narrow, product=base.product,
         largest=caps.max_threads, library=bool(caps.library),
-        shared=caps.shared_bytes,
+        shared=caps.shared_bytes, widths=base.widths, meeting=base.meeting,
     )  # fmt: skip
 
 

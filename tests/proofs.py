@@ -34,8 +34,8 @@ from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.fuzz import random_graph
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import FAMILIES
 from rewrite.onnx.model import NeedsInputs
 
 from .onnx.coverage import array

@@ -84,7 +84,7 @@ class Printer(Expressions):
         if stmt.space == "shared" and self.dialect.shared:
             return []  # declared at the top of the kernel
         if self.dialect.name != "C":
-            return [f"{t} {name}[{size}];"]
+            return [f"{self.dialect.local}{t} {name}[{size}];"]
         big = stmt.size * stmt.dtype.itemsize > TLS_BYTES
         place = "static _Thread_local " if big else ""
         return [f"{place}{t} {name}[{size}] __attribute__((aligned(64)));"]

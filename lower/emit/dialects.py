@@ -46,6 +46,7 @@ class Dialect:
     stream: str = ""  # the helper that writes {n} bytes past the caches; empty: none
     fetch: str = ""  # asks for {a} at {i}, to be written if {w}; empty: left out
     aligned: bool = False  # the vector forms of access want multiples of {n}
+    local: str = ""  # qualifiers of a thread's own array
     # For devices with groups of threads; empty for the host.
     kernel: str = ""  # qualifiers of a kernel with groups of {n} threads
     pointer: str = ""  # qualifiers of a parameter's pointer
@@ -260,6 +261,16 @@ static __device__ __forceinline__ u32 rw_to_half(f32 a) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+  u16 r;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(a));
+  return r;
+#else
+  const union { f32 value; u32 bits; } b = {a};
+  return a != a ? 0x7fff : (b.bits + 0x7fff + (b.bits >> 16 & 1)) >> 16;
+#endif
+}
 """
 
 CUDA = Dialect(
@@ -272,6 +283,7 @@ CUDA = Dialect(
         ("fma", "f64"): "RW_FMA(fma, {a}, {b}, {c})",
         ("decode_f16", "u32"): "rw_from_half({a})",
         ("encode_f16", "f32"): "rw_to_half({a})",
+        ("encode_bf16", "f32"): "rw_to_bf16({a})",
     },
     bitcast="",
     infinity={"f32": "__int_as_float(0x7f800000)",
@@ -290,6 +302,7 @@ CUDA = Dialect(
     load_lanes="*(const {v} *)({a} + {i})",
     store_lanes="*({v} *)({a} + {i}) = {b};",
     aligned=True,
+    local="__align__(16) ",
     splat="",
     unroll="#pragma unroll {n}",
     expands=False,

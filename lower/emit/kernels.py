@@ -155,8 +155,10 @@ class KernelPrinter(Printer):
                 name = name_of(stmt.name)
             elif isinstance(stmt, GroupReduce):
                 dtype = stmt.var.dtype
-                entry = (_cell(dtype), max(dtype.itemsize, 4), self.cells)
+                entry = (_cell(dtype), max(dtype.itemsize, 4), self.cells(stmt))
                 name = _buffer(stmt)
+                if not entry[2]:
+                    continue
             else:
                 continue
             if wanted.setdefault(name, entry) != entry:
@@ -174,17 +176,23 @@ class KernelPrinter(Printer):
     def by_warps(self) -> bool:
         return bool(self.dialect.shuffle) and self.threads % WARP == 0
 
-    @property
-    def cells(self) -> int:
+    def cells(self, stmt: GroupReduce) -> int:
         """Values that a group's reduction keeps in shared memory."""
-        return self.threads // WARP if self.by_warps else self.threads
+        if not self.by_warps:
+            return self.threads
+        return 0 if 0 < stmt.width <= WARP else self.threads // WARP
 
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), _buffer(stmt)
         if self.by_warps:
             return self.warp_reduce(stmt, v, buffer)
-        first = 1 << (self.threads - 1).bit_length() >> 1
-        fits = f"rw_thread < rw_s && rw_thread + rw_s < {self.threads}"
+        width = stmt.width or self.threads
+        first = 1 << (width - 1).bit_length() >> 1
+        fits = f"rw_thread < rw_s && rw_thread + rw_s < {width}"
+        begin = "0"
+        if width < self.threads:
+            fits = f"rw_thread % {width} < rw_s"
+            begin = f"rw_thread / {width} * {width}"
         pair = (f"{buffer}[rw_thread]", f"{buffer}[rw_thread + rw_s]")
         return [
             f"{buffer}[rw_thread] = {v};",
@@ -193,26 +201,32 @@ class KernelPrinter(Printer):
             f"  if ({fits}) {buffer}[rw_thread] = {self.combine(stmt, *pair)};",
             f"  {self.dialect.barrier}",
             "}",
-            f"{v} = {buffer}[0];",
+            f"{v} = {buffer}[{begin}];",
             self.dialect.barrier,
         ]
 
     def warp_reduce(self, stmt: GroupReduce, v: str, buffer: str) -> list[str]:
         t, cell = held(stmt.var.dtype), _cell(stmt.var.dtype)
         other = self.dialect.shuffle.format(a=f"({cell}){v}", n="rw_s")
+        width = stmt.width or self.threads
         lines = [
-            f"for (i32 rw_s = {WARP // 2}; rw_s > 0; rw_s >>= 1)",
+            f"for (i32 rw_s = {min(width, WARP) // 2}; rw_s > 0; rw_s >>= 1)",
             f"  {v} = {self.combine(stmt, v, f'({t}){other}')};",
         ]
-        if self.threads == WARP:
+        if width <= WARP:
             return lines
+        warps = width // WARP
+        first, second, end = "0", "1", str(warps)
+        if width < self.threads:
+            first = f"rw_thread / {width} * {warps}"
+            second, end = f"{first} + 1", f"{first} + {warps}"
         each = self.combine(stmt, v, f"({t}){buffer}[rw_w]")
         return [
             *lines,
             f"if (rw_thread % {WARP} == 0) {buffer}[rw_thread / {WARP}] = {v};",
             self.dialect.barrier,
-            f"{v} = {buffer}[0];",
-            f"for (i32 rw_w = 1; rw_w < {self.cells}; rw_w++) {v} = {each};",
+            f"{v} = {buffer}[{first}];",
+            f"for (i32 rw_w = {second}; rw_w < {end}; rw_w++) {v} = {each};",
             self.dialect.barrier,
         ]
 

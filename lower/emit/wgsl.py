@@ -241,7 +241,13 @@ class Printer(Values):
 
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), self.buffer(stmt)
-        first = 1 << (self.threads - 1).bit_length() >> 1
+        width = stmt.width or self.threads
+        first = 1 << (width - 1).bit_length() >> 1
+        fits = f"rw_thread < rw_s && rw_thread + rw_s < {width}"
+        begin = "0"
+        if width < self.threads:
+            fits = f"rw_thread % {width} < rw_s"
+            begin = f"rw_thread / {width} * {width}"
         mine, other = f"{buffer}[rw_thread]", f"{buffer}[rw_thread + rw_s]"
         dtype, op = stmt.var.dtype, MONOIDS[stmt.monoid].op
         both = self.opcode(op, (dtype, dtype), [mine, other])
@@ -250,12 +256,12 @@ class Printer(Values):
             f"{mine} = {v};",
             "workgroupBarrier();",
             f"for (var rw_s = {first}; rw_s > 0; rw_s >>= 1u) {{",
-            f"  if (rw_thread < rw_s && rw_thread + rw_s < {self.threads}) {{",
+            f"  if ({fits}) {{",
             f"    {mine} = {both};",
             "  }",
             "  workgroupBarrier();",
             "}",
-            f"{v} = {buffer}[0];",
+            f"{v} = {buffer}[{begin}];",
             "workgroupBarrier();",
         ]
 

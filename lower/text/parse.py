@@ -131,7 +131,9 @@ class _Parser(Expressions):
                 case "reduce":
                     self.take()
                     monoid = self.word("a monoid").text
-                    return GroupReduce(self.variable(), monoid)
+                    var = self.variable()
+                    width = self.integer("a number") if self.skip("by") else 0
+                    return GroupReduce(var, monoid, width)
                 case "product":
                     self.take()
                     return self.product()

@@ -123,8 +123,9 @@ class _Printer:
                 return [f"{pad}{head} {ex.place(array, index, 1)}"]
             case Barrier():
                 return [pad + "barrier"]
-            case GroupReduce(var, monoid):
-                return [f"{pad}reduce {word(monoid)} {ex.var(var)}"]
+            case GroupReduce(var, monoid, width):
+                apart = f" by {width}" if width else ""
+                return [f"{pad}reduce {word(monoid)} {ex.var(var)}{apart}"]
             case Gemm():
                 out, a, b = (
                     f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"
@@ -244,3 +245,8 @@ def number(value: float | int | bool) -> str:
     if isinstance(value, int):
         return str(value)
     return "nan" if math.isnan(value) else float.__repr__(float(value))
+
+
+def ex_text(x: Ex, names: Names, around: DType | None) -> str:
+    """One expression, where `names` are in scope."""
+    return _Expressions(names, {}, False).show(x, around)

@@ -64,10 +64,11 @@ class Kinds(Walk):
                 self.store(s)
             case Barrier():
                 self.meets("a barrier")
-            case GroupReduce(var):
+            case GroupReduce(var, _, width):
                 self.meets("a reduction of the group")
                 self.assigned(var)
-                self.varying.discard(var.name)
+                if not width:
+                    self.varying.discard(var.name)
             case Fetch():
                 pass
             case Gemm():

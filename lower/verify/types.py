@@ -97,8 +97,13 @@ class Types(Walk):
             case Assign(var, value):
                 self.assigned(var)
                 self.want(value, var.dtype, var.lanes, repr(var.name))
-            case GroupReduce(var, monoid):
+            case GroupReduce(var, monoid, width):
                 self.assigned(var)
+                if width < 0 or width & (width - 1):
+                    self.fault(f"{width} threads are no power of two")
+                elif width and self.function.threads % width:
+                    threads = self.function.threads
+                    self.fault(f"{threads} threads do not divide by {width}")
                 if monoid not in MONOIDS or not MONOIDS[monoid].takes(var.dtype):
                     self.fault(f"no monoid of {var.dtype}: {monoid!r}")
             case Gemm():

@@ -16,9 +16,10 @@ from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.choice import Choices
 from rewrite.lower.device import Device
 from rewrite.lower.loops import Function
-from rewrite.lower.lower import NONE
-from rewrite.lower.program import build
+from rewrite.lower.lower import NONE, tiles
+from rewrite.lower.program import Invoke, build
 from rewrite.lower.text import show_all
+from rewrite.lower.tiles.text import show
 
 from ..cache.shelf import Built, Kept, used_by, without_bodies
 from .costs import cost_for
@@ -141,6 +142,20 @@ class Compiled:
     def loops(self, sizes: Mapping[str, int] | None = None) -> str:
         """The lowered kernels as text, before any device's language."""
         return show_all(self.functions(sizes))
+
+    def tiles(self, sizes: Mapping[str, int] | None = None) -> str:
+        """The kernels as tile programs, where families of those were chosen."""
+        caps = self.device.caps()
+        built = build(
+            self.schedule(sizes), caps, strict=self.strict, choices=self.choices
+        )
+        texts: dict[str, str] = {}
+        for step in (*built.once, *built.steps):
+            if isinstance(step, Invoke):
+                made = tiles(step.kernel, caps, step.name, self.strict, self.choices)
+                other = f"; {step.name}: loops, written by the family {made}\n"
+                texts[step.name] = other if isinstance(made, str) else show(made)
+        return "\n".join(texts.values())
 
     def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
         """The kernels in order, with predicted cost."""

@@ -23,8 +23,8 @@ from rewrite.lower.costs import (
     nodes,
 )
 from rewrite.lower.device import Device
-from rewrite.lower.families import families_for
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import families_for
 
 from ..cache.learned import MeasuredCost, database, recall
 

@@ -18,9 +18,9 @@ from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.extract.schedule.kernel import Cost, Launch
 from rewrite.lower.device import Curve, Device
-from rewrite.lower.families import families_for
 from rewrite.lower.loops import For
 from rewrite.lower.model import DeviceModel, kernel_cost, model_of
+from rewrite.lower.registry import families_for
 
 from ..core.compiled import Compiled
 from ..core.inputs import random_arrays

@@ -28,11 +28,11 @@ from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, Choices, digest
 from rewrite.lower.database import Database, Entry
-from rewrite.lower.families import candidates_for
 from rewrite.lower.families.library import LIBRARY
 from rewrite.lower.lower import choose
 from rewrite.lower.model import Family, model_of
 from rewrite.lower.program import Invoke
+from rewrite.lower.registry import candidates_for
 from rewrite.lower.search import Space
 from rewrite.tuning.measure import (
     APART,

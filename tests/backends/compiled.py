@@ -21,10 +21,10 @@ from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.device import Caps, CompileError, DeviceError
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
+from rewrite.lower.registry import FAMILIES
 from rewrite.onnx import load as read
 from tests.replay.test_goldens import NAMES
 from tests.replay.weights import fill, load, metadata

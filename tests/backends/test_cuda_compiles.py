@@ -21,15 +21,15 @@ from rewrite.fuzz import KINDS, random_graph, variants
 from rewrite.fuzz.models import transformer
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
+from rewrite.lower.registry import FAMILIES
 from tests.lower.cases import CASES
 
 LIKE_H200 = Caps(
     "NVIDIA H200", cpu_like=False, dtypes=frozenset(dtypes.ALL), threads=256,
-    max_threads=1024, shared_bytes=227 << 10, vector_bytes=0,
+    max_threads=1024, shared_bytes=227 << 10, vector_bytes=0, wide=16,
 )  # fmt: skip
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Device
-from rewrite.lower.families import candidates_for
 from rewrite.lower.loops import Function
 from rewrite.lower.model import model_of
+from rewrite.lower.registry import candidates_for
 from rewrite.lower.verify import verify
 from tests.lower.cases import CASES, LARGE
 from tests.lower.harness import buffers_for, close, reference

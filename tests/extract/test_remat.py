@@ -24,9 +24,9 @@ from rewrite.extract.schedule.assemble import concrete
 from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import compare, random_graph, random_inputs
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
+from rewrite.lower.registry import FAMILIES
 from tests.replay.test_goldens import CAPS
 
 from .chain import backward_chain

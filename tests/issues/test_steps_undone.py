@@ -8,8 +8,8 @@ from rewrite.egraph.proof.explain import Explanation
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import plan
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import FAMILIES
 from tests.replay.test_goldens import CAPS, HERE
 
 

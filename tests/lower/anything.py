@@ -84,7 +84,10 @@ STATEMENTS: st.SearchStrategy[Stmt] = st.recursive(
         st.builds(Store, NAMES, VALUES, VALUES, LANES),
         st.builds(Fetch, NAMES, VALUES, st.booleans()),
         st.just(Barrier()),
-        st.builds(GroupReduce, VARS, st.sampled_from(("sum", "max"))),
+        st.builds(
+            GroupReduce, VARS, st.sampled_from(("sum", "max")),
+            st.sampled_from((0, 2, 3)),
+        ),
     ),
     _nested,
     max_leaves=8,

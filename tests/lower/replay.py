@@ -10,10 +10,10 @@ from rewrite.extract.schedule.kernel import Kernel, Launch
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.axes import normalise
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
 from rewrite.lower.lower import lower
 from rewrite.lower.model import cheapest, kernel_cost, model_of
+from rewrite.lower.registry import FAMILIES
 from rewrite.onnx import load as read
 from tests.replay.test_goldens import CAPS as EIGHT
 from tests.replay.test_goldens import NAMES

@@ -11,10 +11,10 @@ from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import schedule
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.passes import LOOSE, PASSES, Pass
 from rewrite.lower.program import build
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.text import parse_all, show_all
 from rewrite.lower.verify import faults
 from tests.replay.test_goldens import CAPS

@@ -14,13 +14,13 @@ from rewrite.egraph.ir.dtypes import F8E5M2, F16, F32, I32
 from rewrite.egraph.ir.graph import Builder
 from rewrite.lower.choice import Choice, digest
 from rewrite.lower.device import Caps, DeviceError
-from rewrite.lower.families import candidates_for
 from rewrite.lower.families.library import LIBRARY
 from rewrite.lower.interpret import Trap
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import For, Function, Gemm, Stmt, Var
 from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import model_of
+from rewrite.lower.registry import candidates_for
 from rewrite.lower.text import parse_all, show
 from rewrite.lower.verify import VerifyError, verify
 

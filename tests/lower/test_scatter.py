@@ -19,13 +19,13 @@ from rewrite.extract.schedule.kernel import Kernel, Launch
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.axes import normalise
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.families.scatter import SCATTER
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import For, Function
 from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import Invoke, build
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.reuse import settled
 from rewrite.lower.verify import verify
 from rewrite.lower.walking import walk

@@ -13,10 +13,10 @@ from rewrite.extract.schedule.kernel import Cost, Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, digest, parse_choice
 from rewrite.lower.device import Caps
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.lower import choose, decide, fits, lower
 from rewrite.lower.model import Family, model_of
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.search import HOPELESS, Candidate, Space, cut
 from rewrite.lower.verify import verify
 

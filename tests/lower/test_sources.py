@@ -28,10 +28,10 @@ from rewrite.lower.device import Caps
 from rewrite.lower.emit import host, kernels, wgsl
 from rewrite.lower.emit.dialects import OPENCL
 from rewrite.lower.emit.layout import LEGEND
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
+from rewrite.lower.registry import FAMILIES
 from tests.replay.test_goldens import CAPS as CPU
 
 HERE = Path(__file__).parent / "sources"

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from rewrite.lower.families import FAMILIES
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.text import parse
 from rewrite.lower.verify import VerifyError, faults, verify
 from tests.backends.functions import CASES as BY_HAND

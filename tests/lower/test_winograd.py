@@ -19,7 +19,6 @@ from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
-from rewrite.lower.families import FAMILIES, families_for
 from rewrite.lower.families.products.filter_tiles import tiles
 from rewrite.lower.families.products.filtering import (
     IN,
@@ -35,6 +34,7 @@ from rewrite.lower.families.window import WINDOW
 from rewrite.lower.families.winograd import WINOGRAD
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.model import cheapest, model_of
+from rewrite.lower.registry import FAMILIES, families_for
 
 from .harness import (
     CPU,

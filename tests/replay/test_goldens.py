@@ -23,8 +23,8 @@ from rewrite.extract.schedule.kernel import Launch
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.device import Caps
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import FAMILIES
 
 from .weights import fill, load, metadata, random_inputs
 

@@ -14,8 +14,8 @@ from rewrite.extract.memory.order import ordered
 from rewrite.extract.memory.place import plan_memory
 from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import own_groups, schedule
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.reuse import reuse_of
 
 from .test_goldens import CAPS, NAMES

@@ -39,8 +39,8 @@ from rewrite.extract.schedule.plan import plan
 from rewrite.fuzz import KINDS, oracle, random_graph, variants
 from rewrite.fuzz.models import transformer
 from rewrite.lower.device import Caps
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import FAMILIES
 
 SCALE = 0.35355338454246521  # of the scores of attention
 MODELS = Path(__file__).parent.parent / "replay" / "models"

@@ -16,8 +16,8 @@ from rewrite.backends.store import Store
 from rewrite.commands.cli import app
 from rewrite.extract.schedule.kernel import Cost, Launch
 from rewrite.extract.schedule.steps import own_groups, schedule
-from rewrite.lower.families import families_for
 from rewrite.lower.model import GENERIC_CPU, DeviceModel, kernel_cost, model_of
+from rewrite.lower.registry import families_for
 from rewrite.tuning.calibrate import LEAST, Probe, fitted, probes
 from rewrite.tuning.calibrate import flat as flat_graph
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rewrite.backends.devices import device
+from rewrite.lower.tiles.text import parse
+
 GRAPH = """graph demo(x: f32[8, 16], w: f32[16, 4]) {
   a: f32[8, 1, 16] = reshape x
   b: f32[4, 16] = permute w perm=[1, 0]
@@ -16,6 +19,14 @@ GRAPH = """graph demo(x: f32[8, 16], w: f32[16, 4]) {
   y: f32[8, 4, 1] = contract a c full=[8, 4, 16] mask=[0, 0, 1] acc=f32
   z: f32[8, 4, 1] = gelu y
   return z
+}
+"""
+PEAKS = """graph peaks(x: f32[64, 1000]) {
+  m: f32[64, 1] = reduce max x mask=[0, 1] acc=f32
+  w: f32[64, 1000] = expand m mask=[0, 1]
+  d: f32[64, 1000] = sub x w
+  e: f32[64, 1000] = exp d
+  return e
 }
 """
 
@@ -79,6 +90,22 @@ def test_optimize_prints_counts_and_json(graph: str, tmp_path: Path) -> None:
     assert rewrite("run", str(target), "--device", "c")[0] == 0
     status, out, err = rewrite("optimize", graph, "--device", "c", "--json")
     assert json.loads(out)["kernels"]["after"] == 1
+
+
+def test_optimize_prints_tile_programs(tmp_path: Path) -> None:
+    """Of a CPU's kernels it says who writes their loops."""
+    path = tmp_path / "peaks.graph"
+    path.write_text(PEAKS)
+    status, out, err = rewrite("optimize", str(path), "--device", "c", "--tiles")
+    assert status == 0, err
+    assert "; k0: loops, written by the family row" in out
+    probe = device("wgpu").probe()
+    if not probe.ok:
+        pytest.skip(probe.detail)
+    status, out, err = rewrite("optimize", str(path), "--device", "wgpu", "--tiles")
+    assert status == 0, err
+    (grid,) = parse(out[out.index("tiles k0") :]).body
+    assert grid.axes[0].extent == 64
 
 
 def test_devices_lists_all_with_reasons() -> None:

@@ -35,8 +35,8 @@ from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz.graphs import random_graph
 from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.costs import TIE, Asked, Counted
-from rewrite.lower.families import families_for
 from rewrite.lower.model import GENERIC_CPU, kernel_cost
+from rewrite.lower.registry import families_for
 from rewrite.pipeline import optimize_graph
 
 COUNTS: dict[CostName, Callable[[Kernel], float]] = {

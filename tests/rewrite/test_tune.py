@@ -30,8 +30,8 @@ from rewrite.extract.schedule.kernel import Launch
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, digest
 from rewrite.lower.database import Database, Entry
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import model_of
+from rewrite.lower.registry import FAMILIES
 from rewrite.pipeline import optimize_graph
 from rewrite.tuning.climb import clearly_faster
 from rewrite.tuning.tune import Budget, Tuned, tune, winner

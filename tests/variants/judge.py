@@ -27,9 +27,9 @@ from rewrite.extract.schedule.kernel import (
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.extract.schedule.steps import GraphTerms, schedule
 from rewrite.fuzz.oracle import compare, random_inputs
-from rewrite.lower.families import FAMILIES
 from rewrite.lower.model import GENERIC_CPU, GENERIC_GPU, H200, DeviceModel, kernel_cost
 from rewrite.lower.program import Program, build, joined
+from rewrite.lower.registry import FAMILIES
 
 # One core, to which caches are free and arithmetic is cheap: memory is what costs, and
 # `Cost.bytes` is what is moved to and from it.  The caches of the small one hold no row

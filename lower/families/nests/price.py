@@ -126,7 +126,7 @@ class _Price:
             return
         waste = self._waste(step, [a for a in loops if a in o.axes], size)
         stored = numel(self.kernel.extents, o.axes)
-        self.far += stored * size * waste
+        self.far += stored * size * waste / self.model.share(size)
         if step > 1 and self.model.cpu_like and not self.tiled:
             self.scalar += GATHER * stored / self.model.scalar
 
@@ -174,6 +174,7 @@ class _Price:
             again = times - touched
             inside = _within(mine, loops)
         if again > 0:
+            waste /= self.model.share(dtype.itemsize)
             self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
         own = 0.5 * _lanes(dtype) + 2 * len(guard)
         return own + GATHER * (step > 1 and not self.tiled)
@@ -209,7 +210,8 @@ class _Price:
         for slot, elements in self.once.items():
             dtype, count = self.kernel.slots[slot]
             read = min(elements, count) * dtype.itemsize
-            total += read * self.waste.get(slot, 1.0)
+            share = self.model.share(dtype.itemsize)
+            total += read * self.waste.get(slot, 1.0) / share
         near = self.near / self.model.cache_bandwidth
         return self.model.moving(total) + near
 

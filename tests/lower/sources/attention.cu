@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
   const i32 t2 = (i32)((u32)i1 % (u32)8);
   const i32 p3 = (i32)((u32)i1 / (u32)8);
   const i32 m4 = t2 * 16;
-  f32 sums14[4];
+  __align__(16) f32 sums14[4];
   #pragma unroll 4
   for (i32 i15 = 0; i15 < 4; i15++) {
     sums14[i15] = 0.0f;
@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
   const i32 o27 = p3 * 8192;
   const i32 o34 = p3 * 8192;
   const i32 o99 = p3 * 8192;
-  f32 sums18[8];
+  __align__(16) f32 sums18[8];
   #pragma unroll 8
   for (i32 i19 = 0; i19 < 8; i19++) {
     sums18[i19] = 0.0f;

@@ -25,6 +25,16 @@ static __device__ __forceinline__ u32 rw_to_half(f32 a) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+  u16 r;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(a));
+  return r;
+#else
+  const union { f32 value; u32 bits; } b = {a};
+  return a != a ? 0x7fff : (b.bits + 0x7fff + (b.bits >> 16 & 1)) >> 16;
+#endif
+}
 
 static __device__ __forceinline__ f32 rw_erf_f32(f32 a) {
   return erff(a);

@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
   const i32 t3 = (i32)((u32)(i32)((u32)i1 / (u32)6) % (u32)8);
   const i32 m4 = t3 * 32;
   const i32 n5 = t2 * 32;
-  f32 sums8[8];
+  __align__(16) f32 sums8[8];
   #pragma unroll 8
   for (i32 i9 = 0; i9 < 8; i9++) {
     sums8[i9] = 0.0f;
@@ -40,8 +40,8 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     const f32 v21 = b1[v20];
     tile7[(t18 * 32) + t17] = v21;
   }
-  f32 held22[8];
-  f32 held23[8];
+  __align__(16) f32 held22[8];
+  __align__(16) f32 held23[8];
   __syncthreads();
   for (i32 i24 = 0; i24 < 4; i24++) {
     const i32 k25 = (i32)((u32)i24 + (u32)1);

@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(64) k0_0(
   const i32 i1 = rw_point;
   const i32 t2 = (i32)((u32)i1 % (u32)16);
   const i32 m3 = t2 * 16;
-  f32 sums6[4];
+  __align__(16) f32 sums6[4];
   #pragma unroll 4
   for (i32 i7 = 0; i7 < 4; i7++) {
     sums6[i7] = 0.0f;
@@ -40,8 +40,8 @@ extern "C" __global__ void __launch_bounds__(64) k0_0(
     const f32 v20 = b1[v19];
     tile5[(t16 * 16) + t15] = ok17 ? v20 : 0.0f;
   }
-  f32 held21[4];
-  f32 held22[4];
+  __align__(16) f32 held21[4];
+  __align__(16) f32 held22[4];
   __syncthreads();
   for (i32 i23 = 0; i23 < 4; i23++) {
     const i32 k24 = (i32)((u32)i23 + (u32)1);
@@ -153,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(64) k1_0(
   const i32 i1 = rw_point;
   const i32 t2 = (i32)((u32)i1 % (u32)4);
   const i32 n3 = t2 * 16;
-  f32 sums6[4];
+  __align__(16) f32 sums6[4];
   #pragma unroll 4
   for (i32 i7 = 0; i7 < 4; i7++) {
     sums6[i7] = 0.0f;
@@ -177,8 +177,8 @@ extern "C" __global__ void __launch_bounds__(64) k1_0(
     const f32 v20 = b1[v19];
     tile5[(t17 * 16) + t16] = v20;
   }
-  f32 held21[4];
-  f32 held22[4];
+  __align__(16) f32 held21[4];
+  __align__(16) f32 held22[4];
   __syncthreads();
   for (i32 i23 = 0; i23 < 16; i23++) {
     const i32 k24 = (i32)((u32)i23 + (u32)1);

@@ -1,35 +1,48 @@
-/* transpose: mul
+/* tileturn: mul
    b0: f32[131072], writes b1: f32[131072] */
 
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void k0_0(
+__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
     __global const f32 *restrict b0,
     __global f32 *restrict b1) {
-  __local f32 tile6[1056];
+  __local f32 s6[1056];
   const i32 rw_thread = get_local_id(0);
-  const i32 rw_threads = 256;
+  const i32 rw_threads = 128;
   const i64 rw_point = (i64)get_group_id(0);
-  const i64 i1 = rw_point;
-  const i64 t2 = (i64)((u32)i1 % (u32)8);
-  const i64 t3 = (i64)((u32)(i64)((u32)i1 / (u32)8) % (u32)16);
-  const i64 o4 = t3 * 32;
-  const i64 o5 = t2 * 32;
-  #pragma unroll 4
-  for (i64 i7 = rw_thread; i7 < 1024; i7 += rw_threads) {
-    const i64 p8 = o4 + (i64)((u32)i7 % (u32)32);
-    const i64 p9 = o5 + (i64)((u32)i7 / (u32)32);
-    const i64 v10 = (p9 * 512) + p8;
-    const f32 v11 = b0[v10];
-    tile6[((i64)((u32)i7 / (u32)32) * 33) + (i64)((u32)i7 % (u32)32)] = v11;
+  const i64 g0 = rw_point % 16;
+  const i64 g1 = rw_point / 16;
+  f32 x1t1[8];
+  { const i64 t2 = rw_thread;
+    const i64 d3 = (i64)((u32)t2 % (u32)32);
+    const i64 d4 = (i64)((u32)t2 / (u32)32);
+    #pragma unroll 8
+    for (i64 j5 = 0; j5 < 8; j5++) {
+      x1t1[j5] = b0[(((g1 * 32) + ((j5 * 4) + d4)) * 512) + ((g0 * 32) + d3)];
+    }
+  }
+  f32 x7[8];
+  { const i64 t8 = rw_thread;
+    const i64 d9 = (i64)((u32)t8 % (u32)32);
+    const i64 d10 = (i64)((u32)t8 / (u32)32);
+    #pragma unroll 8
+    for (i64 j11 = 0; j11 < 8; j11++) {
+      s6[((j11 * 4) + d10) + (d9 * 33)] = x1t1[j11];
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  #pragma unroll 4
-  for (i64 i12 = rw_thread; i12 < 1024; i12 += rw_threads) {
-    const i64 o13 = ((i64)((u32)i12 % (u32)32) * 33) + (i64)((u32)i12 / (u32)32);
-    const i64 p14 = o4 + (i64)((u32)i12 / (u32)32);
-    const i64 p15 = o5 + (i64)((u32)i12 % (u32)32);
-    const f32 v16 = tile6[o13];
-    const f32 v17 = v16 * 2.0f;
-    const i64 v18 = (p14 * 256) + p15;
-    b1[v18] = v17;
+  { const i64 t12 = rw_thread;
+    const i64 d13 = (i64)((u32)t12 % (u32)32);
+    const i64 d14 = (i64)((u32)t12 / (u32)32);
+    #pragma unroll 8
+    for (i64 j15 = 0; j15 < 8; j15++) {
+      x7[j15] = s6[d13 + (((j15 * 4) + d14) * 33)];
+    }
+  }
+  { const i64 t16 = rw_thread;
+    const i64 d17 = (i64)((u32)t16 % (u32)32);
+    const i64 d18 = (i64)((u32)t16 / (u32)32);
+    #pragma unroll 8
+    for (i64 j19 = 0; j19 < 8; j19++) {
+      b1[(((g0 * 32) + ((j19 * 4) + d18)) * 256) + ((g1 * 32) + d17)] = x7[j19] * 2.0f;
+    }
   }
 }

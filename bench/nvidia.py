@@ -1,0 +1,450 @@
+"""Kernels on an NVIDIA GPU beside torch, in one process.
+
+    python bench/nvidia.py [--rows softmax,copy] [--modes eager,compile] [--sweep]
+                         [--limit SECONDS] [--json FILE]
+
+Memory-bound rows: each contestant reads and writes the same buffers, in rotation over
+sets that are together larger than the second cache; contestants take turns, with
+pauses; the table shows medians, bytes a second counted as each input and output once,
+the share of a copy, the ratio to the best of torch, the largest error against float64
+over the largest value, and what the cost model had predicted.  Outputs hold NaN before.
+`--sweep` also tries what a search may set.  Exits with 1 where a result is wrong.
+
+Needs torch and pycuda; neither a network nor the e-graph.  (Called cuda.py it would
+hide the package `cuda` from every script beside it.)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+from kernels import kernel_of
+
+from rewrite.backends.cuda import CudaBuffer, CudaDevice
+from rewrite.egraph.ir.dtypes import BF16, F32, I64
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.lower.axes import normalise
+from rewrite.lower.choice import Holes
+from rewrite.lower.model import DeviceModel, Family, cheapest, model_of
+from rewrite.lower.passes.barriers import barriers
+from rewrite.lower.registry import FAMILIES
+from rewrite.lower.tiles.family import TILED
+
+ROTATE = 256 << 20  # bytes of all sets of buffers together, at least
+PAUSE, BATCH, ROUNDS = 0.01, 4, 9
+SAMPLE = 1 << 20  # elements at both ends and between, that are held against float64
+SWEPT = 24  # settings of a family
+
+torch: Any = import_module("torch")
+OWNED_BY_TORCH: Any = None  # the block that a buffer lies in
+
+type Tensors = Sequence[Any]
+type Call = Callable[[Tensors], Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """`make`: the inputs.  `peer` takes them and gives the output; `exact` is given
+    inputs in float64.  `rows`: whether both may be held to a part of the rows."""
+
+    name: str
+    kernel: Kernel
+    make: Callable[[], list[Any]]
+    peer: Call
+    exact: Call
+    tolerance: float
+    rows: bool = True  # the first axis of inputs with as many rows, and of the output
+    turned: bool = False  # the output's second axis is the inputs' first one
+
+
+def random(*shape: int, dtype: Any = torch.float32) -> Any:
+    return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
+
+
+# ---- the rows
+
+
+def copy(n: int) -> Row:
+    b = Builder()
+    x = b.input("x", F32, (n,))
+    y = b.bin("mul", x, b.broadcast(b.const(1.0000001, F32), x)[0])
+    return Row(
+        f"copy f32 {n >> 20}M", normalise(kernel_of(b, y)), lambda: [random(n)],
+        lambda a: a[0] * 1.0000001, lambda a: a[0] * float(torch.tensor(1.0000001)),
+        1e-6,
+    )  # fmt: skip
+
+
+def gelu(n: int) -> Row:
+    b = Builder()
+    x = b.input("x", F32, (n,))
+    s, t, u = (b.broadcast(b.const(v, F32), x)[0] for v in (1.5, 0.1, 0.7))
+    y = b.bin("mul", b.un("gelu_tanh", b.bin("add", b.bin("mul", x, s), t)), u)
+
+    def peer(a: Tensors) -> Any:
+        return torch.nn.functional.gelu(a[0] * 1.5 + 0.1, approximate="tanh") * 0.7
+
+    return Row(f"gelu(x*a+b)*c f32 {n >> 20}M", normalise(kernel_of(b, y)),
+               lambda: [random(n)], peer, peer, 1e-5)  # fmt: skip
+
+
+def gated(n: int) -> Row:
+    b = Builder()
+    x, y = (b.input(s, BF16, (n,)) for s in "xy")
+    out = b.bin("mul", b.un("silu", x), y)
+
+    def peer(a: Tensors) -> Any:
+        return torch.nn.functional.silu(a[0]) * a[1]
+
+    return Row(f"silu(a)*b bf16 {n >> 20}M", normalise(kernel_of(b, out)),
+               lambda: [random(n, dtype=torch.bfloat16) for _ in "ab"], peer, peer,
+               1e-2)  # fmt: skip
+
+
+def softmax(m: int, n: int) -> Row:
+    b = Builder()
+    y = b.macro("softmax", [b.input("x", BF16, (m, n))], (0, 1))
+    return Row(f"softmax bf16 {m}x{n}", normalise(kernel_of(b, y)),
+               lambda: [random(m, n, dtype=torch.bfloat16)],
+               lambda a: torch.softmax(a[0], -1), lambda a: torch.softmax(a[0], -1),
+               1e-2)  # fmt: skip
+
+
+def layer_norm(m: int, n: int) -> Row:
+    b = Builder()
+    x, g, c = (b.input(s, BF16, (d, n)) for s, d in (("x", m), ("g", 1), ("c", 1)))
+    y = b.macro("layer_norm", [x, g, c], (0, 1), 1e-5)
+
+    def peer(a: Tensors) -> Any:
+        return torch.nn.functional.layer_norm(a[0], (n,), a[1][0], a[2][0], 1e-5)
+
+    def make() -> list[Any]:
+        return [random(d, n, dtype=torch.bfloat16) for d in (m, 1, 1)]
+
+    return Row(f"layer norm bf16 {m}x{n}", normalise(kernel_of(b, y)), make, peer,
+               peer, 1e-2)  # fmt: skip
+
+
+def rms_norm(m: int, n: int) -> Row:
+    b = Builder()
+    x, g = (b.input(s, BF16, (d, n)) for s, d in (("x", m), ("g", 1)))
+    y = b.macro("rms_norm", [x, g], (0, 1), 1e-5)
+
+    def peer(a: Tensors) -> Any:
+        return torch.nn.functional.rms_norm(a[0], (n,), a[1][0], 1e-5)
+
+    return Row(f"RMS norm bf16 {m}x{n}", normalise(kernel_of(b, y)),
+               lambda: [random(d, n, dtype=torch.bfloat16) for d in (m, 1)], peer,
+               peer, 1e-2)  # fmt: skip
+
+
+def cross_entropy(m: int, n: int) -> Row:
+    b = Builder()
+    x, t = b.input("x", BF16, (m, n)), b.input("t", I64, (m, 1))
+    wide = b.cast(x, F32)
+    total = b.reshape(b.macro("logsumexp", [wide], (0, 1)), (m, 1))
+    y = b.bin("sub", total, b.cast(b.gather(x, t, 1), F32))
+
+    def make() -> list[Any]:
+        target = torch.randint(0, n, (m, 1), device="cuda")
+        return [random(m, n, dtype=torch.bfloat16), target]
+
+    def exact(a: Tensors) -> Any:
+        loss = torch.nn.functional.cross_entropy
+        return loss(a[0], a[1][:, 0], reduction="none")[:, None]
+
+    return Row(f"cross-entropy bf16 {m}x{n}", normalise(kernel_of(b, y)), make,
+               lambda a: exact(a).float(), exact, 1e-4)  # fmt: skip
+
+
+def total(n: int) -> Row:
+    b = Builder()
+    y = b.reduce("sum", b.input("x", F32, (n,)), [0])
+    # A mean apart from 0, so that the sum's own size says what an error is.
+    return Row(f"sum f32 {n >> 20}M", normalise(kernel_of(b, y)),
+               lambda: [random(n) + 1], lambda a: a[0].sum().reshape(1),
+               lambda a: a[0].sum().reshape(1), 1e-5, rows=False)  # fmt: skip
+
+
+def columns(n: int) -> Row:
+    b = Builder()
+    y = b.reduce("sum", b.input("x", F32, (n, n)), [0])
+    return Row(f"column sum f32 {n}^2", normalise(kernel_of(b, y)),
+               lambda: [random(n, n)], lambda a: a[0].sum(0, keepdim=True),
+               lambda a: a[0].sum(0, keepdim=True), 1e-5, rows=False)  # fmt: skip
+
+
+def transpose(n: int) -> Row:
+    b = Builder()
+    y = b.permute(b.input("x", F32, (n, n)), (1, 0))
+    return Row(f"transpose f32 {n}^2", normalise(kernel_of(b, y)),
+               lambda: [random(n, n)], lambda a: a[0].T.contiguous(),
+               lambda a: a[0].T, 0.0, turned=True)  # fmt: skip
+
+
+ROWS: dict[str, Callable[[], Row]] = {
+    "copy": lambda: copy(1 << 26),
+    "gelu": lambda: gelu(1 << 26),
+    "silu": lambda: gated(1 << 26),
+    "softmax": lambda: softmax(16384, 8192),
+    "layernorm": lambda: layer_norm(16384, 8192),
+    "rmsnorm": lambda: rms_norm(16384, 8192),
+    "transpose": lambda: transpose(16384),
+    "columns": lambda: columns(16384),
+    "sum": lambda: total(1 << 28),
+    "crossentropy": lambda: cross_entropy(8192, 128256),
+    "softmax32k": lambda: softmax(4096, 32768),
+    "oddsoftmax": lambda: softmax(16384, 8191),
+}
+
+
+# ---- contestants
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A lowered kernel, launched on torch's own memory."""
+
+    label: str
+    family: str
+    predicted: float
+    module: Any
+
+    def __call__(self, tensors: Tensors) -> None:
+        held = [
+            CudaBuffer(x.data_ptr(), x.numel() * x.element_size(), OWNED_BY_TORCH)
+            for x in tensors
+        ]
+        self.module.launch("f", held)
+
+
+def ours(
+    device: CudaDevice, kernel: Kernel, family: Family, model: DeviceModel,
+    label: str, holes: Holes = (),
+) -> Ours | None:  # fmt: skip
+    cost = family.cost(kernel, model, holes)
+    if cost is None:
+        return None
+    function = barriers(family.lower(kernel, device.caps(), "f", False, holes))
+    module = device.compile([function])
+    return Ours(label, family.name, cost.seconds, module)
+
+
+def swept(device: CudaDevice, kernel: Kernel, model: DeviceModel) -> Iterator[Ours]:
+    """The settings of tile families that are predicted to be fast, the best first."""
+    options: list[tuple[float, Family, Holes]] = []
+    for family in TILED:
+        if family.accepts(kernel) is not None:
+            continue
+        domains = family.domains(kernel, model)
+        for values in product(*domains.values()):
+            holes = tuple(sorted(zip(domains, values, strict=True)))
+            cost = family.cost(kernel, model, holes)
+            if cost is not None:
+                options.append((cost.seconds, family, holes))
+    options.sort(key=lambda o: o[0])
+    for _, family, holes in islice(options, SWEPT):
+        label = " ".join((family.name, *(f"{n}={v}" for n, v in holes)))
+        made = ours(device, kernel, family, model, label, holes)
+        if made is not None:
+            yield made
+
+
+def peers(row: Row, modes: Sequence[str]) -> dict[str, Call]:
+    out: dict[str, Call] = {"eager": row.peer}
+    options = {
+        "compile": None,
+        "autotune": "max-autotune-no-cudagraphs",
+    }
+    for name, mode in options.items():
+        if name in modes:
+            torch._dynamo.reset()
+            out[name] = torch.compile(row.peer, mode=mode, dynamic=False)
+    return {n: f for n, f in out.items() if n in modes}
+
+
+# ---- judging and timing
+
+
+def parts(row: Row, inputs: Tensors, out: Any) -> Iterator[tuple[list[Any], Any]]:
+    """Inputs and output, or their ends: float64 of all would not fit."""
+    if not row.rows:
+        yield list(inputs), out
+        return
+    m = inputs[0].shape[0]
+    k = max(SAMPLE // (inputs[0].numel() // m), 64)
+    for at in (slice(0, k), slice(m - k, m), slice(m // 2, m // 2 + k)):
+        some = [x[at] if x.shape[0] == m else x for x in inputs]
+        yield some, out[:, at] if row.turned else out[at]
+
+
+def error(row: Row, inputs: Tensors, out: Any) -> float:
+    """The largest, over the largest value; infinite where an element was left out."""
+    if bool(torch.isnan(out).any()):
+        return float("inf")
+    worst = 0.0
+    for some, got in parts(row, inputs, out):
+        exact = row.exact([x.double() if x.is_floating_point() else x for x in some])
+        scale = float(exact.abs().max())
+        worst = max(worst, float((got.double() - exact).abs().max()) / scale)
+    return worst
+
+
+def race(entries: dict[str, Call], sets: Sequence[Tensors]) -> dict[str, float]:
+    """Median seconds of each, all taking turns over all sets of buffers."""
+    marks: dict[str, list[tuple[Any, Any]]] = {name: [] for name in entries}
+    for call in entries.values():
+        for s in sets:
+            call(s)
+    turn = 0
+    for _ in range(ROUNDS):
+        for name, call in entries.items():
+            torch.cuda.synchronize()
+            time.sleep(PAUSE)
+            call(sets[turn % len(sets)])
+            a, b = (torch.cuda.Event(enable_timing=True) for _ in "ab")
+            a.record()
+            for _ in range(BATCH):
+                turn += 1
+                call(sets[turn % len(sets)])
+            b.record()
+            marks[name].append((a, b))
+    torch.cuda.synchronize()
+    return {
+        name: statistics.median(a.elapsed_time(b) for a, b in m) / BATCH * 1e-3
+        for name, m in marks.items()
+    }
+
+
+def entry(made: Ours) -> Call:
+    return lambda tensors: made(tensors)
+
+
+def bench(
+    row: Row, device: CudaDevice, modes: Sequence[str], sweep: bool
+) -> dict[str, Any]:
+    model = model_of(device.caps())
+    kernel = row.kernel
+    chosen = cheapest(kernel, FAMILIES, model)
+    assert chosen is not None
+    old = cheapest(kernel, [f for f in FAMILIES if f not in TILED], model)
+    mine = [ours(device, kernel, chosen[0], model, "ours")]
+    if old is not None and old[0] is not chosen[0]:
+        mine.append(ours(device, kernel, old[0], model, "before"))
+    made = [x for x in mine if x is not None]
+    inputs = row.make()
+    sample = row.peer(inputs)
+    moved = sum(x.numel() * x.element_size() for x in (*inputs, sample))
+    count = max(2, -(-ROTATE // moved) + 1)
+    sets = [[*inputs, torch.empty_like(sample.contiguous())]]
+    for _ in range(count - 1):
+        sets.append([*(x.clone() for x in inputs), torch.empty_like(sets[0][-1])])
+    del sample
+    if sweep:
+        made += list(swept(device, kernel, model))
+    errors: dict[str, float] = {}
+    for m in made:
+        sets[0][-1].fill_(float("nan"))
+        torch.cuda.synchronize()
+        m(sets[0])
+        torch.cuda.synchronize()
+        errors[m.label] = error(row, inputs, sets[0][-1])
+    torches = peers(row, modes)
+    entries: dict[str, Call] = {m.label: entry(m) for m in made}
+    for name, f in torches.items():
+        try:
+            errors[name] = error(row, inputs, f(inputs))
+        except Exception as e:  # a contestant that does not start says so, and is out
+            print(f"  torch {name} does not run: {type(e).__name__}: {str(e)[:200]}")
+            continue
+        entries[name] = lambda s, f=f: f(s[:-1])
+    seconds = race(entries, sets)
+    facts = {m.label: m for m in made}
+    return {
+        "row": row.name, "bytes": moved, "tolerance": row.tolerance,
+        "seconds": seconds, "errors": errors,
+        "families": {n: m.family for n, m in facts.items()},
+        "predicted": {n: m.predicted for n, m in facts.items()},
+        "torch": [n for n in torches if n in entries],
+    }  # fmt: skip
+
+
+def wrong(result: dict[str, Any]) -> list[str]:
+    mine = (n for n in result["families"])
+    return [n for n in mine if not result["errors"][n] <= result["tolerance"]]
+
+
+def show(result: dict[str, Any], rate: float) -> None:
+    seconds = result["seconds"]
+    best = min((seconds[n] for n in result["torch"]), default=float("nan"))
+    print(f"\n{result['row']}  ({result['bytes'] / 1e6:.0f} MB)")
+    ranked = sorted(seconds, key=lambda n: (n != "ours", seconds[n]))
+    for name in ranked:
+        s = seconds[name]
+        per = result["bytes"] / s
+        line = f"  {name:44} {s * 1e6:9.1f} us {per / 1e9:7.0f} GB/s"
+        line += f" {per / rate:5.2f} of copy {best / s:6.2f} of torch"
+        line += f"  error {result['errors'][name]:.1e}"
+        if name in result["predicted"]:
+            said = result["predicted"][name]
+            line += f"  predicted {said * 1e6:.1f} us  {result['families'][name]}"
+        print(line, flush=True)
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--rows", default=",".join(ROWS))
+    p.add_argument("--modes", default="eager,compile")
+    p.add_argument("--sweep", action="store_true")
+    p.add_argument("--limit", type=float, default=420.0)
+    p.add_argument("--json", type=Path)
+    args = p.parse_args()
+    begin = time.time()
+    torch.cuda.init()
+    torch.empty(1, device="cuda")
+    torch.manual_seed(0)
+    device = CudaDevice()
+    print(device.probe().detail, "torch", torch.__version__)
+    print(model_of(device.caps()))
+    results: list[dict[str, Any]] = []
+    rate, bad = float("nan"), 0
+    for name in args.rows.split(","):
+        spent = time.time() - begin
+        if spent > args.limit:
+            print(f"\n{name}: left out, {spent:.0f} s are spent")
+            continue
+        late = spent > 0.7 * args.limit  # compiling takes torch tens of seconds
+        modes = ["eager"] if late else args.modes.split(",")
+        result = bench(ROWS[name](), device, modes, args.sweep and not late)
+        if name == "copy":
+            rate = result["bytes"] / min(result["seconds"].values())
+        results.append(result)
+        show(result, rate)
+        for n in wrong(result):
+            print(f"  WRONG: {n}, error {result['errors'][n]:.1e}")
+            bad += 1
+        torch.cuda.empty_cache()
+    off = [
+        abs(r["predicted"]["ours"] / r["seconds"]["ours"] - 1) for r in results
+    ]  # fmt: skip
+    if off:
+        print(f"\npredictions are off by {statistics.median(off):.0%} (median)")
+    if args.json:
+        args.json.write_text(json.dumps(results, indent=1))
+    print(f"\n{time.time() - begin:.0f} s, {bad} wrong")
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""Schedule families: each knows which kernels it takes, their price and their loops."""
+
+from .families.contract import CONTRACT
+from .families.fold import FOLD
+from .families.full import FULL
+from .families.library import LIBRARY
+from .families.rows import COLUMN, MAP, ROW
+from .families.scatter import SCATTER
+from .families.transpose import TRANSPOSE
+from .families.window import WINDOW
+from .families.winograd import WINOGRAD
+from .model import Family
+from .tiles.family import TILED
+
+FAMILIES: tuple[Family, ...] = (
+    CONTRACT,
+    WINDOW,
+    WINOGRAD,
+    FOLD,
+    MAP,
+    ROW,
+    COLUMN,
+    FULL,
+    TRANSPOSE,
+    SCATTER,
+    *TILED,
+)
+
+
+LOOSE = (FOLD, WINOGRAD)  # a sum is of other terms than the kernel says
+
+
+def families_for(strict: bool) -> tuple[Family, ...]:
+    """Strictly, a sum is what its terms are: no running value is corrected, no product
+    of sums stands for several."""
+    return tuple(f for f in FAMILIES if not (strict and f in LOOSE))
+
+
+def candidates_for(strict: bool) -> tuple[Family, ...]:
+    """What a search may choose; the last one is nobody's own decision."""
+    return (*families_for(strict), LIBRARY)

@@ -1,0 +1,1 @@
+"""Targets: how the statements of a tile program become threads."""

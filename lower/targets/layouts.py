@@ -1,0 +1,178 @@
+"""Layouts: the points of a grid's tiles as digits in threads, registers and lanes, and
+what the accesses of a program want of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..loops import Ex, Lit, Op, Var
+from ..tiles import ir
+from ..tiles.ir import Axis, Digit, Grid, Layout, Load, Loop, Place, Store
+
+
+class Form(NamedTuple):
+    """An index: `const`, multiples of axes, and multiples of what is not affine."""
+
+    const: int
+    axes: Mapping[str, int]
+    rest: tuple[tuple[Ex, int], ...]
+
+
+def form(x: Ex, axes: frozenset[str]) -> Form:
+    match x:
+        case Lit(value):
+            return Form(int(value), {}, ())
+        case Var(name) if name in axes:
+            return Form(0, {name: 1}, ())
+        case Op("add" | "sub" as op, (a, b)):
+            return _plus(form(a, axes), form(b, axes), 1 if op == "add" else -1)
+        case Op("mul", (a, Lit(value))):
+            return _plus(Form(0, {}, ()), form(a, axes), int(value))
+        case _:
+            return Form(0, {}, ((x, 1),))
+
+
+def _plus(a: Form, b: Form, times: int) -> Form:
+    total = dict(a.axes)
+    for name, c in b.axes.items():
+        total[name] = total.get(name, 0) + c * times
+    rest = (*a.rest, *((x, c * times) for x, c in b.rest))
+    kept = {n: c for n, c in total.items() if c}
+    return Form(a.const + b.const * times, kept, rest)
+
+
+def names_in(x: Ex) -> Iterator[str]:
+    match x:
+        case Var(name):
+            yield name
+        case Op(_, args):
+            for a in args:
+                yield from names_in(a)
+        case _:
+            pass
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The names in a grid: axes with their steps, tiles with their axes."""
+
+    grid: Grid
+    steps: Mapping[str, int]  # by axis that is no point: what it is a multiple of
+    tiles: Mapping[str, tuple[str, ...]]
+
+    @property
+    def axes(self) -> frozenset[str]:
+        return frozenset((*self.steps, *(p.name for p in self.grid.points)))
+
+    def varies(self, x: Ex, axis: str) -> bool:
+        return any(n == axis or axis in self.tiles.get(n, ()) for n in names_in(x))
+
+    def along(self, index: Ex, axis: str) -> int | None:
+        """By how much the index grows along an axis; None: not evenly."""
+        f = form(index, self.axes)
+        uneven = any(self.varies(x, axis) for x, _ in f.rest)
+        return None if uneven else f.axes.get(axis, 0)
+
+    def divisor(self, f: Form, axis: str) -> int:
+        """Of the rest of the index beside `axis`."""
+        total = f.const
+        for name, c in f.axes.items():
+            if name != axis:
+                total = math.gcd(total, c * self.steps.get(name, 1))
+        for _, c in f.rest:
+            total = math.gcd(total, c)
+        return abs(total)
+
+    def even(self, index: Ex, test: Ex | None, axis: str, lanes: int) -> bool:
+        """Whether groups of so many points along `axis` lie side by side, begin at a
+        multiple of their number, and pass the test together."""
+        if lanes == 1 or self.along(index, axis) != 1:
+            return lanes == 1
+        at = form(index, self.axes)
+        aligned = self.divisor(at, axis) % lanes == 0
+        return aligned and (test is None or self.together(test, axis, lanes))
+
+    def together(self, test: Ex, axis: str, lanes: int) -> bool:
+        if not self.varies(test, axis):
+            return True
+        match test:
+            case Op("and", (a, b)):
+                return self.together(a, axis, lanes) and self.together(b, axis, lanes)
+            case Op("lt", (x, Lit(n))) | Op("le", (Lit(n), x)):
+                if self.along(x, axis) != 1 or int(n) % lanes:
+                    return False
+                return self.divisor(form(x, self.axes), axis) % lanes == 0
+            case _:
+                return False
+
+
+def scene(grid: Grid) -> Scene:
+    steps = {a.name: 1 for a in grid.axes}
+    tiles: dict[str, tuple[str, ...]] = {}
+    for s in ir.walk(grid.body):
+        if isinstance(s, Loop):
+            steps |= {a.name: s.step for a in s.axes}
+        tile = ir.bound(s)
+        if tile is not None:
+            tiles[tile.name] = tile.axes
+    return Scene(grid, steps, tiles)
+
+
+class Access(NamedTuple):
+    stmt: Load | Store
+    axes: tuple[str, ...]  # of its points
+    itemsize: int
+    inside: int  # turns of the loops around it
+
+
+def accesses(grid: Grid, sizes: Mapping[str, int]) -> Iterator[Access]:
+    """`sizes`: bytes of an element, by buffer."""
+
+    def body(stmts: tuple[ir.Stmt, ...], turns: int) -> Iterator[Access]:
+        for s in stmts:
+            match s:
+                case Load():
+                    yield Access(s, s.tile.axes, sizes[s.buffer], turns)
+                case Store():
+                    yield Access(s, s.over, sizes[s.buffer], turns)
+                case Loop(axes, step, inner):
+                    yield from body(inner, turns * -(-axes[0].extent // step))
+                case _:
+                    pass
+
+    return body(grid.body, 1)
+
+
+# ---- digits
+
+
+def up(n: int) -> int:
+    """The least power of two that is no less."""
+    return 1 << max(n - 1, 0).bit_length()
+
+
+def spread(points: tuple[Axis, ...], last: str, lanes: int, team: int) -> Layout:
+    """`last` innermost, in lanes; threads along it first, then along the others."""
+    order = sorted(points, key=lambda p: p.name == last)
+    digits: list[Digit] = []
+    left = max(team, 1)
+    for p in reversed(order):
+        wide = lanes if p.name == last else 1
+        count = -(-p.extent // wide)
+        threads = min(up(count), left)
+        left //= threads
+        own = [Digit(p.name, "register", -(-count // threads))]
+        own += [Digit(p.name, "thread", threads), Digit(p.name, "lane", wide)]
+        digits = [d for d in own if d.size > 1] + digits
+    return tuple(digits)
+
+
+def product(layout: Layout, *places: Place) -> int:
+    return math.prod(d.size for d in layout if d.place in places)
+
+
+def of_axes(layout: Layout, axes: tuple[str, ...]) -> Layout:
+    return tuple(d for d in layout if d.axis in axes)

@@ -1,0 +1,177 @@
+"""Where a thread stands among the points of a grid's tiles, and what it holds there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+from ...egraph.ir.dtypes import BOOL, DType
+from ..families.nests.values import add, divide, mul
+from ..loops import (
+    Ex,
+    Let,
+    Lit,
+    Op,
+    Stmt,
+    Var,
+)
+from ..loops import Load as Read
+from ..tiles import ir
+from ..tiles.ir import (
+    Grid,
+    Layout,
+    Reduce,
+    Store,
+    TileProgram,
+    Update,
+)
+from .layouts import Scene, names_in, scene
+
+
+class Point(NamedTuple):
+    """Where a thread stands: by digit of the layout, and so by axis."""
+
+    layout: Layout
+    digits: tuple[Ex, ...]
+
+    def axis(self, name: str, zero: Lit) -> Ex:
+        total: Ex = zero
+        weight = 1
+        pairs = list(zip(self.layout, self.digits, strict=True))
+        for d, value in reversed([p for p in pairs if p[0].axis == name]):
+            total = add(mul(value, weight), total)
+            weight *= d.size
+        return total
+
+    def slot(self, axes: Sequence[str], zero: Lit) -> Ex:
+        """Among the elements that a thread holds of a tile over `axes`."""
+        total: Ex = zero
+        weight = 1
+        pairs = list(zip(self.layout, self.digits, strict=True))
+        for d, value in reversed(pairs):
+            if d.axis in axes and d.place != "thread":
+                total = add(mul(value, weight), total)
+                weight *= d.size
+        return total
+
+
+class Places:
+    """`held`: by tile the name of its array, or the variable that it is."""
+
+    def __init__(self, grid: Grid, program: TileProgram) -> None:
+        self.grid, self.index = grid, program.index
+        self.buffers = program.buffers
+        self.scene: Scene = scene(grid)
+        self.tiles = {t.name: t for s in ir.walk(grid.body) if (t := ir.bound(s))}
+        self.extents = ir.extents(grid.points)
+        self.zero = Lit(0, self.index)
+        self.held: dict[str, str | Var] = {}
+        self.count = 0
+        self.out: list[list[Stmt]] = [[]]
+
+    def fresh(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def emit(self, s: Stmt) -> None:
+        self.out[-1].append(s)
+
+    def inside(self) -> list[Stmt]:
+        self.out.append([])
+        return self.out[-1]
+
+    def number(self, n: int) -> Lit:
+        return Lit(n, self.index)
+
+    def let(self, value: Ex, stem: str) -> Ex:
+        if isinstance(value, Var | Lit):
+            return value
+        var = Var(self.fresh(stem), value.dtype)
+        self.emit(Let(var, value))
+        return var
+
+    def digits(self, layout: Layout) -> tuple[Var, dict[int, Ex]]:
+        """The loop variable of threads, and by place in the layout the digit of a
+        thread."""
+        whole = layout
+        thread = Var(self.fresh("t"), self.index)
+        out: dict[int, Ex] = {}
+        weight = 1
+        for k in reversed(range(len(whole))):
+            if whole[k].place != "thread":
+                continue
+            value = divide(thread, weight, False)
+            if weight * whole[k].size < self.grid.team:
+                value = divide(value, whole[k].size, True)
+            out[k] = self.let(value, "d")
+            weight *= whole[k].size
+        return thread, out
+
+    def beyond(self, point: Point, axes: Sequence[str]) -> Ex | None:
+        """The test that a point is one, where digits count further than an axis."""
+        tests: list[Ex] = []
+        for a in axes:
+            if prod(d.size for d in point.layout if d.axis == a) > self.extents[a]:
+                at = point.axis(a, self.zero)
+                tests.append(Op("lt", (at, self.number(self.extents[a])), BOOL))
+        return both(*tests)
+
+    def at(self, x: Ex, point: Point, local: Mapping[str, Ex]) -> Ex:
+        """An expression of tiles at one point, as one of loops."""
+        match x:
+            case Var(name):
+                if name in local:
+                    return local[name]
+                if name in self.extents:
+                    return point.axis(name, self.zero)
+                held = self.held.get(name)
+                if held is None:
+                    return x  # an axis of the grid or of a loop
+                if isinstance(held, Var):
+                    return held
+                slot = point.slot(self.tiles[name].axes, self.zero)
+                return Read(held, slot, x.dtype)
+            case Op(op, args, dtype):
+                made = tuple(self.at(a, point, local) for a in args)
+                return _folded(op, made, dtype)
+            case _:
+                return x
+
+    def layout_of(self, s: ir.Stmt) -> Layout:
+        """In which a statement walks over its points."""
+        tile = ir.bound(s)
+        if isinstance(s, Store):
+            for name in names_in(s.value):
+                tile = tile or self.tiles.get(name)
+        return (tile.layout if tile else ()) or self.grid.layout
+
+    def axes_of(self, s: ir.Stmt) -> tuple[str, ...]:
+        match s:
+            case Reduce(tile, _, _, over):
+                mine = {*tile.axes, *over}
+            case Update(name):
+                mine = set(self.tiles[name].axes)
+            case Store(over=over):
+                mine = set(over)
+            case _:
+                tile = ir.bound(s)
+                mine = set(tile.axes if tile else ())
+        return tuple(p.name for p in self.grid.points if p.name in mine)
+
+
+def both(*tests: Ex | None) -> Ex | None:
+    out: Ex | None = None
+    for t in tests:
+        if t is not None:
+            out = t if out is None else Op("and", (out, t), BOOL)
+    return out
+
+
+def _folded(op: str, args: tuple[Ex, ...], dtype: DType) -> Ex:
+    """Index arithmetic with numbers in it, done now."""
+    if op == "add" and dtype.is_int:
+        return add(*args)
+    if op == "mul" and dtype.is_int and isinstance(args[1], Lit):
+        return mul(args[0], int(args[1].value))
+    return Op(op, args, dtype)

@@ -1,0 +1,254 @@
+"""Families of tile programs as the cost model and the search see them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
+
+from ...extract.schedule.kernel import Cost, Kernel
+from ..axes import nested, normalise, numel
+from ..choice import Domains, Holes
+from ..device import Caps
+from ..families.full import ENOUGH
+from ..families.nests.index_types import index_type
+from ..families.nests.plan import each, facts, reach
+from ..families.nests.staged import cut
+from ..families.nests.writer import parameters
+from ..families.rows import ordered, row_axes
+from ..loops import Function, Param
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
+from ..targets.simt import Simt, lowered, registers, scheduled, shared_bytes
+from . import ir
+from .build import Tiling, written
+from .ir import Loop, TileProgram
+from .price import price
+from .tilings import (
+    HELD,
+    column_tiling,
+    map_tiling,
+    row_tiling,
+    transpose_tiling,
+    whole,
+)
+
+MOST = 1 << 16  # points of one instance: more could not be held
+PIECES = 4  # of a long reduction, for each unit
+ON_CPU = "tile programs are for GPUs so far"
+
+type Tilings = Callable[[Kernel, DeviceModel, Holes], Tiling | str]
+
+
+@lru_cache(maxsize=4096)
+def _program(
+    tiling: Tilings, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool,
+    buffers: tuple[Param, ...],
+) -> TileProgram | str:  # fmt: skip
+    """A scheduled program that fits the device, or why there is none."""
+    made = tiling(kernel, model, holes)
+    if isinstance(made, str):
+        return made
+    if whole(kernel, made) > MOST:
+        return "its tiles are too large"
+    index = index_type(kernel, buffers)
+    grid = written(kernel, made, strict, buffers, index)
+    program = TileProgram("f", buffers, (grid,), (), index)
+    return fitting(scheduled(program, Simt.of(model)), model)
+
+
+def fitting(program: TileProgram, model: DeviceModel) -> TileProgram | str:
+    if registers(program) > HELD:
+        return "a thread would hold too much"
+    if shared_bytes(program) > max(model.shared, model.on_chip):
+        return "a group of threads would share too much"
+    return program
+
+
+@lru_cache(maxsize=4096)
+def _least(kernel: Kernel) -> tuple[int, float]:
+    """Bytes that any program reads or stores, and flops."""
+    read: dict[int, int] = {}
+    work = 0.0
+    f = facts(kernel)
+    for i in each(reach(f, f.stored, 0)):
+        e = kernel.exprs[i]
+        points = numel(kernel.extents, kernel.axes_of(kernel.free[i]))
+        if e.op == "load":
+            slot: int = e.attr[0]
+            read[slot] = max(read.get(slot, 0), points)
+        elif e.op == "reduce":
+            work += numel(kernel.extents, e.attr[1]) * points
+        else:
+            work += f.heavy[i] * points
+    for o in kernel.outputs:
+        read[o.slot] = numel(kernel.extents, o.axes)
+    sizes = ((kernel.slots[s], n) for s, n in read.items())
+    moved = sum(dtype.itemsize * min(n, count) for (dtype, count), n in sizes)
+    return moved, work
+
+
+class Tiled(AsTheyAre, ABC):
+    """What families of tile programs have in common."""
+
+    name: str
+
+    @abstractmethod
+    def program(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
+    ) -> TileProgram | str:
+        """For the device, or why there is none."""
+
+    @abstractmethod
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains: ...
+
+    def accepts(self, kernel: Kernel) -> str | None:
+        return None if nested(kernel) else "its outputs run over different loops"
+
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        """All moves once, by the widest accesses, and is computed once; a CPU is not
+        meant at all."""
+        if model.cpu_like:
+            return inf
+        moved, work = _least(kernel)
+        parts = Parts(model.moving(moved), work / model.scalar)
+        return model.launch + overlapped(parts)
+
+    def parts(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Parts | None:
+        program = self.program(kernel, model, holes)
+        return None if isinstance(program, str) else price(program, model)
+
+    def cost(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> Cost | None:
+        program = self.program(kernel, model, holes) if not model.cpu_like else ON_CPU
+        if isinstance(program, str):
+            return None
+        if len(kernel.slots) + len(program.scratch) > model.buffers:
+            return None
+        launches = max(len(program.body), 1)
+        return total(self.name, launches, price(program, model), model, holes)
+
+    def lower(
+        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
+    ) -> Function:
+        program = self.program(kernel, model_of(caps), holes, strict)
+        assert not isinstance(program, str), program
+        return lowered(replace(program, name=name))
+
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
+        """An instance loads all its tiles before it stores the first element, unless a
+        loop loads them again."""
+        program = self.program(kernel, model, holes)
+        if isinstance(program, str) or len(program.body) != 1:
+            return False
+        body = program.body[0].body
+        kinds = [type(s) for s in body]
+        stored = kinds.index(ir.Store) if ir.Store in kinds else len(kinds)
+        return Loop not in kinds and ir.Load not in kinds[stored:]
+
+
+@dataclass(frozen=True)
+class OneGrid(Tiled):
+    """A family of programs of one grid."""
+
+    name: str
+    tiling: Tilings
+    sets: tuple[tuple[str, tuple[int, ...]], ...]
+
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        return dict(self.sets)
+
+    def program(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
+    ) -> TileProgram | str:
+        buffers = parameters(kernel)
+        return _program(self.tiling, kernel, model, holes, strict, buffers)
+
+
+TEAMS = (32, 64, 128, 256, 512, 1024)
+MAPS = OneGrid("tilemap", map_tiling, (("team", TEAMS), ("vectors", (1, 2, 4, 8))))
+ROWS = OneGrid("tilerow", row_tiling, (("team", TEAMS), ("vectors", (1, 2, 4, 8))))
+COLUMNS = OneGrid(
+    "tilecolumn", column_tiling,
+    (("columns", (4, 8, 16, 32)), ("team", TEAMS), ("vectors", (1, 2, 4, 8))),
+)  # fmt: skip
+TURNED = OneGrid("tileturn", transpose_tiling, (("edge", (32, 64)), ("team", TEAMS)))
+
+
+@dataclass(frozen=True)
+class Staged(Tiled):
+    """Reductions that leave the device idle, in parts: through scratch, each stage by
+    the cheapest of the other families."""
+
+    name: str = "tilefull"
+
+    def accepts(self, kernel: Kernel) -> str | None:
+        if not kernel.reductions:
+            return "no reductions"
+        return super().accepts(kernel)
+
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        return {"pieces": (1, 2, 4, 8, 16)}
+
+    def program(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
+    ) -> TileProgram | str:
+        return _staged(kernel, model, holes, strict)
+
+
+@lru_cache(maxsize=1024)
+def _staged(
+    kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool
+) -> TileProgram | str:
+    rows = ordered(kernel, row_axes(kernel))
+    if rows and numel(kernel.extents, rows) >= ENOUGH * model.units:
+        return "it has rows enough"
+    pieces = dict(holes).get("pieces", PIECES) * model.units
+    made = cut(kernel, pieces, 1)
+    if made is None:
+        return "no reduction stands alone"
+    scratch = tuple(
+        Param(f"s{i}", dtype, size, True)
+        for i, (dtype, size) in enumerate(made.scratch)
+    )
+    buffers = (*parameters(kernel), *scratch)
+    grids: list[ir.Grid] = []
+    index = index_type(kernel, buffers)
+    for stage in made.stages:
+        best = _cheapest(normalise(replace(stage, steady=0)), model, strict, buffers)
+        if best is None:
+            return "a stage has no program"
+        grids += best.body
+        index = max(index, best.index, key=lambda d: d.bits)
+    if any(g.axes and _index_of(g) is not index for g in grids):
+        return "its stages want different index types"
+    params = parameters(kernel)
+    return fitting(TileProgram("f", params, tuple(grids), scratch, index), model)
+
+
+def _index_of(grid: ir.Grid) -> object:
+    """The type of the axes, as the grid's accesses have it."""
+    for s in ir.walk(grid.body):
+        for x in ir.parts(s, "index"):
+            return x.dtype
+    return None
+
+
+def _cheapest(
+    kernel: Kernel, model: DeviceModel, strict: bool, buffers: tuple[Param, ...]
+) -> TileProgram | None:
+    tilings = (map_tiling, row_tiling, column_tiling)
+    made = [_program(t, kernel, model, (), strict, buffers) for t in tilings]
+    options = [p for p in made if not isinstance(p, str)]
+    return min(options, key=lambda p: overlapped(price(p, model)), default=None)
+
+
+STAGED = Staged()
+TILED: tuple[Tiled, ...] = (MAPS, ROWS, COLUMNS, TURNED, STAGED)

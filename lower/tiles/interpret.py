@@ -1,0 +1,208 @@
+"""Tile programs run by NumPy: whole tiles, all instances of a grid at once.
+
+Instances are one more part of each array, so that what one of them may not see of
+another shows: a buffer that a grid stores to holds garbage for its loads, and two
+points that store to one element are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...egraph.ir.dtypes import BOOL, DType, compute
+from ...egraph.ir.reduction import folded
+from ...egraph.ir.scalars import BY_NAME, MONOIDS, Array
+from ..loops import Ex, Lit, Op, Var
+from . import ir
+from .ir import Copy, Grid, Load, Loop, Map, Reduce, Stmt, Store, TileProgram, Update
+
+GARBAGE = 0xA5  # a byte of what nothing was stored to
+
+
+class TileError(RuntimeError):
+    """A program that does what the tile IR forbids."""
+
+
+def run(program: TileProgram, buffers: Sequence[Array]) -> None:
+    """Runs the program on flat arrays, in parameter order."""
+    memory: dict[str, Array] = {}
+    for p, b in zip(program.params, buffers, strict=True):
+        if b.shape != (p.size,) or b.dtype != p.dtype.numpy:
+            raise TileError(f"{p.name}: {p.dtype}[{p.size}] expected, found {b.dtype}")
+        memory[p.name] = b
+    for p in program.scratch:
+        memory[p.name] = _garbage(p.dtype.numpy, p.size)
+    readonly = {p.name for p in program.params if not p.writable}
+    with np.errstate(all="ignore"):
+        for grid in program.body:
+            _Run(memory, readonly, grid, program.index).run()
+
+
+def _garbage(dtype: np.dtype[Any], size: int) -> Array:
+    return np.frombuffer(bytes([GARBAGE]) * (dtype.itemsize * size), dtype).copy()
+
+
+class _Run:
+    """`seen`: what loads of this grid find; `marks`: elements stored to."""
+
+    def __init__(
+        self, memory: dict[str, Array], readonly: set[str], grid: Grid, index: DType
+    ) -> None:
+        self.memory, self.readonly, self.grid = memory, readonly, grid
+        self.index = index
+        self.names = [a.name for a in (*grid.axes, *grid.points)]
+        self.sizes = ir.extents(grid.axes, grid.points)
+        self.env: dict[str, Array] = {}
+        self.seen = dict(memory)
+        self.marks: dict[str, Array] = {}
+        for s in ir.walk(grid.body):
+            for name in ir.parts(s, "writes"):
+                held = memory[name]
+                self.seen[name] = _garbage(held.dtype, held.size)
+                self.marks[name] = np.zeros(held.size, np.bool_)
+
+    def run(self) -> None:
+        if 0 in self.sizes.values():
+            return
+        for k, name in enumerate(self.names):
+            at = np.arange(self.sizes[name], dtype=self.index.numpy)
+            self.env[name] = at.reshape([-1 if i == k else 1 for i in self.rank])
+        self.body(self.grid.body)
+
+    @property
+    def rank(self) -> range:
+        return range(len(self.names))
+
+    def shape(self, axes: Sequence[str]) -> tuple[int, ...]:
+        """Of what varies from instance to instance and along these axes."""
+        outer = len(self.grid.axes)
+        return tuple(
+            self.sizes[n] if k < outer or n in axes else 1
+            for k, n in enumerate(self.names)
+        )
+
+    def body(self, body: tuple[Stmt, ...]) -> None:
+        for s in body:
+            self.statement(s)
+
+    def statement(self, s: Stmt) -> None:
+        match s:
+            case Loop(axes, step, body):
+                (axis,) = axes
+                for i in range(0, axis.extent, step):
+                    at = np.asarray(i, self.index.numpy)
+                    self.env[axis.name] = at.reshape((1,) * len(self.names))
+                    self.body(body)
+            case Load():
+                self.keep(s.tile, self.load(s))
+            case Map(tile, value) | Copy(tile, value):
+                self.keep(tile, self.value(value))
+            case Update(name, value, where):
+                old, new = self.env[name], self.value(value)
+                if where is not None:
+                    new = np.where(self.value(where), new, old)
+                if np.broadcast_shapes(new.shape, old.shape) != old.shape:
+                    raise TileError(f"update {name}: a value of {new.shape}")
+                self.env[name] = np.broadcast_to(new, old.shape).astype(old.dtype)
+            case Reduce():
+                self.keep(s.tile, self.reduce(s))
+            case Store():
+                self.store(s)
+            case Grid():
+                raise TileError("a grid inside of a grid")
+
+    def keep(self, tile: ir.Tile, value: Array) -> None:
+        shape = self.shape(tile.axes)
+        if np.broadcast_shapes(value.shape, shape) != shape:
+            raise TileError(f"{tile.name}{list(tile.axes)}: a value of {value.shape}")
+        if value.dtype != tile.dtype.numpy:
+            raise TileError(f"{tile.name}: {tile.dtype} expected, found {value.dtype}")
+        self.env[tile.name] = np.broadcast_to(value, shape)
+
+    def place(
+        self, buffer: str, index: Ex, test: Ex | None, shape: tuple[int, ...]
+    ) -> tuple[Array, Array]:
+        """Places and whether they are meant, of this shape; all inside the buffer."""
+        at = np.broadcast_to(self.value(index), shape)
+        ok = np.ones((1,) * len(shape), np.bool_) if test is None else self.value(test)
+        ok = np.broadcast_to(ok, shape)
+        wrong = ok & ((at < 0) | (at >= self.memory[buffer].size))
+        if wrong.any():
+            place = int(at[wrong].flat[0])
+            raise TileError(f"{buffer}[{place}] of {self.memory[buffer].size} elements")
+        return at, ok
+
+    def load(self, s: Load) -> Array:
+        data = self.seen[s.buffer]
+        at, ok = self.place(s.buffer, s.index, s.where, self.shape(s.tile.axes))
+        if data.size == 0:
+            return np.zeros(at.shape, s.tile.dtype.numpy)
+        found = data[np.where(ok, at, 0)].astype(s.tile.dtype.numpy)
+        return np.where(ok, found, found.dtype.type(0))
+
+    def store(self, s: Store) -> None:
+        if s.buffer in self.readonly:
+            raise TileError(f"a store to the read-only buffer {s.buffer}")
+        shape = self.shape(s.over)
+        at, ok = self.place(s.buffer, s.index, s.where, shape)
+        value = np.broadcast_to(self.value(s.value), shape)
+        places = at[ok]
+        marks = self.marks[s.buffer]
+        if marks[places].any() or np.unique(places).size != places.size:
+            raise TileError(f"two points store to one element of {s.buffer}")
+        marks[places] = True
+        out = self.memory[s.buffer]
+        out[places] = value[ok].astype(out.dtype)
+
+    def reduce(self, s: Reduce) -> Array:
+        monoid = MONOIDS[s.monoid]
+        start = np.asarray(monoid.identity(s.tile.dtype), s.tile.dtype.numpy)[()]
+        shape = self.shape((*s.tile.axes, *s.over))
+        value = np.broadcast_to(self.value(s.value), shape)
+        if s.where is not None:
+            value = np.where(self.value(s.where), value, start)
+        dims = tuple(self.names.index(n) for n in s.over)
+        return folded(monoid, value, dims, start)
+
+    def value(self, x: Ex) -> Array:
+        match x:
+            case Lit(value, dtype):
+                one = np.asarray(value, dtype.numpy)
+                return one.reshape((1,) * len(self.names))
+            case Var(name):
+                return self.env[name]
+            case Op(op, args, dtype):
+                return _apply(op, [self.value(a) for a in args], args, dtype)
+            case _:
+                raise TileError("an element of a buffer in an expression: load it")
+
+
+def _apply(op: str, v: list[Array], args: tuple[Ex, ...], dtype: DType) -> Array:
+    match op:
+        case "select":
+            return np.where(v[0], v[1], v[2])
+        case "cast":
+            return v[0].astype(dtype.numpy).astype(compute(dtype).numpy)
+        case "bitcast":
+            source = args[0].dtype.numpy
+            return v[0].astype(source).view(dtype.numpy).astype(compute(dtype).numpy)
+        case "fma":
+            if dtype.bits > 32 or not dtype.is_float:
+                return v[0] * v[1] + v[2]
+            wide = np.multiply(v[0], v[1], dtype=np.float64) + v[2]
+            return wide.astype(dtype.numpy)
+        case "idiv" | "imod":
+            if (v[0] < 0).any():
+                raise TileError("a division of a negative number")
+            return v[0] // v[1] if op == "idiv" else v[0] % v[1]
+        case _:
+            opcode = BY_NAME[op]
+            out = opcode.numpy(*v)
+            want = BOOL if opcode.gives_bool else dtype
+            return np.asarray(out).astype(want.numpy, copy=False)
+
+
+type Memory = Mapping[str, Array]

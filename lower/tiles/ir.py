@@ -1,0 +1,242 @@
+"""The tile IR: what one instance of a grid does, whole tiles at a time.
+
+A *tile* is an array over some of the points of its grid, named by axes: values over
+different axes meet by name, and broadcast along the axes that they lack.  Scalars are
+expressions of the loop IR (`lower/loops.py`) in which a variable is an axis (where the
+point stands) or a tile (its value there); they are in their compute type, a store
+rounds.  Regions are index expressions over axes, so a gathered one is a region, too.
+
+Statements declare their fields with a role; walkers, printer, parser, verifier,
+interpreter and price read that, and know of a statement no more than they must.
+`SYNTAX` is its text form: words, `{field}`, and `?` before what may be left out.
+
+A target adds what the first half says nothing of: threads of an instance (`team`), and
+layouts, of a grid for all its tiles and of a tile for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import cache
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from ...egraph.ir.dtypes import I32, DType
+from ..loops import Ex, Param, Var
+
+type Role = Literal[
+    "tile",  # binds a tile, for the statements that follow
+    "axes",  # binds axes, for the body
+    "names",  # of axes in scope
+    "changes",  # a mutable tile, by name
+    "value", "index", "test",  # expressions; tests are bool
+    "reads", "writes",  # a buffer, by name
+    "body", "number", "word", "layout",
+]  # fmt: skip
+type Place = Literal["register", "thread", "lane"]  # lane: within one wide access
+
+
+class Axis(NamedTuple):
+    """0 <= name < extent; in a loop, by steps."""
+
+    name: str
+    extent: int
+
+
+class Digit(NamedTuple):
+    """A part of an axis: `size` values, and where they lie."""
+
+    axis: str
+    place: Place
+    size: int
+
+
+type Layout = tuple[Digit, ...]  # of each axis the high digits first
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    name: str
+    dtype: DType  # a compute type
+    axes: tuple[str, ...]
+    layout: Layout = ()  # empty: that of the grid
+
+
+def _is(role: Role) -> Mapping[str, Role]:
+    return {"role": role}
+
+
+TILE, AXES, NAMES, CHANGES = _is("tile"), _is("axes"), _is("names"), _is("changes")
+VALUE, INDEX, TEST = _is("value"), _is("index"), _is("test")
+READS, WRITES, BODY = _is("reads"), _is("writes"), _is("body")
+NUMBER, WORD, LAYOUT = _is("number"), _is("word"), _is("layout")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Independent instances, one for each point of `axes`, the last one fastest; each
+    has tiles over `points`.  Grids run one after the other."""
+
+    SYNTAX: ClassVar[str] = (
+        "grid {axes} ?over {points} ?team {team} ?laid {layout} {body}"
+    )
+    axes: tuple[Axis, ...] = field(metadata=AXES)
+    points: tuple[Axis, ...] = field(metadata=AXES)
+    body: tuple[Stmt, ...] = field(metadata=BODY)
+    team: int = field(metadata=NUMBER, default=0)  # threads; 0: as the target likes
+    layout: Layout = field(metadata=LAYOUT, default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """In order, for 0, step, 2 * step, ... below the axis's extent."""
+
+    SYNTAX: ClassVar[str] = "loop {axes} by {step} {body}"
+    axes: tuple[Axis, ...] = field(metadata=AXES)  # one
+    step: int = field(metadata=NUMBER)
+    body: tuple[Stmt, ...] = field(metadata=BODY)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Elements of a buffer; 0, and no access, where the test fails."""
+
+    SYNTAX: ClassVar[str] = "{tile} = load {buffer} [ {index} ] ?where {where}"
+    tile: Tile = field(metadata=TILE)
+    buffer: str = field(metadata=READS)
+    index: Ex = field(metadata=INDEX)
+    where: Ex | None = field(metadata=TEST, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A value at each point of the tile; a mutable one may be changed by `Update`."""
+
+    SYNTAX: ClassVar[str] = "?mutable {mutable} {tile} = {value}"
+    tile: Tile = field(metadata=TILE)
+    value: Ex = field(metadata=VALUE)
+    mutable: bool = field(metadata=WORD, default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A new value at each point where the test holds."""
+
+    SYNTAX: ClassVar[str] = "update {name} = {value} ?where {where}"
+    name: str = field(metadata=CHANGES)
+    value: Ex = field(metadata=VALUE)
+    where: Ex | None = field(metadata=TEST, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`value` over `over`, along which the tile does not vary, by an entry of
+    `MONOIDS`; only points where the test holds are taken in."""
+
+    SYNTAX: ClassVar[str] = (
+        "{tile} = reduce {monoid} {value} over {over} ?where {where}"
+    )
+    tile: Tile = field(metadata=TILE)
+    monoid: str = field(metadata=WORD)
+    value: Ex = field(metadata=VALUE)
+    over: tuple[str, ...] = field(metadata=NAMES)
+    where: Ex | None = field(metadata=TEST, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The same values in another layout: explicit, so that it has a price."""
+
+    SYNTAX: ClassVar[str] = "{tile} = copy {value}"
+    tile: Tile = field(metadata=TILE)
+    value: Ex = field(metadata=VALUE)  # the tile as it was
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A value for each point of `over`, where the test holds."""
+
+    SYNTAX: ClassVar[str] = (
+        "store {buffer} [ {index} ] = {value} ?over {over} ?where {where}"
+    )
+    buffer: str = field(metadata=WRITES)
+    index: Ex = field(metadata=INDEX)
+    value: Ex = field(metadata=VALUE)
+    over: tuple[str, ...] = field(metadata=NAMES, default=())
+    where: Ex | None = field(metadata=TEST, default=None)
+
+
+type Stmt = Grid | Loop | Load | Map | Update | Reduce | Copy | Store
+KINDS = (Grid, Loop, Load, Map, Update, Reduce, Copy, Store)
+
+
+@dataclass(frozen=True, slots=True)
+class TileProgram:
+    """Grids in order; `index` is the type of axes.  `scratch` lives across grids."""
+
+    name: str
+    params: tuple[Param, ...]
+    body: tuple[Grid, ...]
+    scratch: tuple[Param, ...] = ()
+    index: DType = I32
+
+    @property
+    def buffers(self) -> dict[str, Param]:
+        return {p.name: p for p in (*self.params, *self.scratch)}
+
+
+# ---- ways through programs, by role
+
+
+@cache
+def roles(kind: type[Any]) -> tuple[tuple[str, Role], ...]:
+    """The fields of a statement and their roles, in order."""
+    every: tuple[Field[Any], ...] = fields(kind)
+    return tuple((f.name, f.metadata["role"]) for f in every)
+
+
+def parts(s: Stmt, *wanted: Role) -> Iterator[Any]:
+    """What a statement has in these roles, if anything."""
+    for name, r in roles(type(s)):
+        value = getattr(s, name)
+        if r in wanted and value is not None:
+            yield value
+
+
+def body_of(s: Stmt) -> tuple[Stmt, ...]:
+    return next(parts(s, "body"), ())
+
+
+def bound(s: Stmt) -> Tile | None:
+    """The tile that a statement binds."""
+    return next(parts(s, "tile"), None)
+
+
+def values(s: Stmt) -> Iterator[Ex]:
+    """The expressions that a statement itself evaluates."""
+    return parts(s, "value", "index", "test")
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, outer before inner."""
+    for s in body:
+        yield s
+        yield from walk(body_of(s))
+
+
+def rebuilt(s: Stmt, **by_role: Callable[[Any], Any]) -> Stmt:
+    """A statement with what it has in each role changed."""
+    new: dict[str, Any] = {}
+    for name, r in roles(type(s)):
+        value = getattr(s, name)
+        if r in by_role and value is not None:
+            new[name] = by_role[r](value)
+    return replace(s, **new) if new else s
+
+
+def extents(*groups: tuple[Axis, ...]) -> dict[str, int]:
+    return {a.name: a.extent for axes in groups for a in axes}
+
+
+def var(tile: Tile) -> Var:
+    return Var(tile.name, tile.dtype)

@@ -1,0 +1,149 @@
+"""The price of a scheduled program, read off it: bytes, by how wide an access is and
+whether they were read before, scalar work, meetings of threads, occupancy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from ...egraph.ir.dtypes import compute
+from ...egraph.ir.scalars import BY_NAME
+from ..families.nests.price import LINE, occupancy
+from ..loops import Ex, Op, Var
+from ..model import DeviceModel, Parts
+from ..targets.layouts import Scene, of_axes, product, scene
+from . import ir
+from .ir import Copy, Grid, Load, Loop, Reduce, Store, TileProgram
+
+ACCESS = 0.5  # flops worth of one access
+CONVERT = 1  # and of reading or making a small float
+RESIDENT = 2048  # threads that a unit of the device keeps
+
+
+def price(program: TileProgram, model: DeviceModel) -> Parts:
+    """Seconds of all grids, without their launches."""
+    parts = [_Price(g, program, model).parts() for g in program.body]
+    return Parts(*(sum(p[i] for p in parts) for i in range(3)))
+
+
+def flops(x: Ex) -> float:
+    """Of one evaluation; index arithmetic is not counted."""
+    match x:
+        case Op(op, args):
+            known = BY_NAME.get(op)
+            own = known.flops if known else op in ("fma", "select", "cast")
+            return own + sum(map(flops, args))
+        case _:
+            return 0.0
+
+
+@dataclass(slots=True)
+class _Price:
+    grid: Grid
+    program: TileProgram
+    model: DeviceModel
+    seconds: float = 0.0  # of bytes from and to memory
+    far: float = 0.0
+    near: float = 0.0
+    work: float = 0.0
+    meetings: float = 0.0
+    seen: dict[tuple[str, Ex], int] = field(default_factory=dict[tuple[str, Ex], int])
+
+    def parts(self) -> Parts:
+        instances = prod(a.extent for a in self.grid.axes)
+        if not instances or any(p.extent == 0 for p in self.grid.points):
+            return Parts()
+        view = scene(self.grid)
+        for s, turns in _with_turns(self.grid.body, 1):
+            self.statement(view, s, turns * instances)
+        model, team = self.model, max(self.grid.team, 1)
+        spread = occupancy(instances, model.units)
+        idle = max(model.group / team, 1.0) if team < 32 else 1.0
+        resident = max(RESIDENT // team // 2, 1)  # work on while one of them waits
+        waves = -(-instances // (model.units * resident))
+        moved = (model.moving(self.far) + self.seconds) / spread
+        moved += self.near / model.cache_bandwidth
+        work = self.work * idle / model.scalar / spread
+        return Parts(moved + self.meetings * waves / resident * model.meeting, work)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return ir.extents(self.grid.points)
+
+    def points(self, axes: tuple[str, ...]) -> int:
+        return prod(self.sizes[a] for a in axes)
+
+    def statement(self, view: Scene, s: ir.Stmt, times: int) -> None:
+        match s:
+            case Load(tile, buffer, index):
+                self.access(view, buffer, index, s.where, tile.axes, times, tile.layout)
+            case Store(buffer, index, value, over, where):
+                layout = self.grid.layout
+                if isinstance(value, Var):
+                    made = (ir.bound(x) for x in ir.walk(self.grid.body))
+                    layout = next(
+                        (t.layout for t in made if t and t.name == value.name), ()
+                    )
+                self.access(view, buffer, index, where, over, times, layout, False)
+                self.work += flops(value) * self.points(over) * times
+            case Reduce(tile, _, value, over):
+                axes = tuple({*tile.axes, *over})
+                self.work += (1 + flops(value)) * self.points(axes) * times
+                self.meetings += 1
+            case Copy(tile):
+                self.work += 4 * self.points(tile.axes) * times
+                self.meetings += 1
+            case ir.Map() | ir.Update():
+                tile = ir.bound(s)
+                axes = tile.axes if tile else self._axes(s)
+                each = sum(map(flops, ir.values(s)))
+                self.work += each * self.points(axes) * times
+            case Grid() | Loop():
+                pass
+
+    def _axes(self, s: ir.Stmt) -> tuple[str, ...]:
+        (name,) = ir.parts(s, "changes")
+        tiles = (ir.bound(x) for x in ir.walk(self.grid.body))
+        return next(t.axes for t in tiles if t and t.name == name)
+
+    def access(
+        self, view: Scene, buffer: str, index: Ex, where: Ex | None,
+        axes: tuple[str, ...], times: int, layout: ir.Layout, reads: bool = True,
+    ) -> None:  # fmt: skip
+        held = self.program.buffers[buffer]
+        size = held.dtype.itemsize
+        layout = of_axes(layout or self.grid.layout, axes)
+        lanes = product(layout, "lane")
+        last = layout[-1].axis if layout else ""
+        step = (view.along(index, last) if last else 0) or 0
+        wide = lanes > 1 and view.even(index, where, last, lanes)
+        moved = self.points(axes) * times * size
+        whole = held.size * size
+        once = min(moved, whole)
+        waste = 1.0 if abs(step) <= 1 else float(min(LINE // size, abs(step)))
+        key = buffer, index
+        again = self.seen.get(key, 0) if reads else 0
+        self.seen[key] = moved
+        if again:  # a stage that reads what another one has read
+            between = once / max(prod(a.extent for a in self.grid.axes), 1)
+            far = between * self.model.units > self.model.cache
+            self.far += once if far else 0
+            self.near += 0 if far else once
+        else:
+            share = self.model.share(size * lanes if wide else size)
+            self.far += once * waste
+            self.seconds += once * waste * (1 / share - 1) / self.model.bandwidth
+            self.near += moved - once if whole > self.model.on_chip else 0
+        own = ACCESS / (lanes if wide else 1)
+        own += CONVERT * (compute(held.dtype) is not held.dtype)
+        self.work += own * self.points(axes) * times
+
+
+def _with_turns(body: tuple[ir.Stmt, ...], turns: int) -> Iterator[tuple[ir.Stmt, int]]:
+    """Every statement, and how often an instance comes to it."""
+    for s in body:
+        yield s, turns
+        if isinstance(s, Loop):
+            inner = turns * -(-s.axes[0].extent // s.step)
+            yield from _with_turns(s.body, inner)

@@ -1,0 +1,373 @@
+"""Checks that a tile program keeps the rules of the tile IR (`ir.py`).
+
+Names are bound once and before they are used; a value varies along no axis that its
+tile lacks; accesses stay in their buffers; no two points store to one element, and no
+grid reads what it stores.  Bounds and stores are proved where an index is a sum of
+multiples of axes, by what its test says; others (gathered, divided) pass: the
+interpreter checks them as they run.  A scheduled program lays out every point of its
+tiles, and fits its device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import NamedTuple
+
+from ...egraph.ir.dtypes import BOOL, compute
+from ...egraph.ir.scalars import MONOIDS
+from ..intervals import Interval, interval
+from ..loops import Ex, Lit, Op, Var
+from ..text.syntax import ARITY
+from . import ir
+from .ir import (
+    Axis,
+    Copy,
+    Grid,
+    Load,
+    Loop,
+    Map,
+    Reduce,
+    Stmt,
+    Store,
+    Tile,
+    TileProgram,
+    Update,
+)
+from .text import WORDS
+
+REGISTERS = 255  # elements of one tile that a thread can name
+
+
+class TileVerifyError(ValueError):
+    """A program that breaks the rules of the tile IR: a fault of what made it."""
+
+
+class Bound(NamedTuple):
+    """`form` <= `most`, as a test says; a form is its multiples, by axis or, of what is
+    not affine, by expression."""
+
+    form: Mapping[str | Ex, int]
+    most: int
+
+
+def verify(program: TileProgram, shared: int | None = None) -> TileProgram:
+    """The program, unless it breaks a rule; `shared`: bytes that a group may share."""
+    result = faults(program, shared)
+    if result:
+        raise TileVerifyError("\n".join(result))
+    return program
+
+
+def faults(program: TileProgram, shared: int | None = None) -> tuple[str, ...]:
+    out: list[str] = []
+    for grid in program.body:
+        out += _Grid(program, grid).run()
+    if not out and shared is not None:
+        from ..targets.simt import shared_bytes
+
+        if (taken := shared_bytes(program)) > shared:
+            out.append(f"{taken} bytes are shared, of {shared}")
+    return tuple(dict.fromkeys(out))
+
+
+class _Grid:
+    def __init__(self, program: TileProgram, grid: Grid) -> None:
+        self.program, self.grid = program, grid
+        self.found: list[str] = []
+        self.axes: dict[str, Interval] = {}
+        self.points = {p.name for p in grid.points}
+        self.tiles: dict[str, Tile] = {}
+        self.mutable: set[str] = set()
+        self.used: set[str] = set()
+        self.loops: list[str] = []
+        self.stored = {n for s in ir.walk(grid.body) for n in ir.parts(s, "writes")}
+
+    def fault(self, text: str) -> None:
+        self.found.append(f"{self.program.name}: {text}")
+
+    def run(self) -> list[str]:
+        for axis in (*self.grid.axes, *self.grid.points):
+            self.bind_axis(axis, 1)
+        if any(a.extent == 0 for a in (*self.grid.axes, *self.grid.points)):
+            return self.found  # nothing runs
+        self.body(self.grid.body)
+        if self.grid.layout:
+            self.laid(self.grid.layout, "the grid")
+        return self.found
+
+    # ---- names
+
+    def name(self, name: str) -> None:
+        if name in self.used or name in self.program.buffers:
+            self.fault(f"{name!r} is bound twice")
+        if name in WORDS:
+            self.fault(f"{name!r} is a word of the language")
+        self.used.add(name)
+
+    def bind_axis(self, a: Axis, step: int) -> None:
+        self.name(a.name)
+        if a.extent < 0 or step < 1:
+            self.fault(f"axis {a.name!r} runs over {a.extent} by {step}")
+        last = max(a.extent - 1, 0) // max(step, 1) * step
+        self.axes[a.name] = Interval(0, last)
+
+    def bind(self, tile: Tile) -> None:
+        self.name(tile.name)
+        if not set(tile.axes) <= self.points:
+            self.fault(f"tile {tile.name!r} over {tile.axes}, which are no points")
+        if compute(tile.dtype) is not tile.dtype:
+            self.fault(f"tile {tile.name!r} has the storage type {tile.dtype}")
+        if tile.layout:
+            self.laid(tile.layout, f"tile {tile.name!r}")
+        self.tiles[tile.name] = tile
+
+    def laid(self, layout: ir.Layout, what: str) -> None:
+        sizes = ir.extents(self.grid.points)
+        for axis, n in sizes.items():
+            count = prod(d.size for d in layout if d.axis == axis)
+            if count < n:
+                self.fault(f"{what} lays out {count} points of {n} along {axis!r}")
+        if not {d.axis for d in layout} <= set(sizes):
+            self.fault(f"{what} lays out axes that are no points")
+        threads = prod(d.size for d in layout if d.place == "thread")
+        if threads != self.grid.team:
+            self.fault(f"{what} takes {threads} threads of a team of {self.grid.team}")
+        held = prod(d.size for d in layout if d.place != "thread")
+        if held > REGISTERS:
+            self.fault(f"{what} has a thread hold {held} elements")
+
+    # ---- statements
+
+    def body(self, body: tuple[Stmt, ...]) -> None:
+        outside = self.tiles.copy()
+        for s in body:
+            self.statement(s)
+        self.tiles = outside
+
+    def statement(self, s: Stmt) -> None:
+        for x in ir.values(s):
+            self.typed(x)
+        for x in ir.parts(s, "test"):
+            if x.dtype is not BOOL:
+                self.fault(f"a test of {x.dtype}")
+        match s:
+            case Grid():
+                self.fault("a grid inside of a grid")
+            case Loop(axes, step, body):
+                self.loop(axes, step, body)
+            case Load():
+                self.load(s)
+            case Map(tile, value, mutable):
+                self.fits(value, tile.axes, tile.dtype, tile.name)
+                if mutable:
+                    self.mutable.add(tile.name)
+            case Update(name, value, where):
+                self.update(name, value, where)
+            case Reduce():
+                self.reduce(s)
+            case Copy(tile, value):
+                old = self.tiles.get(value.name) if isinstance(value, Var) else None
+                if old is None or (old.dtype, old.axes) != (tile.dtype, tile.axes):
+                    self.fault(f"{tile.name!r} is no copy of a tile like it")
+            case Store():
+                self.store(s)
+        tile = ir.bound(s)
+        if tile is not None:
+            self.bind(tile)
+
+    def loop(self, axes: tuple[Axis, ...], step: int, body: tuple[Stmt, ...]) -> None:
+        if len(axes) != 1:
+            self.fault("a loop over other than one axis")
+            return
+        self.bind_axis(axes[0], step)
+        self.loops.append(axes[0].name)
+        if axes[0].extent:
+            self.body(body)
+        self.loops.pop()
+        del self.axes[axes[0].name]
+        self.used.discard(axes[0].name)  # the next loop may run along the same axis
+
+    def update(self, name: str, value: Ex, where: Ex | None) -> None:
+        tile = self.tiles.get(name)
+        if tile is None or name not in self.mutable:
+            self.fault(f"an update of {name!r}, which is no mutable tile in scope")
+            return
+        self.fits(value, tile.axes, tile.dtype, name)
+        if where is not None:
+            self.fits(where, tile.axes, BOOL, f"the test of {name}")
+
+    def reduce(self, s: Reduce) -> None:
+        if s.monoid not in MONOIDS or not MONOIDS[s.monoid].takes(s.tile.dtype):
+            self.fault(f"no monoid of {s.tile.dtype}: {s.monoid!r}")
+        if set(s.over) & set(s.tile.axes) or not set(s.over) <= self.points:
+            self.fault(f"{s.tile.name!r} is reduced over {s.over}")
+        axes = (*s.tile.axes, *s.over)
+        self.fits(s.value, axes, s.tile.dtype, s.tile.name)
+        if s.where is not None:
+            self.fits(s.where, axes, BOOL, f"the test of {s.tile.name}")
+
+    def load(self, s: Load) -> None:
+        buffer = self.program.buffers.get(s.buffer)
+        if buffer is None:
+            self.fault(f"a load from {s.buffer!r}, which is no buffer")
+            return
+        if s.buffer in self.stored:
+            self.fault(f"a grid reads {s.buffer!r}, which it stores to")
+        if compute(buffer.dtype) is not s.tile.dtype:
+            self.fault(f"{s.tile.name!r} is {s.tile.dtype}, {s.buffer} {buffer.dtype}")
+        self.region(s.buffer, buffer.size, s.index, s.where, s.tile.axes)
+
+    def store(self, s: Store) -> None:
+        buffer = self.program.buffers.get(s.buffer)
+        if buffer is None or not buffer.writable:
+            self.fault(f"a store to {s.buffer!r}, which is no buffer to write")
+            return
+        if not set(s.over) <= self.points:
+            self.fault(f"a store over {s.over}, which are no points")
+        self.fits(s.value, s.over, compute(buffer.dtype), f"a store to {s.buffer}")
+        self.region(s.buffer, buffer.size, s.index, s.where, s.over)
+        self.apart(s)
+
+    # ---- expressions
+
+    def typed(self, x: Ex) -> None:
+        match x:
+            case Lit():
+                pass
+            case Var(name, dtype, lanes):
+                known = self.program.index if name in self.axes else None
+                if name in self.tiles:
+                    known = self.tiles[name].dtype
+                if known is None:
+                    self.fault(f"{name!r} is used where it is not bound")
+                elif known is not dtype or lanes != 1:
+                    self.fault(f"{name!r} is {known}, used as {dtype}")
+            case Op(op, args, _, lanes):
+                if ARITY.get(op) != len(args) or lanes != 1 or op == "splat":
+                    self.fault(f"{op!r} of {len(args)} operands")
+                for a in args:
+                    self.typed(a)
+            case _:
+                self.fault("an element of a buffer in an expression")
+
+    def varies(self, x: Ex) -> Iterator[str]:
+        """The points that a value varies along."""
+        match x:
+            case Var(name):
+                if name in self.points:
+                    yield name
+                yield from self.tiles[name].axes if name in self.tiles else ()
+            case Op(_, args):
+                for a in args:
+                    yield from self.varies(a)
+            case _:
+                pass
+
+    def fits(self, x: Ex, axes: tuple[str, ...], dtype: object, what: str) -> None:
+        if x.dtype is not dtype:
+            self.fault(f"{what}: {x.dtype} where {dtype} was expected")
+        beyond = set(self.varies(x)) - set(axes)
+        if beyond:
+            self.fault(f"{what}: varies along {', '.join(sorted(beyond))} too")
+
+    # ---- places
+
+    def region(
+        self, buffer: str, size: int, index: Ex, where: Ex | None,
+        axes: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        self.fits(index, axes, self.program.index, f"the index of {buffer}")
+        if where is not None:
+            self.fits(where, axes, BOOL, f"the test of {buffer}")
+        form, const = self.form(index)
+        bounds, plain = self.bounds(where)
+        if not plain or any(not isinstance(k, str) for k in form):
+            return
+        high = const + self.most(form, bounds)
+        low = const - self.most(_times(form, -1), bounds)
+        if low < 0 or high >= size:
+            self.fault(f"{buffer} of {size} elements, accessed at {low} .. {high}")
+
+    def apart(self, s: Store) -> None:
+        """Each digit of the index is larger than all that lower ones add up to."""
+        form, _ = self.form(s.index)
+        bounds, plain = self.bounds(s.where)
+        if not plain or any(not isinstance(k, str) for k in form):
+            return
+        axes = [a.name for a in self.grid.axes] + [*self.loops, *s.over]
+        left = [a for a in axes if self.axes[a].high > 0]
+        lower: dict[str | Ex, int] = {}
+        steps = {a: abs(form.get(a, 0)) * self.step(a) for a in left}
+        for a in sorted(left, key=lambda a: steps[a]):
+            reach = self.most(lower, bounds) + self.most(_times(lower, -1), bounds)
+            if steps[a] <= reach or not steps[a]:
+                self.fault(f"two points along {a!r} store to one element of {s.buffer}")
+                return
+            lower[a] = form[a]
+
+    def step(self, axis: str) -> int:
+        for s in ir.walk(self.grid.body):
+            if isinstance(s, Loop) and s.axes[0].name == axis:
+                return s.step
+        return 1
+
+    def form(self, x: Ex) -> tuple[dict[str | Ex, int], int]:
+        """Multiples, by axis or expression, and a number."""
+        match x:
+            case Lit(value):
+                return {}, int(value)
+            case Var(name) if name in self.axes:
+                return {name: 1}, 0
+            case Op("add" | "sub" as op, (a, b)):
+                (left, m), (right, n) = self.form(a), self.form(b)
+                sign = 1 if op == "add" else -1
+                return _sum(left, _times(right, sign)), m + sign * n
+            case Op("mul", (a, Lit(value))):
+                inner, n = self.form(a)
+                return _times(inner, int(value)), n * int(value)
+            case _:
+                return {x: 1}, 0
+
+    def bounds(self, where: Ex | None) -> tuple[list[Bound], bool]:
+        """What a test says, and whether that is all of it."""
+        match where:
+            case None:
+                return [], True
+            case Op("and", (a, b)):
+                (left, p), (right, q) = self.bounds(a), self.bounds(b)
+                return left + right, p and q
+            case Op("lt", (x, Lit(n))):
+                form, const = self.form(x)
+                return [Bound(form, int(n) - 1 - const)], True
+            case Op("le", (Lit(n), x)):
+                form, const = self.form(x)
+                return [Bound(_times(form, -1), const - int(n))], True
+            case _:
+                return [], False
+
+    def most(self, form: Mapping[str | Ex, int], bounds: list[Bound]) -> int:
+        """No value of the form is larger, where the bounds hold."""
+        best = 0
+        for key, c in form.items():
+            reach = self.axes[key] if isinstance(key, str) else self.reach(key)
+            best += max(c * reach.low, c * reach.high)
+        for k, b in enumerate(bounds):
+            pairs = [(form[a], c) for a, c in b.form.items() if a in form]
+            for r in {n // c for n, c in pairs if n % c == 0 and n // c > 0}:
+                rest = _sum(form, _times(b.form, -r))
+                others = bounds[:k] + bounds[k + 1 :]
+                best = min(best, r * b.most + self.most(rest, others))
+        return best
+
+    def reach(self, x: Ex) -> Interval:
+        return interval(x, self.axes)
+
+
+def _sum(a: Mapping[str | Ex, int], b: Mapping[str | Ex, int]) -> dict[str | Ex, int]:
+    total = {k: a.get(k, 0) + b.get(k, 0) for k in (*a, *b)}
+    return {k: c for k, c in total.items() if c}
+
+
+def _times(form: Mapping[str | Ex, int], by: int) -> dict[str | Ex, int]:
+    return {k: c * by for k, c in form.items()}
