@@ -45,20 +45,6 @@ def bottom_up(x: Ex, change: Change) -> Ex:
     return change(x)
 
 
-def top_down(x: Ex, change: Change) -> Ex:
-    """`change` of the outermost parts that it changes."""
-    new = change(x)
-    if new is not x:
-        return new
-    match x:
-        case Load(index=index):
-            return replace(x, index=top_down(index, change))
-        case Op(args=args):
-            return replace(x, args=tuple(top_down(a, change) for a in args))
-        case _:
-            return x
-
-
 def with_values(s: Stmt, change: Change) -> Stmt:
     """The statement with the expressions that it evaluates itself changed."""
     match s:
@@ -87,17 +73,6 @@ def substituted(x: Ex, by: Mapping[str, Ex]) -> Ex:
     if not by:
         return x
     return bottom_up(x, lambda p: by.get(p.name, p) if isinstance(p, Var) else p)
-
-
-def each_loop(body: Iterable[Stmt], change: Callable[[For], Stmt]) -> tuple[Stmt, ...]:
-    """A body with `change` made to every loop, inner ones first."""
-
-    def statement(s: Stmt) -> Stmt:
-        if isinstance(s, For | If):
-            s = replace(s, body=each_loop(s.body, change))
-        return change(s) if isinstance(s, For) else s
-
-    return tuple(map(statement, body))
 
 
 def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
