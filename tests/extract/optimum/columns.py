@@ -19,11 +19,18 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from ...egraph.ir.ops import TensorType
-from .assemble import build_kernel
-from .chosen import HOST, LEAVES, READS, VIEWS, Term, Untraceable
-from .kernel import KernelCost
-from .space import Choice, Space, cheapest, host_seconds
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.chosen import (
+    HOST,
+    LEAVES,
+    READS,
+    VIEWS,
+    Term,
+    Untraceable,
+)
+from rewrite.extract.schedule.kernel import KernelCost
+from rewrite.extract.schedule.space import Choice, Space, cheapest, host_seconds
 
 READ = -1  # in place of an e-node: the class is read
 STEPS = 20  # decisions that may be made for each kernel that may be traced

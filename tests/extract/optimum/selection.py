@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dag.components import strong
-from ..dag.exact import SCALE, TOLERANCE, Rows, highs, solver
+from rewrite.extract.dag.components import strong
+from rewrite.extract.dag.exact import SCALE, TOLERANCE, Rows, highs, solver
+from rewrite.extract.schedule.kernel import KernelCost
+from rewrite.extract.schedule.space import Choice, Space
+
 from .columns import Column, Limits, Shape, enumerated, of_choice
-from .kernel import KernelCost
-from .space import Choice, Space
 
 if TYPE_CHECKING:
     from highspy import Highs

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...egraph.ir.graph import Builder, Graph
-from ..dag.postorder import postorder
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.dag.postorder import postorder
+from rewrite.extract.schedule.space import Space
+
 from .columns import READ, Column, Shape
-from .space import Space
 
 
 def rebuilt(
