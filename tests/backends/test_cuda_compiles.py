@@ -6,31 +6,38 @@ compiles what comes out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from rewrite.backends.nvrtc import compile_only
+from rewrite.backends.nvrtc import compile_cubin, emit
 from rewrite.egraph.ir import dtypes
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import own_groups, schedule
-from rewrite.fuzz import KINDS, random_graph, variants
-from rewrite.fuzz.models import transformer
+from rewrite.fuzz import random_graph
 from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.families import FAMILIES
 from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
+from tests.forms import KINDS, variants
 from tests.lower.cases import CASES
+from tests.transformers import transformer
 
 LIKE_H200 = Caps(
     "NVIDIA H200", cpu_like=False, dtypes=frozenset(dtypes.ALL), threads=256,
     max_threads=1024, shared_bytes=227 << 10, vector_bytes=0,
 )  # fmt: skip
+
+
+def compile_only(functions: Sequence[Function], arch: str) -> bytes:
+    """The cubin for an architecture such as "sm_90a"."""
+    return compile_cubin(emit(functions).text, arch, contract=True)
 
 
 def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:

@@ -13,8 +13,9 @@ from rewrite.egraph.proof.check import CheckError
 from rewrite.egraph.proof.explain import ExplainError, explain, only_moves
 from rewrite.egraph.proof.pointwise import PointError, Points, sample
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.choose import random_choice, to_graph
+from rewrite.egraph.saturate.choose import to_graph
 from rewrite.egraph.saturate.saturate import saturate
+from tests.egraph.choices import random_choice
 
 from .models import transformer
 from .random_graphs import random_graph

@@ -8,7 +8,6 @@ from functools import cache
 
 import pytest
 
-from rewrite.core.explaining import explained_plan
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import opened
@@ -18,7 +17,8 @@ from rewrite.egraph.proof.whole import Optimization, check_whole
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import facts_for, saturator
 from rewrite.extract.schedule.plan import Plan, plan
-from rewrite.fuzz.models import transformer
+from tests.proofs import explained_plan
+from tests.transformers import transformer
 
 from ..extract.standin import cost
 

@@ -11,7 +11,8 @@ from rewrite.egraph.ir.text import show
 from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.families import FAMILIES
-from rewrite.lower.model import GENERIC_CPU, H200, kernel_cost
+from rewrite.lower.model import H200, kernel_cost
+from tests.variants.judge import GENERIC_CPU
 
 from .draw import typed
 from .judge import (
