@@ -7,10 +7,10 @@ from string import ascii_letters
 
 from rewrite.egraph.ir.dims import Dim
 
+from ..tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
 from .axes import axes_of
 from .manipulation import permute_dims, reshape
 from .statistical import sum
-from .tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
 
 
 def matrix_transpose(x: Operand) -> Tracer:

@@ -10,12 +10,12 @@ import numpy as np
 from rewrite.egraph.ir.dims import Dim, Poly
 from rewrite.egraph.ir.dtypes import BOOL
 
+from ..promote import position_dtype, promoted
+from ..tracer import Operand, TraceError, Tracer, astype, is_array, lift, wrap
 from .axes import axis_of
 from .creation import asarray, broadcast_to, iota
 from .elementwise import where
 from .manipulation import reshape
-from .promote import position_dtype, promoted
-from .tracer import Operand, TraceError, Tracer, astype, is_array, lift, wrap
 
 type Span = tuple[Dim, Dim, int]  # start, size, step
 

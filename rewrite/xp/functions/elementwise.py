@@ -10,7 +10,7 @@ import numpy as np
 
 from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, I64, U64, DType
 
-from .tracer import (
+from ..tracer import (
     Operand,
     TraceError,
     Tracer,

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..tracer import Operand, TraceError, Tracer, binary, lift, promote, unary, wrap
 from .axes import axes_of
 from .manipulation import reshape
 from .statistical import drop
-from .tracer import Operand, TraceError, Tracer, binary, lift, promote, unary, wrap
 
 type Axis = int | Sequence[int]
 

@@ -12,9 +12,7 @@ import numpy as np
 from rewrite.egraph.ir.dims import Dim, Poly
 from rewrite.egraph.ir.scalars import Array
 
-from .axes import axis_of
-from .elementwise import where
-from .promote import (
+from ..promote import (
     DEFAULT_FLOAT,
     DEFAULT_INT,
     Scalar,
@@ -22,7 +20,7 @@ from .promote import (
     default_dtype,
     position_dtype,
 )
-from .tracer import (
+from ..tracer import (
     Operand,
     TraceError,
     Tracer,
@@ -32,6 +30,8 @@ from .tracer import (
     lift,
     wrap,
 )
+from .axes import axis_of
+from .elementwise import where
 
 type ShapeLike = Dim | Sequence[Dim]
 

@@ -8,11 +8,11 @@ from typing import Any
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import BOOL, F32, F64, I64
 
+from ..promote import sum_dtype
+from ..tracer import Operand, TraceError, Tracer, astype, binary, lift, wrap
 from .axes import axes_of
 from .creation import broadcast_to
 from .elementwise import sqrt, square
-from .promote import sum_dtype
-from .tracer import Operand, TraceError, Tracer, astype, binary, lift, wrap
 
 type Axis = int | Sequence[int] | None
 

@@ -7,8 +7,8 @@ import os
 from functools import cache
 from importlib.resources import files
 
-from ..lower.device import DeviceError
-from .native.toolchain import Toolchain
+from ...lower.device import DeviceError
+from .toolchain import Toolchain
 
 
 def thread_count() -> int:

@@ -10,9 +10,9 @@ from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.graph import Const
 
+from ..tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
 from .axes import axes_of, axis_of
 from .creation import ShapeLike, broadcast_to, shape_of
-from .tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
 
 
 def reshape(x: Operand, shape: ShapeLike) -> Tracer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .errors import TraceError
+from ..errors import TraceError
 
 
 def axis_of(axis: int, rank: int, what: str) -> int:
