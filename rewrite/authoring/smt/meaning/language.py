@@ -21,7 +21,7 @@ from rewrite.egraph.rules.sexpr import Comment, Expr, Form, parse
 from rewrite.egraph.rules.tables import facts
 
 from .conditions import at_least, below, same
-from .elements import NUMBER, Apply, Elem, Number, Sym, Variable, Whole, number
+from .elements import NUMBER, Apply, Elem, Number, Sym, Variable, Whole, number, words
 from .paths import Infeasible, Path, Unsupported
 
 type Row = tuple[str | float, ...]
@@ -214,7 +214,7 @@ def _unit_distance(e: Form) -> bool:
 
 
 # What makes vectors of elements without looking into them.
-ALIKE = frozenset("vec-of vec-empty vec-length vec-append vec-push vec-pop".split())
+ALIKE = words("vec-of vec-empty vec-length vec-append vec-push vec-pop")
 NAMES = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "min": "min", "max": "max",
     "abs": "abs", "neg": "neg", "sqrt": "sqrt",
