@@ -104,8 +104,9 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     **{head: getattr(operator, name) for head, name in OPERATORS.items()},
     "/": _divide, "%": _remainder, "min": min, "max": max, "abs": abs,
     "sqrt": math.sqrt, "to-f64": float, "to-i64": int, "f64-is-finite": math.isfinite,
-    "vec-of": _of, "vec-empty": tuple, "vec-get": _get, "vec-set": _set, "vec-push": _pushed,
-    "vec-pop": _pop, "vec-append": _joined, "vec-length": len, "vec-range": _range,
+    "vec-of": _of, "vec-empty": tuple, "vec-get": _get, "vec-set": _set,
+    "vec-push": _pushed, "vec-pop": _pop, "vec-append": _joined,
+    "vec-length": len, "vec-range": _range,
     "vec-remove": _remove, "vec-not-contains": _outside,
 }  # fmt: skip
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
