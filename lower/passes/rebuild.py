@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..intervals import Linear, linear
 from ..loops import (
@@ -191,35 +191,11 @@ def _bound_anew(
     return s, rest if isinstance(s, For) else list(renamed(rest, names))
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """What a body writes: variables, arrays; `meets`: threads meet in it."""
-
-    names: frozenset[str]
-    arrays: frozenset[str]
-    meets: bool
-
-
-def touched(body: Iterable[Stmt]) -> Touched:
-    names: set[str] = set()
-    arrays: set[str] = set()
-    meets = False
-    for s in walk(tuple(body)):
-        match s:
-            case Assign(var=var):
-                names.add(var.name)
-            case GroupReduce(var=var):
-                names.add(var.name)
-                meets = True
-            case Store(array=array):
-                arrays.add(array)
-            case Gemm(out=out):
-                arrays.add(out.array)
-            case Barrier():
-                meets = True
-            case _:
-                pass
-    return Touched(frozenset(names), frozenset(arrays), meets)
+def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
+    """The arrays that a body stores to."""
+    inner = tuple(walk(tuple(body)))
+    stored = frozenset(s.array for s in inner if isinstance(s, Store))
+    return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 
 
 def first_of(index: Ex, turn: Var) -> Ex | None:
