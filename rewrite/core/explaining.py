@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rewrite.egraph.ir.graph import Graph, substitute, witness
+from rewrite.egraph.ir.ops import LEAVES
 from rewrite.egraph.proof.explain import Explanation, explain
 from rewrite.egraph.proof.whole import (
     Instance,
@@ -16,7 +17,6 @@ from rewrite.egraph.proof.whole import (
 )
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import facts_for
-from rewrite.extract.schedule.outline import LEAVES
 from rewrite.extract.schedule.plan import Part, Plan, check_sizes
 
 from .pieces import Cuts
