@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..lower.device import DeviceError
-from .pool import thread_count
+from .native.pool import thread_count
 
 PREFIX, SUFFIX = "scipy_", "64_"  # of the names in the library of NumPy's wheels
 CALLS = {"rw_sgemm": "cblas_sgemm", "rw_dgemm": "cblas_dgemm"}  # by pointers' names

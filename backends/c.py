@@ -21,8 +21,8 @@ from . import host_memory
 from .blas import blas, join_blas
 from .limits import check_count
 from .native.libraries import address_of, function
+from .native.pool import join_pool, thread_count
 from .native.toolchain import Toolchain, find_toolchain
-from .pool import join_pool, thread_count
 from .rates import rates
 from .store import DIGEST
 

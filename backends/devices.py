@@ -8,7 +8,7 @@ from importlib import import_module
 from ..egraph.ir.dtypes import ALL
 from ..lower.device import Device, DeviceError, Probe
 from .limits import support
-from .pool import thread_count
+from .native.pool import thread_count
 
 CLASSES = {
     "cuda": ("cuda", "CudaDevice"),

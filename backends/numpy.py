@@ -17,6 +17,7 @@ from ..egraph.ir.dtypes import DType, compute
 from ..egraph.ir.indexing import SCATTER
 from ..egraph.ir.reduction import folded
 from ..egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, UNROUNDED, Array
+from ..extract.dag.postorder import postorder
 from ..extract.schedule.kernel import (
     Affine,
     Atom,
@@ -86,19 +87,13 @@ class _Run:
 
     def value(self, top: int) -> Array:
         """Expression `top`; what it needs is computed first, without recursion."""
-        todo = [top]
-        while todo:
-            i = todo[-1]
-            if i in self.values:
-                todo.pop()
-                continue
-            missing = [a for a in self.needs(i) if a not in self.values]
-            if missing:
-                todo += missing
-            else:
+        for i in postorder([top], self.missing):
+            if i not in self.values:
                 self.values[i] = self.rounded(self.compute(i), self.kernel.exprs[i])
-                todo.pop()
         return self.values[top]
+
+    def missing(self, i: int) -> list[int]:
+        return [] if i in self.values else self.needs(i)
 
     def needs(self, i: int) -> list[int]:
         e = self.kernel.exprs[i]

@@ -24,13 +24,6 @@ def emit(functions: Sequence[Function]) -> KernelSource:
     return kernels.source(functions, CUDA, lambda _: GRID_GROUP)
 
 
-def compile_only(
-    functions: Sequence[Function], arch: str, contract: bool = True
-) -> bytes:
-    """The cubin for an architecture such as "sm_90a"."""
-    return compile_cubin(emit(functions).text, arch, contract)
-
-
 @cache
 def library() -> Any:
     """NVRTC's bindings, seen to work."""

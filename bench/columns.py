@@ -6,7 +6,7 @@ Regions are windows of the replay models (runs of `--window` nodes, half overlap
 each kind once) and graphs of the fuzz generator, saturated by the bundled rules at the
 sizes that `plan` decides at.  For each, all kernels with up to three outputs are
 enumerated within `--traces` for each number of outputs, and the cheapest set of them is
-chosen by HiGHS (`columns.py`, `selection.py` in `extract/schedule/`).  "complete": no
+chosen by HiGHS (`tests/extract/optimum/`).  "complete": no
 other schedule of such kernels is cheaper; else `ops` says for one, two and three
 outputs up to how many ops a kernel all were there, and the exact cost is only an upper
 bound. Where the moves fall short, what they would have had to do follows.
@@ -36,19 +36,19 @@ from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import saturate
 from rewrite.extract.schedule.chosen import LEAVES, Untraceable
-from rewrite.extract.schedule.columns import Column, Limits, Shape, of_choice
 from rewrite.extract.schedule.outline import piece_of, structure
 from rewrite.extract.schedule.plan import (
     _extract,  # pyright: ignore[reportPrivateUsage]  # the one way in which pieces are cut
     choose,
 )
 from rewrite.extract.schedule.search import Search
-from rewrite.extract.schedule.selection import Optimum, optimum, select
 from rewrite.extract.schedule.shift import shift
 from rewrite.extract.schedule.space import Choice, Space
 from rewrite.fuzz.graphs import random_graph
 from rewrite.lower.model import KernelCost, kernel_cost
 from rewrite.lower.registry import FAMILIES
+from tests.extract.optimum.columns import Column, Limits, Shape, of_choice
+from tests.extract.optimum.selection import Optimum, optimum, select
 from tests.replay.test_goldens import CAPS, NAMES
 from tests.replay.weights import fill, load, metadata
 

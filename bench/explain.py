@@ -14,17 +14,20 @@ import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from time import process_time
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rewrite.backends.devices import device
 from rewrite.core.costs import cost_for
-from rewrite.core.explaining import explained_plan
 from rewrite.egraph.proof.whole import Optimization
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.engine import shared
 from rewrite.egraph.saturate.saturate import saturate, saturator
 from rewrite.extract.schedule.plan import plan
-from rewrite.fuzz.models import transformer
+from tests.proofs import explained_plan
+from tests.transformers import transformer
 
 BARS = {12: 1.5, 32: 4.0}  # seconds over the plain run, layers alike
 NODE_SECONDS = 0.2

@@ -19,8 +19,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from rewrite.backends.devices import device
 from rewrite.core.costs import cost_for
@@ -30,8 +33,9 @@ from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.rules.rulefile import Goal, Precision, load_rules
 from rewrite.egraph.saturate.saturate import saturate, saturator
 from rewrite.extract.schedule.plan import Plan, plan
-from rewrite.fuzz.models import transformer
+from tests.transformers import transformer
 
+ROOT = Path(__file__).parent.parent
 LAYERS_SECONDS = {12: 1.5, 32: 1.5}
 MORE_LAYERS = 3.0  # times as long as 12 layers may 96 take
 WHOLE: tuple[tuple[Goal, Precision], ...] = (
@@ -111,7 +115,7 @@ from time import perf_counter
 from rewrite.backends.devices import device
 from rewrite.pipeline import optimize_graph
 from rewrite.core.options import Options
-from rewrite.fuzz.models import transformer
+from tests.transformers import transformer
 import rewrite.backends.c
 graph = transformer(12, 512, 768, 12)
 start = perf_counter()
@@ -128,7 +132,7 @@ def kept(rounds: int = 9) -> float:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds + 1):
             done = subprocess.run(
-                command, env={**os.environ, "REWRITE_CACHE": folder},
+                command, env={**os.environ, "REWRITE_CACHE": folder}, cwd=ROOT,
                 capture_output=True, text=True, check=True,
             )  # fmt: skip
             seconds, was_kept = done.stdout.split()

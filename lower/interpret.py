@@ -74,12 +74,6 @@ def run(function: Function, buffers: Sequence[Array]) -> None:
             machine.top(s)(env)
 
 
-def evaluate(x: Ex) -> Any:
-    """The value of an expression without names."""
-    with np.errstate(all="ignore"):
-        return _Machine(1, frozenset()).ex(x)({})
-
-
 def _garbage(dtype: np.dtype[Any], size: int) -> Array:
     return np.frombuffer(b"\xa5" * (dtype.itemsize * size), dtype).copy()
 

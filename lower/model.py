@@ -90,10 +90,6 @@ class DeviceModel:
         return self.product / max(dtype.itemsize // 4, 1)
 
 
-GENERIC_CPU = DeviceModel(
-    "cpu", True, 5e-6, 20e9, 100e9, 16 << 20, 256 << 10, 4, 1,
-    scalar=60e9, narrow=8, product=100e9, vector_bytes=32,
-)  # fmt: skip
 GENERIC_GPU = DeviceModel(
     "gpu", False, 5e-6, 400e9, 1.2e12, 4 << 20, 32 << 10, 40, 256,
     scalar=3e12, narrow=8, product=2e12,

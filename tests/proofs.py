@@ -16,7 +16,7 @@ import sys
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from multiprocessing import get_context
 from time import process_time
@@ -26,9 +26,11 @@ import numpy as np
 from onnx.backend.test.loader import load_model_tests
 
 import rewrite.onnx
-from rewrite.core.explaining import explained_part
+from rewrite.core.explaining import explained_part, put_together
+from rewrite.core.pieces import cut
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.proof.explain import Explanation
+from rewrite.egraph.proof.whole import Optimization
 from rewrite.egraph.rules.rulefile import Precision, load_rules
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import saturator
@@ -55,6 +57,16 @@ class Outcome:
     steps: int = 0
     seconds: float = 0.0  # of this process, for proving
     failed: tuple[str, ...] = ()
+
+
+def explained_plan(
+    source: Graph, plan: Plan, rules: RuleSet, hints: Mapping[str, int] | None = None
+) -> Optimization:
+    """The checked proof for a whole graph; each distinct piece is proved once."""
+    whys = [explained_part(p, rules, hints) for p in plan.parts]
+    return put_together(
+        source, plan, whys, cut(source, rules, hints or {}), rules, hints
+    )
 
 
 def planned(graph: Graph, rules: RuleSet, **sizes: int) -> Plan:

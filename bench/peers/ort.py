@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from rewrite.backends.pool import thread_count
+from rewrite.backends.native.pool import thread_count
 from rewrite.egraph.ir.scalars import Array
 
 from .task import Code, Contestant, Entries, Inexpressible, Step, Task

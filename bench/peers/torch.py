@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rewrite.backends.pool import thread_count
+from rewrite.backends.native.pool import thread_count
 
 from .task import (
     Absent,

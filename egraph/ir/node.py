@@ -10,7 +10,7 @@ import numpy as np
 from .dims import Shape
 from .dtypes import DType
 from .macros import MACROS
-from .ops import TABLE, Attrs, TensorType
+from .ops import LEAVES, TABLE, Attrs, TensorType
 
 
 class GraphError(ValueError):
@@ -42,7 +42,7 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        return self.op in ("input", "const", "data", "iota")
+        return self.op in LEAVES
 
     def attr(self, name: str) -> Any:
         names = [n for n, _ in attr_kinds(self.op)]

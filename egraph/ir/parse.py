@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
-from . import dims, dtypes
-from .dims import Dim, Shape
-from .dtypes import DType
-from .graph import Alias, Builder, Const, Graph, GraphError, attr_kinds, exact, known_op
+from . import dims
+from .graph import Alias, Builder, Graph, GraphError
 from .invariants import LABELLED
-from .macros import MACROS
-from .ops import TABLE, Array, TensorType
-from .scalars import BY_NAME
-from .tokens import Cursor, Token
-
-FROM_TYPE = frozenset(("dtype", "shape"))  # attributes read off the node's type
+from .ops import Array, TensorType
+from .tokens import Token
+from .values import Values
 
 
 def parse(
@@ -35,7 +29,7 @@ def parse(
     return _Parser(text, filename, data or {}, calls or {}).graph()
 
 
-class _Parser(Cursor):
+class _Parser(Values):
     """Recursive descent over tokens; every node goes through the op table's checks."""
 
     def __init__(
@@ -167,21 +161,8 @@ class _Parser(Cursor):
         self.refs[at.text] = i
 
     def _op(self, at: Token, name: str, type_: TensorType | None) -> int:
-        word = self._name("an op")
-        fixed: dict[str, Any] = {}
-        op = word
-        if word in BY_NAME:
-            op, fixed["op"] = ("un" if BY_NAME[word].arity == 1 else "bin"), word
-        elif not known_op(word) or word in ("un", "bin"):
-            near = get_close_matches(word, (*TABLE, *MACROS, *BY_NAME))
-            hint = f"; near it: {', '.join(near)}" if near else ""
-            raise self.error(at, f"expected an op or opcode, found {word!r}{hint}")
-        kinds = dict(attr_kinds(op))
-        if type_ is not None:
-            fixed |= {"dtype": type_.dtype, "shape": type_.shape}
-        lead = next(iter(kinds.items()), ("", ""))
-        if lead[1] in ("str", "value") and lead[0] not in fixed:
-            fixed[lead[0]] = self._attr(lead[1], type_.dtype if type_ else None)
+        op, fixed = self._opcode(at)
+        kinds = self._leading(op, fixed, type_)
         args = self._operands()
         dtype = self.builder.type(args[0]).dtype if args else None
         while self.peek.kind == "word":
@@ -208,28 +189,6 @@ class _Parser(Cursor):
         if token.text not in self.refs:
             raise self.error(token, f"{token.text!r} is not defined above")
         return self.refs[token.text]
-
-    def _named_attr(
-        self, kinds: dict[str, str], fixed: dict[str, Any], dtype: DType | None
-    ) -> None:
-        token = self.take()
-        if token.text not in kinds or token.text in FROM_TYPE:
-            free = (k for k in kinds if k not in FROM_TYPE and k not in fixed)
-            known = ", ".join(free) or "none"
-            raise self.error(token, f"unknown attribute {token.text!r}; known: {known}")
-        if token.text in fixed:
-            raise self.error(token, f"attribute {token.text!r} is given twice")
-        self.expect("=")
-        fixed[token.text] = self._attr(kinds[token.text], dtype)
-
-    def _require(
-        self, at: Token, op: str, kinds: dict[str, str], fixed: dict[str, Any]
-    ) -> None:
-        missing = [k for k in kinds if k not in fixed]
-        if any(k in FROM_TYPE for k in missing):
-            raise self.error(at, f"expected a type, as in 'x: f32[2] = {op} ..'")
-        if missing:
-            raise self.error(at, f"{op} lacks the attributes {', '.join(missing)}")
 
     def _add(
         self, at: Token, op: str, args: list[int], attrs: tuple[Any, ...], name: str
@@ -262,91 +221,3 @@ class _Parser(Cursor):
             result = f"{array.dtype}{list(array.shape)}"
             raise self.error(at, f"{type_} expected, found {result}")
         return array
-
-    # -- values --
-
-    def _type(self) -> tuple[DType, Shape]:
-        dtype = self._dtype()
-        return dtype, tuple(self._list(self._dim))
-
-    def _dtype(self) -> DType:
-        token = self.take()
-        try:
-            return dtypes.of(token.text)
-        except ValueError as e:
-            raise self.error(token, f"expected a dtype: {e}") from None
-
-    def _list[T](self, item: Callable[[], T]) -> list[T]:
-        self.expect("[")
-        items: list[T] = []
-        while not self.at("]"):
-            items.append(item())
-            if not self.skip(","):
-                break
-        self.expect("]")
-        return items
-
-    def _attr(self, kind: str, dtype: DType | None) -> Any:
-        match kind:
-            case "str":
-                return self._name("a word")
-            case "int":
-                return self._int()
-            case "float":
-                return self._value(dtypes.F64)
-            case "dtype":
-                return self._dtype()
-            case "ints" | "mask":
-                return tuple(self._list(self._int))
-            case "dim":
-                return self._dim()
-            case "shape":
-                return tuple(self._list(self._dim))
-            case _:
-                if dtype is None:
-                    raise self.error(
-                        self.peek, "expected a type or operand before this"
-                    )
-                return self._value(dtype)
-
-    def _int(self) -> int:
-        at, sign = self.peek, -1 if self.skip("-") else 1
-        token = self.take()
-        if token.kind != "number" or not token.text.isdigit() or len(token.text) > 40:
-            raise self.error(at, f"expected an integer, found {token.shown}")
-        return sign * int(token.text)
-
-    def _value(self, dtype: DType) -> Const:
-        if dtype.kind == "bool":
-            token = self.take()
-            if token.text not in ("true", "false"):
-                raise self.expected("true or false", token)
-            return token.text == "true"
-        at = self.peek
-        value = self._int() if dtype.is_int else self._float()
-        try:
-            return exact(value, dtype)
-        except GraphError as e:
-            raise self.error(at, str(e)) from None
-
-    def _float(self) -> float:
-        sign = -1.0 if self.skip("-") else 1.0
-        token = self.take()
-        if token.kind != "number" and token.text not in ("inf", "nan"):
-            raise self.expected("a number", token)
-        return sign * float(token.text)
-
-    def _dim(self) -> Dim:
-        at, parts = self.peek, list[str]()
-        if self.at("-"):
-            parts.append(self.take().text)
-        while True:
-            parts.append(self.take().text)
-            if not self.at("+", "-", "*"):
-                break
-            parts.append(self.take().text)
-        try:
-            return dims.parse("".join(parts))
-        except ValueError:
-            result = "".join(parts)[:40] or self.peek.shown
-            raise self.error(at, f"expected a dimension, found {result!r}") from None

@@ -47,10 +47,7 @@ class Scalar:
     expansion: SExpr | None = None  # over `a`, for composites
     exact: bool = False  # bit-identical in every IEEE implementation
     picks: bool = False  # gives an operand, its negative or 0: nothing to round
-
-    @property
-    def transcendental(self) -> bool:
-        return self.flops >= 8
+    whole: bool = False  # gives a whole number
 
 
 def _parse(text: str) -> SExpr:
@@ -166,7 +163,7 @@ _BASE = (
     _unary("neg", NUMBER, np.negative, "(-{a})", smt="(- a)", exact=True, picks=True),
     _unary("abs", NUMBER, np.abs, smt="(ite (>= a 0) a (- a))", exact=True, picks=True),
     _unary("sign", NUMBER, np.sign, smt="(ite (> a 0) 1 (ite (< a 0) (- 1) 0))",
-           exact=True),
+           exact=True, whole=True),
     _unary("recip", FLOAT, _recip, "(1 / {a})", smt="(/ 1 a)",
            flops=4, exact=True),
     _unary("sqrt", FLOAT, np.sqrt, flops=4, exact=True),
@@ -180,10 +177,10 @@ _BASE = (
     _unary("cos", FLOAT, np.cos, flops=60),
     _unary("tanh", FLOAT, np.tanh, flops=12),
     _unary("erf", FLOAT, erf, flops=32),
-    _unary("floor", FLOAT, np.floor, exact=True),
-    _unary("ceil", FLOAT, np.ceil, exact=True),
-    _unary("trunc", FLOAT, np.trunc, exact=True),
-    _unary("round", FLOAT, np.rint, exact=True),
+    _unary("floor", FLOAT, np.floor, exact=True, whole=True),
+    _unary("ceil", FLOAT, np.ceil, exact=True, whole=True),
+    _unary("trunc", FLOAT, np.trunc, exact=True, whole=True),
+    _unary("round", FLOAT, np.rint, exact=True, whole=True),
     _unary("isnan", FLOAT, np.isnan, gives_bool=True, exact=True),
     _unary("isfinite", FLOAT, np.isfinite, gives_bool=True, exact=True),
     _unary("not", LOGIC, np.invert, exact=True),

@@ -21,15 +21,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import dtypes
 from .dtypes import DType
 from .graph import Const, Graph, Node, attr_kinds, exact
-from .ops import Array
-from .parse import FROM_TYPE, parse
+from .ops import Array, Attrs
+from .parse import parse
 from .tokens import WORD
+from .values import FROM_TYPE
 
 INLINE = 1024
 _KEYWORDS = frozenset(("alias", "graph", "return"))
@@ -37,11 +38,11 @@ _KEYWORDS = frozenset(("alias", "graph", "return"))
 
 def show(graph: Graph, inline: int = INLINE) -> str:
     """The text of a graph; arrays over `inline` elements are named without values."""
-    refs = _labels(graph.nodes)
+    refs = labels(n.name for n in graph.nodes)
     head = _header_length(graph)
     lines = [_header(graph, head)]
     lines += [f"  {line}" for line in node_lines(graph, inline)[head:]]
-    returned = [_output(label, refs[i]) for label, i in graph.outputs]
+    returned = [output(label, refs[i]) for label, i in graph.outputs]
     lines.append(f"  return {', '.join(returned)}".rstrip())
     lines += [
         f"  alias {_word(a.output)} <- {_word(a.input)} {a.kind}" for a in graph.aliases
@@ -51,18 +52,18 @@ def show(graph: Graph, inline: int = INLINE) -> str:
 
 def node_lines(graph: Graph, inline: int = INLINE) -> list[str]:
     """The line of each node, by its number."""
-    refs = _labels(graph.nodes)
+    refs = labels(n.name for n in graph.nodes)
     return [_line(graph, n, i, refs, inline) for i, n in enumerate(graph.nodes)]
 
 
-def _labels(nodes: Iterable[Node]) -> list[str]:
-    """How each node is referred to: its name, where that is a word and not taken."""
-    taken: set[str] = set()
+def labels(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
+    """How each is referred to: by its name, where that is a word and not taken."""
+    used = set(taken)
     refs: list[str] = []
-    for i, node in enumerate(nodes):
-        free = _is_word(node.name) and node.name not in taken
-        refs.append(node.name if free else f"%{i}")
-        taken.add(node.name)
+    for i, name in enumerate(names):
+        free = _is_word(name) and name not in used
+        refs.append(name if free else f"%{i}")
+        used.add(name)
     return refs
 
 
@@ -93,33 +94,43 @@ def _header(graph: Graph, head: int) -> str:
 
 
 def _line(graph: Graph, node: Node, i: int, refs: list[str], inline: int) -> str:
-    name = "" if node.name in ("", refs[i]) else f" {json.dumps(node.name)}"
-    words = [node.opcode]
-    kinds = attr_kinds(node.op)
-    attrs = [
-        (key, _show_attr(value, kind, node, graph))
-        for (key, kind), value in zip(kinds, node.attrs, strict=True)
+    operand = graph.nodes[node.args[0]].dtype if node.args else node.dtype
+    line = applied(node.op, node.attrs, [refs[a] for a in node.args], operand)
+    if node.op == "data" and math.prod(graph.data[node.attrs[0]].shape) <= inline:
+        line += " " + _show_array(graph.data[node.attrs[0]], node.dtype)
+    return f"{named(refs[i], node.name)}: {node.type} = {line}"
+
+
+def named(ref: str, name: str) -> str:
+    """How what has a name is declared."""
+    return ref if name in ("", ref) else f"{ref} {json.dumps(name)}"
+
+
+def applied(op: str, attrs: Attrs, refs: Sequence[str], operand: DType) -> str:
+    """An op with its operands and attributes; `operand` is the type of the first, or
+    of the result where there is none."""
+    kinds = attr_kinds(op)
+    opcode = op in ("un", "bin")
+    words = [attrs[0] if opcode else op]
+    told = [
+        (key, _show_attr(value, kind, operand))
+        for (key, kind), value in zip(kinds, attrs, strict=True)
         if key not in FROM_TYPE
     ]
     if kinds and kinds[0][1] in ("str", "value"):
-        words += [attrs[0][1]] if node.op not in ("un", "bin") else []
-        attrs = attrs[1:]
-    words += [refs[a] for a in node.args]
-    words += [f"{key}={text}" for key, text in attrs]
-    if node.op == "data" and math.prod(graph.data[node.attrs[0]].shape) <= inline:
-        words.append(_show_array(graph.data[node.attrs[0]], node.dtype))
-    return f"{refs[i]}{name}: {node.type} = {' '.join(words)}"
+        words += [] if opcode else [told[0][1]]
+        told = told[1:]
+    return " ".join([*words, *refs, *(f"{key}={text}" for key, text in told)])
 
 
-def _show_attr(value: Any, kind: str, node: Node, graph: Graph) -> str:
+def _show_attr(value: Any, kind: str, operand: DType) -> str:
     match kind:
         case "str":
             return _word(value)
         case "float":
             return _show_value(float(value), dtypes.F64)
         case "value":
-            dtype = graph.nodes[node.args[0]].dtype if node.args else node.dtype
-            return _show_value(value, dtype)
+            return _show_value(value, operand)
         case "ints" | "mask" | "shape":
             return f"[{', '.join(map(str, value))}]"
         case _:
@@ -145,7 +156,7 @@ def _show_array(a: Array, dtype: DType) -> str:
     return f"[{', '.join(_show_value(v, dtype) for v in a.ravel().tolist())}]"
 
 
-def _output(label: str, ref: str) -> str:
+def output(label: str, ref: str) -> str:
     return ref if label == ref else f"{_word(label)} = {ref}"
 
 

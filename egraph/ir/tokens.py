@@ -106,18 +106,20 @@ class Reader:
             raise self.expected("the end of the line")
 
 
-_TOKEN = re.compile(
-    rf"""(?P<space>[^\S\n]+|;[^\n]*)|(?P<newline>\n)|(?P<word>{WORD})
-    |(?P<label>%[\w.]+)|(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)
-    |(?P<string>"(?:[^"\\\n]|\\[^\n])*")|(?P<mark><-|[-+*(){{}}\[\]:,=])""",
-    re.VERBOSE,
-)
+def tokens(marks: str) -> re.Pattern[str]:
+    """The tokens of a text whose marks are those of a pattern."""
+    return re.compile(
+        rf"""(?P<space>[^\S\n]+|;[^\n]*)|(?P<newline>\n)|(?P<word>{WORD})
+        |(?P<label>%[\w.]+)|(?P<number>[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?)
+        |(?P<string>"(?:[^"\\\n]|\\[^\n])*")|(?P<mark>{marks})""",
+        re.VERBOSE,
+    )
 
 
 class Cursor(Reader):
     """A position in the text of a graph."""
 
-    PATTERN = _TOKEN
+    PATTERN = tokens(r"<-|[-+*(){}\[\]:,=]")
     SPELLED = ("word", "mark")
     ERROR = GraphError
 

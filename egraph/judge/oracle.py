@@ -24,9 +24,7 @@ type Mode = Literal["own", "working", "exact"]
 WIDEST = DType("wide", "float", 128, np.dtype(np.longdouble))
 NOISE = 16  # ulp of the widest type that a value may be off by, after a few operations
 # Opcodes that round nothing.
-KEPT = frozenset(
-    ("neg", "abs", "sign", "floor", "ceil", "trunc", "round", "max", "min")
-)
+KEPT = frozenset(name for name, s in BY_NAME.items() if s.picks or s.whole)
 STORED = frozenset(("reduce", "contract", "cast", "const", "input", "data"))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..ir.constructors import SIGNATURES
 from ..ir.graph import Builder, Graph, GraphError
-from ..ir.ops import TensorType, having
+from ..ir.ops import READS, TensorType
 from ..judge.sound import agree, sample_rule
 from ..rules.ruleset import Rule, RuleSet
 from ..rules.sexpr import Atom, Expr
@@ -24,7 +24,6 @@ from ..saturate.engine import Engine
 from .pointwise import PointError, Points, TooLarge, sample
 from .proof import CheckError, Proof, Use
 
-READ = having("read")
 POSITIONS = 8  # sampled elements of each step
 
 
@@ -80,7 +79,7 @@ class _Instance:
         if isinstance(pattern, Atom):
             return self._input(pattern.text, t)
         row, node = self.terms.rows[t], self.terms.node(t)
-        if node.op in READ:
+        if node.op in READS:
             return self._input(t, t)
         fields = zip(SIGNATURES[row[0]], pattern.args, row[1:], strict=True)
         below = [(e, x) for kind, e, x in fields if kind == "t"]

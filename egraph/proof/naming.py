@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..ir.constructors import SIGNATURES
 from ..ir.dtypes import DType
 from ..ir.graph import Graph, Node
+from ..ir.ops import READS
 from ..rules.sexpr import Expr, Form
 from ..saturate.encode import ENode
 from .check import Terms
@@ -102,7 +103,7 @@ def written(node: Node | ENode, args: Sequence[str]) -> str:
     """An op on operands that are text."""
     if node.op == "const":
         return f"{node.attrs[0]}"
-    if node.op in ("input", "data"):
+    if node.op in READS:
         return str(node.attrs[0])
     if node.op in ("un", "bin"):
         return f"{node.attrs[0]}({', '.join(args)})"

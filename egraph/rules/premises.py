@@ -70,13 +70,7 @@ def _remove(v: tuple[Any, ...], i: int) -> tuple[Any, ...]:
 
 
 def _pop(v: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not v:
-        raise Undefined
     return v[:-1]
-
-
-def _sqrt(a: float) -> float:
-    return math.sqrt(a) if a >= 0 else math.nan
 
 
 def _joined(*parts: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -108,10 +102,11 @@ OPERATORS = {
 }  # fmt: skip
 BUILTINS: dict[str, Callable[..., Any]] = {
     **{head: getattr(operator, name) for head, name in OPERATORS.items()},
-    "/": _divide, "%": _remainder, "min": min, "max": max, "abs": abs, "sqrt": _sqrt,
-    "to-f64": float, "to-i64": int, "f64-is-finite": math.isfinite, "vec-of": _of,
-    "vec-empty": tuple, "vec-get": _get, "vec-set": _set, "vec-push": _pushed,
-    "vec-pop": _pop, "vec-append": _joined, "vec-length": len, "vec-range": _range,
+    "/": _divide, "%": _remainder, "min": min, "max": max, "abs": abs,
+    "sqrt": math.sqrt, "to-f64": float, "to-i64": int, "f64-is-finite": math.isfinite,
+    "vec-of": _of, "vec-empty": tuple, "vec-get": _get, "vec-set": _set,
+    "vec-push": _pushed, "vec-pop": _pop, "vec-append": _joined,
+    "vec-length": len, "vec-range": _range,
     "vec-remove": _remove, "vec-not-contains": _outside,
 }  # fmt: skip
 COMPARED: dict[str, Callable[[Any, Any], bool]] = {
@@ -124,6 +119,16 @@ COMPARED: dict[str, Callable[[Any, Any], bool]] = {
         (">=", "ge"),
     )
 }
+
+
+def builtin(head: str, args: Sequence[Any]) -> Any:
+    """What a word of the engine makes of values, or `Undefined`."""
+    if head not in BUILTINS:
+        raise Undefined
+    try:
+        return BUILTINS[head](*args)
+    except (ArithmeticError, ValueError, TypeError):
+        raise Undefined from None
 
 
 @dataclass(frozen=True)
@@ -209,12 +214,7 @@ class Algebra:
             if args not in self.functions[head]:
                 raise Undefined
             return self.functions[head][args]
-        if head not in BUILTINS:
-            raise Undefined
-        try:
-            return BUILTINS[head](*args)
-        except (ArithmeticError, ValueError, TypeError):
-            raise Undefined from None
+        return builtin(head, args)
 
     def _open(self, head: str, args: tuple[Any, ...]) -> Any:
         env = {f"_{i}": a for i, a in enumerate(args)}
@@ -390,4 +390,4 @@ def _computes(premise: Form, bound: set[str]) -> bool:
     return bool(free and rest) and not unknown
 
 
-__all__ = ["Algebra", "Reading", "Tensor", "Undefined", "definitions"]
+__all__ = ["Algebra", "Reading", "Tensor", "Undefined", "builtin", "definitions"]

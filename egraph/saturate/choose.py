@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 
 from ..ir.graph import Builder, Graph
@@ -39,11 +38,12 @@ def order(saturated: Saturated, choice: Choice) -> list[int]:
 def to_graph(saturated: Saturated, choice: Choice, source: Graph) -> Graph:
     """The graph that `choice` describes, with the outputs, arrays, host functions,
     aliases and (where a class is a named node's) names of `source`."""
-    b = _builder(source)
+    b = Builder(source.name)
+    b.data, b.calls = dict(source.data), dict(source.calls)
     names = _names(saturated, source)
     where: dict[int, int] = {}
     for c in order(saturated, choice):
-        where[c] = _add(b, saturated.classes[c][choice[c]], where, names.get(c, ""))
+        where[c] = add_node(b, saturated.classes[c][choice[c]], where, names.get(c, ""))
     labels = [label for label, _ in source.outputs]
     nodes = [where[c] for c in saturated.outputs]
     out = b.build(dict(zip(labels, nodes, strict=True)))
@@ -52,55 +52,7 @@ def to_graph(saturated: Saturated, choice: Choice, source: Graph) -> Graph:
     )
 
 
-def all_forms(saturated: Saturated, source: Graph) -> Graph:
-    """One graph that computes every e-node; output `c.i` is e-node i of class c.
-
-    Classes are sorted by height, so the first e-node of each uses earlier classes only.
-    """
-    b = _builder(source)
-    where: dict[int, int] = {}
-    outputs: dict[str, int] = {}
-    for c, nodes in enumerate(saturated.classes):
-        where[c] = outputs[f"{c}.0"] = _add(b, nodes[0], where, "")
-    for c, nodes in enumerate(saturated.classes):
-        for i, node in enumerate(nodes[1:], 1):
-            outputs[f"{c}.{i}"] = _add(b, node, where, "")
-    return b.build(outputs)
-
-
-def random_choice(saturated: Saturated, seed: int) -> dict[int, int]:
-    """An acyclic choice, every e-node that can be had in a random order."""
-    rng = random.Random(seed)
-    users: dict[int, list[tuple[int, int]]] = {}
-    missing: dict[tuple[int, int], set[int]] = {}
-    for c, nodes in enumerate(saturated.classes):
-        for i, node in enumerate(nodes):
-            missing[c, i] = set(node.args)
-            for a in missing[c, i]:
-                users.setdefault(a, []).append((c, i))
-    ready = [key for key, need in missing.items() if not need]
-    choice: dict[int, int] = {}
-    while ready:
-        k = rng.randrange(len(ready))
-        ready[k], ready[-1] = ready[-1], ready[k]
-        c, i = ready.pop()
-        if c in choice:
-            continue
-        choice[c] = i
-        for key in users.get(c, ()):
-            missing[key].discard(c)
-            if not missing[key]:
-                ready.append(key)
-    return choice
-
-
-def _builder(source: Graph) -> Builder:
-    b = Builder(source.name)
-    b.data, b.calls = dict(source.data), dict(source.calls)
-    return b
-
-
-def _add(b: Builder, node: ENode, where: Mapping[int, int], name: str) -> int:
+def add_node(b: Builder, node: ENode, where: Mapping[int, int], name: str) -> int:
     if node.op == "input":
         name = node.attrs[0]
     return b.add(node.op, [where[a] for a in node.args], node.attrs, name)

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from ...egraph.ir.dtypes import BOOL, I32, I64, DType
 from ...egraph.ir.ops import TensorType
+from ..dag.postorder import postorder
 from .affine import Digit, Ranges, atoms, map_atoms
 from .chosen import Terms, Untraceable
 from .kernel import (
@@ -152,18 +153,9 @@ class Assembler:
 
     def _build(self, top: int) -> int:
         """Builds occurrence `top` and what it needs, children first."""
-        stack = [top]
-        while stack:
-            i = stack[-1]
-            if i in self.done:
-                stack.pop()
-                continue
-            missing = [a for a in self._needs(i) if a not in self.done]
-            if missing:
-                stack += reversed(missing)
-                continue
-            self.done[i] = self._make(i)
-            stack.pop()
+        for i in postorder([top], lambda i: () if i in self.done else self._needs(i)):
+            if i not in self.done:
+                self.done[i] = self._make(i)
         return self.done[top]
 
     def _needs(self, i: int) -> list[int]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ...egraph.ir.ops import TensorType, having
-
-LEAVES, READS, HOST = having("leaf"), having("read"), having("host")
-VARYING, VIEWS, ELEMENTWISE = having("varying"), having("view"), having("pointwise")
+from ...egraph.ir.ops import (
+    ELEMENTWISE,
+    HOST,
+    LEAVES,
+    READS,
+    VARYING,
+    VIEWS,
+    TensorType,
+)  # fmt: skip
 
 
 class Term(Protocol):
@@ -30,3 +35,9 @@ class Terms(Protocol):
 
 class Untraceable(Exception):
     """These values cannot share a kernel; says why."""
+
+
+__all__ = [
+    "ELEMENTWISE", "HOST", "LEAVES", "READS", "VARYING", "VIEWS", "Term", "Terms",
+    "Untraceable",
+]  # fmt: skip

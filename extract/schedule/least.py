@@ -21,7 +21,6 @@ from .space import HOST_SECONDS, Space
 
 STEP = 1e-3  # of a scalar operation: of terms with equal work the smaller one
 PRODUCT = 0.125  # of a scalar operation: products of tiles run several at once
-TRANSCENDENTAL = 16.0  # scalar operations
 STEADY = 1e-3  # of the work of what runs once, when a program is made
 NEVER = 1e24  # no kernel computes a macro as such
 RATE = 1e10  # scalar operations a second, to price what the host runs
@@ -36,7 +35,9 @@ def least(space: Space) -> tuple[dict[int, int], float]:
     g = live_part(Problem(classes, space.outputs))
     pick = by_sets(g)
     used = needed(g, pick)
-    return {g.name[c]: g.index[pick[c]] for c in used}, sum(g.cost[pick[c]] for c in used)
+    return {g.name[c]: g.index[pick[c]] for c in used}, sum(
+        g.cost[pick[c]] for c in used
+    )
 
 
 def total(space: Space, pick: Mapping[int, int]) -> float:
@@ -60,8 +61,7 @@ def _operations(node: Term, out: TensorType, space: Space) -> float:
     if node.op in HOST:
         return HOST_SECONDS * RATE
     size = float(max(_size(out), *(_size(space.types[a]) for a in node.args), 1))
-    costly = node.op == "un" and BY_NAME[node.attrs[0]].transcendental
-    return size * (TRANSCENDENTAL if costly else 1.0)
+    return size * (BY_NAME[node.attrs[0]].flops if node.op in ("un", "bin") else 1)
 
 
 def _size(t: TensorType) -> int:

@@ -15,12 +15,11 @@ from itertools import pairwise
 from typing import Any
 
 from ...egraph.ir.graph import Graph, Node
-from ...egraph.ir.ops import TensorType, having
+from ...egraph.ir.ops import LEAVES, TensorType
 
 GRAM = 6  # nodes that must repeat to suggest a period
 MIN_PERIOD = 8
 SIBLINGS = 300  # nodes, from which on branches side by side are cut apart, too
-LEAVES = having("leaf")
 
 
 @dataclass(frozen=True, slots=True)

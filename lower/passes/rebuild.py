@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..intervals import Linear, linear
 from ..loops import (
@@ -45,20 +45,6 @@ def bottom_up(x: Ex, change: Change) -> Ex:
     return change(x)
 
 
-def top_down(x: Ex, change: Change) -> Ex:
-    """`change` of the outermost parts that it changes."""
-    new = change(x)
-    if new is not x:
-        return new
-    match x:
-        case Load(index=index):
-            return replace(x, index=top_down(index, change))
-        case Op(args=args):
-            return replace(x, args=tuple(top_down(a, change) for a in args))
-        case _:
-            return x
-
-
 def with_values(s: Stmt, change: Change) -> Stmt:
     """The statement with the expressions that it evaluates itself changed."""
     match s:
@@ -87,17 +73,6 @@ def substituted(x: Ex, by: Mapping[str, Ex]) -> Ex:
     if not by:
         return x
     return bottom_up(x, lambda p: by.get(p.name, p) if isinstance(p, Var) else p)
-
-
-def each_loop(body: Iterable[Stmt], change: Callable[[For], Stmt]) -> tuple[Stmt, ...]:
-    """A body with `change` made to every loop, inner ones first."""
-
-    def statement(s: Stmt) -> Stmt:
-        if isinstance(s, For | If):
-            s = replace(s, body=each_loop(s.body, change))
-        return change(s) if isinstance(s, For) else s
-
-    return tuple(map(statement, body))
 
 
 def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
@@ -216,35 +191,11 @@ def _bound_anew(
     return s, rest if isinstance(s, For) else list(renamed(rest, names))
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """What a body writes: variables, arrays; `meets`: threads meet in it."""
-
-    names: frozenset[str]
-    arrays: frozenset[str]
-    meets: bool
-
-
-def touched(body: Iterable[Stmt]) -> Touched:
-    names: set[str] = set()
-    arrays: set[str] = set()
-    meets = False
-    for s in walk(tuple(body)):
-        match s:
-            case Assign(var=var):
-                names.add(var.name)
-            case GroupReduce(var=var):
-                names.add(var.name)
-                meets = True
-            case Store(array=array):
-                arrays.add(array)
-            case Gemm(out=out):
-                arrays.add(out.array)
-            case Barrier():
-                meets = True
-            case _:
-                pass
-    return Touched(frozenset(names), frozenset(arrays), meets)
+def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
+    """The arrays that a body stores to."""
+    inner = tuple(walk(tuple(body)))
+    stored = frozenset(s.array for s in inner if isinstance(s, Store))
+    return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 
 
 def first_of(index: Ex, turn: Var) -> Ex | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...egraph.ir.dtypes import BOOL, I32
 from ..loops import Array, Ex, For, Function, If, Let, Lit, Load, Op, Stmt, Store
-from .rebuild import Names, first_of, substituted, touched
+from .rebuild import Names, first_of, substituted, written_arrays
 
 TURNS = range(8, 64)  # of a short loop; 64 booleans fill the widest vectors
 LANES = 16  # integers of the widest
@@ -40,7 +40,7 @@ def _body(
 
 def _loop(s: For, names: Names, together: frozenset[str]) -> Iterator[Stmt]:
     """The loop, after what it reads of booleans."""
-    written = touched(s.body).arrays
+    written = written_arrays(s.body)
     if s.extent not in TURNS or s.step != 1 or written & together or not _floats(s):
         yield s
         return

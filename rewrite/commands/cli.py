@@ -19,6 +19,7 @@ from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.text import show
 from rewrite.extract.memory.place import plan_memory
 from rewrite.extract.schedule.steps import own_groups, schedule
+from rewrite.extract.text import show as show_schedule
 
 from ..api import compile_graph, show_kernels
 from ..core.compiled import Compiled
@@ -181,6 +182,9 @@ def optimize(
     code: Annotated[bool, typer.Option(help="Print the kernels' source.")] = False,
     loops: Annotated[bool, typer.Option(help="Print the kernels' loops.")] = False,
     tiles: Annotated[bool, typer.Option(help="Print their tile programs.")] = False,
+    steps: Annotated[
+        bool, typer.Option("--schedule", help="Print the kernels and their order.")
+    ] = False,
     opset: Annotated[int | None, typer.Option(help="Of the model written.")] = None,
     target: Annotated[
         str, typer.Option("--for", help="predicted cost, or onnxruntime: by the clock.")
@@ -194,10 +198,10 @@ def optimize(
     """Optimize a graph for a device, or an ONNX model as a model (IN.onnx OUT.onnx)."""
     with plain_errors():
         if output is not None and output.suffix.lower() == ".onnx":
-            kernels = device is not None or code or loops or tiles or memory
+            kernels = device is not None or code or loops or tiles or steps or memory
             if kernels or name_of(cost_named(cost)) != "roofline":
-                fail("--device, --cost, --memory, --code, --loops and --tiles are for "
-                     "kernels; a model is written here")  # fmt: skip
+                fail("--device, --cost, --memory, --code, --loops, --tiles and "
+                     "--schedule are for kernels; a model is written here")  # fmt: skip
             optimize_model(file, output, precision_named(precision), rules, effort, dim,
                            opset, target, check, explain, as_json)  # fmt: skip
             return
@@ -206,11 +210,8 @@ def optimize(
         if explain is not None or opset is not None or target != "predicted":
             fail("--explain, --opset and --for are for models: name OUT.onnx as well")
         graph = read_graph(file)
-        bound = (
-            sizes(graph, dim)
-            if dim or ((code or loops or tiles) and graph.symbols)
-            else {}
-        )
+        texts = code or loops or tiles or steps
+        bound = sizes(graph, dim) if dim or (texts and graph.symbols) else {}
         c = compiled(file, device, precision, rules, effort, bound, cost, memory)
         if output is not None:
             output.write_text(show(c.plan.graph), encoding="utf-8")
@@ -227,11 +228,13 @@ def optimize(
             out.print(f"kernels: sizes are symbolic; add {some} to see them")
         if tiles:
             print(c.tiles(bound))
+        if steps:
+            print(show_schedule(c.schedule(bound)))
         if loops:
             print(c.loops(bound))
         if code:
             print(c.code(bound))
-        if output is None and not (code or loops or tiles):
+        if output is None and not texts:
             print(show(c.plan.graph))
 
 

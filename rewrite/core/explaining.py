@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rewrite.egraph.ir.graph import Graph, substitute, witness
+from rewrite.egraph.ir.ops import LEAVES
 from rewrite.egraph.proof.explain import Explanation, explain
 from rewrite.egraph.proof.whole import (
     Instance,
@@ -16,10 +17,9 @@ from rewrite.egraph.proof.whole import (
 )
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import facts_for
-from rewrite.extract.schedule.outline import LEAVES
 from rewrite.extract.schedule.plan import Part, Plan, check_sizes
 
-from .pieces import Cuts, cut
+from .pieces import Cuts
 
 
 def explained_part(
@@ -31,16 +31,6 @@ def explained_part(
         return explain(part.before, part.after, rules, nan_free=part.nan_free)
     before, after = (substitute(g, values) for g in (part.before, part.after))
     return explain(before, after, rules.for_any_size(), nan_free=part.nan_free)
-
-
-def explained_plan(
-    source: Graph, plan: Plan, rules: RuleSet, hints: Mapping[str, int] | None = None
-) -> Optimization:
-    """The checked proof for a whole graph; each distinct piece is proved once."""
-    whys = [explained_part(p, rules, hints) for p in plan.parts]
-    return put_together(
-        source, plan, whys, cut(source, rules, hints or {}), rules, hints
-    )
 
 
 def put_together(

@@ -76,18 +76,3 @@ def user_names(graph: Graph, cuts: Cuts) -> dict[int, str]:
     for label, i in zip(labels(graph), cuts.where, strict=True):
         names.setdefault(i, label)
     return names
-
-
-def interfaces(graph: Graph, cuts: Cuts) -> tuple[Mapping[str, str], ...]:
-    """For each piece, what its inputs and outputs are called where it first stands."""
-    names = user_names(graph, cuts)
-    own = labels(cuts.model)
-    out: list[Mapping[str, str]] = []
-    for piece in cuts.pieces:
-        place = piece.places[0]
-        ends = [(str(n.attrs[0]), i) for i, n in enumerate(piece.before.nodes)
-                if n.op == "input"]  # fmt: skip
-        called = {label: place[i] for label, i in (*ends, *piece.before.outputs)}
-        # What only the opened graph has is marked, so that no two are called alike.
-        out.append({k: names.get(i, f"{own[i]}'") for k, i in called.items()})
-    return tuple(out)

@@ -20,10 +20,9 @@ from rewrite.egraph.ir.graph import (
     attr_kinds,
     substitute,
 )
-from rewrite.egraph.ir.ops import having
+from rewrite.egraph.ir.ops import LEAVES
 from rewrite.egraph.ir.scalars import Array
 
-LEAVES = having("leaf")
 SMALL = (1, 2, 3, 4)  # sizes that are tried for larger ones
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import onnx
@@ -14,9 +14,8 @@ from onnx.reference import ReferenceEvaluator
 from rewrite.api import compile_graph
 from rewrite.core.bundle import save
 from rewrite.core.compiled import Compiled
-from rewrite.core.costs import CostModel
 from rewrite.core.notices import warn
-from rewrite.core.options import Precision
+from rewrite.core.options import Asked, Options
 from rewrite.egraph.ir.evaluate import InputError, bind_inputs
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
@@ -44,10 +43,10 @@ class Program:
 
     def __init__(
         self, model: onnx.ModelProto, device: Any, dims: Mapping[str, int],
-        options: Mapping[str, Any],
+        options: Asked,
     ) -> None:  # fmt: skip
         self.model, self.device, self.dims = model, device, dims
-        self.options = dict(options)
+        self.options = options
         stored = {t.name for t in model.graph.initializer}
         infos = [i for i in model.graph.input if i.name not in stored]
         self.inputs = tuple(i.name for i in infos)
@@ -184,20 +183,14 @@ def compile(
     device: str | Device | None = None,
     *,
     dims: Mapping[str, int] | None = None,
-    precision: Precision = "default",
-    rules: Sequence[str | Path] = (),
-    effort: int = 2,
-    fallback: bool = True,
-    hints: Mapping[str, int] | None = None,
-    cost: CostModel = "roofline",
-    cache: bool = True,
-    memory: int | None = None,
+    **asked: Unpack[Asked],
 ) -> Program:
-    """The model, optimized for a device: call the result with a mapping of inputs."""
-    options = {"precision": precision, "rules": rules, "effort": effort,
-               "fallback": fallback, "hints": hints, "cost": cost,
-               "cache": cache, "memory": memory}  # fmt: skip
-    return Program(open_model(model), device, dims or {}, options)
+    """The model, optimized for a device: call the result with a mapping of inputs.
+
+    `dims` fixes named dimensions; the other options are those of `rewrite.optimize`.
+    """
+    Options.of(**asked)  # an option that there is not is told at once
+    return Program(open_model(model), device, dims or {}, asked)
 
 
 __all__ = ["Program", "compile"]

@@ -81,7 +81,8 @@ def _lists(names: Sequence[str]) -> str:
 
 
 def _file(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath(name).read_text("utf-8")
+    folder = importlib.resources.files(__package__).joinpath("pages")
+    return folder.joinpath(name).read_text("utf-8")
 
 
 __all__ = ["page", "paged"]

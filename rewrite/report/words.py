@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rewrite.egraph.ir.graph import Graph, Node
-from rewrite.egraph.ir.ops import axes
+from rewrite.egraph.ir.ops import READS, axes
 
 DEPTH, LONGEST = 4, 64  # of a description: levels, characters
 SHORT = 56  # characters of one that stands in another text
@@ -143,7 +143,7 @@ def own_names(graph: Graph) -> dict[int, str]:
     """The names that nodes have, outputs without one by their label."""
     result: dict[int, str] = {}
     for i, node in enumerate(graph.nodes):
-        if node.op in ("input", "data"):
+        if node.op in READS:
             result[i] = str(node.attrs[0])
         elif node.name and node.op != "const":
             result[i] = node.name
@@ -254,7 +254,7 @@ def _weight(nodes: Sequence[Node], a: int, own: Mapping[int, Scope]) -> bool:
     """A weight or parameter, maybe seen through views."""
     while nodes[a].op in ("reshape", "expand", "permute"):
         a = nodes[a].args[0]
-    return nodes[a].op in ("data", "input") and a in own
+    return nodes[a].op in READS and a in own
 
 
 def _last_read(

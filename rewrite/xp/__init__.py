@@ -25,8 +25,10 @@ from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.ops import TensorType
 
 from . import eager as _eager
-from . import nn, numpy_calls, numpy_functions
-from .creation import (
+from . import numpy_calls, numpy_functions
+from .errors import TraceError, instead_of
+from .functions import nn
+from .functions.creation import (
     arange,
     asarray,
     broadcast_to,
@@ -44,7 +46,7 @@ from .creation import (
     zeros,
     zeros_like,
 )
-from .elementwise import (
+from .functions.elementwise import (
     abs,
     add,
     atanh,
@@ -109,11 +111,9 @@ from .elementwise import (
     trunc,
     where,
 )
-from .errors import TraceError, instead_of
-from .indexing import getitem, put_along_axis, take, take_along_axis
-from .inplace import assign, updated
-from .linear import einsum, matmul, matrix_transpose, outer, tensordot, vecdot
-from .manipulation import (
+from .functions.indexing import getitem, put_along_axis, take, take_along_axis
+from .functions.linear import einsum, matmul, matrix_transpose, outer, tensordot, vecdot
+from .functions.manipulation import (
     concat,
     expand_dims,
     flip,
@@ -131,8 +131,7 @@ from .manipulation import (
     tile,
     unstack,
 )
-from .operators import functions
-from .statistical import (
+from .functions.statistical import (
     all,
     any,
     argmax,
@@ -146,6 +145,8 @@ from .statistical import (
     sum,
     var,
 )
+from .inplace import assign, updated
+from .operators import functions
 from .trace import Leaf, Traced, bind_names, leaves, map_tree, trace, trace_tree
 from .tracer import Tracer, astype, named
 

@@ -10,10 +10,10 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import BOOL, F64, DType
 
 from .building import of_tracer
-from .creation import asarray, broadcast_to, iota
-from .elementwise import where
-from .indexing import getitem
-from .manipulation import pad, reshape
+from .functions.creation import asarray, broadcast_to, iota
+from .functions.elementwise import where
+from .functions.indexing import getitem
+from .functions.manipulation import pad, reshape
 from .promote import position_dtype, weakly
 from .tracer import TraceError, Tracer, astype, lift
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .errors import TraceError, instead_of
-from .manipulation import reshape
+from .functions.manipulation import reshape
 from .numpy_functions import FUNCTIONS
 from .operators import functions
 from .tracer import lift

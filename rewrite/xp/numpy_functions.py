@@ -10,8 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, elementwise, indexing, linear, manipulation, statistical
 from .errors import TraceError
+from .functions import (
+    creation,
+    elementwise,
+    indexing,
+    linear,
+    manipulation,
+    statistical,
+)
 from .tracer import Tracer, astype, broadcast, is_scalar, lift, promote
 
 

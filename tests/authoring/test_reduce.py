@@ -19,8 +19,8 @@ from rewrite.authoring.reduce.sandbox import Crash, Sandbox
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.text import parse, show
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.fuzz.models import transformer
 from rewrite.fuzz.shrink import Case, minimal, part, shrink, values_of
+from tests.transformers import transformer
 
 WRONG = """
 (ruleset mine)

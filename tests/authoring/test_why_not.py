@@ -20,7 +20,7 @@ from rewrite.core.labels import Unknown
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.saturate.explore import Budget
-from rewrite.fuzz.models import transformer
+from tests.transformers import transformer
 
 TEXT = """graph demo(scores: f32[4, 8], mask: f32[4, 8], x: f32[4, 8], y: f32[4, 8]) {
   %4: f32[4, 8] = mul scores mask

@@ -146,7 +146,7 @@ def test_one_thread_computes_the_same(cached, monkeypatch):
 
 FORK = """
 import os, signal
-from rewrite.backends.pool import thread_count
+from rewrite.backends.native.pool import thread_count
 from tests.backends.test_c import CDevice, F32, Op, elementwise, launch, np
 
 def add(name):

@@ -16,10 +16,10 @@ from rewrite.backends import devices
 from rewrite.core.options import Options
 from rewrite.egraph.ir import dtypes
 from rewrite.egraph.ir.evaluate import evaluate
-from rewrite.fuzz.models import transformer
 from rewrite.fuzz.pipeline import fuzz
 from rewrite.lower.device import CompileError, DeviceError, KernelSource
 from rewrite.pipeline import optimize_graph
+from tests.transformers import transformer
 
 from .models import errors, is_right, ran
 from .test_dtypes import inputs, several

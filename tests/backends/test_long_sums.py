@@ -7,10 +7,9 @@ import pytest
 from rewrite.lower.axes import normalise
 from rewrite.lower.families.full import FULL
 from rewrite.lower.model import model_of
+from tests.backends.harness import launch, open_device
+from tests.lower.families.test_parts_of_sums import KERNELS
 from tests.lower.harness import buffers_for, close, reference
-from tests.lower.test_parts_of_sums import KERNELS
-
-from .harness import launch, open_device
 
 
 @pytest.mark.parametrize("target", ["wgpu", "cuda"])

@@ -15,17 +15,12 @@ from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.judge.sound import draw
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.choose import (
-    CycleError,
-    all_forms,
-    order,
-    random_choice,
-    to_graph,
-)
+from rewrite.egraph.saturate.choose import CycleError, order, to_graph
 from rewrite.egraph.saturate.clash import RuleError
 from rewrite.egraph.saturate.explore import RUNAWAY, Budget, Limit
 from rewrite.egraph.saturate.saturate import Saturated, saturate
 from rewrite.fuzz import random_graph as fuzzed
+from tests.egraph.choices import all_forms, random_choice
 
 from .models import transformer
 from .random_graphs import random_graph

@@ -17,8 +17,12 @@ from rewrite.egraph.saturate.saturate import saturate
 from rewrite.extract.dag.exact import available
 from rewrite.extract.schedule.assemble import build_kernel
 from rewrite.extract.schedule.chosen import HOST, VIEWS, Untraceable
-from rewrite.extract.schedule.column_graph import rebuilt
-from rewrite.extract.schedule.columns import (
+from rewrite.extract.schedule.kernel import Cost, Kernel, KernelCost
+from rewrite.extract.schedule.plan import choose, own_space
+from rewrite.extract.schedule.space import Space
+from rewrite.fuzz.graphs import random_graph
+
+from .optimum.columns import (
     READ,
     Column,
     Formed,
@@ -26,12 +30,8 @@ from rewrite.extract.schedule.columns import (
     Shape,
     enumerated,
 )
-from rewrite.extract.schedule.kernel import Cost, Kernel, KernelCost
-from rewrite.extract.schedule.plan import choose, own_space
-from rewrite.extract.schedule.selection import optimum, select
-from rewrite.extract.schedule.space import Space
-from rewrite.fuzz.graphs import random_graph
-
+from .optimum.rebuilt import rebuilt
+from .optimum.selection import optimum, select
 from .standin import cost
 from .test_search import check
 

@@ -18,7 +18,7 @@ from rewrite.extract.schedule.kernel import (
 )
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz import random_graph
-from rewrite.fuzz.models import transformer
+from tests.transformers import transformer
 
 
 def nothing(kernel: Kernel) -> tuple[tuple[int, int], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.outline import outline, structure
-from rewrite.fuzz.models import transformer
+from tests.transformers import transformer
 
 
 def test_layers_are_one_structure() -> None:

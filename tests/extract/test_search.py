@@ -19,7 +19,7 @@ from rewrite.extract.schedule.shift import shift
 from rewrite.extract.schedule.space import Space
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz.graphs import random_graph
-from rewrite.fuzz.models import transformer
+from tests.transformers import transformer
 
 from .reference import Reference
 from .standin import cost

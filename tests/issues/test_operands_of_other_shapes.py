@@ -8,8 +8,8 @@ from rewrite.egraph.ir.dtypes import F8E4M3
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.choose import all_forms
 from rewrite.egraph.saturate.saturate import saturate
+from tests.egraph.choices import all_forms
 
 # k is [3, 4, 2] and is reshaped, not transposed, to rows of length 3.
 ATTENTION = """graph g(q: f32[2, 5, 3], k: f32[3, 4, 2], v: f32[2, 4, 6]) {

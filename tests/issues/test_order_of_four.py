@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from rewrite import xp
 from rewrite.egraph.ir.dtypes import F32
-from rewrite.lower.model import GENERIC_CPU
 from rewrite.xp import Tracer
+from tests.variants.judge import GENERIC_CPU
 
 from ..variants.draw import typed
 from ..variants.judge import Variant, fewest_products, outcome

@@ -12,8 +12,8 @@ from rewrite import xp
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.choose import all_forms
 from rewrite.egraph.saturate.saturate import saturate
+from tests.egraph.choices import all_forms
 
 GRAPHS = {
     "square": """

@@ -7,8 +7,8 @@ import numpy as np
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.choose import all_forms
 from rewrite.egraph.saturate.saturate import saturate
+from tests.egraph.choices import all_forms
 
 TEXT = """graph g(x: f32[4]) {
   z: f32[4] = const 0.0

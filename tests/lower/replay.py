@@ -6,7 +6,7 @@ from functools import cache
 
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
-from rewrite.extract.schedule.kernel import Kernel, Launch
+from rewrite.extract.schedule.kernel import Kernel, Launch, Schedule
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.axes import normalise
@@ -25,23 +25,30 @@ from .harness import CPU, GPU, NARROW
 ALL_CAPS = {"cpu": CPU, "eight": EIGHT, "narrow": NARROW, "gpu": GPU}
 
 
-def _kernels(name: str) -> list[Kernel]:
+def _schedule(name: str) -> Schedule:
     model = fill(load(name))
     graph = read(model)
     known = metadata(model)
     sizes = {s: int(known[f"size:{s}"]) for s in graph.symbols}
     price = kernel_cost(EIGHT, FAMILIES)
-    found = plan(graph, saturator(load_rules()), price, hints=sizes)
-    steps = schedule(found.graph, found.groups, sizes).steps
-    return [s.kernel for s in steps if isinstance(s, Launch)]
+    made = plan(graph, saturator(load_rules()), price, hints=sizes)
+    return schedule(made.graph, made.groups, sizes)
+
+
+@cache
+def schedules() -> dict[str, Schedule]:
+    """Of the replay set, planned for a CPU of eight threads."""
+    return {name: _schedule(name) for name in NAMES}
 
 
 @cache
 def kernels() -> dict[str, Kernel]:
-    """Of the replay set, planned for a CPU of eight threads, and of the cases."""
-    distinct = {
-        k: f"{name} {i}" for name in NAMES for i, k in enumerate(_kernels(name))
-    }
+    """Of the replay set and of the cases."""
+    launches = (
+        (name, [s.kernel for s in made.steps if isinstance(s, Launch)])
+        for name, made in schedules().items()
+    )
+    distinct = {k: f"{name} {i}" for name, ks in launches for i, k in enumerate(ks)}
     own = {name: make() for name, make in {**CASES, **LARGE}.items()}
     return {name: k for k, name in distinct.items()} | own
 

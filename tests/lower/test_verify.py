@@ -11,10 +11,9 @@ from rewrite.lower.text import parse
 from rewrite.lower.verify import VerifyError, faults, verify
 from tests.backends.functions import CASES as BY_HAND
 from tests.backends.functions import Case
-
-from .harness import lowered
-from .replay import ALL_CAPS, functions
-from .test_families import BY_NAME, CAPS, KERNELS, TAKEN
+from tests.lower.families.test_families import BY_NAME, CAPS, KERNELS, TAKEN
+from tests.lower.harness import lowered
+from tests.lower.replay import ALL_CAPS, functions
 
 HEAD = "function f(x: f32[64], out y: f32[64], scratch s: f32[8]"
 

@@ -36,11 +36,12 @@ from rewrite.egraph.rules.rulefile import RuleSet, load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.kernel import KernelCost
 from rewrite.extract.schedule.plan import plan
-from rewrite.fuzz import KINDS, oracle, random_graph, variants
-from rewrite.fuzz.models import transformer
+from rewrite.fuzz import oracle, random_graph
 from rewrite.lower.device import Caps
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
+from tests.forms import KINDS, variants
+from tests.transformers import transformer
 
 SCALE = 0.35355338454246521  # of the scores of attention
 MODELS = Path(__file__).parent.parent / "replay" / "models"

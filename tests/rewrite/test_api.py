@@ -192,7 +192,7 @@ def test_outputs_may_be_inputs_views_constants_and_twins() -> None:
 
 
 def test_optimizing_twice_gives_the_same_plan() -> None:
-    from rewrite.fuzz.models import transformer
+    from tests.transformers import transformer
 
     graph = transformer(2)
     first, second = (optimize_graph(graph, "c").plan for _ in range(2))

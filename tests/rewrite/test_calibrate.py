@@ -16,10 +16,11 @@ from rewrite.backends.store import Store
 from rewrite.commands.cli import app
 from rewrite.extract.schedule.kernel import Cost, Launch
 from rewrite.extract.schedule.steps import own_groups, schedule
-from rewrite.lower.model import GENERIC_CPU, DeviceModel, kernel_cost, model_of
+from rewrite.lower.model import DeviceModel, kernel_cost, model_of
 from rewrite.lower.registry import families_for
 from rewrite.tuning.calibrate import LEAST, Probe, fitted, probes
 from rewrite.tuning.calibrate import flat as flat_graph
+from tests.variants.judge import GENERIC_CPU
 
 LAUNCH, ALONE = 7e-6, 2e-7  # seconds
 NEAR, CACHE, MEMORY = 90e9, 40e9, 9e9  # bytes a second

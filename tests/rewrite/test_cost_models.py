@@ -35,9 +35,10 @@ from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz.graphs import random_graph
 from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.costs import TIE, Asked, Counted
-from rewrite.lower.model import GENERIC_CPU, kernel_cost
+from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import families_for
 from rewrite.pipeline import optimize_graph
+from tests.variants.judge import GENERIC_CPU
 
 COUNTS: dict[CostName, Callable[[Kernel], float]] = {
     "nodes": nodes, "bytes": bytes_moved, "flops": flops,

@@ -18,9 +18,7 @@ c = optimize_graph(graph, "c", Options(fallback=False))
 print(hashlib.sha256(c.code().encode()).hexdigest(), c.plan.groups)
 print(show(c.plan.graph))
 """
-LAYERS = (
-    "from rewrite.fuzz.models import transformer; graph = transformer(2, 64, 64, 4)"
-)
+LAYERS = "from tests.transformers import transformer; graph = transformer(2, 64, 64, 4)"
 MODEL = (
     "import rewrite.onnx\nfrom tests.replay.weights import fill, load\n"
     "graph = rewrite.onnx.load(fill(load({!r})))"

@@ -7,10 +7,10 @@ import pytest
 from rewrite.backends.devices import device
 from rewrite.core.options import Options
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.fuzz import KINDS, variants
-from rewrite.fuzz.models import transformer
 from rewrite.fuzz.pipeline import planned, run_batch
 from rewrite.pipeline import optimize_graph
+from tests.forms import KINDS, variants
+from tests.transformers import transformer
 
 VARIANTS = 30
 

@@ -13,8 +13,9 @@ from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.ops import TABLE
 from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from rewrite.egraph.ir.text import show
-from rewrite.fuzz import KINDS, compare, random_graph, random_inputs, variants
+from rewrite.fuzz import compare, random_graph, random_inputs
 from rewrite.fuzz.draw import LARGEST, Mode
+from tests.forms import KINDS, variants
 
 SEEDS = range(40)
 MODES: tuple[Mode, ...] = ("exact", "smooth")

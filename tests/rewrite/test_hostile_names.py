@@ -64,7 +64,7 @@ def assert_harmless(text: str) -> None:
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("run", "FILE"),
-    "optimize": ("optimize", "FILE", "--loops", "--code"),
+    "optimize": ("optimize", "FILE", "--loops", "--code", "--schedule"),
     "optimize-graph": ("optimize", "FILE"),
     "optimize-json": ("optimize", "FILE", "--json"),
     "explain": ("explain", "FILE"),

@@ -27,10 +27,14 @@ from rewrite.extract.schedule.kernel import (
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.extract.schedule.steps import GraphTerms, schedule
 from rewrite.fuzz.oracle import compare, random_inputs
-from rewrite.lower.model import GENERIC_CPU, GENERIC_GPU, H200, DeviceModel, kernel_cost
+from rewrite.lower.model import GENERIC_GPU, H200, DeviceModel, kernel_cost
 from rewrite.lower.program import Program, build, joined
 from rewrite.lower.registry import FAMILIES
 
+GENERIC_CPU = DeviceModel(
+    "cpu", True, 5e-6, 20e9, 100e9, 16 << 20, 256 << 10, 4, 1,
+    scalar=60e9, narrow=8, product=100e9, vector_bytes=32,
+)  # fmt: skip
 # One core, to which caches are free and arithmetic is cheap: memory is what costs, and
 # `Cost.bytes` is what is moved to and from it.  The caches of the small one hold no row
 # of 5003 elements, nor all of a small tensor.

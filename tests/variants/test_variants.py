@@ -10,8 +10,9 @@ from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.text import show
 from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import own_groups, schedule
-from rewrite.lower.model import GENERIC_CPU, H200, kernel_cost
+from rewrite.lower.model import H200, kernel_cost
 from rewrite.lower.registry import FAMILIES
+from tests.variants.judge import GENERIC_CPU
 
 from .draw import typed
 from .judge import (

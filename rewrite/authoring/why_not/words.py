@@ -9,6 +9,7 @@ from typing import Any, cast
 from rewrite.egraph.ir.constructors import SIGNATURES
 from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.ops import READS
 from rewrite.egraph.rules.premises import Algebra, Tensor, Undefined
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.rules.sexpr import Atom, Expr, Form, variables
@@ -65,7 +66,7 @@ class Words:
         """An e-node spelled out."""
         if node.op == "const":
             return f"{node.attrs[0]}"
-        if node.op in ("input", "data"):
+        if node.op in READS:
             return f"{node.op} {_attr(node.attrs[1])}{_attr(node.attrs[2])}"
         args = [self.name(a, depth) for a in node.args]
         if node.op in ("un", "bin"):

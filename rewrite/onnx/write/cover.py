@@ -17,16 +17,15 @@ import numpy as np
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import DType, from_numpy
 from rewrite.egraph.ir.graph import Const
+from rewrite.egraph.ir.ops import LEAVES, VARYING, TensorType
 from rewrite.egraph.ir.scalars import Array
-from rewrite.egraph.ir.table import TensorType, having
 from rewrite.egraph.saturate.encode import ENode
 
 from ..value import Value
 from .reading import poly_key
 
 FREE = frozenset(("input", "stored", "constant", "project"))  # no nodes of the model
-UNFOLDABLE = having("varying")
-FOLDABLE = having("leaf") - UNFOLDABLE
+FOLDABLE = LEAVES - VARYING
 MOST_WAYS = 12  # members of a group between which all reshapes are offered
 
 type Attribute = tuple[str, Any]
@@ -137,7 +136,7 @@ class Cover:
                 if node.op in FOLDABLE and not cell.constant:
                     cell.constant = node
                     ready.append(c)
-                elif node.args and node.op not in UNFOLDABLE:
+                elif node.args and node.op not in VARYING:
                     missing[c, node] = len(set(node.args))
                     for a in set(node.args):
                         users.setdefault(a, []).append((c, node))

@@ -13,10 +13,9 @@ from typing import Any
 
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.graph import Builder, Graph
-from rewrite.egraph.ir.ops import having
+from rewrite.egraph.ir.ops import VARYING
 
 MOST = 16  # products side by side
-WITHOUT_VALUE = having("varying")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def _fixed(graph: Graph) -> list[bool]:
     """Which values are known before the model runs."""
     out: list[bool] = []
     for n in graph.nodes:
-        out.append(n.op not in WITHOUT_VALUE and all(out[a] for a in n.args))
+        out.append(n.op not in VARYING and all(out[a] for a in n.args))
     return out
 
 

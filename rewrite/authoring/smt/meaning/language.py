@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.rules.premises import Undefined, builtin
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.rules.sexpr import Atom as Word
 from rewrite.egraph.rules.sexpr import Comment, Expr, Form, parse
 from rewrite.egraph.rules.tables import facts
 
 from .conditions import at_least, below, same
-from .elements import NUMBER, Apply, Elem, Number, Sym, Variable, Whole, number
+from .elements import NUMBER, Apply, Elem, Number, Sym, Variable, Whole, number, words
 from .paths import Infeasible, Path, Unsupported
 
 type Row = tuple[str | float, ...]
@@ -169,9 +170,7 @@ class Evaluator:
         """Towards zero; rules divide what is not negative."""
         a, b = self.path.normal(a), self.path.normal(b)
         if isinstance(a, int) and isinstance(b, int):
-            if b == 0:
-                raise NoValue
-            return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return _known("/", (a, b))
         key = ("/", a, b)
         if key not in self.memo:
             if not self.yes(at_least(a, 0)) or not self.yes(at_least(b, 1)):
@@ -186,30 +185,15 @@ class Evaluator:
         match head, args:
             case "unstable-vec-map", [Function(name, first), v]:
                 return tuple(self.call(name, [*first, x]) for x in v)
-            case "vec-of", _:
-                return tuple(args)
-            case "vec-empty", _:
-                return ()
-            case "vec-length", [v]:
-                return len(v)
             case "vec-range", [n]:
-                return tuple(range(self._number(n, None)))
-            case "vec-append", _:
-                return tuple(x for v in args for x in v)
-            case "vec-push", [v, x]:
-                return (*v, x)
-            case "vec-pop", [v]:
-                return v[: self._number(len(v) - 1, len(v))]
-            case "vec-get", [v, i]:
-                return v[self._number(i, len(v))]
-            case "vec-set", [v, i, x]:
-                k = self._number(i, len(v))
-                return (*v[:k], x, *v[k + 1 :])
-            case "vec-remove", [v, i]:
-                k = self._number(i, len(v))
-                return (*v[:k], *v[k + 1 :])
-            case _:
+                args = [self._number(n, None)]
+            case (("vec-get" | "vec-set" | "vec-remove"), [v, i, *rest]):
+                args = [v, self._number(i, len(v)), *rest]
+            case _ if head in ALIKE:
+                pass
+            case _:  # others look into elements, which may be unknown
                 raise Unsupported(f"({head} …)")
+        return _known(head, args)
 
     def _number(self, d: Dim, most: int | None) -> int:
         """A place in a vector; the engine has no match where there is no such place."""
@@ -229,6 +213,8 @@ def _unit_distance(e: Form) -> bool:
     return e.args[1].head == "abs"
 
 
+# What makes vectors of elements without looking into them.
+ALIKE = words("vec-of vec-empty vec-length vec-append vec-push vec-pop")
 NAMES = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "min": "min", "max": "max",
     "abs": "abs", "neg": "neg", "sqrt": "sqrt",
@@ -240,36 +226,18 @@ def computed(head: str, args: Sequence[Any]) -> Any:
     if head not in NAMES:
         raise Unsupported(f"({head} …) of numbers")
     if all(isinstance(a, float) for a in args):
-        return _floats(head, list(args))
+        return _known(head, args)
     parts = tuple(as_number(a) for a in args)
     name = "neg" if head == "-" and len(parts) == 1 else NAMES[head]
     return Apply(name, parts, NUMBER)
 
 
-def _floats(head: str, args: list[float]) -> float:
-    match head, args:
-        case "+", [a, b]:
-            return a + b
-        case "-", [a, b]:
-            return a - b
-        case "*", [a, b]:
-            return a * b
-        case "/", [a, b]:
-            if b == 0:
-                raise NoValue
-            return a / b
-        case (("neg" | "-"), [a]):
-            return -a
-        case "abs", [a]:
-            return abs(a)
-        case "sqrt", [a]:
-            if a < 0:
-                raise NoValue
-            return math.sqrt(a)
-        case (("min" | "max"), [a, b]):
-            return min(a, b) if head == "min" else max(a, b)
-        case _:
-            raise Unsupported(f"({head} …) of {len(args)} numbers")
+def _known(head: str, args: Sequence[Any]) -> Any:
+    """What the engine makes of values that are known."""
+    try:
+        return builtin(head, args)
+    except Undefined:
+        raise NoValue from None
 
 
 def _check_splitter(k: Any) -> None:

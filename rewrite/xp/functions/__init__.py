@@ -1,0 +1,1 @@
+"""What array code calls, by its names in the array API."""

@@ -1,0 +1,310 @@
+"""Elementwise functions of the Array API, and the few that NumPy users expect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, I64, U64, DType
+
+from ..tracer import (
+    Operand,
+    TraceError,
+    Tracer,
+    astype,
+    binary,
+    broadcast,
+    floats,
+    is_scalar,
+    lift,
+    promote,
+    select,
+    unary,
+    wrap,
+)
+
+type Unary = Callable[[Operand], Tracer]
+type Binary = Callable[[Operand, Operand], Tracer]
+
+
+def _un(op: str, doc: str) -> Unary:
+    def f(x: Operand) -> Tracer:
+        return unary(op, x)
+
+    f.__doc__ = doc
+    return f
+
+
+def _bin(op: str, doc: str, swap: bool = False) -> Binary:
+    def f(a: Operand, b: Operand) -> Tracer:
+        return binary(op, b, a) if swap else binary(op, a, b)
+
+    f.__doc__ = doc
+    return f
+
+
+def _rounding(op: str) -> Unary:
+    def f(x: Operand) -> Tracer:
+        x = lift(x)
+        return unary(op, x) if x.dtype.is_float else +x
+
+    f.__doc__ = f"{op} of floats; integers are already whole."
+    return f
+
+
+def _compare(op: str, doc: str, swap: bool = False) -> Binary:
+    def f(a: Operand, b: Operand) -> Tracer:
+        a, b = (b, a) if swap else (a, b)
+        a, b = _reached(a, b), _reached(b, a)
+        types = {x.dtype for x in (a, b) if isinstance(x, Tracer)}
+        if types == {I64, U64}:
+            return _signs_apart(op, cast(Tracer, a), cast(Tracer, b))
+        return binary(op, a, b)
+
+    f.__doc__ = doc
+    return f
+
+
+def _reached(x: Operand, other: Operand) -> Operand:
+    """An operand; a Python integer beyond the range of `other` as an i64 array."""
+    if not is_scalar(x):
+        return lift(x)
+    if type(x) is not int or is_scalar(other):
+        return x
+    dtype = lift(other).dtype
+    if not dtype.is_int:
+        return x
+    info = np.iinfo(dtype.numpy)
+    return x if info.min <= x <= info.max else lift(x)
+
+
+def _signs_apart(op: str, a: Tracer, b: Tracer) -> Tracer:
+    """Comparison of i64 and u64, which no common type holds."""
+    if op == "ne":
+        return ~_signs_apart("eq", a, b)
+    same = binary(op, astype(a, U64), astype(b, U64))
+    negative = (a if a.dtype is I64 else b) < 0
+    below = op != "eq" and a.dtype is I64
+    return negative | same if below else ~negative & same
+
+
+def _logical(op: str) -> Binary:
+    def f(a: Operand, b: Operand) -> Tracer:
+        return binary(op, _truth(lift(a)), _truth(lift(b)))
+
+    f.__doc__ = f"{op} of truth values."
+    return f
+
+
+def _truth(x: Tracer) -> Tracer:
+    return x if x.dtype is BOOL else binary("ne", x, 0)
+
+
+negative = _un("neg", "-x.")
+sign = _un("sign", "-1, 0 or 1.")
+sqrt = _un("sqrt", "Square root.")
+rsqrt = _un("rsqrt", "1 / sqrt(x).")
+exp = _un("exp", "e to the power x.")
+exp2 = _un("exp2", "2 to the power x.")
+expm1 = _un("expm1", "exp(x) - 1, exact near 0.")
+log = _un("log", "Natural logarithm.")
+log2 = _un("log2", "Logarithm to base 2.")
+log1p = _un("log1p", "log(1 + x), exact near 0.")
+sin = _un("sin", "Sine of radians.")
+cos = _un("cos", "Cosine of radians.")
+tanh = _un("tanh", "Hyperbolic tangent.")
+erf = _un("erf", "The error function.")
+bitwise_invert = _un("not", "~x.")
+floor, ceil = _rounding("floor"), _rounding("ceil")
+trunc, round = _rounding("trunc"), _rounding("round")
+add = _bin("add", "a + b.")
+subtract = _bin("sub", "a - b.")
+multiply = _bin("mul", "a * b.")
+divide = _bin("div", "a / b of floats.")
+floor_divide = _bin("floordiv", "Rounded towards minus infinity.")
+remainder = _bin("mod", "Of floor division: the sign is that of b.")
+maximum = _bin("max", "The larger; NaN if either is.")
+minimum = _bin("min", "The smaller; NaN if either is.")
+less = _compare("lt", "a < b.")
+less_equal = _compare("le", "a <= b.")
+greater = _compare("lt", "a > b.", swap=True)
+greater_equal = _compare("le", "a >= b.", swap=True)
+equal = _compare("eq", "a == b.")
+not_equal = _compare("ne", "a != b.")
+bitwise_and = _bin("and", "a & b.")
+bitwise_or = _bin("or", "a | b.")
+bitwise_xor = _bin("xor", "a ^ b.")
+bitwise_left_shift = _bin("shl", "a << b.")
+bitwise_right_shift = _bin("shr", "a >> b.")
+logical_and, logical_or = _logical("and"), _logical("or")
+logical_xor = _logical("xor")
+
+
+def abs(x: Operand) -> Tracer:
+    """Magnitude."""
+    x = lift(x)
+    return +x if x.dtype is BOOL else unary("abs", x)
+
+
+def reciprocal(x: Operand) -> Tracer:
+    """1 / x of floats."""
+    x = lift(x)
+    if not x.dtype.is_float:
+        raise TraceError(f"reciprocal of {x.type}: 1 / x is a float")
+    return unary("recip", x)
+
+
+def positive(x: Operand) -> Tracer:
+    """A copy."""
+    return wrap(lift(x).node)
+
+
+def logical_not(x: Operand) -> Tracer:
+    return unary("not", _truth(lift(x)))
+
+
+def square(x: Operand) -> Tracer:
+    x = lift(x)
+    return unary("square", x) if x.dtype.is_float else x * x
+
+
+def isnan(x: Operand) -> Tracer:
+    x = lift(x)
+    return unary("isnan", x) if x.dtype.is_float else binary("ne", x, x)
+
+
+def isfinite(x: Operand) -> Tracer:
+    x = lift(x)
+    return unary("isfinite", x) if x.dtype.is_float else binary("eq", x, x)
+
+
+def isinf(x: Operand) -> Tracer:
+    x = lift(x)
+    return abs(x) == math.inf if x.dtype.is_float else binary("ne", x, x)
+
+
+def signbit(x: Operand) -> Tracer:
+    """Whether the sign bit is set: also of -0.0 and of NaNs."""
+    x = lift(x)
+    if not x.dtype.is_float:
+        return x < 0
+    bits = BY_NAME[f"i{x.dtype.bits}"]
+    return wrap(x.builder.add("bitcast", (x.node,), (bits,))) < 0
+
+
+def _floats_of(a: Operand, b: Operand) -> list[Tracer]:
+    """Two operands as floats, each by its own dtype first, as NumPy has it."""
+    pair = promote(*(x if is_scalar(x) else floats(x) for x in (a, b)))
+    return [floats(x) for x in pair]
+
+
+def copysign(a: Operand, b: Operand) -> Tracer:
+    """The magnitude of `a` with the sign of `b`."""
+    left, right = _floats_of(a, b)
+    return where(signbit(left) ^ signbit(right), -left, left)
+
+
+def log10(x: Operand) -> Tracer:
+    return log(x) * (1 / math.log(10))
+
+
+def tan(x: Operand) -> Tracer:
+    x = floats(x)
+    return sin(x) / cos(x)
+
+
+def sinh(x: Operand) -> Tracer:
+    x = floats(x)
+    near = (expm1(x) - expm1(negative(x))) * 0.5
+    return where(abs(x) > FAR, sign(x) * _half_exp(abs(x)), near)
+
+
+def cosh(x: Operand) -> Tracer:
+    x = floats(x)
+    near = (exp(x) + exp(negative(x))) * 0.5
+    return where(abs(x) > FAR, _half_exp(abs(x)), near)
+
+
+FAR = 20.0  # beyond it exp(-x) is less than a unit of exp(x), in f64 as well
+
+
+def _half_exp(x: Tracer) -> Tracer:
+    """exp(x) / 2, in range where exp(x) is beyond it."""
+    root = exp(x * 0.5)
+    return root * 0.5 * root
+
+
+def atanh(x: Operand) -> Tracer:
+    x = floats(x)
+    return (log1p(x) - log1p(negative(x))) * 0.5
+
+
+def logaddexp(a: Operand, b: Operand) -> Tracer:
+    """log(exp(a) + exp(b)) without overflow, and right at infinities."""
+    left, right = _floats_of(a, b)
+    apart = maximum(left, right) + log1p(exp(-abs(left - right)))
+    return where(left == right, left + math.log(2), apart)
+
+
+def hypot(a: Operand, b: Operand) -> Tracer:
+    """sqrt(a*a + b*b) without overflow."""
+    left, right = _floats_of(a, b)
+    big = maximum(abs(left), abs(right))
+    ratio = minimum(abs(left), abs(right)) / where(big == 0, 1.0, big)
+    size = where(isinf(big), big, big * sqrt(square(ratio) + 1.0))
+    return where(isinf(left) | isinf(right), math.inf, size)  # beside a NaN, too
+
+
+def pow(a: Operand, b: Operand) -> Tracer:
+    """Powers of floats; of integers where the exponent is a Python integer >= 0."""
+    if not is_scalar(a) and is_scalar(b) and not isinstance(b, bool):
+        a = lift(a)
+        known = _known_power(a, cast(float, b))
+        if known is not None:
+            return known
+    left, right = promote(a, b)
+    if not left.dtype.is_float:
+        raise TraceError(f"pow of {left.dtype} with an array exponent: "
+                         "use xp.astype(x, xp.float32)")  # fmt: skip
+    return binary("pow", left, right)
+
+
+def _known_power(x: Tracer, n: float) -> Tracer | None:
+    if x.dtype.is_float:
+        simple: dict[float, Callable[[], Tracer]] = {
+            2: lambda: square(x), 1: lambda: x, 0.5: lambda: sqrt(x),
+            -1: lambda: reciprocal(x),
+        }  # fmt: skip
+        return simple[n]() if n in simple else None
+    if not x.dtype.is_int or not isinstance(n, int) or n < 0:
+        return None
+    result: Tracer | None = None
+    while n:
+        if n & 1:
+            result = x if result is None else result * x
+        x, n = (x * x if n > 1 else x), n >> 1
+    return x * 0 + 1 if result is None else result
+
+
+def where(condition: Operand, a: Operand, b: Operand) -> Tracer:
+    """`a` where the condition holds, else `b`."""
+    c = _truth(lift(condition))
+    left, right = promote(a, b)
+    return select(c, left, right)
+
+
+def clip(x: Operand, min: Operand | None = None, max: Operand | None = None) -> Tracer:
+    x = lift(x)
+    low = x if min is None else binary("max", x, min)
+    return low if max is None else binary("min", low, max)
+
+
+def result_type(*operands: Operand) -> DType:
+    return promote(*operands)[0].dtype
+
+
+def broadcast_arrays(*operands: Operand) -> list[Tracer]:
+    return broadcast(*(lift(x) for x in operands))

@@ -1,0 +1,1 @@
+"""The optimum of small regions, all kernels enumerated: what moves fall short of."""
