@@ -17,6 +17,7 @@ from rewrite.egraph.saturate.saturate import saturate
 from rewrite.extract.dag.exact import available
 from rewrite.extract.schedule.assemble import build_kernel
 from rewrite.extract.schedule.chosen import HOST, VIEWS, Untraceable
+from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.column_graph import rebuilt
 from rewrite.extract.schedule.columns import (
     READ,
@@ -27,9 +28,8 @@ from rewrite.extract.schedule.columns import (
     enumerated,
 )
 from rewrite.extract.schedule.kernel import Cost, Kernel, KernelCost
-from rewrite.extract.schedule.plan import choose, own_space
 from rewrite.extract.schedule.selection import optimum, select
-from rewrite.extract.schedule.space import Space
+from rewrite.extract.schedule.space import Space, own_space
 from rewrite.fuzz.graphs import random_graph
 
 from .standin import cost
