@@ -105,19 +105,21 @@ def part_of(problem: Problem, levels: Sequence[Level], moves: int) -> Part:
     form = own = problem.as_it_is(levels[0].cost, moves)
     made: list[Part] = []
     for level in levels:
-        part, form = _improved(problem, level, moves, own, form)
+        worth = 1.0 if made else CLEARLY
+        part, form = _improved(problem, level, moves, own, form, worth)
         made.append(part)
     notes = tuple(dict.fromkeys(note for part in made for note in part.notes))
     return replace(made[-1], notes=notes)
 
 
 def _improved(
-    p: Problem, level: Level, moves: int, own: Form, before: Form
+    p: Problem, level: Level, moves: int, own: Form, before: Form, worth: float
 ) -> tuple[Part, Form]:
-    """The best form by these rules, which is no dearer than the one from `before`."""
+    """The best form by these rules; the one from `before` where that costs less than
+    `worth` of it."""
     found = level.saturate(p.at_sizes, bool(p.values), p.nan_free)
     least = p.seconds(before, level.cost)
-    bar = least / CLEARLY if before is own else least + EPSILON
+    bar = least / worth + EPSILON
     start = start_at(before, bar, p.values, found)
     cuts = (found.own[i] for g in own.groups for i in g) if p.weights else ()
     stored = frozenset(c for c in cuts if c is not None)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.kernel import KernelCost
 from rewrite.extract.schedule.start import Level
 from rewrite.lower.device import Device
 
-from .costs import cost_for
+from .costs import CostModel, cost_for
 from .options import Options, Precision
 
 PRECISIONS: tuple[Precision, ...] = ("strict", "default", "fast")
@@ -23,16 +26,25 @@ def levels(
     """The bundled rules of each precision up to the one asked for; then, where there
     are rule files, these with them.  None of them has the rules `without`.  `price` is
     what kernels cost at the precision that is asked for."""
-    allowed = PRECISIONS[: PRECISIONS.index(options.precision) + 1]
-    steps = [((), precision) for precision in allowed]
-    steps += [(options.rules, options.precision)] if options.rules else []
-    costs = {options.precision == "strict": price} if price else {}
+    last, cost = options.precision, options.cost
+    price = price or cost_for(device, last, cost)
     made: list[Level] = []
-    for files, precision in steps:
+
+    def add(files: Sequence[Path], precision: Precision) -> None:
         rules = load_rules(files or None, precision)
-        strict = precision == "strict"
-        if strict not in costs:
-            costs[strict] = cost_for(device, precision, options.cost)
         rules = rules.only(rules.on - without) if without else rules
-        made.append(Level(saturator(rules), costs[strict]))
+        same = _same_price(precision, last, cost)
+        kernels = price if same else cost_for(device, precision, cost)
+        made.append(Level(saturator(rules), kernels))
+
+    for precision in PRECISIONS[: PRECISIONS.index(last) + 1]:
+        add((), precision)
+    if options.rules:
+        add(options.rules, last)
     return tuple(made)
+
+
+def _same_price(a: Precision, b: Precision, cost: CostModel) -> bool:
+    """Whether kernels cost the same: `strict` does without some families.  A function
+    of the user's is asked once about a kernel, so for all precisions."""
+    return (a == "strict") is (b == "strict") or not isinstance(cost, str)

@@ -11,9 +11,9 @@ from rewrite.xp import Tracer
 
 from .monotone import MODELS, graph_of, predicted, replayed, worse
 
-# Of the first hundred, those in which a search that starts from the graph alone ends
-# above one with fewer rules; then one of each other kind.
-SEEDS = (2, 11, 56, 0, 1)
+# First those in which a search that starts from the graph alone ends
+# above one with fewer rules; then others.
+SEEDS = (2, 11, 56, 182, 0, 1)
 SMALL = ("mlp",)  # of the replay set; the command has them all
 
 
