@@ -36,10 +36,10 @@ from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import saturate
 from rewrite.extract.schedule.chosen import LEAVES, Untraceable
+from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.outline import piece_of, structure
 from rewrite.extract.schedule.plan import (
     _extract,  # pyright: ignore[reportPrivateUsage]  # the one way in which pieces are cut
-    choose,
 )
 from rewrite.extract.schedule.search import Search
 from rewrite.extract.schedule.shift import shift

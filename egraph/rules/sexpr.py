@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 type Expr = Atom | Form
 
+LONGEST = 800  # characters of a message
 MAX_DEPTH = 100  # of brackets; more overruns the stack, here and in the engine
 
 # The grammar of tokens is narrower than egglog's (`SexpParser::next` in its
@@ -45,6 +46,8 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
     def error(self, message: str) -> RuleFileError:
+        if len(message) > LONGEST:  # it quotes something long
+            message = f"{message[: LONGEST // 2]} … {message[-LONGEST // 2 :]}"
         return RuleFileError(f"{self}: {message}")
 
 

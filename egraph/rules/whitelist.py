@@ -69,6 +69,7 @@ BUILTINS = frozenset(f"{ARITHMETIC} {VECTORS} {LOGIC}".split())
 FORMS = ("ruleset", "rewrite", "birewrite", "rule", "relation", "function", "primitive")
 CORE_FORMS = ("sort", "constructor")
 MAX_CHARACTERS = 4_000_000
+MAX_FIELDS = 64  # of a declaration; the engine takes memory for the square of them
 
 
 def check(
@@ -232,6 +233,11 @@ class Checker:
         shaped(form)
         if len(form.items) < 3 or not isinstance(form.items[2], Form):
             raise form.place.error(f"({form.head} {name} (SORT …) …) was expected")
+        if len(form.items[2].items) > MAX_FIELDS:
+            raise form.items[2].place.error(
+                f"{name} has {len(form.items[2].items)} fields, over {MAX_FIELDS}; "
+                "split it"
+            )
         for sort in (*form.items[2].items, *form.items[3:4]):
             self._known_sort(sort)
         self.own.add(name)

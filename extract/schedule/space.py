@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ...egraph.ir.graph import Graph, substitute
 from ...egraph.ir.ops import TensorType
+from ...egraph.saturate.saturate import Saturated
 from .chosen import VARYING, Term
 from .kernel import nbytes
 
@@ -27,6 +29,16 @@ class Space:
     over: frozenset[tuple[int, int]] = frozenset()  # (output, input it may lie on)
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a climb may start, from a form that is known: its terms by class, which
+    classes it stores, and how much another form may cost and be kept."""
+
+    pick: Mapping[int, int]
+    stored: frozenset[int]
+    most: float
+
+
 @dataclass(frozen=True)
 class Choice:
     """One e-node per class in use; kernels as groups of stored classes, in order."""
@@ -36,6 +48,7 @@ class Choice:
     seconds: float
     own_seconds: float  # the input's own schedule under the same model
     own_kernels: int
+    stored: frozenset[int] = frozenset()  # classes, before kernels were merged
     exhausted: bool = False  # the budget of moves ended the climb
 
 
@@ -113,3 +126,35 @@ def _products(node: Term) -> float:
 def host_seconds(types: Iterable[TensorType]) -> float:
     """The price of an op on the host, by what it reads and writes."""
     return HOST_SECONDS + sum(map(nbytes, types)) / HOST_BANDWIDTH
+
+
+def space_of(found: Saturated, known: Iterable[int]) -> Space:
+    """All that saturation found; `known` are the input's nodes that are the same in
+    every run."""
+    given = (c for i in known if (c := found.own[i]) is not None)
+    own, same = dict(found.choice), steady(found.classes, given)
+    return Space(found.classes, found.types, found.outputs, own, same)
+
+
+def own_space(
+    graph: Graph, values: Mapping[str, int], known: Iterable[int] = ()
+) -> Space:
+    """A space without alternatives: each node is its own class."""
+    at_sizes = substitute(graph, values) if values else graph
+    classes = [[n] for n in at_sizes.nodes]
+    return Space(
+        classes,
+        [n.type for n in at_sizes.nodes],
+        tuple(i for _, i in graph.outputs),
+        dict.fromkeys(graph.live, 0),
+        steady(classes, known),
+        over_of(at_sizes, range(len(classes))),
+    )
+
+
+def over_of(graph: Graph, own: Sequence[int | None]) -> frozenset[tuple[int, int]]:
+    """The classes of outputs, with those of the inputs that they may lie on."""
+    outputs = dict(graph.outputs)
+    inputs = {n.attrs[0]: i for i, n in enumerate(graph.nodes) if n.op == "input"}
+    pairs = ((own[outputs[a.output]], own[inputs[a.input]]) for a in graph.aliases)
+    return frozenset((o, i) for o, i in pairs if o is not None and i is not None)

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from rewrite.backends.store import Store, store
 from rewrite.egraph.ir.graph import Graph
-from rewrite.extract.schedule.plan import Part, Plan
+from rewrite.extract.schedule.part import Part
+from rewrite.extract.schedule.plan import Plan
 from rewrite.lower.choice import Choices, digest
 from rewrite.lower.device import Caps, KernelSource
 from rewrite.lower.program import Invoke, Program

@@ -17,7 +17,8 @@ from rewrite.egraph.proof.whole import (
 )
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import facts_for
-from rewrite.extract.schedule.plan import Part, Plan, check_sizes
+from rewrite.extract.schedule.part import Part, check_sizes
+from rewrite.extract.schedule.plan import Plan
 
 from .pieces import Cuts
 

@@ -13,11 +13,11 @@ from time import perf_counter
 from rewrite.backends.devices import pick_device
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
-from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.memory.remat import MemoryLimitError
+from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.plan import Plan, choose, own_space, plan
+from rewrite.extract.schedule.plan import Plan, plan
+from rewrite.extract.schedule.space import own_space
 from rewrite.lower.device import Device
 from rewrite.lower.model import model_of
 
@@ -28,6 +28,7 @@ from ..cache.shelf import Shelf, plans
 from .compiled import Compiled
 from .costs import CostError, cost_for, is_kept, name_of
 from .fitting import device_reuse, fitted
+from .levels import levels
 from .notices import log, warn
 from .options import MOVES, Options, check_options
 
@@ -53,7 +54,7 @@ def planned(
         seconds = perf_counter() - started
         log.info("found the plan of %d nodes in %.3f s", len(graph), seconds)
         return Compiled(graph, kept, target, options, seconds, shelf, choices)
-    chosen, whole = _planned(graph, options, price)
+    chosen, whole = _planned(graph, target, options, price)
     chosen, within = _fitted(graph, chosen, target, options, price)
     shelf = shelf if whole and within else None
     if shelf:
@@ -63,12 +64,17 @@ def planned(
     return Compiled(graph, chosen, target, options, seconds, shelf, choices)
 
 
-def _planned(graph: Graph, options: Options, price: KernelCost) -> tuple[Plan, bool]:
+def _planned(
+    graph: Graph, target: Device, options: Options, price: KernelCost
+) -> tuple[Plan, bool]:
     """The plan, and whether it is all that these options find."""
-    rules = load_rules(options.rules or None, options.precision)
+    *before, last = levels(target, options, price)
     moves = MOVES[options.effort]
     try:
-        result = plan(graph, saturator(rules), price, moves=moves, hints=options.hints)
+        result = plan(
+            graph, last.saturate, last.cost, moves=moves, hints=options.hints,
+            before=before,
+        )  # fmt: skip
     except CostError:
         raise  # there is no schedule without prices
     except Exception as e:

@@ -7,14 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewrite.egraph.ir.graph import witness
-from rewrite.egraph.rules.ruleset import RuleSet
-from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.describe import describe
-from rewrite.extract.schedule.kernel import KernelCost, Launch
-from rewrite.extract.schedule.plan import (
-    Part,
-    _part,  # pyright: ignore[reportPrivateUsage]  # the one way in which they are planned
-)
+from rewrite.extract.schedule.kernel import Launch
+from rewrite.extract.schedule.part import Part, Problem, part_of
+from rewrite.extract.schedule.start import Level
 from rewrite.extract.schedule.steps import in_order
 
 from .account import Ablation
@@ -27,8 +23,7 @@ type Told = Callable[[str, int, int], None]
 
 def ablated(
     pieces: Sequence[tuple[Cut, Part, frozenset[str]]],
-    rules: RuleSet,
-    price: KernelCost,
+    without: Callable[[str], Sequence[Level]],
     seconds: float,
     moves: int,
     hints: Mapping[str, int],
@@ -36,19 +31,19 @@ def ablated(
     only: frozenset[str] | None = None,
 ) -> tuple[Ablation, ...]:
     """What happens without each rule that a proof uses, the dearest loss first; or
-    without those in `only`.  The names are what the proof of each piece uses."""
+    without those in `only`.  The names are what the proof of each piece uses; `without`
+    makes the sets of rules by which it is planned again."""
     names = sorted({r for _, _, used in pieces for r in used if not only or r in only})
     total = sum(part.seconds * part.uses for _, part, _ in pieces)
     out: list[Ablation] = []
     for done, name in enumerate(names):
-        saturate = saturator(rules.only(rules.on - {name}))
+        levels = without(name)
         rise, lost = 0.0, Counter[str]()
         for piece, part, used in pieces:
             if name in used:
-                other = _part(
-                    piece.before, piece.nan_free, piece.steady, saturate, price, moves,
-                    hints,
-                )  # fmt: skip
+                known = piece.nan_free, piece.steady
+                problem = Problem.of(piece.before, *known, hints)
+                other = part_of(problem, levels, moves)
                 rise += part.uses * (other.seconds - part.seconds)
                 lost += kernels(part, hints) - kernels(other, hints)
         rise /= total

@@ -13,12 +13,16 @@ from rewrite.egraph.proof.explain import CONTRACTS
 from rewrite.egraph.proof.whole import Sizes
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import RuleSet
-from rewrite.extract.schedule.plan import Part, choose, own_space
+from rewrite.extract.schedule.climb import choose
+from rewrite.extract.schedule.part import Part
+from rewrite.extract.schedule.space import own_space
+from rewrite.extract.schedule.start import Level
 from rewrite.extract.schedule.steps import own_groups
 
 from ..core.compiled import Compiled
 from ..core.costs import cost_for, name_of
 from ..core.labels import labels as called
+from ..core.levels import levels
 from ..core.pieces import Cut
 from ..version import VERSION
 from .ablation import ablated
@@ -48,7 +52,7 @@ def account(
 def lost_without(c: Compiled, rule: str) -> tuple[str, ...]:
     """What the kernels compute that are there no more without one rule."""
     at = _Accounting(c, {})
-    found = ablated(at.pieces(), at.rules, at.price, at.decisions.total, at.moves,
+    found = ablated(at.pieces(), at.without, at.decisions.total, at.moves,
                     c.options.hints, only=frozenset([rule]))  # fmt: skip
     return tuple(k for a in found for k in a.lost)
 
@@ -157,8 +161,11 @@ class _Accounting:
 
     def _ablation(self, told: Told) -> tuple[Ablation, ...]:
         hints, now = self.options.hints, self.decisions.total
-        return ablated(self.pieces(), self.rules, self.price, now, self.moves, hints,
-                       told)  # fmt: skip
+        return ablated(self.pieces(), self.without, now, self.moves, hints, told)
+
+    def without(self, rule: str) -> tuple[Level, ...]:
+        """The rules by which it was planned, but one."""
+        return levels(self.c.device, self.options, self.price, frozenset((rule,)))
 
     # ---- nodes -----------------------------------------------------------------------
 

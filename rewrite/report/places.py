@@ -14,7 +14,8 @@ from typing import Any
 from rewrite.egraph.ir.graph import Graph, Node
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.rules.ruleset import RuleSet
-from rewrite.extract.schedule.plan import Part, Plan
+from rewrite.extract.schedule.part import Part
+from rewrite.extract.schedule.plan import Plan
 
 from ..core.pieces import Cut, Cuts, cut
 from .words import Macro, Scope, Words, own_names, scopes

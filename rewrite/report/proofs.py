@@ -13,7 +13,8 @@ from rewrite.egraph.proof.whole import Optimization
 from rewrite.egraph.rules.ruleset import Rule, RuleSet
 from rewrite.egraph.rules.sexpr import laid_out
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.plan import Part, Plan
+from rewrite.extract.schedule.part import Part
+from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.symbols import Symbols
 
 from ..core.explaining import explained_part, put_together

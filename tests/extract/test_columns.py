@@ -17,9 +17,9 @@ from rewrite.egraph.saturate.saturate import saturate
 from rewrite.extract.dag.exact import available
 from rewrite.extract.schedule.assemble import build_kernel
 from rewrite.extract.schedule.chosen import HOST, VIEWS, Untraceable
+from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import Cost, Kernel, KernelCost
-from rewrite.extract.schedule.plan import choose, own_space
-from rewrite.extract.schedule.space import Space
+from rewrite.extract.schedule.space import Space, own_space
 from rewrite.fuzz.graphs import random_graph
 
 from .optimum.columns import (

@@ -9,9 +9,11 @@ from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.assemble import build_kernel
+from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.known import Known
-from rewrite.extract.schedule.plan import choose, own_space, plan, space_of
+from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.search import Search
+from rewrite.extract.schedule.space import own_space, space_of
 from rewrite.fuzz.graphs import random_graph
 
 from ..replay.weights import fill, load

@@ -23,8 +23,8 @@ from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.extract.text import ScheduleError, parse, parse_kernel, show, show_kernel
 from rewrite.fuzz.graphs import random_graph
-from rewrite.lower.registry import FAMILIES
 from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import FAMILIES
 from tests.lower.replay import kernels, schedules
 from tests.replay.test_goldens import CAPS
 

@@ -12,11 +12,11 @@ from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturate
+from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import Cost, Host, Kernel, Launch
-from rewrite.extract.schedule.plan import choose, own_space
 from rewrite.extract.schedule.search import Search
 from rewrite.extract.schedule.shift import shift
-from rewrite.extract.schedule.space import Space
+from rewrite.extract.schedule.space import Space, own_space
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz.graphs import random_graph
 from tests.transformers import transformer

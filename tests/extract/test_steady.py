@@ -13,8 +13,9 @@ from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.extract.schedule.assemble import concrete
 from rewrite.extract.schedule.kernel import reads_of, writes_of
-from rewrite.extract.schedule.plan import own_space, steady_nodes
+from rewrite.extract.schedule.plan import steady_nodes
 from rewrite.extract.schedule.search import Search
+from rewrite.extract.schedule.space import own_space
 from rewrite.extract.schedule.state import RARELY
 
 RNG = np.random.default_rng(7)

@@ -61,8 +61,8 @@ def cut(kernel: Kernel, pieces: int, grain: int = 1) -> Cut | None:
         kernel = _finish(state, kernel, ready)
     if not state.stages:
         return None
-    if kernel.outputs:
-        state.stage(kernel)
+    for rest in _side_by_side(kernel):
+        state.stage(rest)
     slots = tuple(state.slots)
     stages = tuple(replace(k, slots=slots) for k in state.stages)
     return Cut(stages, slots[len(state.kernel.slots) :])
@@ -79,6 +79,18 @@ def parted(kernel: Kernel, root: int) -> Cut:
     rest, _ = _edited(kernel, lambda i, e, _: load if i == root else e)
     stages = replace(kernel, outputs=stored, slots=slots), replace(rest, slots=slots)
     return Cut(tuple(map(prune, stages)), slots[-1:])
+
+
+def _side_by_side(kernel: Kernel) -> list[Kernel]:
+    """Kernels whose outputs nest: what the widest one held together falls apart where
+    that is stored by itself."""
+    if not kernel.outputs:
+        return []
+    widest = max((bits(o.axes) for o in kernel.outputs), key=int.bit_count)
+    inside = tuple(o for o in kernel.outputs if not bits(o.axes) & ~widest)
+    others = tuple(o for o in kernel.outputs if bits(o.axes) & ~widest)
+    rest = _side_by_side(replace(kernel, outputs=others))
+    return [replace(kernel, outputs=inside), *rest]
 
 
 def _ready(kernel: Kernel) -> tuple[int, ...]:

@@ -21,11 +21,9 @@ from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import Goal, load_rules
 from rewrite.egraph.rules.ruleset import Rule, RuleSet, reads_sizes
 from rewrite.egraph.saturate.saturate import Saturated, Saturator
-from rewrite.extract.schedule.plan import (
-    Plan,
-    _part,  # pyright: ignore[reportPrivateUsage]  # the one way in which they are planned
-    plan,
-)
+from rewrite.extract.schedule.part import Problem, part_of
+from rewrite.extract.schedule.plan import Plan, plan
+from rewrite.extract.schedule.start import Level
 
 from ...core.pieces import Cuts, cut
 from ..models import Model, Sizes, load, names
@@ -296,10 +294,9 @@ def _changed(task: _Task, where: _Where, saturate: Recorder) -> Without:
     for old, used in where.pieces:
         piece = cuts.pieces[old.number]
         if used:
-            part = _part(
-                piece.before, piece.nan_free, piece.steady, saturate, price, moves,
-                model.hints,
-            )  # fmt: skip
+            known = piece.nan_free, piece.steady
+            problem = Problem.of(piece.before, *known, model.hints)
+            part = part_of(problem, (Level(saturate, price),), moves)
             seconds += old.uses * (part.seconds - old.seconds)
         else:
             saturate(piece.graph, bool(piece.before.symbols), piece.nan_free)

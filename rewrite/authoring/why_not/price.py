@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.saturate.encode import ENode
 from rewrite.extract.dag.postorder import postorder
+from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.plan import choose
 from rewrite.extract.schedule.space import Choice, Space, cheapest, steady
 
 from .watched import Firing, Watched

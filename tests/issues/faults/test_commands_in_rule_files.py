@@ -93,6 +93,7 @@ HOSTILE = {
         EQUAL + RULE.replace(" x)", " _0)").replace(" x ", " _0 "),
         r"2:\d+: a variable",
     ),
+    "many fields": (f"(relation r ({'T ' * 65}))", r"1:13: r has 65 fields"),
     "truth as variable": (
         EQUAL + RULE.replace(" x)", " true)").replace(" x ", " true "),
         r"2:\d+: a variable",
@@ -116,8 +117,20 @@ def test_an_example_holds_no_form_where_a_word_stands() -> None:
     rule = check(text, "t.egg", files).rules[0]
     with pytest.raises(RuleFileError, match=r"t\.egg:1:\d+: a string"):
         read(rule.fires[0])
-    with pytest.raises(RuleFileError):
-        run_examples(rule, load_rules().only(["neg-neg"]))
+    (failure,) = run_examples(rule, load_rules().only(["neg-neg"]))
+    assert "cannot be read: a string" in failure.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["(" * 100_000, ")" * 100_000, "(a" * 100_000 + ")" * 100_000, "9" * 100_000,
+     f"(relation {'a' * 100_000})", f"(relation r (f64)) (r {'9' * 100_000}.0)"],
+    ids=range(6),
+)  # fmt: skip
+def test_what_is_long_or_deep_is_refused_in_few_words(text: str) -> None:
+    with pytest.raises(RuleFileError, match=r"^t\.egg:1:\d+: ") as e:
+        check(text, "t.egg", load_rules().files)
+    assert len(str(e.value)) < 1000
 
 
 @pytest.mark.parametrize("text", ['a"', "a\\", "a\nb", "é", "\0", "\x7f"])

@@ -1,0 +1,201 @@
+"""A piece of a graph, optimized: its cheapest equal form by each set of rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...egraph.ir.evaluate import evaluate
+from ...egraph.ir.graph import (
+    Builder,
+    Graph,
+    GraphError,
+    attr_kinds,
+    substitute,
+    witness,
+)
+from ...egraph.ir.ops import TensorType, cast_array
+from ...egraph.ir.scalars import Array
+from ...egraph.saturate.encode import ENode
+from ...egraph.saturate.explore import Limit
+from ...egraph.saturate.saturate import Saturated
+from ..dag.postorder import postorder
+from .assemble import concrete
+from .climb import choose
+from .kernel import KernelCost
+from .search import EPSILON
+from .space import Choice, Space, over_of, own_space, space_of
+from .start import Form, Level, seconds_of, start_at
+from .symbols import Symbols
+
+CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One distinct piece: its graph before and after, and its place in the whole."""
+
+    before: Graph
+    after: Graph
+    groups: tuple[tuple[int, ...], ...]  # nodes of `after`
+    seconds: float
+    own_seconds: float
+    own_kernels: int
+    fired: Mapping[str, int]
+    uses: int
+    notes: tuple[str, ...]
+    nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
+    steady: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
+    limits: tuple[Limit, ...] = ()  # budgets spent: those of saturation, and moves
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A piece, what is known of its nodes, and its sizes."""
+
+    graph: Graph
+    nan_free: frozenset[int]
+    steady: frozenset[int]  # inputs that are the same in every run
+    values: Mapping[str, int]  # of its symbols, at the witness
+
+    @staticmethod
+    def of(
+        graph: Graph,
+        nan_free: frozenset[int],
+        steady: frozenset[int],
+        hints: Mapping[str, int] | None,
+    ) -> Problem:
+        return Problem(graph, nan_free, steady, witness(graph, hints))
+
+    @property
+    def weights(self) -> bool:
+        return bool(self.steady) or any(n.op == "data" for n in self.graph.nodes)
+
+    @property
+    def at_sizes(self) -> Graph:
+        return substitute(self.graph, self.values) if self.values else self.graph
+
+    def space(self, graph: Graph) -> Space:
+        """Of a form of it, without alternatives."""
+        labels = {self.graph.nodes[i].attrs[0] for i in self.steady}
+        known = (i for i, n in enumerate(graph.nodes) if n.op == "input"
+                 and n.attrs[0] in labels)  # fmt: skip
+        return own_space(graph, self.values, known)
+
+    def seconds(self, form: Form, cost: KernelCost) -> float:
+        return seconds_of(self.space(form.graph), form.groups, cost)
+
+    def as_it_is(self, cost: KernelCost, moves: int) -> Form:
+        """Its own terms, fused by the search alone."""
+        choice = choose(self.space(self.graph), cost, moves)
+        return Form(self.graph, choice.groups, choice.stored)
+
+
+def part_of(problem: Problem, levels: Sequence[Level], moves: int) -> Part:
+    """A piece optimized, by each set of rules in turn.
+
+    First comes the graph as it is, fused without rules: more terms are not always
+    better ones.  A weight that is turned twice is the weight, by the rules; turned
+    once, when the program is made, it may be read faster.  So where there are weights
+    the cuts of that form are another start for every search.
+    """
+    form = own = problem.as_it_is(levels[0].cost, moves)
+    made: list[Part] = []
+    for level in levels:
+        worth = 1.0 if made else CLEARLY
+        part, form = _improved(problem, level, moves, own, form, worth)
+        made.append(part)
+    notes = tuple(dict.fromkeys(note for part in made for note in part.notes))
+    return replace(made[-1], notes=notes)
+
+
+def _improved(
+    p: Problem, level: Level, moves: int, own: Form, before: Form, worth: float
+) -> tuple[Part, Form]:
+    """The best form by these rules; the one from `before` where that costs less than
+    `worth` of it."""
+    found = level.saturate(p.at_sizes, bool(p.values), p.nan_free)
+    least = p.seconds(before, level.cost)
+    bar = least / worth + EPSILON
+    start = start_at(before, bar, p.values, found)
+    cuts = (found.own[i] for g in own.groups for i in g) if p.weights else ()
+    stored = frozenset(c for c in cuts if c is not None)
+    space = replace(space_of(found, p.steady), over=over_of(p.graph, found.own))
+    choice = choose(space, level.cost, moves, stored, start)
+    notes = ("saturation was truncated",) if found.truncated else ()
+    try:
+        best, seconds = _rebuilt(p, found, choice), choice.seconds
+    except GraphError as e:
+        notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
+        best, seconds = before, math.inf
+    if seconds > bar:
+        best, seconds = before, least
+    limits = (*found.limits, *([Limit("moves")] if choice.exhausted else []))
+    part = Part(
+        p.graph, best.graph, best.groups, seconds, choice.own_seconds,
+        choice.own_kernels, found.fired, 1, notes, p.nan_free, p.steady, limits,
+    )  # fmt: skip
+    return part, best
+
+
+def check_sizes(before: Graph, after: Graph) -> list[dict[str, int]]:
+    """Equal results at small sizes too, or GraphError: the witness is no proof.  The
+    sizes at which they were compared."""
+    compared: list[dict[str, int]] = []
+    for first in (1, 2, 5):
+        sizes = {name: first + i for i, name in enumerate(before.symbols)}
+        try:
+            small = substitute(before, sizes)
+        except GraphError:
+            continue  # a size that the graph itself does not take
+        compared.append(sizes)
+        rng = np.random.default_rng(first)
+        inputs = {n.attrs[0]: _draw(rng, n.type) for n in small.inputs}
+        want = evaluate(small, inputs, "f64")
+        got = evaluate(substitute(after, sizes), inputs, "f64")
+        for label, value in want.items():
+            if not np.allclose(got[label], value, 1e-5, 1e-6, equal_nan=True):
+                raise GraphError(f"{label} differs at sizes {sizes}")
+    return compared
+
+
+def _draw(rng: np.random.Generator, t: TensorType) -> Array:
+    values = np.asarray(rng.uniform(0.25, 4, concrete(t)))
+    return cast_array(values if t.dtype.is_float else np.floor(values), t.dtype)
+
+
+def _rebuilt(p: Problem, found: Saturated, choice: Choice) -> Form:
+    """The chosen terms as a graph with symbolic sizes; GraphError where none fits."""
+    graph, symbolic = p.graph, Symbols(p.graph, p.values)
+    b = Builder(graph.name)
+    b.calls = dict(graph.calls)
+    names: dict[int, str] = {}
+    for node, c in zip(graph.nodes, found.own, strict=True):
+        if c is not None and node.name and node.op != "input":
+            names.setdefault(c, node.name)
+    where: dict[int, int] = {}
+
+    def chosen(c: int) -> ENode:
+        return found.classes[c][choice.pick[c]]
+
+    for c in postorder(found.outputs, lambda c: chosen(c).args):
+        node = chosen(c)
+        attrs = tuple(
+            symbolic.attr(a, kind)
+            for a, (_, kind) in zip(node.attrs, attr_kinds(node.op), strict=True)
+        )
+        name = node.attrs[0] if node.op == "input" else names.get(c, "")
+        where[c] = b.add(node.op, [where[a] for a in node.args], attrs, name)
+    out = b.build([where[c] for c in found.outputs])
+    for (label, i), (_, j) in zip(out.outputs, graph.outputs, strict=True):
+        if out.nodes[i].type != graph.nodes[j].type:
+            raise GraphError(
+                f"{label}: {graph.nodes[j].type} expected, found {out.nodes[i].type}"
+            )
+    if p.values:
+        check_sizes(graph, out)
+    groups = tuple(tuple(where[c] for c in g) for g in choice.groups)
+    return Form(out, groups, frozenset(where[c] for c in choice.stored if c in where))
