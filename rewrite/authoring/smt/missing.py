@@ -90,6 +90,8 @@ def shown(e: Elem) -> str:
             return f"|{shown(a)}|"
         case Apply("recip", (a,)):
             return f"1/{shown(a)}"
+        case Apply("mul", (a, b)) if shown(b) == "-1":
+            return f"-{shown(a)}"
         case Apply(op, (a, b)) if op in SIGNS:
             return f"({shown(a)} {SIGNS[str(op)]} {shown(b)})"
         case Apply(op, args):
