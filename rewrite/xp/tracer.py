@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim, Poly, Shape
@@ -113,6 +113,9 @@ def lift(value: Any, dtype: DType | None = None) -> Tracer:
     if is_scalar(value):
         return wrap(builder.const(value, dtype or default_dtype(value)))
     if is_array(value):
+        stand_in: Any = getattr(cast(Any, type(value)), "__traced_array__", None)
+        if stand_in is not None:
+            return stand_in(value)
         array = plain(value)
         result = as_dtype(array.dtype)
         if array.ndim == 0:

@@ -19,7 +19,6 @@ import rewrite
 from rewrite import xp
 from rewrite.authoring.models import load
 from rewrite.commands.cli import app
-from rewrite.core.compiled import Compiled
 from rewrite.core.costs import cost_for
 from rewrite.core.labels import Unknown
 from rewrite.egraph.ir.dtypes import F32
@@ -34,6 +33,7 @@ from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.extract.schedule.steps import own_groups
 from rewrite.fuzz import random_graph
+from rewrite.optimized_graph import OptimizedGraph
 from rewrite.report.account import Account
 from rewrite.report.decisions import Decisions
 from rewrite.report.diff import diff
@@ -66,7 +66,7 @@ graph attend(q: f32[b, 64], k: f32[b, 64]) {
 """
 
 
-def compiled(graph: Graph, **options: Any) -> Compiled:
+def compiled(graph: Graph, **options: Any) -> OptimizedGraph:
     return rewrite.compile_graph(graph, "c", fallback=False, cache=False, **options)
 
 
@@ -127,8 +127,8 @@ def test_a_proof_at_numbers_says_so(symbolic: Account) -> None:
     assert found and int(found[1]) > 100 and f"note: {note}" in str(symbolic)
 
 
-def planned(run: Compiled, plan: Plan) -> Compiled:
-    return Compiled(run.source, plan, run.device, run.options, 0.0)
+def planned(run: OptimizedGraph, plan: Plan) -> OptimizedGraph:
+    return OptimizedGraph(run.source, plan, run.device, run.options, 0.0)
 
 
 def turned(graph: Graph) -> Graph:
