@@ -177,7 +177,7 @@ class Family(Protocol):
     def layouts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> tuple[Layout, ...]:
-        """Of the steady operands, those that the function expects to lie otherwise."""
+        """The constant operands that the function expects in another layout."""
         ...
 
 

@@ -36,7 +36,7 @@ from .merge import Merger
 from .outline import Piece, outline, structure
 from .search import Search
 from .shift import shift
-from .space import Choice, Space, steady
+from .space import Choice, Space, constant_classes
 from .symbols import Symbols
 
 LEAST = 0.999  # a cost that falls by less has not fallen
@@ -57,7 +57,7 @@ class Part:
     uses: int
     notes: tuple[str, ...]
     nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
-    steady: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
+    constant: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
     limits: tuple[Limit, ...] = ()  # budgets spent: those of saturation, and moves
 
 
@@ -96,7 +96,7 @@ def plan(
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class."""
     graph = expand_macros(graph)
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
-    same = steady_nodes(graph)
+    same = constant_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
@@ -112,11 +112,11 @@ def plan(
     return _stitch(graph, made)
 
 
-def steady_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:
+def constant_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:
     """The nodes that have the same value in every run; so do the `inputs` named."""
     known = (i for i, n in enumerate(graph.nodes) if n.op == "input"
              and n.attrs[0] in inputs)  # fmt: skip
-    return steady([[n] for n in graph.nodes], known)
+    return constant_classes([[n] for n in graph.nodes], known)
 
 
 def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:
@@ -198,7 +198,7 @@ def space_of(found: Saturated, known: Iterable[int]) -> Space:
     """All that saturation found; `known` are the input's nodes that are the same in
     every run."""
     given = (c for i in known if (c := found.own[i]) is not None)
-    own, same = dict(found.choice), steady(found.classes, given)
+    own, same = dict(found.choice), constant_classes(found.classes, given)
     return Space(found.classes, found.types, found.outputs, own, same)
 
 
@@ -239,7 +239,7 @@ def own_space(
         [n.type for n in at_sizes.nodes],
         tuple(i for _, i in graph.outputs),
         dict.fromkeys(graph.live, 0),
-        steady(classes, known),
+        constant_classes(classes, known),
         _over(at_sizes, range(len(classes))),
     )
 

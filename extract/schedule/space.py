@@ -23,7 +23,7 @@ class Space:
     types: Sequence[TensorType]
     outputs: tuple[int, ...]
     own: Mapping[int, int]  # the input's own e-node for each of its classes
-    steady: frozenset[int] = frozenset()  # classes with the same value in every run
+    constant: frozenset[int] = frozenset()  # classes with the same value in every run
     over: frozenset[tuple[int, int]] = frozenset()  # (output, input it may lie on)
 
 
@@ -39,7 +39,7 @@ class Choice:
     exhausted: bool = False  # the budget of moves ended the climb
 
 
-def steady(
+def constant_classes(
     classes: Sequence[Sequence[Term]], known: Iterable[int] = ()
 ) -> frozenset[int]:
     """The classes that can be computed from `known` ones and constants alone."""

@@ -54,7 +54,7 @@ def reduce(
     exit status is 1 where a failure was found, and 0 where there is none.
     """
     from rewrite.authoring.models import NoModel, find
-    from rewrite.authoring.reduce import Unsteady
+    from rewrite.authoring.reduce import Flaky
     from rewrite.authoring.reduce.failures import BuiltIn, Command, How
     from rewrite.backends.devices import pick_device
 
@@ -77,7 +77,7 @@ def reduce(
             result = _found(
                 path, oracle, tuple(rules or ()), precision, only, inputs, seed
             )
-        except Unsteady as e:
+        except Flaky as e:
             fail(str(e))
         finally:
             oracle.close()

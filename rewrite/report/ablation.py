@@ -46,8 +46,8 @@ def ablated(
         for piece, part, used in pieces:
             if name in used:
                 other = _part(
-                    piece.before, piece.nan_free, piece.steady, saturate, price, moves,
-                    hints,
+                    piece.before, piece.nan_free, piece.constant, saturate, price,
+                    moves, hints,
                 )  # fmt: skip
                 rise += part.uses * (other.seconds - part.seconds)
                 lost += kernels(part, hints) - kernels(other, hints)

@@ -297,7 +297,7 @@ def _changed(task: _Task, where: _Where, saturate: Recorder) -> Without:
         piece = cuts.pieces[old.number]
         if used:
             part = _part(
-                piece.before, piece.nan_free, piece.steady, saturate, price, moves,
+                piece.before, piece.nan_free, piece.constant, saturate, price, moves,
                 model.hints,
             )  # fmt: skip
             seconds += old.uses * (part.seconds - old.seconds)
