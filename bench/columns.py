@@ -48,7 +48,7 @@ from rewrite.extract.schedule.shift import shift
 from rewrite.extract.schedule.space import Choice, Space
 from rewrite.fuzz.graphs import random_graph
 from rewrite.lower.families import FAMILIES
-from rewrite.lower.model import KernelCost, kernel_cost
+from rewrite.lower.model import Roofline, kernel_cost
 from tests.replay.test_goldens import CAPS, NAMES
 from tests.replay.weights import fill, load, metadata
 
@@ -141,7 +141,7 @@ class Reason:
     """What the moves would have had to do."""
 
     def __init__(
-        self, space: Space, price: KernelCost, choice: Choice, best: Optimum
+        self, space: Space, price: Roofline, choice: Choice, best: Optimum
     ) -> None:
         self.space, self.price, self.choice, self.best = space, price, choice, best
 

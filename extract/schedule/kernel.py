@@ -260,16 +260,6 @@ class KernelCost(Protocol):
     def __call__(self, kernel: Kernel) -> Cost | None: ...
 
 
-class Family(Protocol):
-    """A way to run a class of kernels, as far as extraction needs to know it."""
-
-    name: str
-
-    def accepts(self, kernel: Kernel) -> str | None:
-        """None, or the reason why this family cannot run the kernel."""
-        ...
-
-
 def nbytes(t: TensorType) -> int:
     """Bytes of a tensor of concrete size."""
     total = t.dtype.itemsize

@@ -34,7 +34,7 @@ from rewrite.extract.schedule.space import host_seconds
 from rewrite.extract.schedule.state import RARELY
 from rewrite.extract.schedule.steps import GraphTerms, in_order
 from rewrite.lower.axes import normalise
-from rewrite.lower.model import KernelCost as Roofline
+from rewrite.lower.model import Roofline
 
 from .account import Alternative, Held, KernelView, Parted
 
