@@ -75,7 +75,7 @@ class _Reader(pickle.Unpickler):
             return _MAKERS[module_name, global_name]
         except KeyError:
             name = f"{module_name}.{global_name}"
-            raise FrozenError(f"{name} is no part of a program") from None
+            raise FrozenError(f"{name} does not belong in a program") from None
 
 
 def can_freeze(value: Any) -> bool:

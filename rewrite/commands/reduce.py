@@ -41,13 +41,13 @@ def reduce(
     inputs: Annotated[
         Path | None, typer.Option(help="An .npz with the inputs by name.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random inputs.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random inputs.", min=0)] = 0,
     to: Annotated[
         Path | None, typer.Option(help="The folder of the report; default: bug-MODEL.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Cut a failing model and its rules down to the little that still fails.
+    """Reduce a failing model and its rules to a small case that still fails.
 
     Without --check a model fails where its result differs from the reference, the
     optimizer raises, types clash, a kernel does not compile, or the process ends. The

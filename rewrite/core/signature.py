@@ -44,7 +44,7 @@ def _key(tree: Any, path: str, tensor: OfLeaf, number: OfLeaf, ordered: bool) ->
             "value: pass the arrays that it holds, as a dict for instance"
         )
     if kind is memoryview:  # whose hash is that of what it shows now
-        raise TraceError(f"{path}: a memoryview is no array: pass np.asarray(view)")
+        raise TraceError(f"{path}: a memoryview is not an array: pass np.asarray(view)")
     if isinstance(tree, (complex, np.inexact)):
         # -0.0 equals 0.0, and no NaN equals itself.
         return kind, repr(cast(Any, tree))

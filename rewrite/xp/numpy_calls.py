@@ -100,4 +100,6 @@ def _no_out(said: str) -> NoReturn:
 
 def _unknown(said: str, name: str) -> NoReturn:
     hint = instead_of(name, functions)
-    raise TraceError(f"{said} of a traced array: rewrite.xp has none: {hint}")
+    raise TraceError(
+        f"{said} of a traced array: rewrite.xp has no such function: {hint}"
+    )

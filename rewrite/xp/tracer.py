@@ -48,8 +48,9 @@ def is_tracing() -> bool:
 def current() -> Builder:
     builder = _active.get()
     if builder is None:
-        raise TraceError("there is no trace here: a traced array has a meaning inside "
-                         "the traced function only; return it from there")  # fmt: skip
+        raise TraceError("nothing is being traced here: a traced array has a meaning "
+                         "only in the traced function; return it from there"
+                         )  # fmt: skip
     return builder
 
 
