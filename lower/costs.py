@@ -16,8 +16,7 @@ from ..egraph.ir.scalars import BY_NAME
 from ..extract.schedule.describe import describe
 from ..extract.schedule.kernel import Cost, Kernel
 from .axes import normalise, numel
-from .model import DeviceModel
-from .model import KernelCost as Roofline
+from .model import DeviceModel, Roofline
 
 TIE = 1e-3  # of the roofline's seconds, added to a count: which of equals is better
 NODE = 1e-6  # seconds

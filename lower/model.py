@@ -186,7 +186,7 @@ class Family(Protocol):
     def layouts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> tuple[Layout, ...]:
-        """Of the steady operands, those that the function expects to lie otherwise."""
+        """The constant operands that the function expects in another layout."""
         ...
 
 
@@ -221,7 +221,7 @@ def overlapped(parts: Parts) -> float:
     return max(parts.bytes, work) + SHOWS * min(parts.bytes, work)
 
 
-class KernelCost:
+class Roofline:
     """The least cost over the families, memoised by kernel."""
 
     def __init__(self, model: DeviceModel, families: Sequence[Family]) -> None:
@@ -255,6 +255,6 @@ def cheapest(
     return best
 
 
-def kernel_cost(device: Caps | DeviceModel, families: Sequence[Family]) -> KernelCost:
+def kernel_cost(device: Caps | DeviceModel, families: Sequence[Family]) -> Roofline:
     model = model_of(device) if isinstance(device, Caps) else device
-    return KernelCost(model, families)
+    return Roofline(model, families)

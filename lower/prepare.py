@@ -16,12 +16,12 @@ from .model import Layout, model_of
 def prepared(
     s: Schedule, caps: Caps, strict: bool, choices: Choices = NONE
 ) -> Schedule:
-    """The schedule in which each kernel finds its steady operands as its family wants
+    """The schedule in which each kernel finds its constant operands as its family wants
     them: steps before the first run make them."""
     made, buffers = dict[tuple[int, Layout], int](), list(s.buffers)
     first, rest = list(s.steps[: s.once]), list[Step]()
     for step in s.steps[s.once :]:
-        if isinstance(step, Launch) and step.kernel.steady:
+        if isinstance(step, Launch) and step.kernel.constant:
             kernel, args = normalise(step.kernel), list(step.args)
             model = model_of(caps)
             family, holes = decide(kernel, model, strict, choices)

@@ -56,7 +56,7 @@ def optimize(
     options = Options.of(**asked)
     traced = trace_tree(f, bind_names(f, examples), capture=True)
     made = optimize_graph(traced.graph, device, options)
-    return Optimized(traced, OptimizedGraph.of(made))
+    return Optimized(traced, OptimizedGraph.of(made), function=f)
 
 
 def compile_graph(

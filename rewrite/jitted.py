@@ -199,6 +199,7 @@ class Jit:
         return Optimized(
             traced,
             OptimizedGraph.of(optimize_graph(traced.graph, self.device, self.options)),
+            function=self.f,
         )
 
     def _generalized_less(self, e: Exception, varied: Varied) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from .core.signature import TENSOR, static_key
 from .optimized_graph import OptimizedGraph
 from .report.explanation import Explanation
 from .xp.trace import Apart, Leaf, Traced, children, map_tree
-from .xp.tracer import plain
+from .xp.tracer import TraceError, is_tracing, plain
 from .xp.weak import Number, as_array
 
 
@@ -33,9 +33,11 @@ class Optimized:
         traced: Traced,
         compiled: OptimizedGraph,
         held: Mapping[str, Array] | None = None,
+        function: Callable[..., Any] | None = None,
     ) -> None:
-        """`held` are captured arrays that come with the function, as from a bundle."""
-        self.traced, self.compiled = traced, compiled
+        """`held` are captured arrays that come with the function, as from a bundle;
+        `function` is what was traced, where it is known."""
+        self.traced, self.compiled, self.function = traced, compiled, function
         self.captured = traced.captured
         trees = traced.arguments
         self._static = {k: static_key(tree, k) for k, tree in trees.items()}
@@ -53,6 +55,11 @@ class Optimized:
         self._keeps = bool(self.captured or traced.numbers)
         self._apart = [isinstance(t, Apart) for t in trees.values()]
         self._objects: Sequence[Any] = [_without_tensors(t) for t in trees.values()]
+
+    @staticmethod
+    def __traced__(made: Optimized) -> Callable[..., Any]:
+        """What is traced where another function calls this one."""
+        return made.function or _loaded
 
     @functools.cached_property
     def _result_key(self) -> Any:
@@ -107,6 +114,8 @@ class Optimized:
 
     def __call__(self, *args: Any, out: Any = None) -> Any:
         """The result; with `out`, arrays in the structure of the result, in those."""
+        if is_tracing():
+            return Optimized.__traced__(self)(*args)
         inputs = self.inputs(*args)
         return self._results(inputs, out, args)
 
@@ -223,6 +232,13 @@ class Optimized:
         """The whole decision, each step of its proof checked: `str` of it is text,
         `.json()` data, `.html()` a page (docs/explain.md).  `run`: measure errors."""
         return self.compiled.explain(node, kernel, ablate=ablate, run=run)
+
+
+def _loaded(*_: Any) -> NoReturn:
+    raise TraceError(
+        "a function that was loaded from a file has kernels and no code to trace: call "
+        "it outside of what you optimize, and pass its results in"
+    )
 
 
 def _check_apart(updated: Sequence[str], inputs: Mapping[str, Array]) -> None:

@@ -133,7 +133,9 @@ def _candidates() -> list[tuple[str, ...]]:
         try:
             return [tuple(shlex.split(wish))]
         except ValueError as e:
-            raise DeviceError(f"CC={wish!r} is no command ({e}); mend it") from None
+            raise DeviceError(
+                f"CC={wish!r} cannot be read as a command ({e}); mend it"
+            ) from None
     paths = (shutil.which(name) for name in ("cc", "gcc", "clang"))
     result: list[tuple[str, ...]] = [(p,) for p in paths if p]
     if importlib.util.find_spec("ziglang"):

@@ -43,6 +43,8 @@ def differ(a: Array, b: Array, t: TensorType, promise: Promise, rounds: bool) ->
             return gap
         # A pole may lie at either infinity: 1 / sqrt(-0.0) is -inf, (-0.0) ** -0.5 inf.
         gap = np.where(~(np.isfinite(a) | np.isfinite(b)), 0.0, gap)
+        if promise.one_way:  # the right side may overflow later
+            gap = np.where(np.isinf(a) & np.isfinite(b), 0.0, gap)
         size = np.where(np.isfinite(a), np.abs(a), 0.0)
         bound = tolerance(t.dtype, promise, rounds)
         # Apart, for the sum of both may overflow.

@@ -169,8 +169,8 @@ def draw(t: TensorType, rng: np.random.Generator, *, special: bool) -> Array:
     return Draw(rng, "special" if special else "ordinary").array(t)
 
 
-def agree(a: Array, b: Array, t: TensorType, contract: str) -> bool:
-    """Whether two values are equal as the contract promises."""
+def agree(a: Array, b: Array, t: TensorType, promise: Promise) -> bool:
+    """Whether two values are equal as promised."""
     if a.shape != b.shape:
         return False
-    return not differ(a, b, t, Promise(contract), rounds=True).any()
+    return not differ(a, b, t, promise, rounds=True).any()

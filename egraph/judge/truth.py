@@ -29,6 +29,7 @@ PART = 64  # of what two sides are apart: how well the value must be known
 FINE = 2.0**-52  # relative: a part of what `agreement.py` lets values differ by
 RUNS = 2  # with noise: one may be like the plain one by chance
 DIGITS = (50, 100, 200, 400)
+SUMS = frozenset({"add", "sub"})
 DECIMAL = DType("decimal", "float", 1024, np.dtype(object))
 
 # How far apart two runs may be, for a value to be known well enough.
@@ -53,7 +54,11 @@ def settled(
         return wide
     out = np.array(wide, np.longdouble)
     for digits in DIGITS:
-        one, two = (_values(oracle, node, inputs, digits, k) for k in (1, -1))
+        (one, all_of_it), (two, _) = (
+            _values(oracle, node, inputs, digits, k) for k in (1, -1)
+        )
+        if not all_of_it and digits < DIGITS[-1]:
+            continue
         known = unknown & (_alike(one, two, enough) | (_odd(one) & (one == two)))
         out[known] = one[known]
         unknown = unknown & ~known
@@ -114,12 +119,18 @@ def _odd(a: Array) -> Array:
 
 def _values(
     oracle: Oracle, node: int, inputs: Mapping[str, Array], digits: int, sign: int
-) -> Array:
-    """The values of a node with so many digits, each rounding moved up, or down."""
+) -> tuple[Array, bool]:
+    """The values of a node with so many digits, each rounding moved up, or down; and
+    whether every term of every sum has a digit in it.
+
+    Noise does not show a term that was lost: with x + 1e200 all of x is, and a softmax
+    of that is 0 or 1 whatever the noise.
+    """
     with localcontext(context(digits)) as c:
-        result = _Decimals(oracle, c, sign).value(oracle.where[node], inputs, {})
+        run = _Decimals(oracle, c, sign)
+        result = run.value(oracle.where[node], inputs, {})
     flat = [_rounded(x) for x in result.reshape(-1)]
-    return np.array(flat, np.longdouble).reshape(result.shape)
+    return np.array(flat, np.longdouble).reshape(result.shape), not run.lost
 
 
 def _rounded(x: Decimal) -> np.longdouble:
@@ -137,6 +148,7 @@ class _Decimals:
         self.finer = context(c.prec + 6)
         self.least = Decimal(10) ** -c.prec
         self.moves: list[Decimal] = []
+        self.lost = False  # whether a term of a sum was beyond its last digit
 
     def value(
         self, i: int, inputs: Mapping[str, Array], seen: dict[int, Array]
@@ -198,18 +210,21 @@ class _Decimals:
         return self._mapped(str(head), [self._opened(r, a) for r in rest])
 
     def _mapped(self, opcode: str, args: Sequence[Array]) -> Array:
-        made = np.frompyfunc(self._noted(OPERATIONS[opcode]), len(args), 1)(*args)
+        made = np.frompyfunc(self._noted(opcode), len(args), 1)(*args)
         return np.asarray(made, object)
 
-    def _noted(self, f: Operation) -> Operation:
+    def _noted(self, opcode: str) -> Operation:
         """The operation; of what it rounds, moved at random within the last digits."""
-        flags = self.context.flags
+        flags, f, is_sum = self.context.flags, OPERATIONS[opcode], opcode in SUMS
 
         def moved(*args: Any) -> Any:
             flags[Inexact] = False
             result = f(*args)
             if not flags[Inexact] or not isinstance(result, Decimal):
                 return result
+            if is_sum and all(args):
+                terms = (self.context.abs(a) for a in args)
+                self.lost = self.lost or result.copy_abs() in terms
             return self.finer.multiply(result, self._move())
 
         return moved
@@ -231,7 +246,7 @@ class _Decimals:
         kept = [i for i in range(a.ndim) if i not in axes]
         flat = np.transpose(a, [*kept, *axes]).reshape(*(a.shape[i] for i in kept), -1)
         start = Decimal(float(monoid.identity(DECIMAL)))
-        join = np.frompyfunc(self._noted(OPERATIONS[monoid.op]), 2, 1)
+        join = np.frompyfunc(self._noted(monoid.op), 2, 1)
         result = np.full(flat.shape[:-1], start, object)
         for k in range(flat.shape[-1]):
             result = np.asarray(join(result, flat[..., k]), object)

@@ -16,6 +16,7 @@ import numpy as np
 from ..ir.constructors import SIGNATURES
 from ..ir.graph import Builder, Graph, GraphError
 from ..ir.ops import READS, TensorType
+from ..judge.agreement import Promise
 from ..judge.sound import agree, sample_rule
 from ..rules.ruleset import Rule, RuleSet
 from ..rules.sexpr import Atom, Expr
@@ -159,7 +160,7 @@ def _same_values(graph: Graph, left: int, right: int, contract: str) -> None:
         for g in (_only(graph, left), _only(graph, right))
     ]
     # The oracle computes in float64, where a law of exact bits is a law of reals too.
-    if not agree(values[0], values[1], kind, "real"):
+    if not agree(values[0], values[1], kind, Promise("real")):
         shown = " and ".join(np.array2string(v, precision=6) for v in values)
         raise CheckError(f"the sides give {shown} ({contract})")
 

@@ -73,6 +73,12 @@ class Rule:
     rtol: float | None = None  # what an approx rule promises, where it says so
     one_way: bool = False  # a real rule whose right side may be the more accurate one
 
+    @property
+    def promise(self) -> str:
+        """The contract with all that qualifies it, as a rule file states it."""
+        rtol = "" if self.rtol is None else f" {self.rtol}"
+        return f"{self.contract}{rtol}{' one-way' * self.one_way}"
+
 
 @dataclass(frozen=True)
 class RuleFile:

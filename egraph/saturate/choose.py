@@ -8,14 +8,14 @@ from ..ir.graph import Builder, Graph
 from .encode import ENode
 from .saturate import Saturated
 
-type Choice = Mapping[int, int]  # class -> index of an e-node in it
+type Picks = Mapping[int, int]  # class -> index of an e-node in it
 
 
 class CycleError(ValueError):
     """A choice in which a class is computed from itself."""
 
 
-def order(saturated: Saturated, choice: Choice) -> list[int]:
+def order(saturated: Saturated, choice: Picks) -> list[int]:
     """The classes that the outputs need under `choice`, operands first."""
     done: dict[int, None] = {}
     open_: set[int] = set()
@@ -35,7 +35,7 @@ def order(saturated: Saturated, choice: Choice) -> list[int]:
     return list(done)
 
 
-def to_graph(saturated: Saturated, choice: Choice, source: Graph) -> Graph:
+def to_graph(saturated: Saturated, choice: Picks, source: Graph) -> Graph:
     """The graph that `choice` describes, with the outputs, arrays, host functions,
     aliases and (where a class is a named node's) names of `source`."""
     b = Builder(source.name)

@@ -16,14 +16,14 @@ from .descent import PASS, Descent
 from .greedy import SETS, by_chance, by_sets, by_trees, dag_cost, lower_bound, needed
 from .terms import Graph, Infeasible, Node, Problem, live_part
 
-__all__ = ["Choice", "Infeasible", "Node", "Problem", "extract"]
+__all__ = ["Extraction", "Infeasible", "Node", "Problem", "extract"]
 
 CHANCES = 8  # starts beside the two greedy ones
 FINALISTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Extraction:
     """`picked`: class -> index of its node, for just the classes below the roots."""
 
     picked: Mapping[int, int]
@@ -31,12 +31,12 @@ class Choice:
     bound: float  # no choice costs less
 
 
-def extract(problem: Problem, moves: int = 20_000) -> Choice:
+def extract(problem: Problem, moves: int = 20_000) -> Extraction:
     """A cheap acyclic choice; `moves` bounds the alternatives that are tried."""
     g = live_part(problem)
     order, tree = by_trees(g)
     best = search(g, order, tree, moves)
-    return Choice(
+    return Extraction(
         {g.name[c]: g.index[best[c]] for c in sorted(needed(g, best))},
         dag_cost(g, best),
         lower_bound(g, order),

@@ -63,7 +63,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Bounded:
     pick: list[int]
     bound: float
     optimal: bool  # by HiGHS's word; the caller compares cost and bound
@@ -92,7 +92,7 @@ class Relaxation:
     work: int
 
 
-def prove(g: Graph, start: Sequence[int], limits: Limits) -> Proof:
+def prove(g: Graph, start: Sequence[int], limits: Limits) -> Bounded:
     """The best choice found from `start`, and a lower bound."""
     return Program(g, start, limits).proved()
 
@@ -145,7 +145,7 @@ class Program:
     def _filled(self, entries: int) -> int:
         return math.isqrt(entries**3 // FILL)
 
-    def proved(self) -> Proof:
+    def proved(self) -> Bounded:
         """The best choice, from the best so far, and a lower bound."""
         h, limit = self.h, self.limits.work
         most = None if limit is None else CUTTING * limit
@@ -177,8 +177,8 @@ class Program:
                 return self._proof(False)
         return self._proof(False)
 
-    def _proof(self, optimal: bool) -> Proof:
-        return Proof(self.best, min(self.bound, self.cost), optimal, self.work)
+    def _proof(self, optimal: bool) -> Bounded:
+        return Bounded(self.best, min(self.bound, self.cost), optimal, self.work)
 
     def keep(self, pick: Sequence[int]) -> None:
         """Remembers a choice if it is the best."""

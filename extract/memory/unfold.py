@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...egraph.ir.graph import Builder, Graph, substitute
-from ..schedule.assemble import build_kernel, with_steady
+from ..schedule.assemble import build_kernel, with_constants
 from ..schedule.chosen import HOST, LEAVES, READS, Untraceable
 from ..schedule.kernel import Kernel, KernelCost, nbytes
 from ..schedule.plan import Plan
-from ..schedule.space import steady
+from ..schedule.space import constant_classes
 from ..schedule.steps import GraphTerms
 from .lifetimes import Item, Pairs, Reuse, rounded
 
@@ -59,7 +59,7 @@ class Unfolded:
         self.outputs = frozenset(i for _, i in plan.graph.outputs)
         kept = _kept(plan)
         data = (i for i, n in enumerate(plan.graph.nodes) if n.op == "data")
-        self.steady = kept.union(data)
+        self.constant = kept.union(data)
         temps = self.stored - self.outputs - kept
         self.size = {c: rounded(nbytes(likely.nodes[c].type)) for c in temps}
         self.updated = _updated(plan.graph)
@@ -83,7 +83,9 @@ class Unfolded:
             return self._hosted(run)
         try:
             stored = self.stored - run.inlined
-            made = with_steady(build_kernel(self.terms, run.roots, stored), self.steady)
+            made = with_constants(
+                build_kernel(self.terms, run.roots, stored), self.constant
+            )
         except Untraceable:
             return self._hosted(run) if run in self.runs else None
         price = self.cost(made.kernel)
@@ -186,7 +188,9 @@ def _kept(plan: Plan) -> frozenset[int]:
     reads an output, which the caller holds, is computed in each run."""
     outputs = {i for _, i in plan.graph.outputs}
     nodes = enumerate(plan.graph.nodes)
-    inner = steady([[n] if i not in outputs or n.op in READS else [] for i, n in nodes])
+    inner = constant_classes(
+        [[n] if i not in outputs or n.op in READS else [] for i, n in nodes]
+    )
     return frozenset(c for g in plan.groups if inner.issuperset(g) for c in g)
 
 

@@ -299,13 +299,13 @@ def _values(o: Occurrence) -> Iterator[Affine]:
         yield c.value
 
 
-def with_steady(traced: Traced, steady: Container[int]) -> Traced:
+def with_constants(traced: Traced, constant: Container[int]) -> Traced:
     """The kernel as it is where these classes hold the same in every run; a kernel all
     of whose values do runs once, and nothing is prepared for it."""
-    known = [s for s, c in enumerate(traced.reads) if c in steady]
-    if not known or all(c in steady for c in (*traced.reads, *traced.writes)):
+    known = [s for s, c in enumerate(traced.reads) if c in constant]
+    if not known or all(c in constant for c in (*traced.reads, *traced.writes)):
         return traced
-    kernel = replace(traced.kernel, steady=bits(tuple(known)))
+    kernel = replace(traced.kernel, constant=bits(tuple(known)))
     return replace(traced, kernel=kernel)
 
 

@@ -113,7 +113,7 @@ class Kernel:
     outputs: tuple[Output, ...]
     slots: tuple[tuple[DType, int], ...]  # element type and count of each buffer
     reads: int  # slots below this number are only read
-    steady: int = 0  # bit set of the slots read that hold the same in every run
+    constant: int = 0  # bit set of the slots read that hold the same in every run
     over: int = 0  # of those read that an update may change where they lie
 
     def axes_of(self, bits: int) -> tuple[int, ...]:
@@ -258,16 +258,6 @@ class KernelCost(Protocol):
     """The only cost interface; None where no family accepts the kernel."""
 
     def __call__(self, kernel: Kernel) -> Cost | None: ...
-
-
-class Family(Protocol):
-    """A way to run a class of kernels, as far as extraction needs to know it."""
-
-    name: str
-
-    def accepts(self, kernel: Kernel) -> str | None:
-        """None, or the reason why this family cannot run the kernel."""
-        ...
 
 
 def nbytes(t: TensorType) -> int:

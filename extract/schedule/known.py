@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import NamedTuple, cast
 
-from .assemble import Traced, build_kernel, with_over, with_steady
+from .assemble import Traced, build_kernel, with_constants, with_over
 from .chosen import Term, Terms, Untraceable
 from .kernel import Cost, KernelCost
 from .space import Space
@@ -76,7 +76,9 @@ class Known:
                 return past[-1][1]
         asking = _Asking(terms, stored)
         try:
-            traced = with_steady(build_kernel(asking, roots, asking), self.space.steady)
+            traced = with_constants(
+                build_kernel(asking, roots, asking), self.space.constant
+            )
             traced = with_over(traced, self.space.over)
             found = Priced(traced, self.cost(traced.kernel))
         except Untraceable:

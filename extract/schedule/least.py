@@ -21,7 +21,7 @@ from .space import HOST_SECONDS, Space
 
 STEP = 1e-3  # of a scalar operation: of terms with equal work the smaller one
 PRODUCT = 0.125  # of a scalar operation: products of tiles run several at once
-STEADY = 1e-3  # of the work of what runs once, when a program is made
+CONSTANT = 1e-3  # of the work of what runs once, when a program is made
 NEVER = 1e24  # no kernel computes a macro as such
 RATE = 1e10  # scalar operations a second, to price what the host runs
 
@@ -47,7 +47,7 @@ def total(space: Space, pick: Mapping[int, int]) -> float:
 
 def work(space: Space, c: int, node: Term) -> float:
     """Scalar operations of one e-node of class `c`."""
-    share = STEADY if c in space.steady else 1.0
+    share = CONSTANT if c in space.constant else 1.0
     return STEP + share * _operations(node, space.types[c], space)
 
 

@@ -48,7 +48,7 @@ class Part:
     uses: int
     notes: tuple[str, ...]
     nan_free: frozenset[int] = frozenset()  # nodes of `before`, as the whole shows
-    steady: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
+    constant: frozenset[int] = frozenset()  # inputs of `before`, the same in every run
     limits: tuple[Limit, ...] = ()  # budgets spent: those of saturation, and moves
 
 
@@ -58,21 +58,21 @@ class Problem:
 
     graph: Graph
     nan_free: frozenset[int]
-    steady: frozenset[int]  # inputs that are the same in every run
+    constant: frozenset[int]  # inputs that are the same in every run
     values: Mapping[str, int]  # of its symbols, at the witness
 
     @staticmethod
     def of(
         graph: Graph,
         nan_free: frozenset[int],
-        steady: frozenset[int],
+        constant: frozenset[int],
         hints: Mapping[str, int] | None,
     ) -> Problem:
-        return Problem(graph, nan_free, steady, witness(graph, hints))
+        return Problem(graph, nan_free, constant, witness(graph, hints))
 
     @property
     def weights(self) -> bool:
-        return bool(self.steady) or any(n.op == "data" for n in self.graph.nodes)
+        return bool(self.constant) or any(n.op == "data" for n in self.graph.nodes)
 
     @property
     def at_sizes(self) -> Graph:
@@ -80,7 +80,7 @@ class Problem:
 
     def space(self, graph: Graph) -> Space:
         """Of a form of it, without alternatives."""
-        labels = {self.graph.nodes[i].attrs[0] for i in self.steady}
+        labels = {self.graph.nodes[i].attrs[0] for i in self.constant}
         known = (i for i, n in enumerate(graph.nodes) if n.op == "input"
                  and n.attrs[0] in labels)  # fmt: skip
         return own_space(graph, self.values, known)
@@ -123,7 +123,7 @@ def _improved(
     start = start_at(before, bar, p.values, found)
     cuts = (found.own[i] for g in own.groups for i in g) if p.weights else ()
     stored = frozenset(c for c in cuts if c is not None)
-    space = replace(space_of(found, p.steady), over=over_of(p.graph, found.own))
+    space = replace(space_of(found, p.constant), over=over_of(p.graph, found.own))
     choice = choose(space, level.cost, moves, stored, start)
     notes = ("saturation was truncated",) if found.truncated else ()
     try:
@@ -136,7 +136,7 @@ def _improved(
     limits = (*found.limits, *([Limit("moves")] if choice.exhausted else []))
     part = Part(
         p.graph, best.graph, best.groups, seconds, choice.own_seconds,
-        choice.own_kernels, found.fired, 1, notes, p.nan_free, p.steady, limits,
+        choice.own_kernels, found.fired, 1, notes, p.nan_free, p.constant, limits,
     )  # fmt: skip
     return part, best
 

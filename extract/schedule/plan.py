@@ -18,7 +18,7 @@ from .chosen import LEAVES
 from .kernel import KernelCost
 from .outline import Piece, outline, structure
 from .part import Part, Problem, part_of
-from .space import steady
+from .space import constant_classes
 from .start import Level
 
 
@@ -63,7 +63,7 @@ def plan(
     graph = expand_macros(graph)
     levels = (*before, Level(saturate, cost))
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
-    same = steady_nodes(graph)
+    same = constant_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
@@ -79,11 +79,11 @@ def plan(
     return _stitch(graph, made)
 
 
-def steady_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:
+def constant_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:
     """The nodes that have the same value in every run; so do the `inputs` named."""
     known = (i for i, n in enumerate(graph.nodes) if n.op == "input"
              and n.attrs[0] in inputs)  # fmt: skip
-    return steady([[n] for n in graph.nodes], known)
+    return constant_classes([[n] for n in graph.nodes], known)
 
 
 def _extract(graph: Graph, piece: Piece) -> tuple[Graph, dict[int, int]]:

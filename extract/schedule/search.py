@@ -220,7 +220,7 @@ class Search(State):
 
     def moves(self, c: int) -> Iterator[tuple[int | None, bool]]:
         toggle = c in self.stored or self._may_store(c)
-        view = self.node(c).op in VIEWS and c not in self.space.steady
+        view = self.node(c).op in VIEWS and c not in self.space.constant
         if toggle and (not view or c in self.stored):
             yield None, True
         for i in range(len(self.space.classes[c])):
@@ -232,7 +232,7 @@ class Search(State):
     def _may_store(self, c: int) -> bool:
         """Where a kernel computes `c` once an element, storing it can only cost, unless
         it is the same in every run."""
-        if c in self.space.steady:
+        if c in self.space.constant:
             return True
         for r in self.within[c]:
             traced = self.kern[r].traced

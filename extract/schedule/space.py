@@ -25,7 +25,7 @@ class Space:
     types: Sequence[TensorType]
     outputs: tuple[int, ...]
     own: Mapping[int, int]  # the input's own e-node for each of its classes
-    steady: frozenset[int] = frozenset()  # classes with the same value in every run
+    constant: frozenset[int] = frozenset()  # classes with the same value in every run
     over: frozenset[tuple[int, int]] = frozenset()  # (output, input it may lie on)
 
 
@@ -52,7 +52,7 @@ class Choice:
     exhausted: bool = False  # the budget of moves ended the climb
 
 
-def steady(
+def constant_classes(
     classes: Sequence[Sequence[Term]], known: Iterable[int] = ()
 ) -> frozenset[int]:
     """The classes that can be computed from `known` ones and constants alone."""
@@ -132,7 +132,7 @@ def space_of(found: Saturated, known: Iterable[int]) -> Space:
     """All that saturation found; `known` are the input's nodes that are the same in
     every run."""
     given = (c for i in known if (c := found.own[i]) is not None)
-    own, same = dict(found.choice), steady(found.classes, given)
+    own, same = dict(found.choice), constant_classes(found.classes, given)
     return Space(found.classes, found.types, found.outputs, own, same)
 
 
@@ -147,7 +147,7 @@ def own_space(
         [n.type for n in at_sizes.nodes],
         tuple(i for _, i in graph.outputs),
         dict.fromkeys(graph.live, 0),
-        steady(classes, known),
+        constant_classes(classes, known),
         over_of(at_sizes, range(len(classes))),
     )
 

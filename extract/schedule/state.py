@@ -89,8 +89,8 @@ class State:
     def share(self, roots: Iterable[int], reads: Iterable[int]) -> float:
         """What a run pays of a kernel: little, if its values are the same in every
         run, since then it runs once, when the program is made."""
-        steady = self.space.steady
-        once = steady.issuperset(roots) and steady.issuperset(reads)
+        constant = self.space.constant
+        once = constant.issuperset(roots) and constant.issuperset(reads)
         return RARELY if once and not set(self.roots).intersection(roots) else 1.0
 
     def kernel(self, root: int) -> Kern | None:

@@ -32,7 +32,7 @@ def schedule(
     sizes: Mapping[str, int] | None = None,
 ) -> Schedule:
     """Buffers and steps for `graph` with its symbols bound to `sizes`."""
-    return _steady_first(in_order(graph, groups, sizes))
+    return _constants_first(in_order(graph, groups, sizes))
 
 
 def in_order(
@@ -89,10 +89,10 @@ def _marked(s: Schedule) -> Schedule:
     the kernels that read it know."""
     kept = {b for b, x in enumerate(s.buffers) if x.kind == "data"}
     for step in s.steps:
-        steady = isinstance(step, Launch) or step.op not in VARYING
+        repeats = isinstance(step, Launch) or step.op not in VARYING
         writes = writes_of(step)
         inner = all(s.buffers[b].kind == "temp" for b in writes)
-        if steady and inner and kept.issuperset(reads_of(step)):
+        if repeats and inner and kept.issuperset(reads_of(step)):
             kept.update(writes)
     buffers = tuple(
         x._replace(kind="kept") if b in kept and x.kind == "temp" else x
@@ -106,11 +106,11 @@ def _knowing(step: Step, kept: Container[int]) -> Step:
     """A launch of each run, with a kernel that knows which operands are kept."""
     if not isinstance(step, Launch) or all(b in kept for b in writes_of(step)):
         return step
-    steady = bits(tuple(s for s, b in enumerate(reads_of(step)) if b in kept))
-    return step._replace(kernel=replace(step.kernel, steady=steady))
+    constant = bits(tuple(s for s, b in enumerate(reads_of(step)) if b in kept))
+    return step._replace(kernel=replace(step.kernel, constant=constant))
 
 
-def _steady_first(s: Schedule) -> Schedule:
+def _constants_first(s: Schedule) -> Schedule:
     """The steps that write what is kept come first."""
     once: list[Step] = []
     rest: list[Step] = []

@@ -27,7 +27,7 @@ from ..schedule.kernel import (
 )  # fmt: skip
 from .syntax import ARITY, TOKEN
 
-FLAGS = ("steady", "over")  # of buffers that are read, in the order of the fields
+FLAGS = ("constant", "over")  # of buffers that are read, in the order of the fields
 
 
 class ScheduleError(ValueError):

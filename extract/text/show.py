@@ -52,7 +52,7 @@ def show_kernel(kernel: Kernel, name: str = "k0") -> str:
 
 def _param(k: Kernel, slot: int) -> str:
     dtype, size = k.slots[slot]
-    words = ["steady"] if k.steady >> slot & 1 else []
+    words = ["constant"] if k.constant >> slot & 1 else []
     words += ["over"] if k.over >> slot & 1 else []
     words += ["out"] if slot >= k.reads else []
     return " ".join([*words, f"b{slot}: {dtype}[{size}]"])

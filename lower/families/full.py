@@ -63,7 +63,7 @@ class Full(AsTheyAre):
             if result is None:
                 return None
             chosen = [
-                _best(normalise(replace(k, steady=0)), model) for k in result.stages
+                _best(normalise(replace(k, constant=0)), model) for k in result.stages
             ]
             if best is None or _seconds(chosen, model) < _seconds(best[1], model):
                 best = result, chosen

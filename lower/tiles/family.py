@@ -222,7 +222,7 @@ def _staged(
     grids: list[ir.Grid] = []
     index = index_type(kernel, buffers)
     for stage in made.stages:
-        best = _cheapest(normalise(replace(stage, steady=0)), model, strict, buffers)
+        best = _cheapest(normalise(replace(stage, constant=0)), model, strict, buffers)
         if best is None:
             return "a stage has no program"
         grids += best.body

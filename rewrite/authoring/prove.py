@@ -87,7 +87,7 @@ def prove_rules(
     return Report(
         tuple(
             RuleProof(
-                r.place.file, r.place.line, r.contract,
+                r.place.file, r.place.line, r.promise,
                 kept.get(r.name) or made[r.name], r.name in kept,
             )
             for r in wanted
@@ -128,7 +128,7 @@ def cache_folder() -> Path | None:
 def _key(sources: tuple[Source, ...], rule: Rule, limits: Limits) -> str:
     text = " ".join(map(str, (rule.left, rule.right, rule.both, *rule.when)))
     context, bounds = _context(sources), str(asdict(limits))
-    return digest(rule.name, rule.contract, text, context, bounds)
+    return digest(rule.name, rule.promise, text, context, bounds)
 
 
 @functools.lru_cache(maxsize=2)

@@ -16,7 +16,7 @@ from typing import Any, cast
 from rewrite.egraph.ir import dims, dtypes, graph, table
 from rewrite.egraph.saturate import explore
 from rewrite.extract.memory import place
-from rewrite.extract.schedule import kernel, plan
+from rewrite.extract.schedule import kernel, part, plan
 from rewrite.lower import device, loops, program
 
 from ..xp.trace import Leaf
@@ -28,7 +28,7 @@ KNOWN: tuple[Any, ...] = (
     explore.Limit,
     kernel.Affine, kernel.Div, kernel.Mod, kernel.Val, kernel.Cond, kernel.Expr,
     kernel.Update, kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch,
-    kernel.Host, kernel.Schedule, place.MemoryPlan, plan.Part, plan.Plan,
+    kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
     program.Invoke, program.Program, loops.Function, loops.Param,
     device.Grid, device.Placed, device.Products, device.KernelSource, Leaf, OnnxNode,
 )  # fmt: skip
@@ -75,7 +75,7 @@ class _Reader(pickle.Unpickler):
             return _MAKERS[module_name, global_name]
         except KeyError:
             name = f"{module_name}.{global_name}"
-            raise FrozenError(f"{name} is no part of a program") from None
+            raise FrozenError(f"{name} does not belong in a program") from None
 
 
 def can_freeze(value: Any) -> bool:

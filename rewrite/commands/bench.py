@@ -53,14 +53,14 @@ def bench(
     ] = False,
     device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
-    rounds: Annotated[int, typer.Option(help="Turns of each contestant.", min=1)] = 15,
+    rounds: Annotated[int, typer.Option(help="Rounds of timing for each.", min=1)] = 15,
     cost: CostOption = "roofline", memory: Memory = None,
     learn: Annotated[
         bool, typer.Option("--learn", help="Keep the times, for --cost measured.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Time graphs or models, optimized, beside what is made of them without rules.
+    """Time optimized graphs or models, and the same without rules.
 
     With --predict: each kernel alone, how well predictions rank the kernels of all
     models, and the worst misses. Times are medians over turns, on random inputs and

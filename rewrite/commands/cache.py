@@ -25,7 +25,7 @@ Kinds = Annotated[
     list[str] | None, typer.Argument(help="Of what; default: all but measurements.")
 ]
 
-cache = typer.Typer(help="Where what is kept lies, how large it is; `clear`.")
+cache = typer.Typer(help="Show where cached files are, and their size; `clear`.")
 
 
 @cache.callback(invoke_without_command=True)
@@ -54,7 +54,7 @@ def show(context: typer.Context, as_json: AsJson = False) -> None:
 
 @cache.command()
 def clear(kinds: Kinds = None) -> None:
-    """Delete what can be made again, or what is named: `rewrite cache clear rates`."""
+    """Delete what can be made again, or these kinds: `rewrite cache clear rates`."""
     from rewrite.backends.store import MADE, store
 
     with plain_errors():

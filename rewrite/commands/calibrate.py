@@ -23,16 +23,16 @@ UNITS = {
 
 def calibrate(
     device: DeviceName = None,
-    rounds: Annotated[int, typer.Option(help="Turns of each probe.", min=3)] = 45,
+    rounds: Annotated[int, typer.Option(help="Rounds of measuring.", min=3)] = 45,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Go back to what is assumed of its kind.")
+        bool, typer.Option("--forget", help="Delete what was measured.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure what a launch costs on a device and how fast it is, and keep that.
+    """Measure a device's launch cost and rates, and store them for the cost model.
 
-    Extraction and lowering go by it from then on, on this machine. Leave the machine
-    alone meanwhile; it takes some seconds.
+    From then on, extraction and lowering on this machine use the result. It takes some
+    seconds; leave the machine alone meanwhile.
     """
     from rewrite.backends.devices import pick_device
     from rewrite.backends.rates import keep, rates

@@ -185,7 +185,7 @@ def optimize(
     steps: Annotated[
         bool, typer.Option("--schedule", help="Print the kernels and their order.")
     ] = False,
-    opset: Annotated[int | None, typer.Option(help="Of the model written.")] = None,
+    opset: Annotated[int | None, typer.Option(help="Opset of the result.")] = None,
     target: Annotated[
         str, typer.Option("--for", help="predicted cost, or onnxruntime: by the clock.")
     ] = "predicted",
@@ -243,7 +243,7 @@ def run(
     file: GraphFile, device: DeviceName = None, precision: PrecisionName = "default",
     rules: RuleFiles = None, effort: Effort = 2, dim: Dims = None,
     cost: CostOption = "roofline",
-    seed: Annotated[int, typer.Option(help="Of the random inputs.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random inputs.", min=0)] = 0,
     inputs: Annotated[
         Path | None, typer.Option(help="An .npz with the inputs by name.")
     ] = None,
@@ -298,7 +298,7 @@ def devices(
         bool, typer.Option("--dtypes", help="Which element types each one has.")
     ] = False,
 ) -> None:
-    """The devices that rewrite knows, and the reason where one is missing."""
+    """List the devices, and say why one cannot be used here."""
     from rewrite.backends.devices import describe, matrix
 
     if dtypes:
@@ -320,7 +320,7 @@ def demo(
     batch: Annotated[int, typer.Option(help="Sequence length.", min=1)] = 256,
     width: Annotated[int, typer.Option(help="Model width.", min=1)] = 256,
 ) -> None:
-    """The main job: a transformer block in plain array code, before and after."""
+    """Optimize a transformer block in plain array code; draw it before and after."""
     from .demo import run_demo
 
     with plain_errors():

@@ -38,7 +38,7 @@ def cover(
     models: Models, rules: RuleFiles = None, precision: PrecisionName = "default",
     device: DeviceName = None, effort: Effort = 2, dim: Dims = None,
     names: Annotated[
-        str, typer.Option("-k", help="Only rules whose name holds this text.")
+        str, typer.Option("-k", help="Only rules whose name contains this.")
     ] = "",
     fast: Annotated[
         bool, typer.Option(help="Do not optimize again without each rule.")
@@ -52,9 +52,9 @@ def cover(
 ) -> None:  # fmt: skip
     """Which rules match in models, are used in the result, and are the only way to it.
 
-    With --shuffle N nothing is covered: the rules are loaded in N random orders, and
-    the exit status is 1 if a predicted cost depends on the order where saturation is
-    complete, or by more than 0.5 % where a budget ended it.
+    With --shuffle N it only loads the rules in N random orders. The exit status is then
+    1 if a predicted cost depends on the order: at all where saturation is complete, or
+    by more than 0.5 % where a budget ended it.
     """
     from rewrite.authoring.cover import Setting
     from rewrite.authoring.models import NoModel, check_sizes, find

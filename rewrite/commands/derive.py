@@ -42,7 +42,7 @@ def derive(
     ] = "kernels",
     as_json: AsJson = False,
 ) -> None:
-    """Show by the rules that two terms or graphs are equal, or say what is missing."""
+    """Derive from the rules that two terms are equal, or say what is missing."""
     from rewrite.egraph.rules.rulefile import load_rules
 
     from ..authoring.derive import derive as run

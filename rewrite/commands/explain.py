@@ -45,7 +45,7 @@ Run = Annotated[bool, typer.Option("--run/--no-run", help="Measure errors.")]
 def explain(
     model: Model,
     node: Annotated[
-        str, typer.Option("--node", help="What this node of yours became, and why.")
+        str, typer.Option("--node", help="What became of this node, and why.")
     ] = "",
     kernel: Annotated[
         str, typer.Option("--kernel", help="Only this kernel, as in k3.")
@@ -67,7 +67,7 @@ def explain(
     cost: CostOption = "roofline", memory: Memory = None, run: Run = True,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Why the optimized graph is as it is, and why it equals the input.
+    """Explain why the result looks as it does, and prove that it equals the input.
 
     The kernels, what each stores and what else was possible; then the rules used, each
     step checked (docs/explain.md).
@@ -105,7 +105,7 @@ def diff(
         typer.Option("--rules", help="Rule files (a,b); twice. - : the bundled alone."),
     ] = None,
     device: Annotated[
-        list[str] | None, typer.Option("--device", help="Of both, or of each: twice.")
+        list[str] | None, typer.Option("--device", help="One for both, or twice.")
     ] = None,
     precision: PrecisionName = "default", effort: Effort = 2, dim: Dims = None,
     cost: CostOption = "roofline", as_json: AsJson = False,

@@ -41,7 +41,7 @@ def extract(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    r"""Choose a node for each class that the roots need: acyclic, shared classes once.
+    r"""Extract the cheapest acyclic choice of nodes from any e-graph.
 
     Prints cost, bound (no choice costs less), gap and time. An answer is called optimal
     only where that is proved. The proof is HiGHS's: pip install 'rewrite\[exact]'.

@@ -16,11 +16,11 @@ def lint(
         list[Path] | None,
         typer.Argument(help="Rule files and folders of them; default: the bundled."),
     ] = None,
-    strict: Annotated[bool, typer.Option(help="Warnings fail, too.")] = False,
+    strict: Annotated[bool, typer.Option(help="Treat warnings as errors.")] = False,
     jobs: Annotated[int, typer.Option(help="Worker processes.", min=1)] = 2,
     as_json: AsJson = False,
 ) -> None:
-    """Look for what is wrong with rule files: one line each, all of it in one run."""
+    """Report all errors and warnings in rule files, one line each."""
     from ..authoring.lint import lint as run
 
     with plain_errors():

@@ -20,7 +20,7 @@ def prove(
         typer.Argument(help="Rule files and folders of them; default: the bundled."),
     ] = None,
     only: Annotated[
-        str, typer.Option("-k", help="Only rules with this in their name.")
+        str, typer.Option("-k", help="Only rules whose name contains this.")
     ] = "",
     rank: Annotated[
         int, typer.Option(help="The highest rank that is tried.", min=0, max=8)
@@ -29,7 +29,7 @@ def prove(
         float, typer.Option(help="Seconds of processor time for one rule.", min=0.1)
     ] = 15.0,
     jobs: Annotated[int, typer.Option(help="Worker processes.", min=1)] = 2,
-    cache: Annotated[bool, typer.Option(help="Read and write kept proofs.")] = True,
+    cache: Annotated[bool, typer.Option(help="Read and write cached proofs.")] = True,
     as_json: AsJson = False,
 ) -> None:
     r"""Prove rules for all sizes and, where the rule treats axes alike, all ranks.

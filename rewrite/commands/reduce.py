@@ -41,20 +41,20 @@ def reduce(
     inputs: Annotated[
         Path | None, typer.Option(help="An .npz with the inputs by name.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the random inputs.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random inputs.", min=0)] = 0,
     to: Annotated[
         Path | None, typer.Option(help="The folder of the report; default: bug-MODEL.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Cut a failing model and its rules down to the little that still fails.
+    """Reduce a failing model and its rules to a small case that still fails.
 
     Without --check a model fails where its result differs from the reference, the
     optimizer raises, types clash, a kernel does not compile, or the process ends. The
     exit status is 1 where a failure was found, and 0 where there is none.
     """
     from rewrite.authoring.models import NoModel, find
-    from rewrite.authoring.reduce import Unsteady
+    from rewrite.authoring.reduce import Flaky
     from rewrite.authoring.reduce.failures import BuiltIn, Command, How
     from rewrite.backends.devices import pick_device
 
@@ -77,7 +77,7 @@ def reduce(
             result = _found(
                 path, oracle, tuple(rules or ()), precision, only, inputs, seed
             )
-        except Unsteady as e:
+        except Flaky as e:
             fail(str(e))
         finally:
             oracle.close()

@@ -91,7 +91,8 @@ DeviceName = Annotated[
     str | None, typer.Option(help="cuda, c, opencl, wgpu or numpy; default: the best.")
 ]
 RuleFiles = Annotated[
-    list[Path] | None, typer.Option("--rules", help="Rule files beside the bundled.")
+    list[Path] | None,
+    typer.Option("--rules", help="Rule files, added to the bundled ones."),
 ]
 PrecisionName = Annotated[str, typer.Option(help="strict, default or fast.")]
 Dims = Annotated[

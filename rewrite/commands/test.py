@@ -23,9 +23,9 @@ def test(
         typer.Argument(help="Rule files and folders of them; default: the bundled."),
     ] = None,
     only: Annotated[
-        str, typer.Option("-k", help="Only rules with this in their name.")
+        str, typer.Option("-k", help="Only rules whose name contains this.")
     ] = "",
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random instances.", min=0)] = 0,
     count: Annotated[int, typer.Option(help="Instances of each rule.", min=1)] = 40,
     jobs: Annotated[int, typer.Option(help="Worker processes.", min=1)] = 2,
     bless: Annotated[

@@ -46,10 +46,10 @@ SEED, DEVIATION = 0, 0.1  # of the inputs, as `rewrite bench` draws them
 def tune(
     file: GraphFile, device: DeviceName = None,
     seconds: Annotated[
-        float | None, typer.Option(help="For all kernels together.", min=0.1)
+        float | None, typer.Option(help="Time limit for all kernels together.", min=0.1)
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Choices tried of each kernel.", min=1)
+        int | None, typer.Option(help="Choices to try for each kernel.", min=1)
     ] = None,
     jobs: Annotated[
         int, typer.Option(help="Processes that compile.", min=1)
@@ -58,10 +58,10 @@ def tune(
     dim: Dims = None, cost: CostOption = "roofline", memory: Memory = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Search how each kernel is lowered best, by the clock, and keep what was found.
+    """Time other ways to run each kernel, and keep the fastest.
 
     Tiles, splits and the family that runs a kernel are tried in processes of their own,
-    checked and timed. Whoever optimizes for this device then uses the best. Ctrl-C ends
+    checked and timed. Later optimizations for this device use the best. Ctrl-C ends
     the search; what it has found is kept. Leave the machine alone meanwhile.
     """
     from rewrite.backends.devices import pick_device

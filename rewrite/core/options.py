@@ -74,8 +74,12 @@ def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
 
 def count_bytes(asked: int | str | None) -> int | None:
     """A number of bytes, or text of one with a unit, as in "64MiB"."""
+    if asked is None:
+        return None
     if not isinstance(asked, str):
-        return asked if asked is None else index(asked)
+        if isinstance(asked, bool) or not hasattr(type(asked), "__index__"):
+            raise TypeError(f"memory={asked!r}: an int or text as '64MiB' expected")
+        return index(asked)
     result = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?) ?([A-Za-z]*)", asked.strip(), re.A)
     if not result or result[2].upper() not in UNITS:
         raise ValueError(

@@ -13,7 +13,7 @@ from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.outline import outline, structure
 from rewrite.extract.schedule.plan import (
     _extract,  # pyright: ignore[reportPrivateUsage]  # the one way in which pieces are cut
-    steady_nodes,
+    constant_nodes,
 )
 
 from .labels import labels
@@ -28,7 +28,7 @@ class Cut:
     before: Graph
     graph: Graph
     nan_free: frozenset[int]
-    steady: frozenset[int]  # inputs of `before` that are the same in every run
+    constant: frozenset[int]  # inputs of `before` that are the same in every run
     rules: RuleSet  # those that are on: where sizes are symbolic, those for any size
     places: tuple[Mapping[int, int], ...]
 
@@ -46,12 +46,12 @@ class Cuts:
 def cut(graph: Graph, rules: RuleSet, hints: Mapping[str, int]) -> Cuts:
     model, where = opened(graph)
     saturate = saturator(rules)
-    known, fixed = saturate.facts(model), steady_nodes(model)
+    known, fixed = saturate.facts(model), constant_nodes(model)
     result: dict[Any, Cut] = {}
     for piece in outline(model):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
-        steady = tuple(i in fixed for i in piece.inputs)
-        key = (structure(model, piece), facts, steady)
+        constant = tuple(i in fixed for i in piece.inputs)
+        key = (structure(model, piece), facts, constant)
         inside, places = _extract(model, piece)
         back = {local: node for node, local in places.items()}
         if key in result:

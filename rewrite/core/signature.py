@@ -43,6 +43,8 @@ def _key(tree: Any, path: str, tensor: OfLeaf, number: OfLeaf, ordered: bool) ->
             f"{path}: a {kind.__name__} is no array, number, string or other plain "
             "value: pass the arrays that it holds, as a dict for instance"
         )
+    if kind is memoryview:  # whose hash is that of what it shows now
+        raise TraceError(f"{path}: a memoryview is not an array: pass np.asarray(view)")
     if isinstance(tree, (complex, np.inexact)):
         # -0.0 equals 0.0, and no NaN equals itself.
         return kind, repr(cast(Any, tree))

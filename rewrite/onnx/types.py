@@ -63,7 +63,7 @@ def check_text(*names: object) -> None:
     """Names that are no UTF-8 come as bytes."""
     for name in names:
         if not isinstance(name, str):
-            raise ModelError(f"the name {name!r} is no UTF-8: the file is damaged")
+            raise ModelError(f"the name {name!r} is not UTF-8: the file is damaged")
 
 
 def _dim(

@@ -41,7 +41,7 @@ def ablated(
         rise, lost = 0.0, Counter[str]()
         for piece, part, used in pieces:
             if name in used:
-                known = piece.nan_free, piece.steady
+                known = piece.nan_free, piece.constant
                 problem = Problem.of(piece.before, *known, hints)
                 other = part_of(problem, levels, moves)
                 rise += part.uses * (other.seconds - part.seconds)

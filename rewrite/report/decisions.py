@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass, replace
 
 from rewrite.egraph.ir.graph import Graph, substitute
-from rewrite.extract.schedule.assemble import Traced, build_kernel, with_steady
+from rewrite.extract.schedule.assemble import Traced, build_kernel, with_constants
 from rewrite.extract.schedule.chosen import (
     HOST,
     LEAVES,
@@ -29,12 +29,12 @@ from rewrite.extract.schedule.kernel import (
     Schedule,
     writes_of,
 )
-from rewrite.extract.schedule.plan import steady_nodes
+from rewrite.extract.schedule.plan import constant_nodes
 from rewrite.extract.schedule.space import host_seconds
 from rewrite.extract.schedule.state import RARELY
 from rewrite.extract.schedule.steps import GraphTerms, in_order
 from rewrite.lower.axes import normalise
-from rewrite.lower.model import KernelCost as Roofline
+from rewrite.lower.model import Roofline
 
 from .account import Alternative, Held, KernelView, Parted
 
@@ -58,11 +58,11 @@ class Pricing:
 
     def __init__(
         self, graph: Graph, sizes: Mapping[str, int], price: KernelCost,
-        steady: Container[str] = (),
+        constant: Container[str] = (),
     ) -> None:  # fmt: skip
         self.graph = substitute(graph, sizes) if sizes else graph
         self.terms, self.price = GraphTerms(self.graph), price
-        self.steady = steady_nodes(self.graph, steady)
+        self.constant = constant_nodes(self.graph, constant)
         self.outputs = {i for _, i in graph.outputs}
 
     def __call__(self, roots: Roots, stored: Collection[int]) -> Priced | str:
@@ -74,7 +74,7 @@ class Pricing:
             traced = build_kernel(self.terms, roots, stored)
         except Untraceable as e:
             return str(e) or "these values share no loops"
-        traced = with_steady(traced, self.steady)
+        traced = with_constants(traced, self.constant)
         cost = self.price(traced.kernel)
         return self._priced(roots, traced, cost) if cost else "no family runs it"
 
@@ -84,14 +84,14 @@ class Pricing:
         return Priced(seconds, cost, traced.kernel, traced.reads, traced.members, once)
 
     def _once(self, roots: Iterable[int], reads: Iterable[int]) -> bool:
-        same = self.steady.issuperset(roots) and self.steady.issuperset(reads)
+        same = self.constant.issuperset(roots) and self.constant.issuperset(reads)
         return same and self.outputs.isdisjoint(roots)
 
     def _host(self, root: int) -> Priced:
         args = self.graph.nodes[root].args
         seconds = host_seconds([self.graph.nodes[c].type for c in (*args, root)])
-        steady = self.graph.nodes[root].op not in VARYING
-        once = steady and self._once([root], args)
+        repeats = self.graph.nodes[root].op not in VARYING
+        once = repeats and self._once([root], args)
         return Priced(
             seconds * (RARELY if once else 1.0), None, None, args, (root,), once
         )
@@ -102,11 +102,11 @@ class Decisions:
 
     def __init__(
         self, graph: Graph, groups: Sequence[Roots], sizes: Mapping[str, int],
-        price: KernelCost, text: Callable[[int], str], steady: Container[str] = (),
+        price: KernelCost, text: Callable[[int], str], constant: Container[str] = (),
     ) -> None:  # fmt: skip
-        """`steady` are inputs that are the same in every run."""
+        """`constant` are inputs that are the same in every run."""
         self.graph, self.text, self.price = graph, text, price
-        self.pricing = Pricing(graph, sizes, price, steady)
+        self.pricing = Pricing(graph, sizes, price, constant)
         self.stored = {c for g in groups for c in g}
         self.steps, self.groups = _ordered(in_order(graph, groups, sizes), groups)
         self.of = {c: k for k, g in enumerate(self.groups) for c in g}

@@ -125,7 +125,7 @@ class _Accounting:
 
     def _piece(self, i: int, part: Part) -> PartView:
         found, steps = self.proofs.found[i]
-        same = {part.before.nodes[k].attrs[0] for k in part.steady}
+        same = {part.before.nodes[k].attrs[0] for k in part.constant}
         own, chosen = (
             Decisions(graph, groups, self.sizes, self.price, str, same)
             for graph, groups in (
@@ -133,7 +133,7 @@ class _Accounting:
             )
         )  # fmt: skip
         values = {s: self.sizes[s] for s in part.before.symbols}
-        space = own_space(part.before, values, part.steady)
+        space = own_space(part.before, values, part.constant)
         unruled = choose(space, self.price, self.moves).seconds
         return PartView(
             i, part.uses, (len(part.before.live), len(part.after.live)),

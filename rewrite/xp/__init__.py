@@ -26,6 +26,7 @@ from rewrite.egraph.ir.ops import TensorType
 
 from . import eager as _eager
 from . import numpy_calls, numpy_functions
+from .building import apart
 from .errors import TraceError, instead_of
 from .functions import nn
 from .functions.creation import (
@@ -59,6 +60,7 @@ from .functions.elementwise import (
     broadcast_arrays,
     ceil,
     clip,
+    converted,
     copysign,
     cos,
     cosh,
@@ -148,7 +150,7 @@ from .functions.statistical import (
 from .inplace import assign, updated
 from .operators import functions
 from .trace import Leaf, Traced, bind_names, leaves, map_tree, trace, trace_tree
-from .tracer import Tracer, astype, named
+from .tracer import Tracer, named
 
 bool = _dtypes.BOOL
 int8, int16, int32, int64 = _dtypes.I8, _dtypes.I16, _dtypes.I32, _dtypes.I64
@@ -157,6 +159,7 @@ uint64 = _dtypes.U64
 float16, float32, float64 = _dtypes.F16, _dtypes.F32, _dtypes.F64
 bfloat16 = _dtypes.BF16
 float8_e4m3, float8_e5m2 = _dtypes.F8E4M3, _dtypes.F8E5M2
+astype = converted
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
 
 
@@ -335,5 +338,5 @@ functions["__array_namespace__"] = lambda: sys.modules[__name__]
 functions["__getitem__"] = _eager.eager("x[..]", getitem)
 functions["__array_ufunc__"] = numpy_calls.array_ufunc
 functions["__array_function__"] = numpy_calls.array_function
-functions.update(numpy_functions.METHODS)
+functions.update({k: apart(f) for k, f in numpy_functions.METHODS.items()})
 functions["__setitem__"], functions["__updated__"] = assign, updated

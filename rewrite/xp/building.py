@@ -6,7 +6,8 @@ change; tracers of views do not, so using one of them after the change is an err
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from itertools import chain, count
 from typing import Any
 
@@ -19,7 +20,7 @@ from rewrite.egraph.ir.ops import Attrs
 from rewrite.egraph.ir.scalars import Array
 
 from .constants import is_constant
-from .tracer import TraceError, Tracer
+from .tracer import TraceError, Tracer, current, is_tracing
 from .weak import Number
 
 _VIEWS = frozenset({"slice", "reshape", "permute", "expand", "window"})
@@ -87,6 +88,12 @@ class TraceBuilder(Builder):
             self._outdated.add(old)
         object.__setattr__(x, "node", node)
 
+    def own(self, x: Tracer, since: int) -> None:
+        """Says that `x`, the result of a call that began at node `since`, is no view
+        of what was made in the call, since nothing else can show that."""
+        if self._root(x.node) >= since:
+            self._seen.pop(x.node, None)
+
     # `x[key] += v` takes a view of x, updates the view, and assigns it to x[key].
 
     def is_view(self, x: Tracer) -> bool:
@@ -116,7 +123,7 @@ class TraceBuilder(Builder):
             raise TraceError(
                 f"{shown} is a view of another array, which would change with it: "
                 "assign to that array itself, as in x[1:3] += y, or copy it first, "
-                "with 1 * x"
+                "with x.copy()"
             )
 
     def _path(self, node: int) -> tuple[Any, ...]:
@@ -140,10 +147,28 @@ class TraceBuilder(Builder):
         return node
 
 
+def apart[**P, R](f: Callable[P, R]) -> Callable[P, R]:
+    """`f`; the array that it makes in a trace is no view of arrays that only `f` saw.
+
+    xp.mean ends in a reshape, and xp.zeros in an expand.
+    """
+
+    @functools.wraps(f)
+    def call(*args: P.args, **keywords: P.kwargs) -> R:
+        builder = current() if is_tracing() else None
+        since = 0 if builder is None else len(builder.nodes)
+        result = f(*args, **keywords)
+        if isinstance(builder, TraceBuilder) and isinstance(result, Tracer):
+            builder.own(result, since)
+        return result
+
+    return call
+
+
 def of_tracer(x: Tracer) -> TraceBuilder:
     if not isinstance(x.builder, TraceBuilder):
         raise TraceError("arrays change in place only where a function is traced")
     return x.builder
 
 
-__all__ = ["TraceBuilder", "of_tracer"]
+__all__ = ["TraceBuilder", "apart", "of_tracer"]

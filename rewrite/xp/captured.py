@@ -28,6 +28,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from rewrite.egraph.ir.scalars import Array
+
+from .arrays import is_array, plain
 from .constants import is_constant
 from .promote import as_dtype
 from .reads import Captured, Reads, Spot, is_data
@@ -144,6 +147,8 @@ class Capture:
         make = self._maker(value)
         if make is not None:
             return make(value, spot)
+        if is_array(value) and not isinstance(value, np.ndarray):
+            return self.as_array(value, spot)
         if not isinstance(value, ModuleType):
             self.reads.expect_identity(spot, value)
         if isinstance(value, type) and not _is_of_ours(value):
@@ -196,6 +201,11 @@ class Capture:
         label, made = self._make_input(spot.name, value)
         self.reads.expect_array(spot, label, value)
         return self._keep(value, spot, made) if isinstance(value, np.ndarray) else made
+
+    def as_array(self, value: Any, spot: Spot) -> Any:
+        """What makes itself an array: read as one at each call."""
+        name = f"{spot.name}.array"
+        return self.child(plain(value), _plain, spot, name, spot.name)
 
     def _number(self, value: Any, spot: Spot) -> Number:
         def read(_: Sequence[Any], captured: Sequence[Any]) -> Any:
@@ -383,6 +393,10 @@ def _is_namespace(value: Any) -> bool:
         )
         and "__init__" not in vars(value)
     )
+
+
+def _plain(value: Any, _: str) -> Array:
+    return plain(value)
 
 
 def is_read_apart(value: Any) -> bool:

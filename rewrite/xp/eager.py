@@ -11,10 +11,13 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.scalars import Array
 
+from .building import apart
 from .errors import TraceError
 from .tracer import Tracer, is_tracing, tracing
 
@@ -23,10 +26,12 @@ def eager(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
     """`f`, which builds nodes, under its public name: where no graph is being built it
     gives NumPy arrays."""
 
+    traced = apart(f)
+
     @functools.wraps(f)
     def call(*args: Any, **keywords: Any) -> Any:
         if is_tracing():
-            return f(*args, **keywords)
+            return traced(*args, **keywords)
         return _run(name, f, args, keywords)
 
     call.__name__ = call.__qualname__ = name.rpartition(".")[2]
@@ -47,7 +52,7 @@ def _run(
     given = list(graph.data.values())
     arrays = [_own(a, given) for a in evaluate(graph, {}).values()]
     if isinstance(result, Tracer):
-        return arrays[0]
+        return _itself(name, args, arrays[0])
     return type(result)(arrays) if made else result
 
 
@@ -57,6 +62,14 @@ def _tracers(result: Any) -> list[Tracer]:
     if isinstance(result, list | tuple):
         return [x for x in cast(Sequence[Any], result) if isinstance(x, Tracer)]
     return []
+
+
+def _itself(name: str, args: Sequence[Any], made: Array) -> Any:
+    """`asarray` of an array that needs no change is that array, in a trace and here."""
+    x = args[0] if name == "asarray" and args else None
+    if type(x) is np.ndarray and x.dtype.isnative and x.dtype == made.dtype:
+        return cast(Any, x)
+    return made
 
 
 def _own(value: Array, given: Sequence[Array]) -> Array:

@@ -49,7 +49,7 @@ class Methods(Operators):
     # -- elementwise --
 
     def astype(self, dtype: Any, copy: bool = True) -> Self:
-        return functions["astype"](self, dtype)
+        return functions["astype"](self, dtype, copy=copy)
 
     def copy(self) -> Self:
         return +self

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .building import apart
 from .errors import TraceError, instead_of
 from .functions.manipulation import reshape
 from .numpy_functions import FUNCTIONS
@@ -71,10 +72,17 @@ def array_function(
         bound = inspect.signature(ours).bind(*args, **given)
     except TypeError as e:
         raise TraceError(f"{said} of a traced array: {e}; it takes "
-                         f"{inspect.signature(ours)}") from None  # fmt: skip
+                         f"{_parameters(ours)}") from None  # fmt: skip
     if bound.arguments.get("out") is not None:
         _no_out(said)
-    return ours(*bound.args, **bound.kwargs)
+    return apart(ours)(*bound.args, **bound.kwargs)
+
+
+def _parameters(f: Callable[..., Any]) -> str:
+    """The names in a signature, without types."""
+    known = inspect.signature(f)
+    plain = [p.replace(annotation=p.empty) for p in known.parameters.values()]
+    return str(known.replace(parameters=plain, return_annotation=known.empty))
 
 
 def _only(said: str, keywords: Mapping[str, Any], taken: set[str]) -> None:
@@ -92,4 +100,6 @@ def _no_out(said: str) -> NoReturn:
 
 def _unknown(said: str, name: str) -> NoReturn:
     hint = instead_of(name, functions)
-    raise TraceError(f"{said} of a traced array: rewrite.xp has none: {hint}")
+    raise TraceError(
+        f"{said} of a traced array: rewrite.xp has no such function: {hint}"
+    )

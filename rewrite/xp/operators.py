@@ -81,8 +81,9 @@ class Operators:
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         _no_value("a NumPy array", "call the function of rewrite.xp with this name "
-                  "instead, xp.asarray for np.array; x.filled(v) makes a plain array "
-                  "of a masked one")  # fmt: skip
+                  "instead, xp.asarray for np.array; fill arrays of xp.zeros, not of "
+                  "np.zeros; x.filled(v) makes a plain array of a masked one"
+                  )  # fmt: skip
 
     def __format__(self, spec: str) -> str:
         if spec:

@@ -194,7 +194,7 @@ class Captured:
                 names.append(self.names[i])
         return names if arrays else []
 
-    def steady(self, args: Sequence[Any]) -> Captured:
+    def unchanged(self, args: Sequence[Any]) -> Captured:
         """Without the tests of what the function itself has changed by its tracing."""
         values = self.read(args)
         if values is None or self.holds(values):

@@ -60,6 +60,11 @@ class _Quiet:
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{type(_of(self).value).__name__!r} has no {name!r}")
 
+    def __traced_array__(self) -> Any:
+        """Where an operand is expected: for objects that make themselves arrays."""
+        of = _of(self)
+        return of.capture.as_array(of.value, of.spot)
+
     def __setattr__(self, name: str, value: Any) -> None:
         of = _of(self)
         if name in getattr(of.value, "__dict__", {}) and getattr(self, name) is value:

@@ -199,7 +199,7 @@ def trace_tree(
         structure = map_tree(outputs.keep, called(*tracers[:first], **named), "")
         outputs.keep_updates()
     captured = Captured() if reader is None else reader.finish()
-    captured = captured.steady(list(arguments.values()))
+    captured = captured.unchanged(list(arguments.values()))
     graph = _without_unread(builder.build(outputs.nodes), captured.labels)
     return Traced(graph, places, structure, captured, tuple(builder.numbers))
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim, Poly, Shape
@@ -48,8 +48,9 @@ def is_tracing() -> bool:
 def current() -> Builder:
     builder = _active.get()
     if builder is None:
-        raise TraceError("there is no trace here: a traced array has a meaning inside "
-                         "the traced function only; return it from there")  # fmt: skip
+        raise TraceError("nothing is being traced here: a traced array has a meaning "
+                         "only in the traced function; return it from there"
+                         )  # fmt: skip
     return builder
 
 
@@ -113,6 +114,9 @@ def lift(value: Any, dtype: DType | None = None) -> Tracer:
     if is_scalar(value):
         return wrap(builder.const(value, dtype or default_dtype(value)))
     if is_array(value):
+        stand_in: Any = getattr(cast(Any, type(value)), "__traced_array__", None)
+        if stand_in is not None:
+            return stand_in(value)
         array = plain(value)
         result = as_dtype(array.dtype)
         if array.ndim == 0:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.authoring.reduce import Asking, Reduced, Unsteady, reduce, write
+from rewrite.authoring.reduce import Asking, Flaky, Reduced, reduce, write
 from rewrite.authoring.reduce.failures import BuiltIn, Command, Failure, How, Trial
 from rewrite.authoring.reduce.rule_text import bare, together
 from rewrite.authoring.reduce.sandbox import Crash, Sandbox
@@ -159,7 +159,7 @@ def test_a_failure_that_comes_and_goes_is_said(tmp_path: Path) -> None:
     def sometimes(case: Case, trial: Trial) -> Failure | None:
         return Failure("wrong", "", "now") if next(answers, False) else None
 
-    with pytest.raises(Unsteady, match="comes and goes"):
+    with pytest.raises(Flaky, match="comes and goes"):
         reduce(graph, load_rules(), sometimes, inputs=None, hints={}, files=(),
                bundled=True)  # fmt: skip
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from rewrite.extract.dag.dag import Choice, Problem
+from rewrite.extract.dag.dag import Extraction, Problem
 from rewrite.extract.dag.methods import Answer
 
 
@@ -46,7 +46,7 @@ def brute(p: Problem) -> float:
     return min(choices(p.roots, {}), default=math.inf)
 
 
-def check(p: Problem, choice: Choice | Answer) -> None:
+def check(p: Problem, choice: Extraction | Answer) -> None:
     """Just what is needed is picked, without a cycle; the cost is its own."""
     picked = dict(choice.picked)
     needed, todo = set[int](), list(p.roots)

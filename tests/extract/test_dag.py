@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from rewrite.extract.dag.dag import Choice, Infeasible, Node, Problem, extract
+from rewrite.extract.dag.dag import Extraction, Infeasible, Node, Problem, extract
 from rewrite.extract.dag.greedy import by_sets, by_trees, dag_cost
 from rewrite.extract.dag.terms import live_part
 
@@ -156,7 +156,7 @@ def test_deep_graphs() -> None:
 
 
 def test_no_roots() -> None:
-    assert extract(Problem((leaf(1.0),), ())) == Choice({}, 0.0, 0.0)
+    assert extract(Problem((leaf(1.0),), ())) == Extraction({}, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(

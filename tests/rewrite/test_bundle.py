@@ -140,7 +140,7 @@ def test_what_no_bundle_holds_is_said(tmp_path: Path) -> None:
     made = rewrite.optimize(
         lambda x: Pair(x + 1, x), np.ones(4, np.float32), fallback=False, cache=False
     )
-    with pytest.raises(BundleError, match=r"Pair is no part of a program"):
+    with pytest.raises(BundleError, match=r"Pair does not belong in a program"):
         made.save(tmp_path / "p.rw")
     assert not (tmp_path / "p.rw").exists()
 

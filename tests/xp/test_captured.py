@@ -472,3 +472,51 @@ def test_code_that_runs_under_no_name_is_read_too() -> None:
     np.testing.assert_array_equal(fast(X), X)
     m.w = 2 * m.w
     np.testing.assert_array_equal(fast(X), 2 * X)
+
+
+class Table:
+    """Makes itself an array, as data frames do."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array(self.values, dtype)
+
+
+class Foreign(Table):
+    """Of a class whose objects have no stand-in, as those of extension types."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("kind", [Table, Foreign])
+def test_what_makes_itself_an_array_is_read_at_each_call(kind: Any) -> None:
+    table = kind([1.0, 2.0, 3.0])
+    fast = jit(lambda x: x * table + table + np.multiply(x, table))
+    np.testing.assert_array_equal(fast(X), X * 2 * [1, 2, 3] + [1, 2, 3])
+    table.values = [4.0, 5.0, 6.0]
+    np.testing.assert_array_equal(fast(X), X * 2 * [4, 5, 6] + [4, 5, 6])
+    table.values = [[1.0]]
+    np.testing.assert_array_equal(fast(X), X * 2 + 1)
+
+
+def test_what_was_optimized_is_inlined_where_it_is_called(tmp_path: Path) -> None:
+    w = np.ones(3, np.float32)
+    inner = rw.optimize(lambda x: x * w, X, device="numpy")
+    for outer in (jit(lambda x: inner(x) + 1), jit(inner)):
+        more = 0 if outer.f is inner else 1
+        w[:] = 1
+        np.testing.assert_array_equal(outer(X), X + more)
+        w[:] = 2
+        np.testing.assert_array_equal(outer(X), X * 2 + more)
+    assert rw.optimize(inner, X, device="numpy")(X).shape == X.shape
+    inner.save(tmp_path / "f.rw")
+    loaded = rw.load(tmp_path / "f.rw")
+    with pytest.raises(TypeError, match="call it outside of what you optimize"):
+        jit(lambda x: loaded(x) + 1)(X)
+    with pytest.warns(
+        RuntimeWarning, match="runs as written: a function that was loaded"
+    ):
+        np.testing.assert_array_equal(rw.jit(lambda x: loaded(x) + 1)(X), X * 2 + 1)

@@ -245,3 +245,92 @@ def test_optimize_updates_too() -> None:
     fast(got, Y)
     adds(want, Y)
     np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def filled(x: Any) -> Any:
+    z = np.zeros_like(x)
+    z[1:] = x[:-1]
+    z *= 2
+    return z
+
+
+def by_rows(x: Any) -> Any:
+    z = np.empty_like(x)
+    for i in range(len(x)):
+        z[i] = x[i] * i
+    return z
+
+
+def copied(x: Any) -> Any:
+    a, b, c, d, e = x.copy(), np.copy(x), +x, x.astype(x.dtype), Y.copy()
+    for k, z in enumerate((a, b, c, d, e)):
+        z[0] = k
+        z += 1
+    return x + a + b + c + d + e
+
+
+def means(x: Any) -> Any:
+    m, v = x.mean(axis=0), np.var(x, axis=1)
+    m -= 1
+    v += 1e-5
+    return (x - m) / v[:, None]
+
+
+def taken(x: Any) -> Any:
+    z = np.take(x, np.array([2, 0]), axis=0)
+    w = x[np.array([0, 1])]
+    z *= 3
+    w += z
+    return w
+
+
+@pytest.mark.parametrize("f", [filled, by_rows, copied, means, taken])
+def test_arrays_that_nothing_else_shows_are_changed(f: Callable[..., Any]) -> None:
+    x = array()
+    np.testing.assert_allclose(jit(f)(x), f(array()), rtol=1e-5)
+    np.testing.assert_array_equal(x, array())
+
+
+def test_xp_zeros_are_filled() -> None:
+    def f(x: Any) -> Any:
+        z = xp.zeros((4, 4))
+        z[1:] = x
+        return z
+
+    np.testing.assert_array_equal(jit(f)(array())[1:], array())
+    with pytest.raises(TypeError, match=r"fill arrays of xp\.zeros"):
+        jit(lambda x: np.zeros((3, 4)).__setitem__(0, x[0]))(array())
+
+
+def test_asarray_of_an_array_is_that_array() -> None:
+    def f(x: Any) -> Any:
+        z = xp.asarray(x)
+        z *= 2
+        return z
+
+    traced, plain = array(), array()
+    assert jit(f)(traced) is traced and f(plain) is plain
+    np.testing.assert_array_equal(traced, plain)
+    assert xp.asarray(plain, dtype=xp.float64) is not plain
+
+
+@pytest.mark.parametrize("view", [
+    lambda z: z[0], lambda z: z.T, lambda z: z.reshape(-1), np.ravel,
+    lambda z: xp.asarray(z)[1:], lambda z: np.expand_dims(z, 0),
+])  # fmt: skip
+def test_views_of_what_is_made_inside_are_refused(view: Callable[..., Any]) -> None:
+    def late(x: Any) -> Any:
+        z = x * 2
+        v = view(z)
+        z += 1
+        return v + 1
+
+    def through(x: Any) -> Any:
+        z = np.zeros_like(x)
+        v = view(z)
+        v += 1
+        return z
+
+    for f in (late, through):
+        with pytest.raises(TypeError, match="is a view of a"):
+            jit(f)(array())

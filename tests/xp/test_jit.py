@@ -252,3 +252,17 @@ def test_memory_may_be_text(given: Any, count: int) -> None:
 def test_optimize_says_what_default_precision_assumes() -> None:
     text = " ".join((rw.optimize.__doc__ or "").split())
     assert "inf * 0" in text and '"strict"' in text
+
+
+def test_a_memoryview_is_told_apart() -> None:
+    """Its hash raised, or was that of what it showed at the first call."""
+    x = np.ones(3, np.float32)
+    for view in (memoryview(x), memoryview(x).toreadonly()):
+        with pytest.raises(TypeError, match=r"pass np\.asarray\(view\)"):
+            rw.jit(lambda v: xp.asarray(v) + 1, device="numpy")(view)
+
+
+def test_memory_is_a_number_of_bytes() -> None:
+    for wrong in (1e6, True, [1]):
+        with pytest.raises(TypeError, match="an int or text as '64MiB' expected"):
+            rw.jit(lambda x: x, memory=wrong)  # type: ignore[arg-type]

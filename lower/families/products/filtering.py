@@ -82,9 +82,9 @@ def convolution(kernel: Kernel) -> tuple[Contraction, Convolution] | str:
     if (c.m[-1], 1) not in box[-1].steps:
         return "the image's lines do not run along results side by side"
     (p,) = c.products
-    flops, steady = flops_of(kernel, bits(p.a), 0), fixed(kernel, c, p.b)
+    flops, constant = flops_of(kernel, bits(p.a), 0), fixed(kernel, c, p.b)
     return c, Convolution(
-        kernel.extents, c.batch, c.m, c.n, c.k, box, taps, c.dtype, flops, steady
+        kernel.extents, c.batch, c.m, c.n, c.k, box, taps, c.dtype, flops, constant
     )
 
 

@@ -234,7 +234,7 @@ def fixed(kernel: Kernel, c: Contraction, side: tuple[int, ...]) -> bool:
     """Whether a side is a load that gives the same in every run, and what else of the
     kernel reads its slot is sides like it, one as far from the next as any."""
     x = kernel.exprs[side[0]]
-    if len(side) > 1 or x.op != "load" or not kernel.steady >> x.attr[0] & 1:
+    if len(side) > 1 or x.op != "load" or not kernel.constant >> x.attr[0] & 1:
         return False
     slot, offset, guard = x.attr
     if kernel.slots[slot][0] is not c.dtype or x.dtype is not c.dtype or guard:

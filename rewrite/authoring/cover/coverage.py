@@ -294,7 +294,7 @@ def _changed(task: _Task, where: _Where, saturate: Recorder) -> Without:
     for old, used in where.pieces:
         piece = cuts.pieces[old.number]
         if used:
-            known = piece.nan_free, piece.steady
+            known = piece.nan_free, piece.constant
             problem = Problem.of(piece.before, *known, model.hints)
             part = part_of(problem, (Level(saturate, price),), moves)
             seconds += old.uses * (part.seconds - old.seconds)

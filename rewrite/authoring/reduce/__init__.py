@@ -1,5 +1,5 @@
 """A failing model and its rules, cut down: `reducer.py` leads."""
 
-from .reducer import Asking, Reduced, Unsteady, reduce, rules_for, write
+from .reducer import Asking, Flaky, Reduced, reduce, rules_for, write
 
-__all__ = ["Asking", "Reduced", "Unsteady", "reduce", "rules_for", "write"]
+__all__ = ["Asking", "Flaky", "Reduced", "reduce", "rules_for", "write"]

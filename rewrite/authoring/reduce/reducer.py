@@ -23,7 +23,7 @@ SEEDS = 3  # draws of the inputs before a model passes for right
 type Progress = Callable[[str, int], None]
 
 
-class Unsteady(RuntimeError):
+class Flaky(RuntimeError):
     """A failure that comes and goes."""
 
 
@@ -161,7 +161,7 @@ def _result(
             break
     # Once more, for the message that goes with what is reported.
     if not fails(case, trial) or fails.last is None:
-        raise Unsteady(
+        raise Flaky(
             f"{graph.name}: what failed a moment ago does not fail now; the failure "
             "comes and goes, so it cannot be reduced (races, uninitialised memory?)"
         )

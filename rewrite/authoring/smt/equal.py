@@ -17,7 +17,7 @@ from .meaning.elements import (
     NUMBER,
     Access,
     Apply,
-    Choice,
+    Branch,
     Elem,
     Fold,
     Literal,
@@ -322,7 +322,7 @@ class Judge:
         return self._signs[e]
 
     def _sign(self, e: Elem) -> int | None:
-        if any(isinstance(x, Access | Fold | Choice | Special) for x in walk(e)):
+        if any(isinstance(x, Access | Fold | Branch | Special) for x in walk(e)):
             return None
         z3, terms = solver(), Terms({})
         for sign in (1, -1):

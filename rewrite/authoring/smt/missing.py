@@ -5,7 +5,7 @@ from __future__ import annotations
 from .meaning.elements import (
     Access,
     Apply,
-    Choice,
+    Branch,
     Elem,
     Fold,
     Literal,
@@ -59,7 +59,7 @@ def _apart(a: Elem, b: Elem) -> tuple[Elem, Elem]:
 def _words(e: Elem) -> set[str]:
     own = {str(e.op)} if isinstance(e, Apply) else set[str]()
     own |= {str(e.monoid)} if isinstance(e, Fold) else set[str]()
-    own |= {"a case distinction"} if isinstance(e, Choice) else set[str]()
+    own |= {"a case distinction"} if isinstance(e, Branch) else set[str]()
     return own.union(*(_words(k) for k in kids(e)))
 
 
@@ -90,6 +90,8 @@ def shown(e: Elem) -> str:
             return f"|{shown(a)}|"
         case Apply("recip", (a,)):
             return f"1/{shown(a)}"
+        case Apply("mul", (a, b)) if shown(b) == "-1":
+            return f"-{shown(a)}"
         case Apply(op, (a, b)) if op in SIGNS:
             return f"({shown(a)} {SIGNS[str(op)]} {shown(b)})"
         case Apply(op, args):
@@ -97,7 +99,7 @@ def shown(e: Elem) -> str:
             return f"{op}({', '.join(map(shown, args))}{to})"
         case Fold():
             return f"{e.monoid} of {shown(e.body)}"
-        case Choice():
+        case Branch():
             return f"({shown(e.yes)} or {shown(e.no)} by position)"
         case _:
             return str(getattr(e, "name", None) or getattr(e, "text", e))

@@ -17,7 +17,7 @@ from .meaning.elements import (
     NUMBER,
     Access,
     Apply,
-    Choice,
+    Branch,
     Elem,
     Special,
     Str,
@@ -45,7 +45,7 @@ class Narrow:
             {x for e in (a, b) for x in walk(e) if isinstance(x, Access | Variable)},
             key=repr,
         )
-        opaque = any(isinstance(x, Choice | Special) for e in (a, b) for x in walk(e))
+        opaque = any(isinstance(x, Branch | Special) for e in (a, b) for x in walk(e))
         names = set(sorts.values()) - {"f8e4m3", "bool", FREE}
         if opaque or names or len(atoms) > MOST_ATOMS or not _plain(a, b):
             return False

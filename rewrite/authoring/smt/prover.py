@@ -37,7 +37,7 @@ class Case:
 
 
 @dataclass
-class Proof:
+class Shown:
     """What was shown of a rule."""
 
     rank: int = -1  # all ranks up to here
@@ -68,11 +68,11 @@ class Prover:
     met: set[object] = field(default_factory=set[object])  # asked of dtypes, and shown
     _deadline: float = 0.0
 
-    def prove(self, mode: Mode) -> Proof:
+    def prove(self, mode: Mode) -> Shown:
         """A proof as far as it goes; the time runs from the first call on."""
         if not self._deadline:
             self._deadline = time.process_time() + self.seconds
-        proof = Proof()
+        proof = Shown()
         try:
             self._ranks(proof, mode)
         except OutOfTime:
@@ -91,7 +91,7 @@ class Prover:
             for e in eager:
                 yield Mode(theory, e)
 
-    def _ranks(self, proof: Proof, mode: Mode) -> None:
+    def _ranks(self, proof: Shown, mode: Mode) -> None:
         """Rank by rank; `proof` says how far."""
         natural = Naturality(self.library)
         obstacle = natural.obstacle(self.rule)
@@ -132,7 +132,7 @@ class Prover:
         expected = took[-1] * max(2.0, took[-1] / max(took[-2], 1e-3))
         return time.process_time() + expected > self._deadline
 
-    def _rank(self, proof: Proof, mode: Mode, rank: int) -> dict[str, int] | None:
+    def _rank(self, proof: Shown, mode: Mode, rank: int) -> dict[str, int] | None:
         """All that there is at one rank; the most accesses of each input, or None."""
         counts: dict[str, int] = {}
         for backward in (False, True) if self.rule.both else (False,):
@@ -175,7 +175,7 @@ class Prover:
         return list(joined(self.library, self.rule.when))
 
     def _cases(
-        self, proof: Proof, mode: Mode, backward: bool, lengths: Mapping[str, int],
+        self, proof: Shown, mode: Mode, backward: bool, lengths: Mapping[str, int],
         ranks: Mapping[str, int], given: Mapping[str, Any], counts: dict[str, int],
     ) -> None:  # fmt: skip
         def run(path: Path) -> Outcome:
@@ -211,6 +211,6 @@ class Prover:
             for name, n in outcome.accesses.items():
                 counts[name] = max(n, counts.get(name, 0))
 
-    def _broken(self, rank: int, proof: Proof) -> bool:
+    def _broken(self, rank: int, proof: Shown) -> bool:
         """Whether enough failures of a rank are known."""
         return sum(c.rank == rank for c in proof.failed) >= FAILURES

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rewrite.egraph.rules.ruleset import Rule
 
 from .meaning.language import Library
-from .prover import CAP, Proof, Prover
+from .prover import CAP, Prover, Shown
 from .refute import Counterexample, refute
 
 type Status = Literal["proved", "sampled only", "refuted"]
@@ -86,7 +86,7 @@ def judge(rule: Rule, library: Library, limits: Limits = Limits()) -> Verdict:
     """Proves a rule or finds a counterexample, within limits."""
     start = time.process_time()
     prover = Prover(library, rule, limits.seconds, limits.rank)
-    best: Proof | None = None
+    best: Shown | None = None
     failed: list[Any] = []
     for mode in prover.modes():
         proof = prover.prove(mode)
@@ -111,13 +111,13 @@ def judge(rule: Rule, library: Library, limits: Limits = Limits()) -> Verdict:
     )  # fmt: skip
 
 
-def _needs(proof: Proof | None) -> str:
+def _needs(proof: Shown | None) -> str:
     if proof is None or (not proof.met and not proof.failed and not proof.needs):
         return "premises that some tensor meets"
     return proof.needs
 
 
-def _proved(rule: Rule, proof: Proof, seconds: float) -> Verdict:
+def _proved(rule: Rule, proof: Shown, seconds: float) -> Verdict:
     notes = set(proof.notes)
     if rule.contract in ("real", "approx"):
         notes.add("over the reals; rounding and stability are sampled, not proved")
@@ -129,7 +129,7 @@ def _proved(rule: Rule, proof: Proof, seconds: float) -> Verdict:
     )  # fmt: skip
 
 
-def _reason(proof: Proof | None) -> str:
+def _reason(proof: Shown | None) -> str:
     if proof is None:
         return "nothing was tried"
     if not proof.met and not proof.failed and not proof.reason:

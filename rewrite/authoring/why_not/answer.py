@@ -146,7 +146,7 @@ class _Question:
             seen = watch(
                 piece.graph, piece.rules, self.bodies, piece.nan_free, node, self.budget
             )
-            self.seen[k] = replace(seen, steady=piece.steady)
+            self.seen[k] = replace(seen, constant=piece.constant)
         return self.seen[k]
 
     def answer(self, setting: Setting) -> Answer:

@@ -11,7 +11,7 @@ from rewrite.egraph.saturate.encode import ENode
 from rewrite.extract.dag.postorder import postorder
 from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.space import Choice, Space, cheapest, steady
+from rewrite.extract.schedule.space import Choice, Space, cheapest, constant_classes
 
 from .watched import Firing, Watched
 
@@ -61,8 +61,8 @@ def _space(classes: Sequence[Sequence[ENode]], found: Watched) -> Space:
     outputs = tuple(
         c for _, i in found.graph.outputs if (c := found.own(i)) is not None
     )
-    given = (c for i in found.steady if (c := found.own(i)) is not None)
-    own, same = dict(found.egraph.choice), steady(found.egraph.classes, given)
+    given = (c for i in found.constant if (c := found.own(i)) is not None)
+    own, same = dict(found.egraph.choice), constant_classes(found.egraph.classes, given)
     return Space(classes, found.egraph.types, outputs, own, same)
 
 

@@ -68,7 +68,7 @@ class Watched:
     fired: Mapping[str, int]  # matches of all rules
     # E-nodes that other nodes of the graph have in the class that was asked of.
     others: frozenset[int] = frozenset()
-    steady: frozenset[int] = frozenset()  # inputs that are the same in every run
+    constant: frozenset[int] = frozenset()  # inputs that are the same in every run
 
     def own(self, node: int) -> int | None:
         row = self.encoded.where[node]

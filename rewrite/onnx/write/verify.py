@@ -169,7 +169,7 @@ def random_inputs(
             continue
         t = info.type.tensor_type
         if not info.type.HasField("tensor_type") or t.elem_type not in DTYPES:
-            raise ModelError(f"input {info.name!r} is no tensor of numbers")
+            raise ModelError(f"input {info.name!r} is not a tensor of numbers")
         if not t.HasField("shape"):
             raise ModelError(f"input {info.name!r} has no declared rank")
         shape = [

@@ -101,7 +101,7 @@ def _of_list(value: Sequence[Any]) -> Array:
     """Python numbers have the default dtypes, NumPy's keep their own."""
     parts = list(_elements(value))
     if any(isinstance(x, Tracer) for x in parts):
-        raise TraceError("a list of arrays is no array: use xp.stack")
+        raise TraceError("a list of arrays is not an array: use xp.stack")
     try:
         array = np.asarray(value)
     except ValueError as e:

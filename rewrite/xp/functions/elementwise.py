@@ -158,8 +158,16 @@ def reciprocal(x: Operand) -> Tracer:
 
 
 def positive(x: Operand) -> Tracer:
-    """A copy."""
-    return wrap(lift(x).node)
+    """A copy, which may be changed in place."""
+    x = lift(x)
+    return wrap(x.builder.add("cast", (x.node,), (x.dtype,)))
+
+
+def converted(x: Operand, dtype: object, *, copy: bool = True) -> Tracer:
+    """`x` in another dtype, as `astype` of the namespace: a copy unless told not to."""
+    x = lift(x)
+    result = astype(x, dtype)
+    return positive(x) if copy and result.node == x.node else result
 
 
 def logical_not(x: Operand) -> Tracer:

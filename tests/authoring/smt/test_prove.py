@@ -164,6 +164,31 @@ def test_the_cache_is_read_and_made_again(tmp_path: Path, kept: Path) -> None:
     assert not list(kept.glob("*.part"))
 
 
+BETTER = """
+;; exp(x) - 1 is expm1(x).
+;;@ equal real
+(rewrite (Bin "sub" (Un "exp" x) (Const 1.0 t s)) (Un "expm1" x)
+         :ruleset algebra :name "better")
+"""
+
+
+def test_a_verdict_is_of_the_whole_promise(tmp_path: Path, kept: Path) -> None:
+    """`one-way` was no part of what is kept: a mended rule stayed refuted."""
+    path = tmp_path / "my.egg"
+    path.write_text(BETTER)
+    assert "better  is not equal (real)" in run(str(path), "--jobs", "1")[1]
+    path.write_text(BETTER.replace("equal real", "equal real one-way"))
+    assert "1 proved" in run(str(path), "--jobs", "1")[1]
+    path.write_text(BETTER.replace("equal real", "equal approx"))
+    loose = prove_rules([path], jobs=1, cache=kept)
+    path.write_text(BETTER.replace("equal real", "equal approx 0.01"))
+    tight = prove_rules([path], jobs=1, cache=kept)
+    assert [r.contract for p in (loose, tight) for r in p.rules] == [
+        "approx", "approx 0.01"
+    ]  # fmt: skip
+    assert not tight.rules[0].kept
+
+
 def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path: Path) -> None:
     path = tmp_path / "my.egg"
     path.write_text(RIGHT)

@@ -205,8 +205,8 @@ def test_without_vectors_another_family_runs_it() -> None:
 @pytest.mark.parametrize("which", ["large", "grouped"])
 def test_fixed_sides_are_packed_once(family: Family, which: str) -> None:
     kernel = large(1) if which == "large" else grouped()
-    steady = knowing(kernel)
-    function, buffers = prepared(family, steady, CPU)
+    knows = knowing(kernel)
+    function, buffers = prepared(family, knows, CPU)
     packed = {"left", "right", "box"}.intersection(
         a.name.rstrip("0123456789") for a in arrays(function.body)
     )
@@ -228,7 +228,7 @@ def knowing(kernel: Kernel) -> Kernel:
     filters = {3 * 3 * 61 * 70, 3 * 3 * 3 * 57}
     slots = [s for s, (_, n) in enumerate(kernel.slots[: kernel.reads]) if n in filters]
     assert len(slots) == 1
-    return replace(kernel, steady=bits(tuple(slots)))
+    return replace(kernel, constant=bits(tuple(slots)))
 
 
 def prepared(family: Family, kernel: Kernel, caps: Caps):
@@ -253,7 +253,7 @@ def test_a_side_that_is_read_otherwise_too_stays_where_it_is() -> None:
     y = b.bin("add", *both)
     kernel = normalise(kernel_of(b, [y]))
     for slot in range(kernel.reads):
-        known = replace(kernel, steady=1 << slot)
+        known = replace(kernel, constant=1 << slot)
         layouts = CONTRACT.layouts(known, model_of(CPU))
         assert len(layouts) == (slot == known_x(kernel))
 

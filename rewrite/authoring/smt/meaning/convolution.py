@@ -16,7 +16,7 @@ from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim
 
 from .conditions import at_least, below, inside, same
-from .elements import PRODUCT, Apply, Choice, Elem, Fold, Literal, Str, number
+from .elements import PRODUCT, Apply, Branch, Elem, Fold, Literal, Str, number
 from .paths import BOUND, Infeasible
 from .tensors import branch
 from .world import Failed, Index, Tensor, World
@@ -58,7 +58,7 @@ def _padded(w: World, x: Tensor, at: tuple[Dim, ...], dtype: Str) -> Elem:
     tests = [inside(i, n) for i, n in zip(at[2:], x.shape[2:], strict=True)]
     for c in reversed(tests):
         inner = x.at(at) if out is None else out
-        out = Choice(c, inner, zero, dtype)
+        out = Branch(c, inner, zero, dtype)
     assert out is not None
     bound = any(s.startswith(BOUND) for s in dims.symbols(at))
     return out if bound else branch(w, tests[0], lambda: out, lambda: zero, dtype)

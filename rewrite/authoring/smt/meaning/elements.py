@@ -101,7 +101,7 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Branch:
     """`yes` where a condition on indices holds, else `no`."""
 
     condition: Cond
@@ -123,7 +123,7 @@ class Fold:
 
 
 type Elem = (
-    Access | Number | Variable | Whole | Literal | Special | Apply | Choice | Fold
+    Access | Number | Variable | Whole | Literal | Special | Apply | Branch | Fold
 )
 
 
@@ -141,7 +141,7 @@ def kids(e: Elem) -> tuple[Elem, ...]:
             return args
         case Literal(n):
             return (n,)
-        case Choice(_, yes, no):
+        case Branch(_, yes, no):
             return yes, no
         case Fold():
             return (e.body,)
@@ -156,7 +156,7 @@ def rebuilt(e: Elem, parts: tuple[Elem, ...]) -> Elem:
             return replace(e, args=parts)
         case Literal():
             return replace(e, number=parts[0])
-        case Choice():
+        case Branch():
             return replace(e, yes=parts[0], no=parts[1])
         case Fold():
             return replace(e, body=parts[0])
@@ -179,7 +179,7 @@ def renamed(e: Elem, by: Mapping[str, Dim]) -> Elem:
             return replace(e, index=tuple(substituted(d, by) for d in e.index))
         case Whole():
             return replace(e, value=substituted(e.value, by))
-        case Choice():
+        case Branch():
             e = replace(e, condition=replaced(e.condition, by))
         case Fold():
             sizes = tuple((s, substituted(n, by)) for s, n in e.binders)

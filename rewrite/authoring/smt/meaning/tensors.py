@@ -13,7 +13,7 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.scalars import BY_NAME
 
 from .conditions import Cond, Every, Some, at_least, below, inside, same
-from .elements import Apply, Choice, Elem, Literal, Str, Sym, Whole
+from .elements import Apply, Branch, Elem, Literal, Str, Sym, Whole
 from .paths import Unsupported
 from .world import Failed, Flat, Index, Tensor, World
 
@@ -260,7 +260,7 @@ def branch(
     left = rest[0] if len(rest) == 1 else Every(tuple(rest))
     with w.path.scope(left):
         first = yes()
-    return Choice(left, first, no(), w.string(dtype))
+    return Branch(left, first, no(), w.string(dtype))
 
 
 def _parts(c: Cond) -> list[Cond]:

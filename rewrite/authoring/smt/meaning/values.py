@@ -18,7 +18,7 @@ from .conditions import holds, value
 from .elements import (
     Access,
     Apply,
-    Choice,
+    Branch,
     Elem,
     Fold,
     Literal,
@@ -53,7 +53,7 @@ class Values:
                 return np.asarray(value(v, self.integers), np.int64)
             case Literal(n):
                 return self.of(n).astype(self.dtype(e).numpy)
-            case Choice():
+            case Branch():
                 return self.of(e.yes if holds(e.condition, self.integers) else e.no)
             case Fold():
                 return self._fold(e)

@@ -14,7 +14,7 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.scalars import MONOIDS
 
 from ..meaning.conditions import Atom, Every, at_least, inside, same, substituted
-from ..meaning.elements import PRODUCT, Apply, Choice, Elem, Fold, Str, Sym, renamed
+from ..meaning.elements import PRODUCT, Apply, Branch, Elem, Fold, Str, Sym, renamed
 from ..meaning.world import World
 from .functions import RISING, Ring
 from .ieee import Ieee, negative, stripped
@@ -175,7 +175,7 @@ class Folds:
             n.contract == "ieee" and self._idempotent(e.monoid)
         )
         known = MONOIDS.get(str(e.monoid))
-        if known is None or not regroups or not isinstance(body, Choice):
+        if known is None or not regroups or not isinstance(body, Branch):
             return None
         body = _apart_conditions(body)
         names = {s for s, _ in e.binders}
@@ -249,8 +249,8 @@ class Folds:
 
     def _chosen(self, e: Fold, factors: Sequence[Elem]) -> Elem | None:
         """A product with a choice is a choice of products, which a range may part."""
-        choice = next((a for a in factors if isinstance(a, Choice)), None)
-        if not isinstance(choice, Choice):
+        choice = next((a for a in factors if isinstance(a, Branch)), None)
+        if not isinstance(choice, Branch):
             return None
 
         def product(part: Elem) -> Elem:
@@ -333,7 +333,7 @@ def _resized(e: Fold, symbol: str, size: Dim) -> tuple[tuple[str, Dim], ...]:
     return tuple((s, size if s == symbol else n) for s, n in e.binders)
 
 
-def _apart_conditions(e: Choice) -> Choice:
+def _apart_conditions(e: Branch) -> Branch:
     """Of several conditions the first alone, the others inside."""
     if not isinstance(e.condition, Every) or not e.condition.parts:
         return e
@@ -344,7 +344,7 @@ def _apart_conditions(e: Choice) -> Choice:
     return replace(e, condition=first, yes=inner)
 
 
-def _cut(e: Choice, symbol: str) -> tuple[Dim, Elem | None, Elem | None]:
+def _cut(e: Branch, symbol: str) -> tuple[Dim, Elem | None, Elem | None]:
     """The place before which a choice is one element, and after which another."""
     c = e.condition
     if not isinstance(c, Atom) or c.equal or isinstance(c.poly, int):

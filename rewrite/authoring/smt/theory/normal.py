@@ -23,7 +23,7 @@ from ..meaning.elements import (
     PRODUCT,
     Access,
     Apply,
-    Choice,
+    Branch,
     Elem,
     Fold,
     Literal,
@@ -84,7 +84,7 @@ class Normal:
                 return e
             case Literal() if self.field_of(e.dtype) not in ("real", "int"):
                 return e
-            case Choice():
+            case Branch():
                 with self.world.path.scope(e.condition):
                     yes = self.of(e.yes)
                 no = self.of(e.no)
@@ -238,14 +238,14 @@ class Normal:
                 return times(self.polynomial(a), self.polynomial(b))
             case Apply() if e.dtype == NUMBER or self.field_of(e.dtype) == "real":
                 return self._real(e)
-            case Fold() | Access() | Choice():
+            case Fold() | Access() | Branch():
                 return self._again(e, self.of(e))
             case _:
                 return atom(mapped(e, self.of))
 
     def _again(self, old: Elem, new: Elem) -> Polynomial:
         """An atom's own polynomial, where it became more than an atom."""
-        if new == old or isinstance(new, Fold | Access | Choice):
+        if new == old or isinstance(new, Fold | Access | Branch):
             return atom(new)
         return self.polynomial(new)
 

@@ -19,7 +19,7 @@ from ..meaning.elements import (
     NUMBER,
     Access,
     Apply,
-    Choice,
+    Branch,
     Elem,
     Fold,
     Literal,
@@ -112,7 +112,7 @@ def symbols_of(e: Elem) -> frozenset[str]:
             return dims.symbols(e.index)
         case Whole():
             return dims.symbols((e.value,))
-        case Choice():
+        case Branch():
             own = symbols(e.condition)
         case Fold():
             sizes = dims.symbols(n for _, n in e.binders)

@@ -21,7 +21,7 @@ from ..meaning.elements import (
     NUMBER,
     Access,
     Apply,
-    Choice,
+    Branch,
     Elem,
     Fold,
     Literal,
@@ -88,7 +88,7 @@ class Terms:
                 return z3.ToReal(term(v))
             case Special():
                 return self._function(f"the constant {e.text}", [], e)
-            case Choice():
+            case Branch():
                 test = formula(e.condition)
                 return z3.If(test, self.of(e.yes), self.of(e.no))
             case Fold():

@@ -13,7 +13,7 @@ from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.extract.schedule.assemble import concrete
 from rewrite.extract.schedule.kernel import reads_of, writes_of
-from rewrite.extract.schedule.plan import steady_nodes
+from rewrite.extract.schedule.plan import constant_nodes
 from rewrite.extract.schedule.search import Search
 from rewrite.extract.schedule.space import own_space
 from rewrite.extract.schedule.state import RARELY
@@ -72,7 +72,7 @@ def test_an_output_is_written_in_every_run() -> None:
         np.testing.assert_allclose(out["z"], np.exp(np.arange(4)), rtol=1e-6)
 
 
-def test_what_may_differ_is_not_steady() -> None:
+def test_what_may_differ_is_not_constant() -> None:
     b = Builder()
     key = b.array(np.zeros(2, "u8"), "key")
     w, x = b.array(np.ones(3, "f4"), "w"), b.input("x", F32, (3,))
@@ -80,9 +80,9 @@ def test_what_may_differ_is_not_steady() -> None:
     made = b.un("exp", w)
     graph = b.build([b.bin("add", called, x), b.bin("mul", made, x)])
     assert graph.nodes[key].type.dtype is U64
-    steady = steady_nodes(graph)
-    assert {w, made} <= steady
-    assert not steady & {x, called}
+    constant = constant_nodes(graph)
+    assert {w, made} <= constant
+    assert not constant & {x, called}
 
 
 def test_a_run_pays_little_of_what_runs_once() -> None:
@@ -90,8 +90,8 @@ def test_a_run_pays_little_of_what_runs_once() -> None:
     graph = turned()
     search = Search(own_space(graph, {}), price)
     search.run(10_000)
-    steady = search.space.steady
-    once = [k for c, k in search.kern.items() if c in steady]
+    constant = search.space.constant
+    once = [k for c, k in search.kern.items() if c in constant]
     assert once and all(k.traced is not None for k in once)
     for k in once:
         assert k.traced is not None
