@@ -189,7 +189,7 @@ class Push(Nest):
             else:
                 self._only(when, change)
 
-        self._descend(s, leaf)
+        self.descend(s, leaf)
 
     def _only(self, when: int, body: Callable[[], None]) -> None:
         with self.when(self.value(when)):

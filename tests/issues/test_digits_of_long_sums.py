@@ -3,6 +3,7 @@ NumPy's, which adds by pairs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +14,7 @@ from rewrite import xp
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.rules.rulefile import Precision
 from tests.backends.harness import open_device
 
 COUNT = 4_000_000
@@ -32,6 +34,31 @@ ACROSS: dict[str, tuple[tuple[int, ...], Callable[[xp.Tracer], xp.Tracer], int]]
 def off(got: object, count: int) -> float:
     want = np.float64(TERM) * count
     return float(np.max(np.abs(np.asarray(got, np.float64) - want)) / want)
+
+
+# Axes that are apart: the last line alone is short.
+APART: tuple[tuple[int, ...], ...] = (
+    (1000, 4, 1000), (40_000, 10, 10), (3000, 7, 40), (4000, 3, 17), (100, 5, 100, 3),
+    (100_000, 2, 3),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["c", "opencl"])
+@pytest.mark.parametrize("precision", ["strict", "default"])
+@pytest.mark.parametrize("shape", APART, ids=str)
+def test_axes_apart(shape: tuple[int, ...], precision: Precision, device: str) -> None:
+    open_device(device)
+    x, axes = np.full(shape, TERM), tuple(range(0, len(shape), 2))
+
+    def total(x: xp.Tracer) -> xp.Tracer:
+        return xp.sum(x, axis=axes)
+
+    function = rw.optimize(total, x, device=device, precision=precision)
+    count = math.prod(shape[a] for a in axes)
+    assert off(function(x), count) <= 64 * 2.0**-24
+    x = np.random.default_rng(0).random(shape, np.float32)
+    want = x.sum(axes, dtype=np.float64)
+    np.testing.assert_allclose(function(x), want, rtol=2e-6)
 
 
 @pytest.mark.parametrize("device", ["numpy", "c", "opencl"])

@@ -7,19 +7,17 @@ and where it is.  The last part is what the reduction gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ....egraph.ir.dtypes import F32, F64, DType, compute
+from ....egraph.ir.dtypes import DType, compute
 from ....egraph.ir.scalars import CHOICES
 from ...loops import Assign, Ex, Lit, Load, Op, Store, Var
 from .values import better, combine, convert, identity
 from .writer import Writer
 
 type Arrays = tuple[str, ...]  # of lanes or columns, by part
-
-BLOCK = 16  # terms that a sum in f32 takes before it goes to one in f64; NumPy has 16
 
 
 def vectors_in(count: int, lanes: int) -> list[int]:
@@ -36,8 +34,6 @@ def halves(lanes: int) -> list[int]:
 
 class Accumulating(Writer):
     """A writer with lane arrays: lane l takes every so many-th term."""
-
-    wide = False  # whether long sums of f32 are added up in f64
 
     def acc_type(self, r: int) -> DType:
         return compute(self.kernel.exprs[r].attr[2])
@@ -145,43 +141,3 @@ class Accumulating(Writer):
         with self.loop("simd", lanes) as i:
             above = Op("add", (i, self.number(lanes)), self.index)
             self.accumulate(r, acc, i, self.held(r, acc, above))
-
-    # ---- long sums: blocks in f32, whose totals are in f64 ----
-
-    def totals(
-        self, accs: Mapping[int, Arrays], lanes: int, extent: int
-    ) -> dict[int, str]:
-        """Of long sums of f32, which lose digits with each term that they take: an
-        accumulator in f64 for each lane, by reduction."""
-        if not self.wide or extent < 2 * BLOCK * lanes:
-            return {}
-        return {r: self.zeros(F64, lanes) for r in accs if self.loses(r)}
-
-    def loses(self, r: int) -> bool:
-        return self.monoid(r) == "sum" and self.acc_type(r) is F32
-
-    def zeros(self, dtype: DType, count: int) -> str:
-        name = self.array("total", dtype, count)
-        with self.loop("simd", count) as i:
-            self.emit(Store(name, i, Lit(0.0, dtype)))
-        return name
-
-    def flush(
-        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], lanes: int
-    ) -> None:
-        """Moves what the accumulators have to the totals."""
-        for r, total in totals.items():
-            (acc,) = accs[r]
-            with self.loop("simd", lanes) as i:
-                more = convert(Load(acc, i, F32), F64)
-                self.emit(Store(total, i, Op("add", (Load(total, i, F64), more), F64)))
-                self.emit(Store(acc, i, Lit(0.0, F32)))
-
-    def settle(
-        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], lanes: int
-    ) -> None:
-        """The totals, and what has not gone to them, back in the accumulators."""
-        self.flush(accs, totals, lanes)
-        for r, total in totals.items():
-            with self.loop("simd", lanes) as i:
-                self.emit(Store(accs[r][0], i, convert(Load(total, i, F64), F32)))

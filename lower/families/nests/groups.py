@@ -51,7 +51,8 @@ class GroupNest(Nest):
             self.threaded = True
             if axis is not None:
                 self.at(axis, x)
-                self._inner(s, len(s.axes) - 1)
+                for inner in s.inner[-1]:
+                    self.step(inner)
             body()
             self.threaded = False
 
@@ -64,7 +65,7 @@ class GroupNest(Nest):
                 self.take(r, acc)
             self._fill(arrays)
 
-        self._descend(s, lambda: self._dealt(s, terms), 1 if s.axes else 0)
+        self.descend(s, lambda: self._dealt(s, terms), 1 if s.axes else 0)
         self._define(held, {r: self._together(r, acc) for r, acc in accs.items()})
 
     def _together(self, r: int, acc: tuple[Var, ...]) -> tuple[Var, ...]:
@@ -94,4 +95,4 @@ class GroupNest(Nest):
                 o = self.kernel.outputs[k]
                 self.store(o.slot, o.offset, o.expr)
 
-        self._descend(s, lambda: self._dealt(s, store), 1 if s.axes else 0)
+        self.descend(s, lambda: self._dealt(s, store), 1 if s.axes else 0)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
-from ....egraph.ir.dtypes import BOOL, F64, DType, compute
+from ....egraph.ir.dtypes import BOOL, DType, compute
 from ....extract.schedule.kernel import Affine, Kernel
 from ...axes import coefficient, numel
 from ...loops import Ex, Fetch, Load, Op, Param, Store
-from .accumulate import BLOCK, Accumulating, Arrays, halves, vectors_in
+from .accumulate import Arrays, halves, vectors_in
+from .blocks import BLOCK, Blocks
 from .guards import guards, pieces
 from .index_types import Span
 from .plan import Plan, Step, each
@@ -26,7 +28,7 @@ BLOCK_OF_ROWS = 64  # as `BLOCK`, of columns, whose accumulators lie in memory
 FEW = 4  # turns of a row that fewer accumulators take as well: they end sooner
 
 
-class Nest(Accumulating):
+class Nest(Blocks):
     """Serial steps; with `vector` lanes for reductions along contiguous axes."""
 
     def __init__(
@@ -126,23 +128,6 @@ class Nest(Accumulating):
             value = self.value(e)
             self.emit(Store(array, self.affine(where)[0], value))
 
-    def _descend(self, s: Step, leaf: Callable[[], None], last: int = 0) -> None:
-        """Serial loops over the step's axes but the `last` ones, `leaf` inside."""
-        self._level(s, 0, len(s.axes) - last, leaf)
-
-    def _level(self, s: Step, i: int, end: int, leaf: Callable[[], None]) -> None:
-        if i == end:
-            leaf()
-            return
-        with self.loop("serial", self.kernel.extents[s.axes[i]]) as x:
-            self.at(s.axes[i], x)
-            self._inner(s, i)
-            self._level(s, i + 1, end, leaf)
-
-    def _inner(self, s: Step, i: int) -> None:
-        for t in s.inner[i]:
-            self.step(t)
-
     # ---- ways to reduce ----
 
     def _scalars(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
@@ -154,7 +139,7 @@ class Nest(Accumulating):
                 self.take(r, acc)
             self._fill(arrays)
 
-        self._descend(s, leaf)
+        self.in_turns(s, accs, leaf)
         self._define(held, accs)
 
     def _define(
@@ -196,32 +181,19 @@ class Nest(Accumulating):
         def take(start: int, count: int) -> None:
             self._lane_loop(axis, self.number(start), count, accs, arrays)
 
-        totals = self.totals(accs, lanes, extent)
-        turn = BLOCK * lanes if totals else main
-
-        def turns(first: Ex | None, count: int) -> None:
+        def turns(first: Ex, count: int) -> None:
             with self.loop("serial", count, step=lanes) as base:
-                at = base if first is None else add(first, base)
+                at = add(first, base)
                 self._ask(s, at, lanes)
                 self._lane_loop(axis, at, lanes, accs, arrays)
 
-        def leaf() -> None:
-            if totals:
-                whole = main // turn * turn
-                with self.loop("serial", whole, step=turn) as first:
-                    turns(first, turn)
-                    self.flush(accs, totals, lanes)
-                if main > whole:
-                    turns(self.number(whole), main - whole)
-            else:
-                turns(None, main)
+        def rest() -> None:
             start = main
             for count in parts[: len(parts) - len(last)]:
                 take(start, count)
                 start += count
 
-        self._descend(s, leaf, 1)
-        self.settle(accs, totals, lanes)
+        self.in_blocks(s, accs, lanes, BLOCK * lanes, rest, (main, turns))
         for width in halves(lanes):
             for r, acc in accs.items():
                 self.halve(r, acc, width)
@@ -267,41 +239,25 @@ class Nest(Accumulating):
             self._fill(shared)
 
         if arrays or not s.axes or s.inner[-1] or self._apart(s):
-            self._descend(s, leaf)
+            self.in_blocks(s, accs, self.columns, BLOCK_OF_ROWS, leaf)
         else:
-            self._in_blocks(s, accs)
+            axis = s.axes[-1]
+            extent, rows = self.kernel.extents[axis], partial(self._by_rows, accs, axis)
+            self.in_blocks(
+                s, accs, self.columns, BLOCK_OF_ROWS, lambda: None, (extent, rows)
+            )
         where = Affine(((self.local, 1),))
         for r, (holder, part) in held.items():
             self.keep(r, self._finish(r, accs[holder][part]), where)
 
-    def _in_blocks(self, s: Step, accs: dict[int, Arrays]) -> None:
-        """Long sums of f32 in blocks of rows, whose totals are in f64."""
-        axis = s.axes[-1]
-        extent = self.kernel.extents[axis]
-        mine = {r: acc for r, acc in accs.items() if self.loses(r)}
-        if not (self.wide and mine) or extent < 2 * BLOCK_OF_ROWS:
-            self._descend(s, lambda: self._by_rows(axis, 0, extent, accs), 1)
-            return
-        totals = {r: self.zeros(F64, self.columns) for r in mine}
-        whole = extent // BLOCK_OF_ROWS * BLOCK_OF_ROWS
-
-        def leaf() -> None:
-            with self.loop("serial", whole, step=BLOCK_OF_ROWS) as first:
-                self._by_rows(axis, first, BLOCK_OF_ROWS, accs)
-                self.flush(mine, totals, self.columns)
-            self._by_rows(axis, whole, extent - whole, accs)
-
-        self._descend(s, leaf, 1)
-        self.settle(mine, totals, self.columns)
-
     def _by_rows(
-        self, axis: int, first: Ex | int, count: int, accs: dict[int, Arrays]
+        self, accs: dict[int, Arrays], axis: int, start: Ex, count: int
     ) -> None:
         """Several terms between the load and the store of an accumulator."""
-        start = self.number(first) if isinstance(first, int) else first
         main, rest = divmod(count, ROWS)
         with self.loop("serial", main * ROWS, step=ROWS) as base:
-            at = base if first == 0 else self.let(add(start, base), "r")
+            at = add(start, base)
+            at = at if at is base else self.let(at, "r")
             self._rows_at(axis, at, ROWS, accs)
         if rest:
             self._rows_at(axis, add(start, self.number(main * ROWS)), rest, accs)
@@ -383,11 +339,11 @@ class Nest(Accumulating):
         if self.vector is not None:
             wide = [k for k in s.outputs if self.vector in self.kernel.outputs[k].axes]
             assert len(wide) == len(s.outputs)
-            self._descend(s, lambda: self._over_columns(s, lambda _: store()))
+            self.descend(s, lambda: self._over_columns(s, lambda _: store()))
         elif s.axes and not s.inner[-1]:
-            self._descend(s, lambda: self._along(s, store), 1)
+            self.descend(s, lambda: self._along(s, store), 1)
         else:
-            self._descend(s, store)
+            self.descend(s, store)
 
     def _along(self, s: Step, store: Callable[[], None]) -> None:
         axis = s.axes[-1]

@@ -46,19 +46,19 @@ static void k0_0(const i64 i1, const f32 *restrict b0, f32 *restrict b1) {
     }
   }
   #pragma omp simd
-  for (i64 i57 = 0; i57 < 64; i57++) {
-    total6[i57] = total6[i57] + (f64)acc4[i57];
-    acc4[i57] = 0.0f;
+  for (i64 i34 = 0; i34 < 64; i34++) {
+    total6[i34] = total6[i34] + (f64)acc4[i34];
+    acc4[i34] = 0.0f;
   }
   #pragma omp simd
-  for (i64 i58 = 0; i58 < 64; i58++) {
-    acc4[i58] = (f32)total6[i58];
+  for (i64 i35 = 0; i35 < 64; i35++) {
+    acc4[i35] = (f32)total6[i35];
   }
   #pragma omp simd
-  for (i64 i59 = 0; i59 < 64; i59++) {
-    const f32 v60 = acc4[i59];
-    const i64 v61 = o3 + i59;
-    b1[v61] = v60;
+  for (i64 i36 = 0; i36 < 64; i36++) {
+    const f32 v37 = acc4[i36];
+    const i64 v38 = o3 + i36;
+    b1[v38] = v37;
   }
 }
 

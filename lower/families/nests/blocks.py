@@ -1,0 +1,164 @@
+"""Long sums of f32: blocks, whose totals are in f64.
+
+A sum loses digits with each term that it takes.  So after a block of terms it goes to
+its total, and starts again: along the last loop of a step where that is long, else
+after some turns of a loop around it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+from ....egraph.ir.dtypes import F32, F64, DType
+from ...axes import ceil_div
+from ...loops import Assign, Ex, Lit, Load, Op, Store, Var
+from .accumulate import Accumulating, Arrays
+from .plan import Step
+from .values import add, convert
+
+BLOCK = 16  # terms that a sum in f32 takes before it goes to one in f64; NumPy has 16
+
+type Do = Callable[[], None]
+type Part = Callable[[Ex, int], None]  # of a loop: where it begins, and its length
+
+
+class Turn(NamedTuple):
+    """What is done after so many turns of a loop of a step."""
+
+    loop: int
+    turns: int
+    do: Do
+
+
+class Blocks(Accumulating):
+    """Loops over the axes of a step, and what they are interrupted for."""
+
+    wide = False  # whether long sums of f32 are added up in f64
+
+    @abstractmethod
+    def step(self, s: Step) -> None: ...
+
+    def descend(
+        self, s: Step, leaf: Do, last: int = 0, turn: Turn | None = None
+    ) -> None:
+        """Serial loops over the step's axes but the `last` ones, `leaf` inside."""
+        extents = [self.kernel.extents[a] for a in s.axes[: len(s.axes) - last]]
+
+        def level(i: int) -> None:
+            if i == len(extents):
+                leaf()
+            elif turn is not None and turn.loop == i:
+                self.pieces_of(
+                    extents[i], turn.turns, lambda a, n: over(i, a, n), turn.do
+                )
+            else:
+                over(i, self.number(0), extents[i])
+
+        def over(i: int, first: Ex, count: int) -> None:
+            with self.loop("serial", count) as x:
+                self.at(s.axes[i], add(first, x))
+                for inner in s.inner[i]:
+                    self.step(inner)
+                level(i + 1)
+
+        level(0)
+
+    def pieces_of(self, extent: int, piece: int, part: Part, after: Do) -> None:
+        """A loop in pieces, `after` each of which something is done; not after what is
+        left of it."""
+        whole = extent // piece * piece
+        with self.loop("serial", whole, step=piece) as first:
+            part(first, piece)
+            after()
+        if extent > whole:
+            part(self.number(whole), extent - whole)
+
+    def turn(self, s: Step, block: int, last: int, do: Do) -> Turn | None:
+        """After a block of terms; by the loops of the step but the `last` ones."""
+        extents = [self.kernel.extents[a] for a in s.axes]
+        for i in reversed(range(len(extents) - last)):
+            inner = prod(extents[i + 1 :])
+            turns = ceil_div(block, inner) if inner else 0
+            if 0 < 2 * turns <= extents[i]:
+                return Turn(i, turns, do)
+        return None
+
+    def in_blocks(
+        self, s: Step, accs: Mapping[int, Arrays], lanes: int, block: int, leaf: Do,
+        along: tuple[int, Part] | None = None,
+    ) -> None:  # fmt: skip
+        """The loops of a step, `lanes` sums side by side.  `along`: of the last loop
+        this part, up to here, comes before the `leaf`.  `block`: turns of that loop."""
+        mine = [r for r in accs if self.loses(r)]
+        extent, part = along or (0, None)
+        long = bool(mine) and extent >= 2 * block
+        totals: dict[int, str] = {}
+
+        def flush() -> None:
+            self.flush(accs, totals, lanes)
+
+        def whole() -> None:
+            if part and long:
+                self.pieces_of(extent, block, part, flush)
+            elif part:
+                part(self.number(0), extent)
+            leaf()
+
+        last = 1 if along else 0
+        turn = self.turn(s, block, last, flush) if mine and not long else None
+        if long or turn:
+            totals |= {r: self.zeros(F64, lanes) for r in mine}
+        self.descend(s, whole, last, turn)
+        self.settle(accs, totals, lanes)
+
+    def in_turns(self, s: Step, accs: Mapping[int, Sequence[Var]], leaf: Do) -> None:
+        """The same of sums in variables."""
+        mine = [r for r in accs if self.loses(r)]
+        totals: dict[int, Var] = {}
+
+        def flush() -> None:
+            for r, total in totals.items():
+                (acc,) = accs[r]
+                more = Op("add", (total, convert(acc, F64)), F64)
+                self.emit(Assign(total, more))
+                self.emit(Assign(acc, Lit(0.0, F32)))
+
+        turn = self.turn(s, BLOCK, 0, flush) if mine else None
+        if turn:
+            totals |= {r: self.variable(Lit(0.0, F64)) for r in mine}
+        self.descend(s, leaf, turn=turn)
+        flush()
+        for r, total in totals.items():
+            self.emit(Assign(accs[r][0], convert(total, F32)))
+
+    def loses(self, r: int) -> bool:
+        return self.wide and self.monoid(r) == "sum" and self.acc_type(r) is F32
+
+    def zeros(self, dtype: DType, count: int) -> str:
+        name = self.array("total", dtype, count)
+        with self.loop("simd", count) as i:
+            self.emit(Store(name, i, Lit(0.0, dtype)))
+        return name
+
+    def flush(
+        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], lanes: int
+    ) -> None:
+        """Moves what the accumulators have to the totals."""
+        for r, total in totals.items():
+            (acc,) = accs[r]
+            with self.loop("simd", lanes) as i:
+                more = convert(Load(acc, i, F32), F64)
+                self.emit(Store(total, i, Op("add", (Load(total, i, F64), more), F64)))
+                self.emit(Store(acc, i, Lit(0.0, F32)))
+
+    def settle(
+        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], lanes: int
+    ) -> None:
+        """The totals, and what has not gone to them, back in the accumulators."""
+        self.flush(accs, totals, lanes)
+        for r, total in totals.items():
+            with self.loop("simd", lanes) as i:
+                self.emit(Store(accs[r][0], i, convert(Load(total, i, F64), F32)))
