@@ -30,7 +30,7 @@ SECONDS = 5.0  # that reading one may take
 def saved(path: Path) -> bytes:
     """A small bundle, whole."""
     w = np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4)
-    b = np.linspace(0, 1, 4, dtype=np.float32)
+    b = rewrite.constant(np.linspace(0, 1, 4, dtype=np.float32))
     made = rewrite.optimize(
         lambda x, p: {"y": rewrite.xp.nn.softmax(x @ p["w"] + b)},
         np.ones((3, 8), np.float32), {"w": w}, device="c", effort=0, cache=False,

@@ -16,7 +16,7 @@ from rewrite.backends import scratch
 
 KILLED = """\
 import os, signal
-from rewrite.backends import toolchain
+from rewrite.backends.native import toolchain
 tools = toolchain.find_toolchain()
 with open("{folder}/slow-cc", "w") as f:
     f.write("#!/bin/sh\\ntouch {folder}/begun\\nexec sleep 60\\n")

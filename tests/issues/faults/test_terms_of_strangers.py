@@ -102,5 +102,5 @@ def test_too_many_elements_are_an_error_of_the_graph() -> None:
   return a
 }}
 """
-    with pytest.raises(GraphError, match="2\\*\\*62 elements or more"):
+    with pytest.raises(GraphError, match="over 2\\*\\*59 elements"):
         parse(text)
