@@ -30,10 +30,11 @@ from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.search import EPSILON
 from rewrite.extract.schedule.start import Level
 from rewrite.fuzz.graphs import random_graph
-from rewrite.fuzz.variants import MAKERS, variants
-from rewrite.lower.families import families_for
-from rewrite.lower.model import GENERIC_CPU, H200, DeviceModel, kernel_cost
+from rewrite.lower.model import H200, DeviceModel, kernel_cost
+from rewrite.lower.registry import families_for
 from rewrite.xp import Tracer
+from tests.forms import MAKERS, variants
+from tests.variants.judge import GENERIC_CPU
 
 from ..replay.weights import MODELS as FILES
 from ..replay.weights import fill, load, metadata
