@@ -20,8 +20,8 @@ BUNDLED = (
     "algebra.egg", "constants.egg", "factors.egg", "functions.egg", "boolean.egg",
     "choices.egg", "casts.egg", "layout.egg", "reshapes.egg", "slices.egg",
     "joins.egg", "windows.egg", "indexing.egg", "fusion.egg", "contraction.egg",
-    "chains.egg", "blocks.egg", "nests.egg", "masks.egg", "outers.egg", "updates.egg",
-    "pairs.egg", "macros.egg", "operators.egg",
+    "chains.egg", "blocks.egg", "masks.egg", "updates.egg", "pairs.egg", "macros.egg",
+    "operators.egg",
 )  # fmt: skip
 # What a graph shall become: kernels, or a library's operators, with macros kept whole.
 type Goal = Literal["kernels", "operators"]

@@ -66,13 +66,16 @@ def start_at(
 def seconds_of(
     space: Space, groups: Iterable[tuple[int, ...]], cost: KernelCost
 ) -> float:
-    """What kernels of these classes cost; a space without alternatives."""
+    """What kernels of these classes cost; a space without alternatives.  No finite
+    price has what the device takes in no kernel: extraction alone calls it the host's."""
     known = Known(cost, space)
     state = State(space, cost, known)
     groups = list(groups)
     state.stored = {c for g in groups for c in g}
     total = 0.0
     for g in groups:
+        if state.hosted.intersection(g):
+            return float("inf")
         if len(g) == 1:
             kern = state.kernel(g[0])
             total += kern.seconds if kern else float("inf")

@@ -14,12 +14,13 @@ from tests.replay.test_goldens import CAPS, HERE
 
 
 def undone(why: Explanation) -> set[str]:
-    """Rules of which one step makes what another takes, and takes what it makes."""
+    """Rules of which one step makes what another takes, at the same place, and takes what
+    it makes.  What is left in one operand may be taken up in another."""
     made = {
-        (s.rule, *(text.rpartition(" = ")[2] for text in (s.left, s.right)))
+        (s.rule, s.path, *(text.rpartition(" = ")[2] for text in (s.left, s.right)))
         for s in why.steps
     }
-    return {rule for rule, a, b in made if (rule, b, a) in made}
+    return {rule for rule, path, a, b in made if (rule, path, b, a) in made}
 
 
 def test_no_step_is_undone() -> None:
