@@ -67,7 +67,7 @@ def seconds_of(
     space: Space, groups: Iterable[tuple[int, ...]], cost: KernelCost
 ) -> float:
     """What kernels of these classes cost; a space without alternatives.  No finite
-    price has what the device takes in no kernel: extraction alone calls it the host's."""
+    price has what the device takes in no kernel, which extraction leaves to the host."""
     known = Known(cost, space)
     state = State(space, cost, known)
     groups = list(groups)

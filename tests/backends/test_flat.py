@@ -1,4 +1,4 @@
-"""Memory stays as it is over many launches, allocations and calls: bench/flat.py."""
+"""Memory stays as it is over many launches, allocations and calls: bench/programs/flat.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewrite.backends.c import CDevice
 
 from .harness import open_device
 
-BENCH = Path(__file__).parents[2] / "bench" / "flat.py"
+BENCH = Path(__file__).parents[2] / "bench" / "programs" / "flat.py"
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.replay.test_goldens import CAPS, HERE
 
 
 def undone(why: Explanation) -> set[str]:
-    """Rules of which one step makes what another takes, at the same place, and takes what
-    it makes.  What is left in one operand may be taken up in another."""
+    """Rules of which one step makes what another takes, at the same place, and takes
+    what it makes.  What is left in one operand may be taken up in another."""
     made = {
         (s.rule, s.path, *(text.rpartition(" = ")[2] for text in (s.left, s.right)))
         for s in why.steps

@@ -1,4 +1,4 @@
-"""bench/taso.py: the file of substitutions is read, sized and asked."""
+"""bench/programs/taso.py: the file of substitutions is read, sized and asked."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from bench import taso
-from bench.taso import NONE, OPS, PARAMETERS, RELU, graphs, kind, read, solved, text
+from bench.programs import taso
+from bench.programs.taso import (
+    NONE,
+    OPS,
+    PARAMETERS,
+    RELU,
+    graphs,
+    kind,
+    read,
+    solved,
+    text,
+)
 from rewrite.authoring.derive import derive
 from rewrite.egraph.rules.rulefile import load_rules
 

@@ -1,6 +1,6 @@
 """Asks `derive` for the substitutions that TASO published.
 
-    python bench/taso.py graph_subst.pb [--rules FILE.egg] [--precision default]
+    python bench/programs/taso.py graph_subst.pb [--rules FILE.egg] [--precision default]
                          [--missing] [--only WORD]
 
 The file is `graph_subst.pb` of github.com/jiazhihao/TASO (Jia et al., 2019).  Each
