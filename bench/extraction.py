@@ -8,7 +8,7 @@
 
 Families are those of `tests/extract/instances.py`, and `rules`: graphs of the replay
 set, saturated by our own rules.  The best known costs stand in
-`bench/extraction_best.json`; `--best` runs `auto` with N times its moves and keeps what
+`bench/data/extraction_best.json`; `--best` runs `auto` with N times its moves and keeps what
 is less; what is proved needs none.  Seconds are of the processor, from the problem in
 memory; `first` is when the first choice was there.  The last line says what missed its
 bar.
@@ -39,7 +39,7 @@ from rewrite.extract.dag.serialized import load
 from tests.extract.instances import FAMILIES, from_rules, instance
 
 MODELS = ("mlp", "gpt2_layer", "llama_layer", "moe_layer", "training_step")
-KEPT = Path(__file__).parent / "extraction_best.json"
+KEPT = Path(__file__).parent / "data" / "extraction_best.json"
 EFFORT = 10
 LARGE = 150_000  # nodes
 NEAR = 0.005  # how near `auto` shall be to the best known,

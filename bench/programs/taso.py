@@ -1,7 +1,7 @@
 """Asks `derive` for the substitutions that TASO published.
 
-    python bench/programs/taso.py graph_subst.pb [--rules FILE.egg] [--precision default]
-                         [--missing] [--only WORD]
+    python bench/programs/taso.py graph_subst.pb [--rules FILE.egg] [--missing]
+                                  [--precision default] [--only WORD]
 
 The file is `graph_subst.pb` of github.com/jiazhihao/TASO (Jia et al., 2019).  Each
 substitution is two graphs with the same outputs; sizes are the smallest that tell axes

@@ -67,7 +67,7 @@ def seconds_of(
     space: Space, groups: Iterable[tuple[int, ...]], cost: KernelCost
 ) -> float:
     """What kernels of these classes cost; a space without alternatives.  No finite
-    price has what the device takes in no kernel, which extraction leaves to the host."""
+    price has what the device takes in no kernel, left to the host by extraction."""
     known = Known(cost, space)
     state = State(space, cost, known)
     groups = list(groups)

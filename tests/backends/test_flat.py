@@ -1,4 +1,5 @@
-"""Memory stays as it is over many launches, allocations and calls: bench/programs/flat.py."""
+"""Memory stays as it is over many launches, allocations and calls: by
+bench/flat.py."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from rewrite.backends.c import CDevice
 
 from .harness import open_device
 
-BENCH = Path(__file__).parents[2] / "bench" / "programs" / "flat.py"
+BENCH = Path(__file__).parents[2] / "bench" / "flat.py"
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from rewrite.lower.registry import FAMILIES
 from tests.lower.replay import kernels, schedules
 from tests.replay.test_goldens import CAPS
 
-from .any_kernel import kernels as any_kernel
+from .optimum.any_kernel import kernels as any_kernel
 
 PAGE = Path(__file__).parents[2] / "docs" / "schedules.md"
 SHOWN = re.compile(r"(?<=```schedule\n).*?(?=```)", re.DOTALL)

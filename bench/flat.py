@@ -1,7 +1,7 @@
 """Memory over many launches, allocations and calls; what fresh results cost.
 
-    python bench/programs/flat.py [DEVICE...] [--count N]    a million unless told otherwise
-    python bench/programs/flat.py --results                  results of 64 MiB on c
+    python bench/flat.py [DEVICE...] [--count N]   a million unless told otherwise
+    python bench/flat.py --results                  results of 64 MiB on c
 
 Each turn takes memory of the device, launches a kernel on it and frees it; every tenth
 calls an optimized function, too, and keeps its result for a while.  Exits with 1 where
