@@ -9,9 +9,9 @@
 Families are those of `tests/extract/instances.py`, and `rules`: graphs of the replay
 set, saturated by our own rules.  The best known costs stand in
 `bench/data/extraction_best.json`; `--best` runs `auto` with N times its moves and keeps
-what is less; what is proved needs none.  Seconds are of the processor, from the problem in
-memory; `first` is when the first choice was there.  The last line says what missed its
-bar.
+what is less; what is proved needs none.  Seconds are of the processor, from the problem
+in memory; `first` is when the first choice was there.  The last line says what missed
+its bar.
 """
 
 from __future__ import annotations
