@@ -29,6 +29,7 @@ TURNS = (
 )  # fmt: skip
 TRIES = 120  # draws for one instance of one dtype
 TRIES_TO_BREAK = 40  # fewer where there may be none
+ROUNDS = 3  # of all dtypes before a draw gives up: one alone may be out of luck
 BARREN = 1  # dtypes without an instance after so many turns are passed over
 STUCK = 12  # draws of the same dtypes, which alone stand in the way
 
@@ -87,7 +88,7 @@ class Guided:
         return next((i for i in result if i is not None), None)
 
     def _next(self, wanted: frozenset[int]) -> int | None:
-        for _ in range(len(self.turns)):
+        for _ in range(ROUNDS * len(self.turns)):
             kind = self.turns[self._turn % len(self.turns)]
             self._turn += 1
             if self.lore.hopeless(wanted, kind.name):
@@ -204,8 +205,10 @@ class Guided:
         """Values of one kind, in random order."""
         rng: random.Random = self.sampler.rng
         match like:
+            case int():
+                pool: list[Any] = [*range(max(self.sampler.ranks))]
             case float():
-                pool: list[Any] = [*CONSTANTS, like * 2, like / 2, -like]
+                pool = [*CONSTANTS, like * 2, like / 2, -like]
             case str() if like in BY_NAME:
                 pool = [n for n, s in BY_NAME.items() if s.arity == BY_NAME[like].arity]
             case str() if like in dtypes.BY_NAME:
