@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rewrite.authoring.models import load
 from rewrite.core.explaining import explained_part
 from rewrite.egraph.proof.explain import Explanation
@@ -14,17 +16,18 @@ from tests.replay.test_goldens import CAPS, HERE
 
 
 def undone(why: Explanation) -> set[str]:
-    """Rules of which one step makes what another takes, at the same place, and takes
-    what it makes.  What is left in one operand may be taken up in another."""
+    """Rules of which one step makes what another takes, and takes what it makes."""
     made = {
-        (s.rule, s.path, *(text.rpartition(" = ")[2] for text in (s.left, s.right)))
+        (s.rule, *(text.rpartition(" = ")[2] for text in (s.left, s.right)))
         for s in why.steps
     }
-    return {rule for rule, path, a, b in made if (rule, path, b, a) in made}
+    return {rule for rule, a, b in made if (rule, b, a) in made}
 
 
-def test_no_step_is_undone() -> None:
-    model, rules = load(HERE / "models" / "vit_block.onnx"), load_rules()
+# Of proofs as the closure finds them both hold two rules used and undone.
+@pytest.mark.parametrize("name", ["gpt2_layer", "llama_layer"])
+def test_no_step_is_undone(name: str) -> None:
+    model, rules = load(HERE / "models" / f"{name}.onnx"), load_rules()
     price = kernel_cost(CAPS, FAMILIES)
     made = plan(model.graph, saturator(rules), price, moves=2, hints=model.hints)
     for part in made.parts:
