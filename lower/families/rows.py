@@ -19,7 +19,7 @@ from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .nests.groups import GroupNest
 from .nests.nest import VECTORS, Nest
-from .nests.plan import Plan, Step, facts, plan, reach
+from .nests.plan import LoopOrder, Step, facts, plan, reach
 from .nests.prefetch import asks
 from .nests.price import least_work, price
 from .nests.writer import parameters
@@ -62,7 +62,7 @@ def tile_of(choices: tuple[int, ...], n: int, rows: int, units: int) -> int:
     return min(choices[-1], n)
 
 
-def _points(kernel: Kernel, todo: Plan) -> int:
+def _points(kernel: Kernel, todo: LoopOrder) -> int:
     tiles = 1
     if todo.vector is not None:
         tiles = ceil_div(kernel.extents[todo.vector], max(todo.tile, 1))
@@ -122,7 +122,9 @@ class Walk(AsTheyAre, ABC):
         return total(self.name, 1, self.parts(kernel, model, holes), model, holes)
 
     @abstractmethod
-    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Plan: ...
+    def plan(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
+    ) -> LoopOrder: ...
 
     def overwrites(
         self,
@@ -167,7 +169,7 @@ class Row(Walk):
             found["vectors"] = (1, 2, 4, 8)
         return {**found, **model.sharing(self.parts(kernel, model))}
 
-    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Plan:
+    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> LoopOrder:
         outer = ordered(kernel, row_axes(kernel))
         return plan(kernel, outer, None, 1, model.on_chip * hole(holes, "keep", 1))
 
@@ -196,7 +198,7 @@ class Row(Walk):
         return Body(tuple(group.scopes[0].body), threads)
 
 
-def keeping(kernel: Kernel, todo: Plan) -> dict[str, tuple[int, ...]]:
+def keeping(kernel: Kernel, todo: LoopOrder) -> dict[str, tuple[int, ...]]:
     """The hole `keep`: whether dear values stay on chip, where there are any."""
     return {"keep": (0, 1)} if any(map(_stages, todo.steps)) else {}
 
@@ -210,7 +212,7 @@ def powers(low: int, high: int) -> tuple[int, ...]:
     return tuple(low << i for i in range(max(high // low, 1).bit_length()))
 
 
-def group_size(kernel: Kernel, todo: Plan, caps: Caps) -> int:
+def group_size(kernel: Kernel, todo: LoopOrder, caps: Caps) -> int:
     """Threads for the longest loop that is dealt out, in powers of two."""
     longest = max((kernel.extents[s.axes[-1]] for s in todo.steps if s.axes), default=1)
     size = 32
@@ -254,7 +256,7 @@ class Tiles(Walk):
             found["axis"] = axes
         return {**found, **model.sharing(self.parts(kernel, model))}
 
-    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Plan:
+    def plan(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> LoopOrder:
         rows = row_axes(kernel)
         vector = self.vector_axis(kernel, holes)
         assert vector is not None

@@ -22,7 +22,7 @@ from ..device import Caps
 from ..loops import Assign, Ex, Function, Load, Op, Stmt, Store, Var
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .nests.nest import Nest
-from .nests.plan import Plan, Step, facts, plan, reach
+from .nests.plan import LoopOrder, Step, facts, plan, reach
 from .nests.price import occupancy, price
 from .nests.staged import prune
 from .nests.values import rounded
@@ -140,7 +140,7 @@ def _seconds(parts: Parts) -> float:
 
 
 @lru_cache(maxsize=1024)
-def change_plan(kernel: Kernel, model: DeviceModel) -> Plan:
+def change_plan(kernel: Kernel, model: DeviceModel) -> LoopOrder:
     """Rows side by side, tiles of them where the CPU gains by it."""
     axes = ordered(kernel, row_axes(kernel))
     plain = plan(kernel, axes, None, 1, model.on_chip if model.cpu_like else 0)
@@ -157,7 +157,7 @@ def change_parts(kernel: Kernel, model: DeviceModel) -> Parts:
     return _priced(kernel, change_plan(kernel, model), model)
 
 
-def _priced(kernel: Kernel, todo: Plan, model: DeviceModel) -> Parts:
+def _priced(kernel: Kernel, todo: LoopOrder, model: DeviceModel) -> Parts:
     tiles = 1
     if todo.vector is not None:
         tiles = ceil_div(kernel.extents[todo.vector], max(todo.tile, 1))

@@ -10,7 +10,7 @@ from ....extract.schedule.kernel import Affine
 from ...axes import numel
 from ...loops import Assign, Barrier, Ex, GroupReduce, Op, Var
 from .nest import Nest
-from .plan import Plan, Step
+from .plan import LoopOrder, Step
 
 
 class GroupNest(Nest):
@@ -18,7 +18,7 @@ class GroupNest(Nest):
 
     threaded = False  # inside a loop that is dealt out
 
-    def run_groups(self, todo: Plan) -> None:
+    def run_groups(self, todo: LoopOrder) -> None:
         with self.loop("block", numel(self.kernel.extents, todo.outer)) as g:
             self.unravel(todo.outer, g)
             for s in todo.steps:

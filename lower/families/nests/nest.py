@@ -18,7 +18,7 @@ from .accumulate import Arrays, halves, vectors_in
 from .blocks import BLOCK, Blocks
 from .guards import guards, pieces
 from .index_types import Span
-from .plan import Plan, Step, each
+from .plan import LoopOrder, Step, each
 from .prefetch import LINE, Ask
 from .values import add, mul
 
@@ -44,7 +44,7 @@ class Nest(Blocks):
         self.accumulators = VECTORS
         self.asks: Mapping[Step, tuple[Ask, ...]] = {}
 
-    def run(self, todo: Plan) -> None:
+    def run(self, todo: LoopOrder) -> None:
         """A grid over the outer loops (and tiles of the vector axis)."""
         self.vector = todo.vector
         extents = self.kernel.extents
@@ -62,7 +62,9 @@ class Nest(Blocks):
             self.unravel(todo.outer, at)
             self._parts(todo, part, full, tile, rest)
 
-    def _parts(self, todo: Plan, part: Ex, full: int, tile: int, rest: int) -> None:
+    def _parts(
+        self, todo: LoopOrder, part: Ex, full: int, tile: int, rest: int
+    ) -> None:
         """Full tiles and the last, narrower one are separate code."""
         if full and rest:
             last = self.number(full)
@@ -73,7 +75,7 @@ class Nest(Blocks):
         else:
             self._tile(todo, part, tile, tile)
 
-    def _tile(self, todo: Plan, part: Ex, tile: int, columns: int) -> None:
+    def _tile(self, todo: LoopOrder, part: Ex, tile: int, columns: int) -> None:
         self.columns = columns
         self.origin = self.let(mul(part, tile), "o")
         for s in todo.steps:

@@ -31,7 +31,7 @@ class Step(NamedTuple):
     work: int  # bit set of the expressions evaluated in the innermost loop
 
 
-class Plan(NamedTuple):
+class LoopOrder(NamedTuple):
     """What happens inside the `outer` loops (and, for column tiles, `vector`)."""
 
     outer: tuple[int, ...]
@@ -111,7 +111,7 @@ def reach(f: Facts, targets: int, have: int) -> int:
 @lru_cache(maxsize=8192)
 def plan(
     kernel: Kernel, outer: tuple[int, ...], vector: int | None, tile: int, capacity: int
-) -> Plan:
+) -> LoopOrder:
     """The steps inside loops over `outer`.  `capacity`: bytes of on-chip arrays.
 
     With `vector`, reductions keep that axis: their results are arrays over a tile of
@@ -120,7 +120,7 @@ def plan(
     wide = 0 if vector is None else 1 << vector
     planner = _Planner(kernel, wide, capacity // max(tile, 1))
     steps = planner.scope(bits(outer), facts(kernel).stored, 0, True)
-    return Plan(outer, vector, tile, steps)
+    return LoopOrder(outer, vector, tile, steps)
 
 
 class _Planner:

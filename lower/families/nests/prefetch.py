@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ....extract.schedule.kernel import Affine, Kernel
 from ...axes import ceil_div, coefficient, numel
-from .plan import HEAVY, Plan, Step, each, facts
+from .plan import HEAVY, LoopOrder, Step, each, facts
 
 LINE = 64  # bytes that memory brings together
 AHEAD = 2048  # bytes between what is asked for and what is read, or more
@@ -35,7 +35,7 @@ class Ask(NamedTuple):
         return self._replace(offset=offset)
 
 
-def asks(kernel: Kernel, todo: Plan, close: int) -> Mapping[Step, tuple[Ask, ...]]:
+def asks(kernel: Kernel, todo: LoopOrder, close: int) -> Mapping[Step, tuple[Ask, ...]]:
     """What the loops over the last axis of each step ask for; `close`: bytes that a
     unit of work keeps close."""
     result: dict[Step, list[Ask]] = {}
@@ -57,7 +57,7 @@ def asks(kernel: Kernel, todo: Plan, close: int) -> Mapping[Step, tuple[Ask, ...
     return {s: tuple(x) for s, x in result.items()}
 
 
-def _busiest(kernel: Kernel, todo: Plan, axes: tuple[int, ...]) -> int | None:
+def _busiest(kernel: Kernel, todo: LoopOrder, axes: tuple[int, ...]) -> int | None:
     """Which step's loop over these axes computes most, if that is much."""
     work = {
         sum(facts(kernel).heavy[e] for e in each(s.work)): i
@@ -73,7 +73,7 @@ def _plain(s: Step) -> bool:
     return bool(s.roots and s.axes) and not any(s.inner)
 
 
-def _next_row(todo: Plan, ask: Ask, row: int) -> int:
+def _next_row(todo: LoopOrder, ask: Ask, row: int) -> int:
     """Elements from here to the place in the next row, or in one far enough."""
     step = coefficient(ask.offset, todo.outer[-1]) if todo.outer else 0
     return ceil_div(AHEAD, row) * step

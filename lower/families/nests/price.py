@@ -10,7 +10,7 @@ from ....egraph.ir.scalars import CHOICES
 from ....extract.schedule.kernel import Expr, Kernel, Output
 from ...axes import ceil_div, coefficient, numel
 from ...model import DeviceModel, Parts
-from .plan import Plan, Step, each, facts
+from .plan import LoopOrder, Step, each, facts
 
 LINE = 64  # bytes that one scattered access moves
 ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
@@ -24,7 +24,7 @@ GATHER = 6  # flops worth of an access that is not contiguous
 
 
 def price(
-    kernel: Kernel, todo: Plan, model: DeviceModel, grid: int, dealt: bool = False,
+    kernel: Kernel, todo: LoopOrder, model: DeviceModel, grid: int, dealt: bool = False,
     tiled: bool = False,
 ) -> Parts:  # fmt: skip
     """Seconds of `todo` run as `grid` units; `dealt`: by groups of threads; `tiled`:
@@ -68,7 +68,12 @@ def occupancy(grid: int, units: int) -> float:
 
 class _Price:
     def __init__(
-        self, kernel: Kernel, todo: Plan, model: DeviceModel, dealt: bool, tiled: bool
+        self,
+        kernel: Kernel,
+        todo: LoopOrder,
+        model: DeviceModel,
+        dealt: bool,
+        tiled: bool,
     ) -> None:
         self.kernel, self.todo, self.model = kernel, todo, model
         self.dealt, self.tiled = dealt, tiled

@@ -14,7 +14,7 @@ from ...loops import Barrier, Ex, Load, Op, Param
 from ..nests.price import occupancy
 from ..nests.values import add, divide, mul
 from .products import Contraction, contiguous
-from .shared_tiles import PAD, REGISTERS, SPEEDS, Origin, Panel, SharedTiles, Slice
+from .shared_tiles import PAD, REGISTERS, SPEEDS, Corner, Origin, SharedTiles, Slice
 
 
 class Shape(NamedTuple):
@@ -181,7 +181,7 @@ class Blocks(SharedTiles):
                     column = add(mul(k, self._step(p.b, s.columns)), column)
                     self.rank_one(
                         self.sums[p.root], (s.height, s.width),
-                        Panel(self.tiles[p.a], row), Panel(self.tiles[p.b], column),
+                        Corner(self.tiles[p.a], row), Corner(self.tiles[p.b], column),
                         s.across,
                     )  # fmt: skip
 

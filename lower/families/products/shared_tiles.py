@@ -52,7 +52,7 @@ class Slice(NamedTuple):
         return ceil_div(self.size * self.depth, threads)
 
 
-class Panel(NamedTuple):
+class Corner(NamedTuple):
     """Where a thread's tile finds its first element of a side, for one of k."""
 
     array: str
@@ -133,7 +133,7 @@ class SharedTiles(Sides):
             yield add(mul(chunk, few), i), place
 
     def rank_one(
-        self, sums: str, tile: tuple[int, int], left: Panel, right: Panel, across: int
+        self, sums: str, tile: tuple[int, int], left: Corner, right: Corner, across: int
     ) -> None:
         """Adds to a thread's tile the products of a column, whose elements lie side by
         side, and of a row, whose elements lie `across` apart."""
@@ -146,7 +146,7 @@ class SharedTiles(Sides):
                 old = Load(sums, at, self.c.dtype)
                 self.emit(Store(sums, at, Op("fma", (x, y, old), self.c.dtype)))
 
-    def _element(self, panel: Panel, at: int) -> Ex:
+    def _element(self, panel: Corner, at: int) -> Ex:
         place = add(panel.at, self.number(at))
         return self.let(Load(panel.array, place, self.c.dtype))
 
