@@ -31,6 +31,7 @@ type Tables = dict[str, list[tuple[Any, ...]]]
 
 DEFAULT_MEMORY = 8 << 30  # bytes of address space
 DEFAULT_TIMEOUT = 120.0  # seconds for one request; a safety stop
+PATIENCE = 1.0  # seconds without a sign of the worker before it is told to go on
 
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()  # of this process
 
@@ -266,20 +267,24 @@ def _close_pipes(process: subprocess.Popen[bytes]) -> None:
         pipe.close()
 
 
-def _wait(fd: int, event: int, deadline: float) -> None:
+def _wait(
+    process: subprocess.Popen[bytes], fd: int, event: int, deadline: float
+) -> None:
     """Until the pipe is ready, or a `TimeoutError`."""
     poll = select.poll()  # unlike `select`, it takes numbers above 1023
     poll.register(fd, event)
-    left = deadline - time.monotonic()
-    if left <= 0 or not poll.poll(left * 1000):
-        raise TimeoutError
+    while (left := deadline - time.monotonic()) > 0:
+        if poll.poll(min(left, PATIENCE) * 1000):
+            return
+        process.send_signal(signal.SIGCONT)  # suspended, it would never answer
+    raise TimeoutError
 
 
 def _write(process: subprocess.Popen[bytes], body: bytes, deadline: float) -> None:
     assert process.stdin is not None
     fd, rest = process.stdin.fileno(), memoryview(body)
     while rest:
-        _wait(fd, select.POLLOUT, deadline)
+        _wait(process, fd, select.POLLOUT, deadline)
         with contextlib.suppress(BlockingIOError):
             rest = rest[os.write(fd, rest) :]
 
@@ -288,7 +293,7 @@ def _read(process: subprocess.Popen[bytes], size: int, deadline: float) -> bytes
     assert process.stdout is not None
     fd, parts = process.stdout.fileno(), bytearray()
     while len(parts) < size:
-        _wait(fd, select.POLLIN, deadline)
+        _wait(process, fd, select.POLLIN, deadline)
         with contextlib.suppress(BlockingIOError):
             got = os.read(fd, size - len(parts))
             if not got:

@@ -179,6 +179,17 @@ def test_a_suspended_worker_is_an_error_even_while_it_is_written_to(
     assert count(engine) == 7
 
 
+def test_a_suspended_worker_is_told_to_go_on(engine: Engine) -> None:
+    assert count(engine) == 7
+    assert engine.pid is not None
+    before = engine.pid
+    os.kill(before, signal.SIGSTOP)
+    start = time.monotonic()
+    assert count(engine) == 7
+    assert time.monotonic() - start < 10
+    assert engine.pid == before
+
+
 def test_what_the_worker_says_of_its_death_is_told(engine: Engine) -> None:
     deep = f"(datatype N (Z) (S N)){'(S ' * 100_000}(Z){')' * 100_000}"
     dead = pytest.raises(EngineError, match=r"ended \(SIG\w+\) in 'load'")

@@ -18,7 +18,7 @@ from ...axes import ceil_div, numel
 from ...loops import Assign, Barrier, Ex, Load, Op, Param, Store, Var
 from ..nests.values import add, combine, convert, divide, identity, mul
 from ..products.products import Contraction
-from ..products.shared_tiles import PAD, Origin, Panel, SharedTiles, Slice, after_first
+from ..products.shared_tiles import PAD, Corner, Origin, SharedTiles, Slice, after_first
 from .corrections import (
     Corrections,
     Part,
@@ -182,8 +182,8 @@ class OnlineGroups(Corrections, SharedTiles):
             row = self.let(add(base, mul(y, g.height)), "o")
             first = self.column(x, width)
             with self.loop("serial", g.depth) as k:
-                a = Panel(left, self.let(add(row, mul(k, g.step)), "o"))
-                b = Panel(self.right, self.let(add(mul(k, step), first), "o"))
+                a = Corner(left, self.let(add(row, mul(k, g.step)), "o"))
+                b = Corner(self.right, self.let(add(mul(k, step), first), "o"))
                 self.rank_one(sums, (g.height, width), a, b, g.across)
 
     # ---- rows of a block ----
