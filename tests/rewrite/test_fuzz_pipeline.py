@@ -1,6 +1,6 @@
 """Random graphs through the whole pipeline, against the evaluator.
 
-1,200 graphs on c and the interpreter, 200 on OpenCL and on WebGPU.  `rewrite fuzz
+600 graphs on c and the interpreter, 100 on OpenCL and on WebGPU.  `rewrite fuzz
 --count 1000000` runs as many as one likes.
 """
 
@@ -16,14 +16,14 @@ from rewrite.fuzz.pipeline import fuzz
 CHUNK = 50
 
 
-@pytest.mark.parametrize("first", range(0, 600, CHUNK))
+@pytest.mark.parametrize("first", range(0, 300, CHUNK))
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 def test_c_and_the_interpreter(mode: Any, first: int) -> None:
     failures = fuzz([device("c"), device("numpy")], first, CHUNK, mode)
     assert not failures, "\n".join(map(str, failures))
 
 
-@pytest.mark.parametrize("first", (5000, 5000 + CHUNK))
+@pytest.mark.parametrize("first", (5000,))
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 @pytest.mark.parametrize("name", ["opencl", "wgpu"])
 def test_gpu_languages(name: str, mode: Any, first: int) -> None:
