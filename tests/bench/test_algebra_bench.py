@@ -36,11 +36,11 @@ RULES = load_rules()
 FAR = (
     "product_of_grams", "sum_of_log_products",
     "pair_interactions", "sum_of_prefix_sums", "differences", "turned_by_exchange",
-    "kron_sum_times_vector", "double_centring", "independence_criterion",
+    "kron_sum_times_vector",
     "mahalanobis_distances",
     "polynomial_kernel_times_vector", "mean_squared_distances",
     "independence_log_likelihood", "matrix_polynomial", "matrix_product_state",
-    "norm_of_tensor_sum", "embedding_by_one_hot",
+    "norm_of_tensor_sum",
 )  # fmt: skip
 
 
