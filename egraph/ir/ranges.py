@@ -179,7 +179,9 @@ _EXPONENTIAL = frozenset(("exp", "exp2", "expm1"))
 _LOGARITHM = frozenset(("log", "log2", "log1p"))
 _ROUNDING = frozenset(("floor", "ceil", "trunc", "round"))
 # Opcodes that never fall as their operand grows: the ends of a range give its ends.
-RISING = _EXPONENTIAL | _LOGARITHM | _ROUNDING | {"sign", "sqrt", "tanh", "erf"}
+RISING = _EXPONENTIAL | _LOGARITHM | _ROUNDING | {
+    "sign", "sqrt", "tanh", "erf", "atan",
+}  # fmt: skip
 
 
 def _at(name: str, value: float) -> float:

@@ -177,6 +177,7 @@ _BASE = (
     _unary("cos", FLOAT, np.cos, flops=60),
     _unary("tanh", FLOAT, np.tanh, flops=12),
     _unary("erf", FLOAT, erf, flops=32),
+    _unary("atan", FLOAT, np.arctan, flops=16),
     _unary("floor", FLOAT, np.floor, exact=True, whole=True),
     _unary("ceil", FLOAT, np.ceil, exact=True, whole=True),
     _unary("trunc", FLOAT, np.trunc, exact=True, whole=True),

@@ -27,6 +27,7 @@ type Operation = Callable[..., Any]
 
 SPARE = 8  # digits beyond those that are asked for
 FARTHEST = 400  # digits before the point of what sin and cos take: f64 has 308
+HALVINGS = 4  # of an angle, before the series of its tangent: to less than 1 / 16
 ZERO, ONE, TWO = Decimal(0), Decimal(1), Decimal(2)
 NAN, INF = Decimal("nan"), Decimal("inf")
 
@@ -153,6 +154,27 @@ def _erf(x: Decimal) -> Decimal:
     return _spare(x, found, 2 * max(0, x.adjusted() + 1))
 
 
+def _atan(x: Decimal) -> Decimal:
+    if not x or x.is_nan():
+        return x
+
+    def found(a: Decimal) -> Decimal:
+        if abs(a) > 1:
+            return (_pi(getcontext().prec) / 2).copy_sign(a) - found(1 / a)
+        halved = a
+        for _ in range(HALVINGS):
+            halved /= 1 + (1 + halved * halved).sqrt()
+        total = power = halved
+        n, least = 1, Decimal(10) ** (halved.adjusted() - getcontext().prec)
+        while abs(power) > least:
+            power *= -halved * halved
+            n += 2
+            total += power / n
+        return total * 2**HALVINGS
+
+    return _spare(x, found)
+
+
 def _pow(x: Decimal, y: Decimal) -> Decimal:
     if not y or x == 1:
         return ONE
@@ -200,6 +222,7 @@ UNARY: dict[str, Callable[[Decimal], Decimal | bool]] = {
     "recip": lambda a: 1 / a, "sqrt": lambda a: a.sqrt(), "exp": lambda a: a.exp(),
     "exp2": _exp2, "expm1": _expm1, "log": lambda a: a.ln(), "log2": _log2,
     "log1p": _log1p, "sin": _sin, "cos": _cos, "tanh": _tanh, "erf": _erf,
+    "atan": _atan,
     "floor": lambda a: a.to_integral_value(ROUND_FLOOR),
     "ceil": lambda a: a.to_integral_value(ROUND_CEILING),
     "trunc": lambda a: a.to_integral_value(ROUND_DOWN),

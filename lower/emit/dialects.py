@@ -90,7 +90,8 @@ KEYWORDS = frozenset(_RESERVED.split())  # of all three, and the element types
 ROUNDING = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
             "round": "rint", "abs": "fabs"}  # fmt: skip
 PERIODIC = {"sin": "sin", "cos": "cos"}
-SMOOTH = {n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "erf")}
+SMOOTH = {n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "erf",
+                         "atan")}  # fmt: skip
 PAIRS = {"pow": "pow", "fmod": "fmod", "copysign": "copysign"}
 
 

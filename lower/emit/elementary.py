@@ -36,6 +36,11 @@ ERF_NEAR = (0.12837917, -0.37612635, 0.112837195, -0.026860753, 0.005204436,
 # -log(erfc(x)) on 0.88 <= x <= 4
 ERF_FAR = (-0.00016500933, 1.1294681, 0.63344204, 0.10817493, -0.025051175,
            0.0041450686, -0.0004290861, 2.0629333e-05)  # fmt: skip
+# (atan(x) / x - 1) / x**2 in x**2 on |x| <= 1
+ATAN = (-0.333333, 0.19998549, -0.14264242, 0.10952186, -0.08403451, 0.057957605,
+        -0.031177856, 0.010914612, -0.001793623)  # fmt: skip
+QUARTER_HIGH = 1.5707963705062866  # pi / 2 as f32 has it
+QUARTER_LOW = -4.371139000186241e-08
 # (sin(x) / x - 1) / x**2 and (cos(x) - 1 + x**2 / 2) / x**4 in x**2, |x| <= pi / 4
 SIN = (-0.16666667, 0.008333329, -0.00019839325, 2.7182168e-06)
 COS = (0.041666668, -0.0013888883, 2.479951e-05, -2.7209356e-07)
@@ -182,6 +187,17 @@ def _erf(k: Body, a: Term) -> Term:
     return call("copysign", select(x < 0.9, near, far), a)
 
 
+def _atan(k: Body, a: Term) -> Term:
+    """atan(x) up to 1, pi / 2 - atan(1 / x) beyond."""
+    x = k.let("x", call("abs", a))
+    far = k.let("far", x > 1.0)
+    t = k.let("t", select(far, lit(1.0, F32) / x, x))
+    s = k.let("s", t * t)
+    near = k.let("near", fma(t * s, polynomial(s, ATAN), t))
+    rest = lit(QUARTER_HIGH, F32) - (near - QUARTER_LOW)
+    return call("copysign", select(far, rest, near), a)
+
+
 def _circular(k: Body, a: Term, op: str) -> Term:
     """Sine, or cosine as the sine a quarter turn on."""
     near = k.let("near", call("abs", a) < NEAR)
@@ -260,6 +276,7 @@ ELEMENTARY: dict[str, Maker] = {
     "log1p": _log1p,
     "tanh": _tanh,
     "erf": _erf,
+    "atan": _atan,
     "sin": _sin,
     "cos": _cos,
     "pow": _pow,

@@ -17,6 +17,7 @@ from rewrite.commands.terminal import (
     Effort,
     PrecisionName,
     RuleFiles,
+    counted,
     fail,
     named_size,
     out,
@@ -149,15 +150,16 @@ def _footnotes(found: Cover) -> None:
     facts = sum(m.spent.get("facts", 0.0) for m in found.models)
     spent = facts + sum(r.spent for r in found.rules)
     out.print(
-        f"\n{len(found.rules)} rules, {len(found.models)} models, "
-        f"{sum(m.enodes for m in found.models)} e-nodes; {spent:.2f} s in the engine, "
-        f"of it {facts:.2f} s for types and other facts; costs predicted for "
-        f"{found.device}",
+        f"\n{counted(len(found.rules), 'rule')}, "
+        f"{counted(len(found.models), 'model')}, "
+        f"{counted(sum(m.enodes for m in found.models), 'e-node')}; "
+        f"{spent:.2f} s in the engine, {facts:.2f} s of that for types and "
+        f"other facts; costs predicted for {found.device}",
         soft_wrap=True,
     )
     if any(r.enodes is not None for r in found.rules):
         out.print(
-            "e-nodes: how many are gone when the rule alone is taken away",
+            "e-nodes: how many are lost when this rule alone is left out",
             soft_wrap=True,
         )
     for m in found.models:

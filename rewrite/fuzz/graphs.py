@@ -20,7 +20,8 @@ from .macros import Named
 
 # Functions that are safe on any bounded value, and those that need a positive one.
 _SMOOTH = ("exp", "tanh", "sigmoid", "erf", "sin", "cos", "gelu", "gelu_tanh", "silu",
-           "softplus", "square", "relu", "abs", "neg", "expm1", "exp2")  # fmt: skip
+           "softplus", "square", "relu", "abs", "neg", "expm1", "exp2",
+           "atan")  # fmt: skip
 _POSITIVE = ("log", "log2", "log1p", "sqrt", "rsqrt", "recip")
 _EXACT = {
     "float": ("neg", "abs", "sign", "floor", "ceil", "trunc", "round", "square", "relu",

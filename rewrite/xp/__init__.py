@@ -50,7 +50,6 @@ from .functions.creation import (
 from .functions.elementwise import (
     abs,
     add,
-    atanh,
     bitwise_and,
     bitwise_invert,
     bitwise_left_shift,
@@ -114,6 +113,7 @@ from .functions.elementwise import (
     where,
 )
 from .functions.indexing import getitem, put_along_axis, take, take_along_axis
+from .functions.inverse import acos, acosh, asin, asinh, atan, atan2, atanh
 from .functions.linear import einsum, matmul, matrix_transpose, outer, tensordot, vecdot
 from .functions.manipulation import (
     concat,
@@ -181,6 +181,8 @@ __all__ = [
     "Traced",
     "Tracer",
     "abs",
+    "acos",
+    "acosh",
     "add",
     "all",
     "any",
@@ -188,7 +190,11 @@ __all__ = [
     "argmax",
     "argmin",
     "asarray",
+    "asin",
+    "asinh",
     "astype",
+    "atan",
+    "atan2",
     "atanh",
     "bfloat16",
     "bind_names",

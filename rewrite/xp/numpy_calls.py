@@ -21,7 +21,9 @@ from .tracer import lift
 
 # Universal functions whose name is another in the namespace.
 _UFUNCS = {
-    "absolute": "abs", "arctanh": "atanh", "conjugate": "positive", "fabs": "abs",
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
+    "conjugate": "positive", "fabs": "abs",
     "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "power": "pow",
     "right_shift": "bitwise_right_shift", "rint": "round",
 }  # fmt: skip

@@ -45,7 +45,7 @@ def assert_same_bits(got: Array, want: Array) -> None:
 @pytest.mark.parametrize("name", RUNNABLE)
 @pytest.mark.parametrize("dtype", SMALL, ids=str)
 def test_every_pattern_loads_exactly(name: str, dtype: DType):
-    dev = open_device(name)
+    dev = open_device(name, dtype)
     x = patterns(dtype)
     f = elementwise("load", x.size, [dtype], F32, lambda a: a)
     (got,) = run(dev, f, x, np.empty(x.size, np.float32))
@@ -55,7 +55,7 @@ def test_every_pattern_loads_exactly(name: str, dtype: DType):
 @pytest.mark.parametrize("name", RUNNABLE)
 @pytest.mark.parametrize("dtype", SMALL, ids=str)
 def test_stores_round_to_nearest_even(name: str, dtype: DType):
-    dev = open_device(name)
+    dev = open_device(name, dtype)
     x = boundaries(dtype)
     if name == "wgpu":  # WGSL may flush subnormals
         x = x[(np.abs(x) >= np.finfo(np.float32).tiny) | (x == 0) | np.isnan(x)]
@@ -67,9 +67,7 @@ def test_stores_round_to_nearest_even(name: str, dtype: DType):
 
 @pytest.mark.parametrize("name", RUNNABLE)
 def test_f64_rounds_once_to_f16(name: str):
-    dev = open_device(name)
-    if F64 not in dev.caps().dtypes:
-        pytest.skip(f"{name} has no f64")
+    dev = open_device(name, F64, dtypes.F16)
     near = boundaries(dtypes.F16).astype(np.float64)
     x = np.concatenate([near * (1 + s * 2.0**-40) for s in (-1, 0, 1)])
     f = elementwise(
@@ -115,10 +113,8 @@ def test_casts_agree_with_numpy(name: str):
 @pytest.mark.parametrize("name", RUNNABLE)
 @pytest.mark.parametrize("to", ["u16", "i16", "bf16", "f16"])
 def test_bitcasts_of_a_small_float(name: str, to: str):
-    dev = open_device(name)
     target = dtypes.of(to)
-    if target not in dev.caps().dtypes:
-        pytest.skip(f"{name} has no {to}")
+    dev = open_device(name, target, dtypes.BF16)
     x = patterns(dtypes.BF16)
     x = x[~np.isnan(x.astype(np.float32))]
 

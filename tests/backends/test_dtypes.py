@@ -93,4 +93,5 @@ def test_the_page_shows_the_matrix() -> None:
     shown = {name: [r[k] for r in rows] for k, name in enumerate(rows[0])}
     here = matrix()
     for k, name in enumerate(here[0]):
+        assert name in shown, f"docs/backends.md: the dtypes of {name} are not shown"
         assert shown[name] == [r[k] for r in here], name

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rewrite.egraph.ir import dtypes
-from rewrite.egraph.ir.constructors import SIGNATURES
 from rewrite.egraph.ir.dtypes import ALL, BOOL, F32, I32, U8
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, GraphError
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.ops import TABLE
 from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS, Array, Scalar, SExpr
-from rewrite.egraph.judge.sample import Sampler
-from rewrite.egraph.saturate.encode import EncodeError, encode
 from rewrite.fuzz import random_graph, random_inputs
 from rewrite.fuzz.draw import Mode
 
@@ -192,39 +188,3 @@ def test_the_table_names_no_op_twice() -> None:
     assert not {*TABLE} & {*MACROS}
     assert all(math.isfinite(s.flops) for s in BY_NAME.values())
     assert BOOL not in [d for d in ALL if MONOIDS["sum"].takes(d)]
-
-
-UNRULED = ("data", "call")  # no rule is about them
-
-
-def places(op: str) -> list[str]:
-    """Where a tensor op must be known before an e-graph can hold it."""
-    head = op.capitalize()
-    said = (ROOT / "rules" / "ir.egg").read_text("utf-8")
-    facts = re.search(rf"\(= e \({head}\b", said)
-    wanted = {
-        f"a constructor {head} in SIGNATURES (egraph/ir/constructors.py)": (
-            head in SIGNATURES
-        ),
-        f"(constructor {head} …) in rules/ir.egg": f"(constructor {head} " in said,
-        f"its shape and dtype in rules/ir.egg: (rule ((= e ({head} …)) …)": facts,
-        f"a method _{op} in egraph/judge/sample.py, so that rules of it are tested": (
-            hasattr(Sampler, f"_{op}") or op in UNRULED
-        ),
-    }
-    return [place for place, there in wanted.items() if not there]
-
-
-@pytest.mark.parametrize("op", TABLE)
-def test_a_tensor_op_is_known_everywhere(op: str) -> None:
-    assert not places(op), f"{op}: add " + "; ".join(places(op))
-
-
-def test_what_an_op_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TABLE, "cumsum", TABLE["reduce"])
-    assert len(places("cumsum")) == 4
-    b = Builder()
-    x = b.input("x", F32, (2, 3))
-    y = b.add("cumsum", (x,), ("sum", (0, 1), F32))
-    with pytest.raises(EncodeError, match=r"Cumsum|constructors\.py"):
-        encode(b.build({"y": y})).text  # noqa: B018  # what the engine is sent

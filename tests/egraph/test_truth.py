@@ -57,6 +57,8 @@ def test_functions_to_many_digits(digits: int) -> None:
             e = ops["expm1"](2 * x)
             assert abs(ops["tanh"](x) - e / (e + 2)) < least
             assert abs(ops["log2"](ops["exp2"](x)) - x) < least
+            angle = ops["atan"](x)
+            assert abs(ops["sin"](angle) / ops["cos"](angle) / x - 1) < least
         half, step = Decimal("0.5"), Decimal(10) ** -(digits // 3)
         slope = float((ops["erf"](half + step) - ops["erf"](half)) / step)
     want = 2 / math.sqrt(math.pi) * math.exp(-0.25)

@@ -16,10 +16,11 @@ EDGES = np.array(
 )  # fmt: skip
 ONE = {
     "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "atanh": np.arctanh, "log1p": np.log1p, "expm1": np.expm1,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "log1p": np.log1p, "expm1": np.expm1,
 }  # fmt: skip
 TWO = {
-    "hypot": np.hypot, "logaddexp": np.logaddexp, "pow": np.power,
+    "atan2": np.arctan2, "hypot": np.hypot, "logaddexp": np.logaddexp, "pow": np.power,
     "remainder": np.remainder, "floor_divide": np.floor_divide,
 }  # fmt: skip
 PAIRS = [g.ravel() for g in np.meshgrid(EDGES, EDGES)]

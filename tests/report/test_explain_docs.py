@@ -33,6 +33,11 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
+def test_the_graph_is_one_of_the_examples() -> None:
+    example = (ROOT / "examples" / "attend.graph").read_text("utf-8")
+    assert [s for s in example.splitlines() if s[:1] != ";"] == GRAPH.splitlines()
+
+
 def test_the_command_prints_what_is_shown(model: Path) -> None:
     found = re.search(r"^`(rewrite explain attend.graph .*)`$", PAGE, re.M)
     assert found

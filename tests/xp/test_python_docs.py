@@ -18,6 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 GROUPS = {
     "creation": "Making arrays",
     "elementwise": "Element by element",
+    "inverse": "Element by element",
     "tracer": "Element by element",
     "statistical": "Reductions and searches",
     "manipulation": "Moving elements",
@@ -40,7 +41,9 @@ def functions() -> str:
     for name in sorted(set(xp.__all__) - TYPES - {"nn"}):
         value = getattr(xp, name)
         if callable(value):
-            group = GROUPS[value.__module__.rpartition(".")[2]]
+            module = value.__module__.rpartition(".")[2]
+            assert module in GROUPS, f"{name}: name a heading for {module} in GROUPS"
+            group = GROUPS[module]
         else:
             kind = "Dtypes" if isinstance(value, type(xp.bool)) else "Constants"
             group = kind

@@ -48,9 +48,12 @@ def each(names: str, *args: Any) -> dict[str, Case]:
 # Against the strict implementation of the standard.
 STANDARD: dict[str, Case] = {
     **each("abs negative positive sign square exp expm1 sin cos tan tanh sinh cosh", X),
+    **each("atan asinh", X),
+    **each("atan2", X, Y),
+    **each("acosh", POS + 1),
     **each("floor ceil trunc round isnan isinf isfinite signbit", ODD),
     **each("sqrt log log2 log10 log1p reciprocal", POS),
-    **each("atanh", UNIT),
+    **each("asin acos atanh", UNIT),
     **each("add subtract multiply divide remainder floor_divide", X, Y),
     **each("maximum minimum less less_equal greater greater_equal", X, Y),
     **each("equal not_equal bitwise_and bitwise_or bitwise_xor", I, J),

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
+import numpy as np
+
+from rewrite.egraph.ir.scalars import BY_NAME
+
 from .meaning.elements import (
     Access,
     Apply,
@@ -47,13 +53,44 @@ def needed(a: Elem, b: Elem, normal: Normal) -> str:
 
 
 def _apart(a: Elem, b: Elem) -> tuple[Elem, Elem]:
-    """The innermost place at which alone both differ."""
+    """The innermost place at which alone both differ; of what may be equal, such as
+    cos |x| and cos x, none that cannot be, such as |x| and x."""
     while isinstance(a, Apply) and isinstance(b, Apply) and a.op == b.op:
         pairs = [(x, y) for x, y in zip(a.args, b.args, strict=False) if x != y]
         if len(a.args) != len(b.args) or len(pairs) != 1:
             break
+        if _unlike(*pairs[0]) and not _unlike(a, b):
+            break
         a, b = pairs[0]
     return a, b
+
+
+def _unlike(a: Elem, b: Elem) -> bool:
+    """Whether plain formulas differ at random numbers; of others False."""
+    for seed in range(3):
+        known: dict[Elem, float] = {}
+        rng = Random(seed)
+        x, y = (_value(e, known, rng) for e in (a, b))
+        if x is None or y is None:
+            return False
+        if not np.isclose(x, y, rtol=1e-6, equal_nan=True):
+            return True
+    return False
+
+
+def _value(e: Elem, known: dict[Elem, float], rng: Random) -> float | None:
+    match e:
+        case Access():
+            return known.setdefault(e, rng.uniform(-2, 2))
+        case Literal(Number(v)):
+            return float(v)
+        case Apply(str() as op, args) if op in BY_NAME:
+            values = [_value(a, known, rng) for a in args]
+            if None in values:
+                return None
+            return float(BY_NAME[op].numpy(*(np.float64(v) for v in values)))
+        case _:
+            return None
 
 
 def _words(e: Elem) -> set[str]:

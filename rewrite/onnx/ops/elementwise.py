@@ -16,7 +16,8 @@ BINARY = {
 }  # fmt: skip
 UNARY = {
     "Abs": "abs", "Neg": "neg", "Sqrt": "sqrt", "Exp": "exp", "Log": "log",
-    "Sin": "sin", "Cos": "cos", "Tanh": "tanh", "Erf": "erf", "Floor": "floor",
+    "Sin": "sin", "Cos": "cos", "Tanh": "tanh", "Erf": "erf", "Atan": "atan",
+    "Floor": "floor",
     "Ceil": "ceil", "Round": "round", "Sign": "sign", "Reciprocal": "recip",
     "Not": "not", "BitwiseNot": "not", "Sigmoid": "sigmoid", "Relu": "relu",
     "Softplus": "softplus", "IsNaN": "isnan",
@@ -167,9 +168,9 @@ def is_infinite(s: Site) -> int:
     return result[0] if len(result) == 1 else s.b.bin("or", *result)
 
 
-@op("Tan", "Sinh", "Cosh", "Asin", "Acos", "Atan", "Asinh", "Acosh", "Atanh")
+@op("Tan", "Sinh", "Cosh", "Asin", "Acos", "Asinh", "Acosh", "Atanh")
 def trigonometry(s: Site) -> int:
-    """By way of what there is; the inverse functions of circles are not."""
+    """In terms of the opcodes that there are."""
     b, x = s.b, s.x(0)
     if s.kind == "Tan":
         return b.bin("div", b.un("sin", x), b.un("cos", x))
@@ -192,7 +193,24 @@ def trigonometry(s: Site) -> int:
         return b.un("log", b.bin("add", x, b.bin("mul", below, above)))
     if s.kind == "Asinh":
         return _asinh(s, x, one)
-    raise Unread(f"{s.kind} has no opcode")
+    return (_acos if s.kind == "Acos" else _asin)(s, x, one)
+
+
+def _acos(s: Site, x: int, one: int) -> int:
+    """2 atan(sqrt((1 - |x|) / (1 + |x|))), and what that leaves of π where x < 0."""
+    b, size = s.b, s.b.un("abs", x)
+    ratio = b.bin("div", b.bin("sub", one, size), b.bin("add", one, size))
+    angle = scaled(s, b.un("atan", b.un("sqrt", ratio)), 2)
+    rest = b.bin("sub", s.full(math.pi, x), angle)
+    return b.select(b.bin("lt", x, s.full(0, x)), rest, angle)
+
+
+def _asin(s: Site, x: int, one: int) -> int:
+    """2 atan(x / (1 + sqrt(1 - x²))), of which nothing grows without bound."""
+    b = s.b
+    left, right = b.bin("sub", one, x), b.bin("add", one, x)
+    root = b.un("sqrt", b.bin("mul", left, right))
+    return scaled(s, b.un("atan", b.bin("div", x, b.bin("add", root, one))), 2)
 
 
 def _asinh(s: Site, x: int, one: int) -> int:

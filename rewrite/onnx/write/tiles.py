@@ -23,7 +23,8 @@ END = 2**63 - 1
 
 UNARY = {
     "abs": "Abs", "neg": "Neg", "sqrt": "Sqrt", "exp": "Exp", "log": "Log",
-    "sin": "Sin", "cos": "Cos", "tanh": "Tanh", "erf": "Erf", "floor": "Floor",
+    "sin": "Sin", "cos": "Cos", "tanh": "Tanh", "erf": "Erf", "atan": "Atan",
+    "floor": "Floor",
     "ceil": "Ceil", "round": "Round", "sign": "Sign", "recip": "Reciprocal",
     "not": "Not", "sigmoid": "Sigmoid", "relu": "Relu", "softplus": "Softplus",
     "isnan": "IsNaN", "gelu": "Gelu", "silu": "Swish",

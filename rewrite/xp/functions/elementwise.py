@@ -203,7 +203,7 @@ def signbit(x: Operand) -> Tracer:
     return wrap(x.builder.add("bitcast", (x.node,), (bits,))) < 0
 
 
-def _floats_of(a: Operand, b: Operand) -> list[Tracer]:
+def floats_of(a: Operand, b: Operand) -> list[Tracer]:
     """Two operands as floats, each by its own dtype first, as NumPy has it."""
     pair = promote(*(x if is_scalar(x) else floats(x) for x in (a, b)))
     return [floats(x) for x in pair]
@@ -211,7 +211,7 @@ def _floats_of(a: Operand, b: Operand) -> list[Tracer]:
 
 def copysign(a: Operand, b: Operand) -> Tracer:
     """The magnitude of `a` with the sign of `b`."""
-    left, right = _floats_of(a, b)
+    left, right = floats_of(a, b)
     return where(signbit(left) ^ signbit(right), -left, left)
 
 
@@ -245,21 +245,16 @@ def _half_exp(x: Tracer) -> Tracer:
     return root * 0.5 * root
 
 
-def atanh(x: Operand) -> Tracer:
-    x = floats(x)
-    return (log1p(x) - log1p(negative(x))) * 0.5
-
-
 def logaddexp(a: Operand, b: Operand) -> Tracer:
     """log(exp(a) + exp(b)) without overflow, and right at infinities."""
-    left, right = _floats_of(a, b)
+    left, right = floats_of(a, b)
     apart = maximum(left, right) + log1p(exp(-abs(left - right)))
     return where(left == right, left + math.log(2), apart)
 
 
 def hypot(a: Operand, b: Operand) -> Tracer:
     """sqrt(a*a + b*b) without overflow."""
-    left, right = _floats_of(a, b)
+    left, right = floats_of(a, b)
     big = maximum(abs(left), abs(right))
     ratio = minimum(abs(left), abs(right)) / where(big == 0, 1.0, big)
     size = where(isinf(big), big, big * sqrt(square(ratio) + 1.0))

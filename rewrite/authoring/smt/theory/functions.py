@@ -19,9 +19,9 @@ from .polynomials import ONE, Algebra, Monomial, Polynomial, atom, plus
 
 # Opcodes f with f(a) <= f(b) for a <= b, wherever both are numbers.
 RISING = words(
-    "exp exp2 expm1 log log2 log1p sqrt tanh erf floor ceil trunc round sign"
+    "exp exp2 expm1 log log2 log1p sqrt tanh erf atan floor ceil trunc round sign"
 )
-ODD = words("sin tanh erf sign trunc round")
+ODD = words("sin tanh erf atan sign trunc round")
 EVEN = words("cos abs")
 # What is given at 0 is exact wherever it is whole (C23, annex F); so it is at 1 by:
 AT_ONE = words("log log2 sqrt recip rsqrt abs sign square relu floor ceil trunc round")

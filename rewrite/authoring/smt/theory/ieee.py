@@ -26,7 +26,7 @@ from .functions import at_number
 # Opcodes that give equal results (under ==) for equal operands.
 KEEPS_EQUAL = words(
     "add sub mul neg abs max min sign lt le eq ne select cast isnan isfinite "
-    "floor ceil trunc round sqrt exp exp2 expm1 sin cos tanh erf"
+    "floor ceil trunc round sqrt exp exp2 expm1 sin cos tanh erf atan"
 )
 
 

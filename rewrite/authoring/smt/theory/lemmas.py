@@ -210,7 +210,7 @@ LEMMAS = {
             "again of the same operands",
         ),
         Lemma(
-            "odd-even", "f(-x) = -f(x) of sin, tanh, erf, sign, trunc and round, "
+            "odd-even", "f(-x) = -f(x) of sin, tanh, erf, atan, sign, trunc and round, "
             "cos(-x) = cos x, |-x| = |x|",
             "over the reals; round is to even",
         ),

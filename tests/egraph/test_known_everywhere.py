@@ -1,0 +1,163 @@
+"""What an op still lacks, place by place: run it while you add one.
+
+pytest tests/egraph/test_known_everywhere.py
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from rewrite.egraph.ir import ranges
+from rewrite.egraph.ir.constructors import SIGNATURES
+from rewrite.egraph.ir.dtypes import F32, F64, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.ops import TABLE
+from rewrite.egraph.ir.scalars import BY_NAME, Scalar
+from rewrite.egraph.judge.decimals import OPERATIONS
+from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.saturate.encode import EncodeError, encode
+from rewrite.lower.emit import dialects, wgsl_values
+from rewrite.lower.emit.library import define
+
+ROOT = Path(__file__).parents[2]
+
+
+def texts(folder: str) -> str:
+    files = sorted((ROOT / "rewrite" / folder).glob("*.py"))
+    return "\n".join(p.read_text("utf-8") for p in files)
+
+
+XP, FUZZ = texts("xp/functions") + texts("xp"), texts("fuzz")
+READ, WRITTEN = texts("onnx/ops"), texts("onnx/write")
+OPERATORS = {s.name.lower(): s.name for s in onnx.defs.get_all_schemas()}
+
+# ---- tensor ops ----------------------------------------------------------------------
+
+UNRULED = ("data", "call")  # no rule is about them
+NO_OP = "no-such-op"  # added to a table to see what is asked of it
+
+
+def places(op: str) -> list[str]:
+    """Where a tensor op must be known before an e-graph can hold it."""
+    head = op.capitalize()
+    said = (ROOT / "rules" / "ir.egg").read_text("utf-8")
+    facts = re.search(rf"\(= e \({head}\b", said)
+    wanted = {
+        f"a constructor {head} in SIGNATURES (egraph/ir/constructors.py)": (
+            head in SIGNATURES
+        ),
+        f"(constructor {head} …) in rules/ir.egg": f"(constructor {head} " in said,
+        f"its shape and dtype in rules/ir.egg: (rule ((= e ({head} …)) …)": facts,
+        f"a method _{op} in egraph/judge/sample.py, so that rules of it are tested": (
+            hasattr(Sampler, f"_{op}") or op in UNRULED
+        ),
+    }
+    return [place for place, there in wanted.items() if not there]
+
+
+@pytest.mark.parametrize("op", TABLE)
+def test_a_tensor_op_is_known_everywhere(op: str) -> None:
+    assert not places(op), f"{op}: add " + "; ".join(places(op))
+
+
+def test_what_a_tensor_op_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLE, NO_OP, TABLE["reduce"])
+    assert len(places(NO_OP)) == 4
+    b = Builder()
+    x = b.input("x", F32, (2, 3))
+    y = b.add(NO_OP, (x,), ("sum", (0, 1), F32))
+    with pytest.raises(EncodeError, match=r"constructors\.py"):
+        encode(b.build({"y": y})).text  # noqa: B018  # what the engine is sent
+
+
+# ---- elementwise opcodes -------------------------------------------------------------
+
+LANGUAGES = {
+    "C": dialects.C.native, "OpenCL C": dialects.OPENCL.native,
+    "CUDA C++": dialects.CUDA.native,
+}  # fmt: skip
+# Not drawn: shifts by what no width bounds, powers that leave the range.
+UNDRAWN = ("shl", "shr", "pow")
+UNWRITTEN = ("mod",)  # ONNX's Mod of floats has the sign of the dividend, ours does not
+
+
+def lacking(s: Scalar) -> list[str]:
+    """Where an opcode must be known, and is not."""
+    floats = "float" in s.takes
+    plain = s.expansion is None
+    operator = OPERATORS.get(s.name, "Add")  # the standard may have none of that name
+    wanted = {
+        "what it gives of a range of operands, in egraph/ir/ranges.py": (
+            not (floats and plain) or bounded(s)
+        ),
+        "its value to many digits, in egraph/judge/decimals.py": (
+            not (floats and plain) or s.name in OPERATIONS
+        ),
+        "a function of rewrite/xp/functions/ that uses it": f'"{s.name}"' in XP,
+        "a table to draw it from, in rewrite/fuzz/graphs.py": (
+            f'"{s.name}"' in FUZZ or s.name in UNDRAWN
+        ),
+        f"ONNX's {operator} in rewrite/onnx/ops/, to read it": f'"{operator}"' in READ,
+        f"ONNX's {operator} in rewrite/onnx/write/tiles.py, to write it": (
+            f'"{operator}"' in WRITTEN or s.name in UNWRITTEN
+        ),
+    }
+    result = [place for place, there in wanted.items() if not there]
+    return result + (undefined(s) if floats and plain else [])
+
+
+def bounded(s: Scalar) -> bool:
+    """Whether analysis knows that finite operands give finite results: as no op it has
+    not heard of does."""
+    x = ranges.between(1.25, 1.75)
+    args = [x] * s.arity
+    of = ranges.unary if s.arity == 1 else ranges.binary
+    return of(s.name, *args, F32).finite or s.name == "pow"
+
+
+def undefined(s: Scalar) -> list[str]:
+    """In which languages no call of it can be printed."""
+    result: list[str] = []
+    if s.code.startswith("("):
+        return result
+    for dtype in (F32, F64):
+        if define(s.name, (dtype,) * s.arity) is not None:
+            continue
+        names = [
+            n for n, native in LANGUAGES.items() if (s.name, dtype.name) not in native
+        ]
+        if dtype is F32 and (s.name, "f32") not in wgsl_values.NATIVE:
+            names.append("WGSL")
+        if names:
+            result.append(f"{where(dtype)} ({dtype} in {', '.join(names)})")
+    return result
+
+
+def where(dtype: DType) -> str:
+    if dtype is F32:
+        return "its definition in simpler ops, in lower/emit/elementary.py or exact.py"
+    return "the math library's name of it, in lower/emit/dialects.py"
+
+
+@pytest.mark.parametrize("s", BY_NAME.values(), ids=lambda s: s.name)
+def test_an_opcode_is_known_everywhere(s: Scalar) -> None:
+    assert not lacking(s), f"{s.name}: add " + "; ".join(lacking(s))
+
+
+def test_what_an_opcode_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Scalar("cbrt", 1, frozenset(("float",)), np.cbrt, "rw_cbrt_{t}({a})")
+    monkeypatch.setitem(BY_NAME, "cbrt", made)
+    said = "; ".join(lacking(made))
+    for place in ("ranges.py", "decimals.py", "xp/functions", "fuzz/graphs.py",
+                  "elementary.py", "dialects.py"):  # fmt: skip
+        assert place in said
+    assert "f32 in C, OpenCL C, CUDA C++, WGSL" in said.replace("(", "")
+    made = replace(made, name="gelu")
+    monkeypatch.setitem(OPERATORS, "gelu", "NoSuchOperator")
+    assert sum("ONNX's NoSuchOperator" in place for place in lacking(made)) == 2
