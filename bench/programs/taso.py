@@ -18,13 +18,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rewrite.authoring.derive import derive
+from rewrite.authoring.derive import ask
 from rewrite.authoring.derive.derivation import Answer
 from rewrite.egraph.ir.convolution import Frame
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
-from rewrite.egraph.rules.rulefile import load_rules
 
 # ---- the file: protocol buffers, of which it uses numbers and messages ---------------
 
@@ -346,11 +345,10 @@ def gap(answer: Answer) -> Iterator[str]:
 
 def main() -> int:
     args = arguments()
-    rules = load_rules(args.rules or None, args.precision)
     asked = [s for s in read(args.file.read_bytes()) if args.only in text(s)]
     missing: dict[str, list[tuple[Substitution, Answer]]] = {}
     for s in asked:
-        answer = derive(*graphs(s), rules, shorten=False)
+        answer = ask(*graphs(s), args.rules, args.precision, shorten=False)
         if answer.verdict != "equal":
             missing.setdefault(kind(s), []).append((s, answer))
     for ops, found in sorted(missing.items()):

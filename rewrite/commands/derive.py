@@ -43,16 +43,14 @@ def derive(
     as_json: AsJson = False,
 ) -> None:
     """Derive from the rules that two terms are equal, or say what is missing."""
-    from rewrite.egraph.rules.rulefile import load_rules
-
-    from ..authoring.derive import derive as run
+    from ..authoring.derive import ask
 
     with plain_errors():
         if goal not in ("kernels", "operators"):
             fail(f"--for {goal}: kernels or operators was expected")
         case = _case(left, right, precision, goal)
-        loaded = load_rules(list(rules or ()), case.precision, goal=case.goal)
-        answer = run(case.left, case.right, loaded)
+        sides = case.left, case.right
+        answer = ask(*sides, list(rules or ()), case.precision, case.goal)
     print(json.dumps(_data(answer), indent=2) if as_json else _text(answer))
     raise typer.Exit(0 if answer.verdict == "equal" else 1)
 

@@ -2,6 +2,7 @@
 `rewrite derive` gives where they cannot."""
 
 import functools
+import importlib.resources
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from rewrite.authoring.derive import derive
+from rewrite.authoring.derive import ask, derive, with_orders
 from rewrite.authoring.derive.cases import of_terms, read_case
 from rewrite.authoring.terms import graphs_of, spelled
 from rewrite.commands.cli import app
@@ -204,3 +205,63 @@ def test_a_broken_case_is_said(text: str, message: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(RuleFileError, match=message):
         read_case(path)
+
+
+# ---- the laws of order ---------------------------------------------------------------
+
+SUMS = ('(Bin "add" (Bin "add" a b) c)', '(Bin "add" (Bin "add" c a) b)')
+
+
+def test_the_order_of_operands_is_asked_only_where_the_rules_do_not_show_it() -> None:
+    left, right = of_terms(*SUMS)
+    assert derive(left, right, rules()).verdict == "not shown"
+    answer = ask(left, right)
+    assert answer.proof is not None
+    assert set(answer.proof.rules) == {"swap", "regroup"}
+
+
+def test_a_false_law_is_not_shown_by_orders() -> None:
+    left, right = of_terms('(Bin "sub" a b)', '(Bin "sub" b a)')
+    assert ask(left, right).verdict == "different"
+
+
+@pytest.mark.parametrize("contract", ["regroup", "swap"])
+def test_strict_orders_keep_every_bit(contract: str) -> None:
+    on = {r.name for r in with_orders(rules("strict")).rules}
+    assert (contract in on) == (contract == "swap")
+
+
+def test_optimization_has_no_laws_of_order() -> None:
+    assert not {r.name for r in rules().rules} & {"swap", "regroup", "bin-concat"}
+
+
+def windows(term: str) -> str:
+    return f'(Window (Pad {term} [1] [1] (Const 0.0 "f32" [])) 0 6 3 1 1)'
+
+
+def test_each_law_of_order_is_asked() -> None:
+    pairs = (
+        SUMS,
+        (
+            '(Bin "add" (Concat a:[2] b:[3] 0) (Concat c:[2] d:[3] 0))',
+            '(Bin "add" (Concat a d:[3] 0) (Concat c b:[3] 0))',
+        ),
+        (
+            f"(Reshape {windows('(Bin "add" x:[6] y:[6])')} [3,6])",
+            f'(Bin "add" (Reshape {windows("y:[6]")} [3,6])'
+            f" (Reshape {windows('x:[6]')} [3,6]))",
+        ),
+    )
+    used: set[str] = set()
+    for pair in pairs:
+        answer = ask(*of_terms(*pair))
+        assert answer.proof is not None, pair
+        used |= set(answer.proof.rules)
+    own = {r.name for r in with_orders(rules()).rules} - {r.name for r in rules().rules}
+    assert own <= used, own - used
+
+
+def test_each_rule_file_is_loaded_by_something() -> None:
+    folder = Path(importlib.resources.files("rewrite.rules"))  # type: ignore[arg-type]
+    loaded = {f.name for f in with_orders(rules("fast", "operators")).files}
+    assert {p.name for p in folder.glob("*.egg")} == loaded - {"composites"}
