@@ -1,0 +1,128 @@
+"""`torch.compile(model, backend="rewrite")`.
+
+Dynamo's graph is made functional and taken apart into core ATen by AOTAutograd; what
+is read goes to the optimizer, the rest runs in eager PyTorch.  An error of the
+optimizer never reaches the user: the graph runs as it was, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cache
+from itertools import count
+from typing import Any, cast
+
+from rewrite.core.compiled import Compiled
+from rewrite.core.notices import warn
+from rewrite.optimized_graph import OptimizedGraph
+from rewrite.pipeline import optimize_graph
+
+from .draws import draw_apart
+from .library import GraphModule, aot_autograd, aot_common, decompositions, guards
+from .options import Choice
+from .program import Program
+from .reading import Part
+from .site import READERS
+
+_numbers = count()
+# Programs as they are made, for who wants to look at them.
+listening: ContextVar[list[Program] | None] = ContextVar("listening", default=None)
+
+
+@cache
+def decomposition_table() -> dict[Any, Callable[..., Any]]:
+    """Core ATen's, less what has a reader."""
+    table = decompositions.core_aten_decompositions()
+    return {k: f for k, f in table.items() if str(k) not in READERS}
+
+
+def backend(gm: GraphModule, inputs: Sequence[Any], **asked: Any) -> Callable[..., Any]:
+    """The backend that `torch.compile` calls, with `mode` and `options`."""
+    choice = Choice.of(**asked)
+    try:
+        return _compiled(gm, inputs, choice)
+    except Exception as e:
+        # The contract of a drop-in: the user's graph runs, and says why.
+        if choice.strict:
+            raise
+        warn(f"a graph runs as it was, in eager PyTorch: {type(e).__name__}: {e}")
+        return gm.forward
+
+
+def _compiled(
+    gm: GraphModule, inputs: Sequence[Any], choice: Choice
+) -> Callable[..., Any]:
+    tell = _Once()
+
+    def make(traced: GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+        return _program(traced, choice, False, tell)
+
+    def infer(traced: GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+        return _program(traced, choice, True, tell)
+
+    run = aot_common.aot_autograd(
+        fw_compiler=make,
+        bw_compiler=make,
+        inference_compiler=infer,
+        decompositions=decomposition_table(),
+        keep_inference_input_mutations=True,
+    )
+    return run(gm, inputs)
+
+
+class _Once:
+    """One warning for all graphs of a model, however many of them fail."""
+
+    said = False
+
+    def __call__(self, message: str) -> None:
+        if not self.said:
+            self.said = True
+            warn(message)
+
+
+def _program(
+    traced: GraphModule, choice: Choice, inference: bool, tell: Callable[[str], None]
+) -> Callable[..., Any]:
+    """What runs one graph of ATen, forward or backward."""
+    try:
+        draw_apart(traced)
+        static = _static_places() if choice.freeze and inference else ()
+        name = f"torch{next(_numbers)}"
+        made = Program(traced, lambda part, hints: _optimized(part, choice, hints),
+                       name, choice.strict, static, tell)  # fmt: skip
+    except Exception as e:
+        # The contract of a drop-in: the user's graph runs, and says why.
+        if choice.strict:
+            raise
+        tell(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
+        return aot_autograd.make_boxed_func(traced.forward)
+    heard = listening.get()
+    if heard is not None:
+        heard.append(made)
+
+    def run(args: list[Any]) -> list[Any]:
+        return made(args)
+
+    cast(Any, run)._boxed_call = True  # it is called with a list, which it may empty
+    return run
+
+
+def _static_places() -> Sequence[int]:
+    """The inputs that are parameters and buffers."""
+    context = guards.TracingContext.try_get()
+    known = getattr(context, "fw_metadata", None)
+    return tuple(known.static_input_indices) if known is not None else ()
+
+
+def _optimized(part: Part, choice: Choice, hints: Mapping[str, int]) -> Compiled:
+    options = replace(choice.options, hints=hints)
+    made = optimize_graph(part.graph, choice.device, options)
+    if not part.graph.symbols:
+        made.executable()  # what a compiler refuses is told now
+    return OptimizedGraph.of(made)
+
+
+__all__ = ["backend", "decomposition_table", "listening"]
