@@ -14,7 +14,7 @@ CONSTRAINTS ?= .ci/constraints.txt
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check fmt format lint types demo e2e wheel FORCE
+.PHONY: help setup test torch check fmt format lint types demo e2e wheel FORCE
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -22,11 +22,18 @@ help:  ## this list
 
 setup: $(VENV)/linked  ## the environment in .venv; all other targets call it
 
-test: setup  ## all tests
+test: setup  ## all tests (about 20 minutes on two cores); without torch, none of PyTorch
 	@$(if $(ARGS),,rm -f $(VENV)/passed)
 	@$(fingerprint) > $(VENV)/passing
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 	@$(if $(ARGS),,mv $(VENV)/passing $(VENV)/passed)
+
+torch: setup  ## tests of the PyTorch backend; installs torch first (5 GB)
+	@$(BIN)/python -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))' \
+	    || $(BIN)/python -m pip install -q --disable-pip-version-check \
+	    --no-build-isolation --config-settings editable_mode=strict \
+	    -c $(CONSTRAINTS) -e '.[torch]'
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/torch
 
 check: format lint types  ## what decides: format, lint, types, tests
 	@$(fingerprint) | cmp -s - $(VENV)/passed \
