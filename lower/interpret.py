@@ -17,10 +17,14 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..egraph.ir.dtypes import BOOL, DType, compute
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
+from . import fragments
 from .loops import Array as ArrayDecl
 from .loops import (
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Ex,
     Fetch,
     For,
@@ -31,6 +35,8 @@ from .loops import (
     Let,
     Lit,
     Load,
+    Matrix,
+    Mma,
     Op,
     Stmt,
     Store,
@@ -40,11 +46,12 @@ from .loops import (
 type Env = dict[str, Any]
 type Value = Callable[[Env], Any]
 type Run = Callable[[Env], None]
-type Meeting = tuple[str, Any]  # what a thread waits for, and what it brings
+type Meeting = tuple[str | Mma, Any]  # what a thread waits for, and what it brings
 type Meet = Callable[[Env], Generator[Meeting]]
 
 THREAD = "thread number"  # names in an environment that no variable has
 SHARED = "shared arrays"
+COPIES = "copies under way, by group"
 
 PLAIN: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt,
@@ -80,7 +87,7 @@ def _garbage(dtype: np.dtype[Any], size: int) -> Array:
 
 def _meets(body: Sequence[Stmt]) -> bool:
     return any(
-        isinstance(s, (Barrier, GroupReduce))
+        isinstance(s, (Barrier, GroupReduce, Await, Mma))
         or (isinstance(s, (For, If)) and _meets(s.body))
         for s in body
     )
@@ -116,7 +123,8 @@ class _Machine:
     def group(self, body: Meet, env: Env) -> None:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
-        runs = [body({**env, THREAD: t, SHARED: shared}) for t in range(self.threads)]
+        own = ({THREAD: t, SHARED: shared, COPIES: [[]]} for t in range(self.threads))
+        runs = [body({**env, **names}) for names in own]
         while True:
             met = [next(r, None) for r in runs]
             kinds = {None if m is None else m[0] for m in met}
@@ -128,6 +136,9 @@ class _Machine:
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
+        if isinstance(kind, Mma):
+            self.multiply(kind, [box for _, box in met])
+            return
         if kind == "barrier":
             return
         monoid, _, width = kind.split()
@@ -142,6 +153,18 @@ class _Machine:
                 total = combine(total, box[0])[()]
             for box in boxes:
                 box[0] = total
+
+    def multiply(self, s: Mma, envs: list[Env]) -> None:
+        """Each thread finds its elements of the product in its own array."""
+        first = envs[0]
+        sides = [
+            self.view(x, first[x.array], int(self.ex(x.at)(first)), rows, columns)
+            for x, rows, columns in s.matrices
+        ]
+        total = sides[0].astype(np.float32) @ sides[1].astype(np.float32)
+        rows, columns = fragments.places(s.m, s.n, self.threads, s.across)
+        for t, env in enumerate(envs):
+            env[s.out] += total[rows[t], columns[t]]
 
     # ---- statements ----
 
@@ -191,6 +214,22 @@ class _Machine:
                     env[var.name] = box[0]
 
                 return total
+            case Mma():
+
+                def product(env: Env) -> Generator[Meeting]:
+                    yield (s, env)
+
+                return product
+            case Await(pending):
+
+                def arrived(env: Env) -> Generator[Meeting]:
+                    groups = env[COPIES]
+                    while len(groups) - 1 > pending:
+                        for target, place, value in groups.pop(0):
+                            target[place] = value
+                    yield ("barrier", None)
+
+                return arrived
             case _:
 
                 def barrier(env: Env) -> Generator[Meeting]:
@@ -227,7 +266,11 @@ class _Machine:
                 return lambda env: None
             case Gemm():
                 return self.gemm(s)
-            case Barrier() | GroupReduce():
+            case AsyncCopy():
+                return self.copy(s)
+            case Commit():
+                return lambda env: env[COPIES].append([])
+            case Barrier() | GroupReduce() | Await() | Mma():
                 raise Trap("threads meet outside a group")
 
     def gemm(self, s: Gemm) -> Run:
@@ -237,15 +280,34 @@ class _Machine:
         def run(env: Env) -> None:
             views: list[Array] = []
             for (x, rows, columns), place in zip(s.matrices, places, strict=True):
-                flat, at = env[x.array], int(place(env))
-                if at < 0 or at + x.span(rows, columns) > flat.size:
-                    raise Trap(f"a product reaches beyond {x.array!r}")
-                steps = tuple(d * flat.itemsize for d in (x.down, x.across))
-                views.append(as_strided(flat[at:], (rows, columns), steps))
+                at = int(place(env))
+                views.append(self.view(x, env[x.array], at, rows, columns))
             wide = np.result_type(views[0], np.float32)
             views[0][...] = views[1].astype(wide) @ views[2].astype(wide)
 
         return run
+
+    def view(self, x: Matrix, flat: Array, at: int, rows: int, columns: int) -> Array:
+        if at < 0 or at + x.span(rows, columns) > flat.size:
+            raise Trap(f"a product reaches beyond {x.array!r}")
+        steps = tuple(d * flat.itemsize for d in (x.down, x.across))
+        return as_strided(flat[at:], (rows, columns), steps)
+
+    def copy(self, s: AsyncCopy) -> Run:
+        """The place is garbage until the copy has to be there."""
+        to = self.place(s.array, s.index, s.lanes)
+        source = self.place(s.source, s.at, s.lanes)
+        test = self.ex(s.where) if s.where is not None else lambda env: True
+
+        def copy(env: Env) -> None:
+            target, place = env[s.array], to(env)
+            value = np.zeros(s.lanes, target.dtype)
+            if test(env):
+                value = np.array(env[s.source][source(env)])
+            target[place] = _garbage(target.dtype, s.lanes)
+            env[COPIES][-1].append((target, place, value))
+
+        return copy
 
     def loop(self, s: For) -> Run:
         inner, name, to = self.body(s.body), s.var.name, s.var.dtype.numpy.type
@@ -278,7 +340,7 @@ class _Machine:
         return assign
 
     def declare(self, s: ArrayDecl) -> Run:
-        if compute(s.dtype) is not s.dtype:
+        if compute(s.dtype) is not s.dtype and s.space != "shared":
             raise Trap(f"array {s.name} has the storage type {s.dtype}")
         dtype, size, name = s.dtype.numpy, s.size, s.name
         if s.space == "shared" and not self.grouped:

@@ -122,9 +122,13 @@ class Array:
     """An uninitialised array; scope is the rest of the enclosing body."""
 
     name: str
-    dtype: DType  # stored as such: compute types only, or a bool
+    dtype: DType  # stored as such: compute types only, but any in shared space
     size: int
     space: Space = "local"
+    # Elements of a row, of two bytes each, if columns of pieces of 16 bytes are read at
+    # once: pieces of a row lie so that those of a column are in different banks.  Where
+    # exactly is the emitter's matter; an access of several elements stays in a piece.
+    swizzle: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +214,58 @@ class Gemm:
         return (self.out, m, n), (self.a, m, k), (self.b, k, n)
 
 
+@dataclass(frozen=True, slots=True)
+class AsyncCopy:
+    """`lanes` elements of a buffer to an array in shared space, or zeros where the test
+    fails, while the thread goes on.  From here to the `Await` that ends it the place
+    may hold anything.  In a thread loop."""
+
+    array: str
+    index: Ex
+    source: str
+    at: Ex
+    lanes: int
+    where: Ex | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What each thread has begun to copy since the last one is a group of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """A barrier, before which each thread waits for its groups, all but the `pending`
+    latest ones."""
+
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mma:
+    """`out` += `a` times `b`, m x k times k x n, by all threads of the group together.
+
+    `a` and `b` lie in shared space and are of one type of two bytes, `out` is f32 and
+    lies in the threads' own arrays, as `fragments.layout` says; `across` warps stand
+    side by side."""
+
+    m: int
+    n: int
+    k: int
+    across: int
+    out: str
+    a: Matrix
+    b: Matrix
+
+    @property
+    def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:
+        """With rows and columns."""
+        return (self.a, self.m, self.k), (self.b, self.k, self.n)
+
+
 type Stmt = (
     For | Let | Assign | Array | Store | Fetch | If | Barrier | GroupReduce | Gemm
+    | AsyncCopy | Commit | Await | Mma
 )
 
 

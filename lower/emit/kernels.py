@@ -12,13 +12,24 @@ from dataclasses import dataclass
 from ...egraph.ir.dtypes import DType
 from ...egraph.ir.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource, Start
-from ..loops import Array, For, Function, GroupReduce, Param
+from ..loops import (
+    Array,
+    AsyncCopy,
+    Await,
+    Commit,
+    For,
+    Function,
+    GroupReduce,
+    Mma,
+    Param,
+)
 from ..walking import walk
 from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
-from .layout import LEGEND, comment, headed
+from . import mma
+from .layout import LEGEND, bare, comment, headed
 from .products import described, products
 from .stages import Stage, index_lets, stages
 
@@ -181,6 +192,31 @@ class KernelPrinter(Printer):
         if not self.by_warps:
             return self.threads
         return 0 if 0 < stmt.width <= WARP else self.threads // WARP
+
+    def asynchronous(
+        self, stmt: AsyncCopy | Commit | Await | Mma, scope: Scope
+    ) -> list[str]:
+        if not self.dialect.asynchronous:
+            return Printer.asynchronous(self, stmt, scope)
+        self.helpers.setdefault("mma", mma.HELPERS)
+        match stmt:
+            case AsyncCopy():
+                return [self.copied(stmt, scope)]
+            case Commit():
+                return ["rw_commit();"]
+            case Await(pending):
+                return [f"rw_await<{pending}>();", self.dialect.barrier]
+            case Mma():
+                at = tuple(bare(self.index(x.at, scope)) for x, _, _ in stmt.matrices)
+                return mma.product(stmt, self.threads, at, scope)
+
+    def copied(self, stmt: AsyncCopy, scope: Scope) -> str:
+        index = bare(self.swizzled(stmt.array, self.index(stmt.index, scope), scope))
+        to, source = name_of(stmt.array), name_of(stmt.source)
+        at = bare(self.index(stmt.at, scope))
+        nbytes = stmt.lanes * scope.arrays[stmt.source].itemsize
+        test = "1" if stmt.where is None else bare(self.value(stmt.where, scope))
+        return f"rw_copy<{nbytes}>(&{to}[{index}], {source}, {at}, {test});"
 
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), _buffer(stmt)

@@ -9,7 +9,10 @@ from ...egraph.ir.dtypes import BOOL, I32, DType, compute
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Fetch,
     For,
     Function,
@@ -19,6 +22,7 @@ from ..loops import (
     Let,
     LoopKind,
     Matrix,
+    Mma,
     Param,
     Space,
     Stmt,
@@ -134,6 +138,18 @@ class _Parser(Expressions):
                     var = self.variable()
                     width = self.integer("a number") if self.skip("by") else 0
                     return GroupReduce(var, monoid, width)
+                case "transfer":
+                    self.take()
+                    return self.transfer()
+                case "commit":
+                    self.take()
+                    return Commit()
+                case "await":
+                    self.take()
+                    return Await(self.integer("a number of groups"))
+                case "mma":
+                    self.take()
+                    return self.mma()
                 case "product":
                     self.take()
                     return self.product()
@@ -155,6 +171,26 @@ class _Parser(Expressions):
         a = self.matrix()
         self.expect(",")
         return Gemm(m, n, k, out, a, self.matrix())
+
+    def transfer(self) -> AsyncCopy:
+        to = self.place(self.word("a shared array's name"))
+        self.expect("=")
+        source = self.place(self.word("a buffer's name"))
+        where = self.expression(BOOL) if self.skip("if") else None
+        index, at = (self.typed(x.index, None) for x in (to, source))
+        name, lanes = to.at.text, to.lanes
+        return AsyncCopy(name, index, source.at.text, at, lanes, where)
+
+    def mma(self) -> Mma:
+        m, n, k = (self.integer("a size") for _ in range(3))
+        self.expect("by")
+        across = self.integer("a number of warps")
+        self.expect(":")
+        out = self.word("an array's name").text
+        self.expect("=")
+        a = self.matrix()
+        self.expect(",")
+        return Mma(m, n, k, across, out, a, self.matrix())
 
     def matrix(self) -> Matrix:
         at = self.place(self.word("an array's name"))
@@ -201,7 +237,8 @@ class _Parser(Expressions):
         self.expect(":")
         dtype, size = self.sized()
         self.arrays[name] = dtype
-        return Array(name, dtype, size, space)
+        swizzle = self.integer("elements of a row") if self.skip("by") else 0
+        return Array(name, dtype, size, space, swizzle)
 
     def store(self) -> Store:
         at = self.place(self.take())

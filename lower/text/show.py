@@ -9,7 +9,10 @@ from ...egraph.ir.dtypes import BOOL, I32, DType, compute
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Ex,
     Fetch,
     For,
@@ -20,6 +23,7 @@ from ..loops import (
     Let,
     Lit,
     Load,
+    Mma,
     Op,
     Param,
     Stmt,
@@ -111,8 +115,9 @@ class _Printer:
                 return [pad + self.let(stmt, ex)]
             case Assign(var, value):
                 return [f"{pad}{ex.var(var)} = {ex.show(value, var.dtype)}"]
-            case Array(name, dtype, size, space):
-                return [f"{pad}{space} {word(name)}: {dtype}[{size}]"]
+            case Array(name, dtype, size, space, swizzle):
+                rows = f" by {swizzle}" if swizzle else ""
+                return [f"{pad}{space} {word(name)}: {dtype}[{size}]{rows}"]
             case Store(array, index, value, lanes, stream):
                 to = compute(arrays[array]) if array in arrays else None
                 place = ex.place(array, index, lanes)
@@ -126,6 +131,19 @@ class _Printer:
             case GroupReduce(var, monoid, width):
                 apart = f" by {width}" if width else ""
                 return [f"{pad}reduce {word(monoid)} {ex.var(var)}{apart}"]
+            case AsyncCopy(array, index, source, at, lanes, where):
+                place, start = ex.place(array, index, lanes), ex.place(source, at, 1)
+                test = "" if where is None else f" if {ex.show(where, BOOL)}"
+                return [f"{pad}transfer {place} = {start}{test}"]
+            case Commit():
+                return [pad + "commit"]
+            case Await(pending):
+                return [f"{pad}await {pending}"]
+            case Mma(m, n, k, across, out, a, b):
+                sides = (f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"
+                         for x in (a, b))  # fmt: skip
+                head = f"mma {m} {n} {k} by {across}: {word(out)}"
+                return [f"{pad}{head} = {', '.join(sides)}"]
             case Gemm():
                 out, a, b = (
                     f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"

@@ -2,7 +2,7 @@
 
 Names are bound once and before they are used; a value varies along no axis that its
 tile lacks; accesses stay in their buffers; no two points store to one element, and no
-grid reads what it stores.  Bounds and stores are proved where an index is a sum of
+grid reads what it stores.  Rings are in `rings.py`.  Bounds and stores are proved where an index is a sum of
 multiples of axes, by what its test says; others (gathered, divided) pass: the
 interpreter checks them as they run.  A scheduled program lays out every point of its
 tiles, and fits its device.
@@ -18,22 +18,27 @@ from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import MONOIDS
 from ..intervals import Interval, interval
 from ..loops import Ex, Lit, Op, Var
+from ..targets.layouts import of_axes, product
 from ..text.syntax import ARITY
 from . import ir
 from .ir import (
+    Ahead,
     Axis,
     Copy,
     Grid,
     Load,
     Loop,
     Map,
+    Mma,
     Reduce,
     Stmt,
     Store,
     Tile,
     TileProgram,
     Update,
+    Wait,
 )
+from .rings import ring_faults
 from .text import WORDS
 
 REGISTERS = 255  # elements of one tile that a thread can name
@@ -81,6 +86,8 @@ class _Grid:
         self.mutable: set[str] = set()
         self.used: set[str] = set()
         self.loops: list[str] = []
+        self.early: set[str] = set()  # tiles of what runs ahead
+        self.around: list[Stmt] = []
         self.stored = {n for s in ir.walk(grid.body) for n in ir.parts(s, "writes")}
 
     def fault(self, text: str) -> None:
@@ -93,7 +100,7 @@ class _Grid:
             return self.found  # nothing runs
         self.body(self.grid.body)
         if self.grid.layout:
-            self.laid(self.grid.layout, "the grid")
+            self.laid(self.grid.layout, "the grid", self.points)
         return self.found
 
     # ---- names
@@ -116,15 +123,18 @@ class _Grid:
         self.name(tile.name)
         if not set(tile.axes) <= self.points:
             self.fault(f"tile {tile.name!r} over {tile.axes}, which are no points")
-        if compute(tile.dtype) is not tile.dtype:
+        if compute(tile.dtype) is not tile.dtype and tile.space == "register":
             self.fault(f"tile {tile.name!r} has the storage type {tile.dtype}")
         if tile.layout:
-            self.laid(tile.layout, f"tile {tile.name!r}")
+            self.laid(tile.layout, f"tile {tile.name!r}", set(tile.axes))
+        held = of_axes(tile.layout or self.grid.layout, tile.axes)
+        if (n := product(held, "register", "lane")) > REGISTERS:
+            self.fault(f"tile {tile.name!r} has a thread hold {n} elements")
         self.tiles[tile.name] = tile
 
-    def laid(self, layout: ir.Layout, what: str) -> None:
+    def laid(self, layout: ir.Layout, what: str, axes: set[str]) -> None:
         sizes = ir.extents(self.grid.points)
-        for axis, n in sizes.items():
+        for axis, n in ((a, n) for a, n in sizes.items() if a in axes):
             count = prod(d.size for d in layout if d.axis == axis)
             if count < n:
                 self.fault(f"{what} lays out {count} points of {n} along {axis!r}")
@@ -133,9 +143,6 @@ class _Grid:
         threads = prod(d.size for d in layout if d.place == "thread")
         if threads != self.grid.team:
             self.fault(f"{what} takes {threads} threads of a team of {self.grid.team}")
-        held = prod(d.size for d in layout if d.place != "thread")
-        if held > REGISTERS:
-            self.fault(f"{what} has a thread hold {held} elements")
 
     # ---- statements
 
@@ -146,8 +153,12 @@ class _Grid:
         self.tiles = outside
 
     def statement(self, s: Stmt) -> None:
+        if isinstance(s, Mma):
+            self.around.append(s)
         for x in ir.values(s):
             self.typed(x)
+        if isinstance(s, Mma):
+            self.around.pop()
         for x in ir.parts(s, "test"):
             if x.dtype is not BOOL:
                 self.fault(f"a test of {x.dtype}")
@@ -155,7 +166,17 @@ class _Grid:
             case Grid():
                 self.fault("a grid inside of a grid")
             case Loop(axes, step, body):
+                self.around.append(s)
                 self.loop(axes, step, body)
+                self.around.pop()
+                self.found += [f"{self.program.name}: {x}" for x in ring_faults(s)]
+            case Ahead(body):
+                self.run_ahead(s, body)
+            case Wait(pending):
+                if pending < 0 or not self.directly_in_loop():
+                    self.fault(f"a wait for all but {pending}, in no loop")
+            case Mma():
+                self.multiply(s)
             case Load():
                 self.load(s)
             case Map(tile, value, mutable):
@@ -168,7 +189,9 @@ class _Grid:
                 self.reduce(s)
             case Copy(tile, value):
                 old = self.tiles.get(value.name) if isinstance(value, Var) else None
-                if old is None or (old.dtype, old.axes) != (tile.dtype, tile.axes):
+                kinds = tile.dtype, compute(tile.dtype) if tile.space == "shared" else 0
+                same = old is not None and old.dtype in kinds
+                if not same or old is None or {*old.axes} != {*tile.axes}:
                     self.fault(f"{tile.name!r} is no copy of a tile like it")
             case Store():
                 self.store(s)
@@ -187,6 +210,38 @@ class _Grid:
         self.loops.pop()
         del self.axes[axes[0].name]
         self.used.discard(axes[0].name)  # the next loop may run along the same axis
+
+    def directly_in_loop(self) -> bool:
+        return bool(self.around) and isinstance(self.around[-1], Loop)
+
+    def run_ahead(self, s: Ahead, body: tuple[Stmt, ...]) -> None:
+        """Its tiles are in scope for the rest of the loop."""
+        if not self.directly_in_loop():
+            self.fault("something runs ahead of no loop")
+        self.around.append(s)
+        for x in body:
+            if not isinstance(x, Load | Map | Copy):
+                self.fault(f"a {type(x).__name__} runs ahead")
+            self.statement(x)
+            self.early |= {t.name for t in ir.seen_after(x)}
+        self.around.pop()
+
+    def multiply(self, s: Mma) -> None:
+        out = self.tiles.get(s.name)
+        if out is None or s.name not in self.mutable:
+            self.fault(f"products are added to {s.name!r}, which is no mutable tile")
+            return
+        sides = [self.tiles.get(x.name) for x in (s.left, s.right) if type(x) is Var]
+        tiles = [t for t in sides if t is not None and t.space == "shared"]
+        if len(tiles) != 2 or len(s.over) != 1 or set(s.over) & set(out.axes):
+            self.fault(f"{s.name!r}: the factors are no shared tiles, summed over one axis")
+            return
+        a, b = ({*t.axes} for t in tiles)
+        if a & b != {*s.over} or a | b != {*out.axes, *s.over} or len(a) + len(b) != 4:
+            self.fault(f"{s.name!r}: the axes are those of no product")
+        if out.dtype is not compute(tiles[0].dtype) or tiles[0].dtype is not tiles[1].dtype:
+            kinds = ", ".join(str(t.dtype) for t in (out, *tiles))
+            self.fault(f"{s.name!r}: a product of {kinds}")
 
     def update(self, name: str, value: Ex, where: Ex | None) -> None:
         tile = self.tiles.get(name)
@@ -214,7 +269,10 @@ class _Grid:
             return
         if s.buffer in self.stored:
             self.fault(f"a grid reads {s.buffer!r}, which it stores to")
-        if compute(buffer.dtype) is not s.tile.dtype:
+        held = s.tile.dtype if s.tile.space == "shared" else compute(buffer.dtype)
+        if held is not s.tile.dtype or (
+            s.tile.space == "shared" and held is not buffer.dtype
+        ):
             self.fault(f"{s.tile.name!r} is {s.tile.dtype}, {s.buffer} {buffer.dtype}")
         self.region(s.buffer, buffer.size, s.index, s.where, s.tile.axes)
 
@@ -239,6 +297,7 @@ class _Grid:
                 known = self.program.index if name in self.axes else None
                 if name in self.tiles:
                     known = self.tiles[name].dtype
+                    self.seen(name)
                 if known is None:
                     self.fault(f"{name!r} is used where it is not bound")
                 elif known is not dtype or lanes != 1:
@@ -250,6 +309,15 @@ class _Grid:
                     self.typed(a)
             case _:
                 self.fault("an element of a buffer in an expression")
+
+    def seen(self, name: str) -> None:
+        """What runs ahead is of another turn; shared tiles are for products alone."""
+        product = bool(self.around) and isinstance(self.around[-1], Mma)
+        ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
+        if (self.tiles[name].space == "shared") != product:
+            self.fault(f"{name!r} is read where it cannot be: products read shared tiles")
+        elif name in self.early and not ahead and not product:
+            self.fault(f"{name!r} runs ahead, and is used by what does not")
 
     def varies(self, x: Ex) -> Iterator[str]:
         """The points that a value varies along."""
