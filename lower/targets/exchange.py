@@ -24,15 +24,17 @@ from ..tiles import ir
 from ..tiles.ir import (
     Copy,
     Layout,
+    Loop,
     Reduce,
 )
 from .layouts import of_axes, product
-from .places import Places, Point
+from .places import Point
+from .rings import Ringed
 
 PAD = 1  # elements after each row of a copy: columns fall into other banks
 
 
-class Exchange(Places):
+class Exchange(Ringed):
     """Reductions across threads, and copies."""
 
     def across_threads(self, s: Reduce, layout: Layout) -> None:
@@ -160,7 +162,9 @@ class Exchange(Places):
         total = 0
         for s in ir.walk(self.grid.body):
             match s:
-                case Copy(tile):
+                case Loop():
+                    total += self.rings_of(s)
+                case Copy(tile) if tile.space == "register":
                     layout = of_axes(tile.layout or self.grid.layout, tile.axes)
                     _, size = self.pitches(tile.axes, layout[-1].axis)
                     total += size * compute(tile.dtype).itemsize

@@ -205,8 +205,12 @@ class _Grid:
             return
         self.bind_axis(axes[0], step)
         self.loops.append(axes[0].name)
+        outside = self.tiles.copy()
+        for s in body:  # a product reads what runs ahead of it, further down as well
+            self.tiles |= {t.name: t for t in ir.seen_after(s) if t.space == "shared"}
         if axes[0].extent:
             self.body(body)
+        self.tiles = outside
         self.loops.pop()
         del self.axes[axes[0].name]
         self.used.discard(axes[0].name)  # the next loop may run along the same axis

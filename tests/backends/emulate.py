@@ -13,6 +13,7 @@ import numpy as np
 
 from rewrite.backends import nvrtc
 from rewrite.egraph.ir.scalars import Array
+from rewrite.lower.emit import mma
 from rewrite.lower.loops import Function
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -76,6 +77,66 @@ static float rw_from_half(unsigned a) { return same_bits<_Float16>((unsigned sho
 static unsigned rw_to_half(float a) { return same_bits<unsigned short>((_Float16)a); }
 """
 
+# What a warp does together: lanes show each other what they have.
+WARPS = r"""
+#include <utility>
+static u32 shown[1024][8];
+static void rw_meet() { warps[threadIdx.x / 32].arrive_and_wait(); }
+static char anchor;
+static const u16 *rw_at(u32 address) {
+  return (const u16 *)(((size_t)&anchor & ~(size_t)0xffffffffu) + address);
+}
+static u32 rw_shared_address(const void *p) { return (u32)(size_t)p; }
+struct Copied { void *to; unsigned char bytes[16]; int n; };
+static thread_local std::deque<std::vector<Copied>> groups(1);
+template <int N, class T> void rw_copy(T *to, const T *from, i64 at, bool ok) {
+  Copied c = {to, {}, N};
+  if (ok) std::memcpy(c.bytes, from + at, N);
+  std::memset(to, 0xa5, N);
+  groups.back().push_back(c);
+}
+static void rw_commit() { groups.emplace_back(); }
+template <int N> void rw_await() {
+  for (; groups.size() > N + 1; groups.pop_front())
+    for (auto &c : groups.front()) std::memcpy(c.to, c.bytes, c.n);
+}
+template <bool turned> void rw_fragments(u32 *r, u32 address) {
+  const u32 me = threadIdx.x, lane = me % 32, first = me - lane;
+  shown[me][0] = address;
+  rw_meet();
+  for (u32 j = 0; j < 4; j++) {
+    u32 both[2];
+    for (u32 e = 0; e < 2; e++) {
+      const u32 near = lane / 4, far = lane % 4 * 2 + e;
+      const u32 row = turned ? far : near, column = turned ? near : far;
+      both[e] = rw_at(shown[first + j * 8 + row][0])[column];
+    }
+    r[j] = both[0] | both[1] << 16;
+  }
+  rw_meet();
+}
+template <bool brain> f32 rw_number(u32 pair, u32 half) {
+  const u32 bits = pair >> 16 * half & 0xffff;
+  return brain ? same_bits<float>(bits << 16) : rw_from_half(bits);
+}
+template <bool brain>
+void rw_mma(f32 &c0, f32 &c1, f32 &c2, f32 &c3, const u32 *a, const u32 *b) {
+  const u32 me = threadIdx.x, lane = me % 32, first = me - lane;
+  for (u32 i = 0; i < 4; i++) shown[me][i] = a[i];
+  for (u32 i = 0; i < 2; i++) shown[me][4 + i] = b[i];
+  rw_meet();
+  f32 *const c[4] = {&c0, &c1, &c2, &c3};
+  for (u32 q = 0; q < 4; q++)
+    for (u32 k = 0; k < 16; k++) {
+      const u32 row = lane / 4 + q / 2 * 8, column = lane % 4 * 2 + q % 2;
+      const u32 x = shown[first + row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2];
+      const u32 y = shown[first + column * 4 + k % 8 / 2][4 + k / 8];
+      *c[q] += rw_number<brain>(x, k % 2) * rw_number<brain>(y, k % 2);
+    }
+  rw_meet();
+}
+"""
+
 
 def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     """The writable arrays after the function's launches, one after the other."""
@@ -85,6 +146,7 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
         r"static __device__ \S+ (f32 rw_from_half|u32 rw_to_half).*?\n}\n", "",
         source.text, flags=re.DOTALL,
     )  # fmt: skip
+    text = text.replace(mma.HELPERS, WARPS)
     text = re.sub(r"extern __shared__ (.*?)\[\];", r"static \1[1 << 18];", text)
     calls = ""
     for x in source.launches[function.name]:

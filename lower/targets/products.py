@@ -1,0 +1,224 @@
+"""Layouts of programs that multiply: of the sums, as threads or warps multiply them; of
+the sides, so that threads read 16 bytes at once where memory allows it.
+
+Asynchronous copies of less than four bytes do not exist, and not all devices have any:
+such tiles are loaded, and copied once the products of a turn are on their way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import gcd
+from typing import NamedTuple
+
+from ..fragments import parts
+from ..tiles import ir
+from ..tiles.ir import (
+    Ahead,
+    Copy,
+    Digit,
+    Grid,
+    Layout,
+    Load,
+    Loop,
+    Mma,
+    Stmt,
+    Tile,
+    TileProgram,
+    Wait,
+)
+from .layouts import Scene, names_in, scene, spread
+from .simt import LANES, Simt
+
+FEW = 4  # columns that a thread has side by side, where it multiplies by itself
+LEAST = 4  # bytes of an asynchronous copy
+
+
+class Warps(NamedTuple):
+    """So many side by side; the instructions decide on the rest."""
+
+    across: int
+
+    def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
+        """Where the sums lie (`fragments.py`)."""
+        axis = {True: m.name, False: n.name}
+        out: list[Digit] = []
+        for p in parts(m.extent, n.extent, team, self.across):
+            place = "register" if p.who == "element" else "thread"
+            out.append(Digit(axis[p.rows], place, p.size))
+        out[-1] = out[-1]._replace(place="lane")
+        return tuple(d for d in out if d.size > 1)
+
+
+class Threads(NamedTuple):
+    """A thread has so many rows and columns; columns are interleaved by a few."""
+
+    height: int
+    width: int
+
+    def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
+        few = gcd(self.width, FEW)
+        digits = (
+            Digit(m.name, "thread", m.extent // self.height),
+            Digit(m.name, "register", self.height),
+            Digit(n.name, "register", self.width // few),
+            Digit(n.name, "thread", n.extent // self.width),
+            Digit(n.name, "lane" if wide else "register", few),
+        )
+        return tuple(d for d in digits if d.size > 1)
+
+
+type Units = Warps | Threads
+
+
+def scheduled_products(
+    program: TileProgram, units: Units, device: Simt
+) -> TileProgram | str:
+    """With layouts, and copies by what the device has; or why it does not fit."""
+    out: list[Grid] = []
+    for g in program.body:
+        made = _Products(g, program, units, device).run()
+        if isinstance(made, str):
+            return made
+        out.append(made)
+    return replace(program, body=tuple(out))
+
+
+class _Products:
+    def __init__(
+        self, grid: Grid, program: TileProgram, units: Units, device: Simt
+    ) -> None:
+        self.grid, self.units, self.device = grid, units, device
+        self.sizes = {b.name: b.dtype.itemsize for b in program.buffers.values()}
+        self.scene: Scene = scene(grid)
+        self.extents = ir.extents(grid.points)
+        self.layouts: dict[str, Layout] = {}  # of the tiles of sides
+
+    def run(self) -> Grid | str:
+        grid = self.grid
+        (loop,) = (s for s in grid.body if isinstance(s, Loop))
+        (mma,) = (s for s in loop.body if isinstance(s, Mma))
+        for s in loop.body:
+            for x in s.body if isinstance(s, Ahead) else ():
+                tile = ir.bound(x)
+                if tile is not None and tile.space == "shared":
+                    layout = self.side(loop, tile, x)
+                    if layout is None:
+                        return "a side has fewer elements than there are threads"
+        body = tuple(self.laid(s) for s in loop.body)
+        body = self.asynchronous(loop, body)
+        tiles = [t for t in map(self.shared(loop).get, _factors(mma)) if t]
+        m, n = (next(p for p in grid.points if p.name in t.axes and p.name not in mma.over)
+                for t in tiles)  # fmt: skip
+        (over,) = (p for p in grid.points if p.name in mma.over)
+        layout = self.units.layout(m, n, grid.team, self.device.wide)
+        layout = (*layout, Digit(over.name, "register", over.extent))
+        whole = tuple(replace(s, body=body) if s is loop else s for s in grid.body)
+        return replace(grid, body=whole, layout=layout)
+
+    def shared(self, loop: Loop) -> Mapping[str, Tile]:
+        return {t.name: t for s in loop.body for t in ir.seen_after(s)
+                if t.space == "shared"}  # fmt: skip
+
+    # ---- sides
+
+    def side(self, loop: Loop, shared: Tile, made: Stmt) -> Layout | None:
+        """Of a shared tile, and so of all that it is made of."""
+        names = {shared.name, *names_in_all(made)}
+        stmts = [x for s in loop.body if isinstance(s, Ahead) for x in s.body]
+        for x in reversed(stmts):
+            tile = ir.bound(x)
+            if tile is not None and tile.name in names:
+                names |= names_in_all(x)
+        mine = [x for x in stmts if (t := ir.bound(x)) is not None and t.name in names]
+        loads = [x for x in mine if isinstance(x, Load)]
+        last, lanes = self.lanes(loads, shared)
+        points = tuple(p for p in self.grid.points if p.name in shared.axes)
+        layout = spread(points, last, lanes, self.grid.team)
+        threads = 1
+        for d in layout:
+            threads *= d.size if d.place == "thread" else 1
+        if threads != self.grid.team:
+            return None
+        for name in names:
+            self.layouts[name] = layout
+        return layout
+
+    def lanes(self, loads: list[Load], shared: Tile) -> tuple[str, int]:
+        """The axis that loads lie along, and how many elements they can take at once."""
+        whole = [x for x in loads if {*x.tile.axes} == {*shared.axes}]
+        lying = [a for a in shared.axes
+                 if any(self.scene.along(x.index, a) == 1 for x in whole)]  # fmt: skip
+        last = lying[-1] if lying else shared.axes[-1]
+        mine = [x for x in whole if self.scene.along(x.index, last) == 1]
+        points = 1
+        for a in shared.axes:
+            points *= self.extents[a]
+        size = min((self.sizes[x.buffer] for x in mine), default=self.device.wide or 1)
+        lanes = min(LANES, max(self.device.wide // size, 1)) if mine else 1
+        while lanes > 1 and not (
+            points // lanes >= self.grid.team
+            and all(self.scene.even(x.index, x.where, last, lanes) for x in mine)
+        ):
+            lanes //= 2
+        return last, lanes
+
+    def laid(self, s: Stmt) -> Stmt:
+        """The statement with its tile's layout, and so what runs ahead."""
+        if isinstance(s, Ahead):
+            return Ahead(tuple(map(self.laid, s.body)))
+        tile = ir.bound(s)
+        if tile is None or tile.name not in self.layouts:
+            return s
+        new = replace(tile, layout=self.layouts[tile.name])
+        return ir.rebuilt(s, tile=lambda _: new)
+
+    # ---- copies
+
+    def asynchronous(self, loop: Loop, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Loads to shared tiles that the device cannot make in two steps."""
+        first: list[Stmt] = []
+        late: list[Stmt] = []
+        copies = 0
+        for s in body:
+            if not isinstance(s, Ahead):
+                first.append(s)
+                continue
+            inner: list[Stmt] = []
+            for x in s.body:
+                if isinstance(x, Load) and x.tile.space == "shared":
+                    if self.copied(x):
+                        copies += 1
+                    else:
+                        x, then = _in_two(x)
+                        late.append(Ahead((then,)))
+                inner.append(x)
+            first.append(Ahead(tuple(inner)))
+        wait = Wait(max(loop.stages - 2, 0) * copies)
+        return tuple(wait if isinstance(s, Wait) else s for s in (*first, *late))
+
+    def copied(self, x: Load) -> bool:
+        lanes = 1
+        for d in x.tile.layout:
+            lanes *= d.size if d.place == "lane" else 1
+        along = x.tile.layout[-1].axis if lanes > 1 else ""
+        lies = along == x.tile.axes[-1]
+        wide = lanes * self.sizes[x.buffer] >= LEAST
+        return self.device.asynchronous and wide and lies
+
+
+def _in_two(x: Load) -> tuple[Load, Copy]:
+    tile = x.tile
+    held = replace(
+        tile, name=f"{tile.name}r", dtype=ir.compute(tile.dtype), space="register"
+    )
+    return replace(x, tile=held), Copy(tile, ir.var(held))
+
+
+def _factors(s: Mma) -> tuple[str, ...]:
+    return tuple(n for x in (s.left, s.right) for n in names_in(x))
+
+
+def names_in_all(s: Stmt) -> set[str]:
+    return {n for x in ir.values(s) for n in names_in(x)}
