@@ -242,6 +242,7 @@ class CudaDevice:
             threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             vector_bytes=0, max_buffer=self._gpu.total_memory(), wide=WIDE,
+            warps=self._gpu.compute_capability() >= (8, 0),
             rates=(*self._memory_rate(), *rates(self.name, self.probe().detail)),
             library=cublas().detail if cublas().there else "",
         )  # fmt: skip

@@ -264,8 +264,20 @@ class Mma:
 
 
 type Stmt = (
-    For | Let | Assign | Array | Store | Fetch | If | Barrier | GroupReduce | Gemm
-    | AsyncCopy | Commit | Await | Mma
+    For
+    | Let
+    | Assign
+    | Array
+    | Store
+    | Fetch
+    | If
+    | Barrier
+    | GroupReduce
+    | Gemm
+    | AsyncCopy
+    | Commit
+    | Await
+    | Mma
 )
 
 

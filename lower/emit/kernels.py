@@ -24,11 +24,11 @@ from ..loops import (
     Param,
 )
 from ..walking import walk
+from . import mma
 from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
-from . import mma
 from .layout import LEGEND, bare, comment, headed
 from .products import described, products
 from .stages import Stage, index_lets, stages

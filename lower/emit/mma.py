@@ -36,7 +36,8 @@ template <int N> static __device__ __forceinline__ void rw_await() {
 template <bool turned>
 static __device__ __forceinline__ void rw_fragments(u32 *r, u32 address) {
   if (turned)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
+                 "{%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
   else
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -59,9 +60,7 @@ static __device__ __forceinline__ void rw_mma(f32 &c0, f32 &c1, f32 &c2, f32 &c3
 """
 
 
-def product(
-    s: Mma, threads: int, at: tuple[str, ...], scope: Scope
-) -> list[str]:
+def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope) -> list[str]:
     """The statement's lines; `at`: where both sides begin in their arrays."""
     down = threads // WARP // s.across
     high, wide = s.m // down, s.n // s.across
@@ -72,8 +71,12 @@ def product(
              for h in (0, 1) for e in (0, 1)]  # fmt: skip
     lines = [
         "{ const u32 rw_l = rw_thread % 32, rw_w = rw_thread / 32;",
-        *_side("a", s.a, at[0], scope, f"rw_w / {s.across} * {high}", turned(s.a, True)),
-        *_side("b", s.b, at[1], scope, f"rw_w % {s.across} * {wide}", turned(s.b, False)),
+        *_side(
+            "a", s.a, at[0], scope, f"rw_w / {s.across} * {high}", turned(s.a, True)
+        ),
+        *_side(
+            "b", s.b, at[1], scope, f"rw_w % {s.across} * {wide}", turned(s.b, False)
+        ),
         f"  #pragma unroll\n  for (u32 rw_k = 0; rw_k < {s.k}; rw_k += {DEPTH}) {{",
         f"    u32 rw_a[{mi}][4], rw_b[{ni}][2];",
         f"    #pragma unroll\n    for (u32 rw_m = 0; rw_m < {mi}; rw_m++)",

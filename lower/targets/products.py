@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import gcd
 from typing import NamedTuple
 
+from ...egraph.ir.dtypes import compute
 from ..fragments import parts
 from ..tiles import ir
 from ..tiles.ir import (
@@ -109,8 +110,8 @@ class _Products:
         body = tuple(self.laid(s) for s in loop.body)
         body = self.asynchronous(loop, body)
         tiles = [t for t in map(self.shared(loop).get, _factors(mma)) if t]
-        m, n = (next(p for p in grid.points if p.name in t.axes and p.name not in mma.over)
-                for t in tiles)  # fmt: skip
+        own = [{*t.axes} - {*mma.over} for t in tiles]
+        m, n = (next(p for p in grid.points if p.name in names) for names in own)
         (over,) = (p for p in grid.points if p.name in mma.over)
         layout = self.units.layout(m, n, grid.team, self.device.wide)
         layout = (*layout, Digit(over.name, "register", over.extent))
@@ -146,7 +147,7 @@ class _Products:
         return layout
 
     def lanes(self, loads: list[Load], shared: Tile) -> tuple[str, int]:
-        """The axis that loads lie along, and how many elements they can take at once."""
+        """The axis that loads lie along, and how many elements they take at once."""
         whole = [x for x in loads if {*x.tile.axes} == {*shared.axes}]
         lying = [a for a in shared.axes
                  if any(self.scene.along(x.index, a) == 1 for x in whole)]  # fmt: skip
@@ -211,7 +212,7 @@ class _Products:
 def _in_two(x: Load) -> tuple[Load, Copy]:
     tile = x.tile
     held = replace(
-        tile, name=f"{tile.name}r", dtype=ir.compute(tile.dtype), space="register"
+        tile, name=f"{tile.name}r", dtype=compute(tile.dtype), space="register"
     )
     return replace(x, tile=held), Copy(tile, ir.var(held))
 

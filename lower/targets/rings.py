@@ -56,7 +56,9 @@ class Ringed(Places):
                 if t.space == "shared":
                     self.declare_ring(t, s.stages)
         for turn in range(min(s.stages - 1, -(-axis.extent // s.step))):
-            self.ahead_of(s, axis, Lit(turn * s.step, self.index), Lit(turn, self.index))
+            self.ahead_of(
+                s, axis, Lit(turn * s.step, self.index), Lit(turn, self.index)
+            )
         self.missing_groups(s, axis)
         inner = self.inside()
         var = Var(axis.name, self.index)
@@ -116,7 +118,9 @@ class Ringed(Places):
     def pitch(self, t: Tile) -> int:
         """Elements from row to row."""
         last = self.extents[t.axes[-1]]
-        across = any(d.place == "thread" and d.axis != t.axes[-1] for d in t.layout[-2:])
+        across = any(
+            d.place == "thread" and d.axis != t.axes[-1] for d in t.layout[-2:]
+        )
         return last + (PAD if across and t.dtype.itemsize == 4 else 0)
 
     def ring_size(self, t: Tile) -> int:
@@ -166,7 +170,9 @@ class Ringed(Places):
         held = self.held[source.name]
         assert isinstance(held, str), lane
         taken = Read(held, point.slot(source.axes, self.zero), source.dtype, lanes)
-        moved: Stmt = Write(self.rings[t.name], self.in_ring(t, row, column), taken, lanes)
+        moved: Stmt = Write(
+            self.rings[t.name], self.in_ring(t, row, column), taken, lanes
+        )
         test = self.beyond(point, t.axes)
         moved = moved if test is None else If(test, (moved,))
         for var, n in reversed(loops):

@@ -25,7 +25,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from ...egraph.ir.dtypes import I32, DType, compute
+from ...egraph.ir.dtypes import I32, DType
 from ..loops import Ex, Param, Var
 
 type Role = Literal[

@@ -10,15 +10,21 @@ from math import prod
 from ...egraph.ir.dtypes import compute
 from ...egraph.ir.scalars import BY_NAME
 from ..families.nests.price import LINE, occupancy
+from ..families.products.shared_tiles import SPEEDS
+from ..fragments import WARP
 from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
 from ..targets.layouts import Scene, of_axes, product, scene
 from . import ir
-from .ir import Copy, Grid, Load, Loop, Reduce, Store, TileProgram
+from .ir import Ahead, Copy, Grid, Load, Loop, Mma, Reduce, Store, TileProgram, Wait
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
 RESIDENT = 2048  # threads that a unit of the device keeps
+# Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
+# from shared memory for them.
+MATRIX, SHARED = 1290, 128
+HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
@@ -38,6 +44,14 @@ def flops(x: Ex) -> float:
             return 0.0
 
 
+def speed_of_warps(rows: int, columns: int) -> float:
+    """Of their multiply-adds, where a warp has so many rows and columns: what it reads
+    for them comes from shared memory."""
+    work = rows * columns / MATRIX
+    read = 2 * (rows + columns) / SHARED
+    return work / (max(work, read) + HIDDEN * min(work, read))
+
+
 @dataclass(slots=True)
 class _Price:
     grid: Grid
@@ -48,6 +62,7 @@ class _Price:
     near: float = 0.0
     work: float = 0.0
     meetings: float = 0.0
+    product: float = 0.0  # seconds
     seen: dict[tuple[str, Ex], int] = field(default_factory=dict[tuple[str, Ex], int])
 
     def parts(self) -> Parts:
@@ -65,7 +80,9 @@ class _Price:
         moved = (model.moving(self.far) + self.seconds) / spread
         moved += self.near / model.cache_bandwidth
         work = self.work * idle / model.scalar / spread
-        return Parts(moved + self.meetings * waves / resident * model.meeting, work)
+        met = self.meetings * waves / resident * model.meeting
+        busy = occupancy(instances, max(model.units // 2, 1))
+        return Parts(moved + met, work, self.product / busy)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -99,8 +116,28 @@ class _Price:
                 axes = tile.axes if tile else self._axes(s)
                 each = sum(map(flops, ir.values(s)))
                 self.work += each * self.points(axes) * times
-            case Grid() | Loop():
+            case Mma():
+                self.multiply(s, times)
+            case Grid() | Loop() | Ahead() | Wait():
                 pass
+
+    def multiply(self, s: Mma, times: int) -> None:
+        """By warps, of elements of two bytes; else by each thread for itself."""
+        tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
+        out = tiles[s.name]
+        layout = of_axes(self.grid.layout, out.axes)
+        (left,) = (tiles[x.name] for x in (s.left,) if isinstance(x, Var))
+        macs = self.points((*out.axes, *s.over)) * times
+        held = product(layout, "register", "lane")
+        if left.dtype.itemsize != 2:
+            speed = SPEEDS.get(held, min(SPEEDS.values()))
+            self.product += macs / self.model.product / speed
+            return
+        rows = next(a for a in left.axes if a not in s.over)
+        down = product(of_axes(layout, (rows,)), "thread") // 8
+        high = self.sizes[rows] // down
+        speed = speed_of_warps(high, held * WARP // high)
+        self.product += macs / self.model.matrix / speed
 
     def _axes(self, s: ir.Stmt) -> tuple[str, ...]:
         (name,) = ir.parts(s, "changes")
@@ -147,3 +184,5 @@ def _with_turns(body: tuple[ir.Stmt, ...], turns: int) -> Iterator[tuple[ir.Stmt
         if isinstance(s, Loop):
             inner = turns * -(-s.axes[0].extent // s.step)
             yield from _with_turns(s.body, inner)
+        if isinstance(s, Ahead):
+            yield from _with_turns(s.body, turns)

@@ -2,7 +2,8 @@
 
 Names are bound once and before they are used; a value varies along no axis that its
 tile lacks; accesses stay in their buffers; no two points store to one element, and no
-grid reads what it stores.  Rings are in `rings.py`.  Bounds and stores are proved where an index is a sum of
+grid reads what it stores.  Rules of rings are in `rings.py`.  Bounds and stores are
+proved where an index is a sum of
 multiples of axes, by what its test says; others (gathered, divided) pass: the
 interpreter checks them as they run.  A scheduled program lays out every point of its
 tiles, and fits its device.
@@ -238,12 +239,17 @@ class _Grid:
         sides = [self.tiles.get(x.name) for x in (s.left, s.right) if type(x) is Var]
         tiles = [t for t in sides if t is not None and t.space == "shared"]
         if len(tiles) != 2 or len(s.over) != 1 or set(s.over) & set(out.axes):
-            self.fault(f"{s.name!r}: the factors are no shared tiles, summed over one axis")
+            self.fault(
+                f"{s.name!r}: the factors are no shared tiles, summed over one axis"
+            )
             return
         a, b = ({*t.axes} for t in tiles)
         if a & b != {*s.over} or a | b != {*out.axes, *s.over} or len(a) + len(b) != 4:
             self.fault(f"{s.name!r}: the axes are those of no product")
-        if out.dtype is not compute(tiles[0].dtype) or tiles[0].dtype is not tiles[1].dtype:
+        if (
+            out.dtype is not compute(tiles[0].dtype)
+            or tiles[0].dtype is not tiles[1].dtype
+        ):
             kinds = ", ".join(str(t.dtype) for t in (out, *tiles))
             self.fault(f"{s.name!r}: a product of {kinds}")
 
@@ -319,7 +325,9 @@ class _Grid:
         product = bool(self.around) and isinstance(self.around[-1], Mma)
         ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
         if (self.tiles[name].space == "shared") != product:
-            self.fault(f"{name!r} is read where it cannot be: products read shared tiles")
+            self.fault(
+                f"{name!r} is read where it cannot be: products read shared tiles"
+            )
         elif name in self.early and not ahead and not product:
             self.fault(f"{name!r} runs ahead, and is used by what does not")
 

@@ -7,8 +7,8 @@ import re
 
 from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
-from ..intervals import of_type
 from ..fragments import refusal
+from ..intervals import of_type
 from ..loops import (
     PRODUCTS,
     Array,
@@ -195,7 +195,9 @@ class Types(Walk):
             self.fault(f"array {s.name!r} of {s.size} elements")
         if compute(s.dtype) is not s.dtype and s.space != "shared":
             self.fault(f"array {s.name!r} has the storage type {s.dtype}")
-        if s.swizzle and (s.dtype.itemsize != 2 or s.swizzle % 16 or s.size % s.swizzle):
+        if s.swizzle and (
+            s.dtype.itemsize != 2 or s.swizzle % 16 or s.size % s.swizzle
+        ):
             self.fault(f"array {s.name!r} in rows of {s.swizzle}")
 
     # ---- expressions
