@@ -107,6 +107,8 @@ class Multiplied(Tiled):
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         shapes = self.shapes(model)
+        if not shapes:
+            return {}
         names = Shape._fields
         found = {n: tuple(sorted({s[i] for s in shapes})) for i, n in enumerate(names)}
         return {**found, "group": (1, 4, 8, 16)}

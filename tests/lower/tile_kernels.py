@@ -26,12 +26,12 @@ def random_kernel(seed: int) -> Kernel:
     shape = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 2, 3))))
     if empty:
         shape = (*shape[:-1], 0)
-    x = _chain(rng, b, b.input("x", dtype, shape), shape, dtype, "a")
+    x = chain(rng, b, b.input("x", dtype, shape), shape, dtype, "a")
     if rng.random() < 0.2 and len(shape) > 1:
         order = list(range(len(shape)))
         rng.shuffle(order)
         x, shape = b.permute(x, order), tuple(shape[a] for a in order)
-        x = _chain(rng, b, x, shape, dtype, "p")
+        x = chain(rng, b, x, shape, dtype, "p")
     outputs = [x]
     kind = rng.choice(("map", "row", "row", "column", "full"))
     if kind != "map":
@@ -40,7 +40,7 @@ def random_kernel(seed: int) -> Kernel:
     return normalise(kernel_of(b, outputs))
 
 
-def _chain(
+def chain(
     rng: random.Random, b: Builder, x: int, shape: tuple[int, ...], dtype: DType,
     name: str,
 ) -> int:  # fmt: skip
