@@ -123,8 +123,8 @@ class _Machine:
     def group(self, body: Meet, env: Env) -> None:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
-        own = ({THREAD: t, SHARED: shared, COPIES: [[]]} for t in range(self.threads))
-        runs = [body({**env, **names}) for names in own]
+        every = {**env, SHARED: shared}
+        runs = [body({**every, THREAD: t, COPIES: [[]]}) for t in range(self.threads)]
         while True:
             met = [next(r, None) for r in runs]
             kinds = {None if m is None else m[0] for m in met}
@@ -297,7 +297,7 @@ class _Machine:
         """The place is garbage until the copy has to be there."""
         to = self.place(s.array, s.index, s.lanes)
         source = self.place(s.source, s.at, s.lanes)
-        test = self.ex(s.where) if s.where is not None else lambda env: True
+        test = self.ex(s.where or Lit(True, BOOL))
 
         def copy(env: Env) -> None:
             target, place = env[s.array], to(env)

@@ -197,19 +197,17 @@ class Ringed(Places):
     def by_warps(self, s: Mma, a: Tile, b: Tile, m: str, n: str, over: str) -> None:
         held = self.held[s.name]
         assert isinstance(held, str)
-        first = [d for d in self.grid.layout if d.place == "thread"]
-        warps = [d for d in first[:2] if d.axis in (m, n)]
-        across = self.warps_across(warps, n)
-        sides = [
-            Matrix(self.rings[t.name], mul(self.slot, self.ring_size(t)),
-                   *((1, self.pitch(t)) if t.axes[-1] == rows else (self.pitch(t), 1)))
-            for t, rows in ((a, m), (b, over))
-        ]  # fmt: skip
-        sizes = (self.extents[x] for x in (m, n, over))
-        self.emit(Multiply(*sizes, across, held, *sides))
+        left, right = self.matrix(a, m), self.matrix(b, over)
+        sizes = self.extents[m], self.extents[n], self.extents[over]
+        self.emit(Multiply(*sizes, self.warps_across(n), held, left, right))
 
-    def warps_across(self, digits: list[ir.Digit], n: str) -> int:
-        """Thread digits before those of a fragment, 8 along m and 4 along n."""
+    def matrix(self, t: Tile, rows: str) -> Matrix:
+        at, pitch = mul(self.slot, self.ring_size(t)), self.pitch(t)
+        steps = (1, pitch) if t.axes[-1] == rows else (pitch, 1)
+        return Matrix(self.rings[t.name], at, *steps)
+
+    def warps_across(self, n: str) -> int:
+        """Threads along n that are no part of a fragment, which has 4."""
         of_n = [d.size for d in self.grid.layout if d.place == "thread" and d.axis == n]
         return prod(of_n) // 4
 

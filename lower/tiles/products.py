@@ -55,9 +55,10 @@ def sides_of(kernel: Kernel, halves: bool) -> Sides | str:
     cs = classify(kernel)
     if isinstance(cs, str):
         return cs
-    if len(cs) > 1 or len(cs[0].products) > 1:
+    if len(cs) != 1 or len(cs[0].products) != 1:
         return "several products"
-    (c,), (p,) = cs, cs[0].products
+    c = cs[0]
+    p = c.products[0]
     if len(p.a) > 1 or len(p.b) > 1:
         return "a side of several factors"
     if c.dtype is not F32:
@@ -66,7 +67,7 @@ def sides_of(kernel: Kernel, halves: bool) -> Sides | str:
 
 
 def _checked(kernel: Kernel, c: Contraction, halves: bool) -> Sides | str:
-    (p,) = c.products
+    p = c.products[0]
     left, right = (_stored_as(kernel, e) for e in (*p.a, *p.b))
     m, n, k = (max(axes, key=lambda a: (kernel.extents[a], a), default=-1)
                for axes in (c.m, c.n, c.k))  # fmt: skip

@@ -124,6 +124,9 @@ class _Grid:
         self.name(tile.name)
         if not set(tile.axes) <= self.points:
             self.fault(f"tile {tile.name!r} over {tile.axes}, which are no points")
+        ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
+        if tile.space == "shared" and not ahead:
+            self.fault(f"shared tile {tile.name!r} outside of what runs ahead")
         if compute(tile.dtype) is not tile.dtype and tile.space == "register":
             self.fault(f"tile {tile.name!r} has the storage type {tile.dtype}")
         if tile.layout:

@@ -1,5 +1,5 @@
-"""Random products: turned, batched, one side for all, computed sides, sizes that nothing
-divides, whatever follows."""
+"""Random products: turned, batched, one side for all, computed sides, sizes that
+nothing divides, whatever follows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def random_product(seed: int, dtypes: tuple[DType, ...] = (BF16, F16, F32)) -> K
     x = _side(rng, b, "x", dtype, (1,) if alone else batch, m, k)
     w = _side(rng, b, "w", dtype, batch, k, n)
     wide = dtype is not F32 and rng.random() < 0.3
-    if wide:  # what the sides are is seen in the result: they are what they are as stored
+    if (
+        wide
+    ):  # what the sides are is seen in the result: they are what they are as stored
         x, w = (b.cast(b.cast(b.cast(v, F32), dtype), F32) for v in (x, w))
     y = b.matmul(x, w)
     shape = (*batch, m, n)
