@@ -158,11 +158,11 @@ class _Machine:
         """Each thread finds its elements of the product in its own array."""
         first = envs[0]
         sides = [
-            self.view(x, first[x.array], int(self.ex(x.at)(first)), rows, columns)
+            self.panels(x, first[x.array], int(self.ex(x.at)(first)), rows, columns)
             for x, rows, columns in s.matrices
         ]
         total = sides[0].astype(np.float32) @ sides[1].astype(np.float32)
-        rows, columns = fragments.places(s.m, s.n, self.threads, s.across)
+        rows, columns = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
         for t, env in enumerate(envs):
             env[s.out] += total[rows[t], columns[t]]
 
@@ -292,6 +292,12 @@ class _Machine:
             raise Trap(f"a product reaches beyond {x.array!r}")
         steps = tuple(d * flat.itemsize for d in (x.down, x.across))
         return as_strided(flat[at:], (rows, columns), steps)
+
+    def panels(self, x: Matrix, flat: Array, at: int, rows: int, columns: int) -> Array:
+        if at < 0 or at + x.span(rows, columns) > flat.size:
+            raise Trap(f"a product reaches beyond {x.array!r}")
+        i, j = np.ogrid[:rows, :columns]
+        return flat[at + x.place(i, j)]
 
     def copy(self, s: AsyncCopy) -> Run:
         """The place is garbage until the copy has to be there."""

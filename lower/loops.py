@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import copysign
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from ..egraph.ir.dtypes import BF16, F16, F32, F64, DType
 from ..extract.schedule.kernel import Kernel
@@ -181,17 +181,29 @@ PRODUCTS = (
 )  # fmt: skip
 
 
+PANEL = 64  # elements side by side, where a matrix of `Mma` lies in panels
+
+
 class Matrix(NamedTuple):
-    """Element (i, j) lies at `at` + `down` * i + `across` * j; one of the two is 1."""
+    """Element (i, j) lies at `at` + `down` * i + `across` * j; one of the two is 1.
+    With `apart`, what lies side by side does so in panels, so far from each other."""
 
     array: str
     at: Ex
     down: int
     across: int
+    apart: int = 0
 
     def span(self, rows: int, columns: int) -> int:
         """Elements from the first to the last."""
-        return (rows - 1) * self.down + (columns - 1) * self.across + 1
+        return self.place(rows - 1, columns - 1) + 1
+
+    def place[N: (int, Any)](self, i: N, j: N) -> N:
+        """From `at` on."""
+        if not self.apart:
+            return i * self.down + j * self.across
+        side, other, step = (i, j, self.across) if self.down == 1 else (j, i, self.down)
+        return side // PANEL * self.apart + side % PANEL + other * step
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +258,9 @@ class Mma:
     """`out` += `a` times `b`, m x k times k x n, by all threads of the group together.
 
     `a` and `b` lie in shared space and are of one type of two bytes, `out` is f32 and
-    lies in the threads' own arrays, as `fragments.layout` says; `across` warps stand
-    side by side."""
+    lies in the threads' own arrays, as `fragments.parts` says.  An instruction is of so
+    many `warps`, and `across` of those stand side by side.  Of four, it goes on until
+    threads meet or the loop around it ends: nothing else touches `out` before."""
 
     m: int
     n: int
@@ -256,6 +269,7 @@ class Mma:
     out: str
     a: Matrix
     b: Matrix
+    warps: int = 1
 
     @property
     def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:

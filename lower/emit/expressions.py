@@ -59,6 +59,8 @@ class Scope:
                 return math.gcd(self.divisor(a), self.divisor(b))
             case Op(op="mul", args=(a, b)):
                 return self.divisor(a) * self.divisor(b)
+            case Op(op="imod", args=(a, b)):
+                return math.gcd(self.divisor(a), self.divisor(b))
             case _:
                 return 1
 

@@ -24,7 +24,7 @@ from ..loops import (
     Param,
 )
 from ..walking import walk
-from . import mma
+from . import mma, wgmma
 from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
@@ -68,9 +68,11 @@ def source(
 
 @dataclass(slots=True)
 class KernelPrinter(Printer):
-    """`threads`: the group size of the kernel in print."""
+    """`threads`: the group size of the kernel in print; `groups`: whether it has
+    products of groups of warps."""
 
     threads: int = 1
+    groups: bool = False
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
@@ -78,6 +80,7 @@ class KernelPrinter(Printer):
         params = (*function.params, *function.scratch)
         sizes = {"block": function.threads, "single": 1}
         self.threads = sizes.get(stage.kind) or group_size(stage)
+        self.groups = wgmma.goes_on(stage.body)
         share = 1 if stage.kind == "block" else self.threads
         count = -(-stage.points // share)
         shared, nbytes = self.shared_arrays(stage)
@@ -174,13 +177,17 @@ class KernelPrinter(Printer):
                 continue
             if wanted.setdefault(name, entry) != entry:
                 raise DeviceError(f"{stage.name}: two shared arrays called {name!r}")
-        block = self.dialect.shared_block
+        block, align = self.dialect.shared_block, SHARED_ALIGN
+        if self.groups:  # a block of another name: all of one name are aligned alike
+            block, align = block.replace("16", str(wgmma.ALIGN)), wgmma.ALIGN
+            block = block.replace("rw_shared", "rw_panels")
         lines = [f"  {block}"] if block and wanted else []
         offset = 0
         for name, (t, itemsize, n) in wanted.items():
             form = self.dialect.shared
+            form = form.replace("rw_shared", "rw_panels") if self.groups else form
             lines.append("  " + form.format(t=t, name=name, n=n, i=offset))
-            offset += -(-n * itemsize // SHARED_ALIGN) * SHARED_ALIGN
+            offset += -(-n * itemsize // align) * align
         return lines, offset
 
     @property
@@ -205,10 +212,29 @@ class KernelPrinter(Printer):
             case Commit():
                 return ["rw_commit();"]
             case Await(pending):
-                return [f"rw_await<{pending}>();", self.dialect.barrier]
+                return [f"rw_await<{pending}>();", *self.barrier()]
             case Mma():
                 at = tuple(bare(self.index(x.at, scope)) for x, _, _ in stmt.matrices)
-                return mma.product(stmt, self.threads, at, scope)
+                if stmt.warps == 1:
+                    return mma.product(stmt, self.threads, at, scope)
+                return self.by_groups(stmt, at, scope)
+
+    def by_groups(self, stmt: Mma, at: tuple[str, ...], scope: Scope) -> list[str]:
+        sides = stmt.a.down == 1, stmt.b.down != 1
+        of = scope.arrays[stmt.a.array]
+        name, text = wgmma.instruction(stmt.n // stmt.across, of, *sides)
+        self.helpers.setdefault("wgmma", wgmma.HELPERS)
+        self.helpers.setdefault(name, text)
+        return wgmma.product(stmt, self.threads, at, scope, name)
+
+    def barrier(self) -> list[str]:
+        return wgmma.meets(self.dialect.barrier) if self.groups else Printer.barrier(self)
+
+    def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
+        lines = Printer.loop(self, loop, scope, depth)
+        if self.groups and wgmma.goes_on(loop.body):
+            lines.append("  " * depth + "rw_group_wait();")
+        return lines
 
     def copied(self, stmt: AsyncCopy, scope: Scope) -> str:
         index = bare(self.swizzled(stmt.array, self.index(stmt.index, scope), scope))

@@ -13,7 +13,7 @@ from math import gcd
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
-from ..fragments import parts
+from ..fragments import FOUR, parts
 from ..tiles import ir
 from ..tiles.ir import (
     Ahead,
@@ -37,15 +37,17 @@ LEAST = 4  # bytes of an asynchronous copy
 
 
 class Warps(NamedTuple):
-    """So many side by side; the instructions decide on the rest."""
+    """So many side by side, each of one warp or four; the instructions decide on the
+    rest."""
 
     across: int
+    warps: int = 1
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
         """Where the sums lie (`fragments.py`)."""
         axis = {True: m.name, False: n.name}
         out: list[Digit] = []
-        for p in parts(m.extent, n.extent, team, self.across):
+        for p in parts(m.extent, n.extent, team, self.across, self.warps):
             place = "register" if p.who == "element" else "thread"
             out.append(Digit(axis[p.rows], place, p.size))
         out[-1] = out[-1]._replace(place="lane")
@@ -57,6 +59,7 @@ class Threads(NamedTuple):
 
     height: int
     width: int
+    warps: int = 0
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
         few = gcd(self.width, FEW)
@@ -115,8 +118,18 @@ class _Products:
         (over,) = (p for p in grid.points if p.name in mma.over)
         layout = self.units.layout(m, n, grid.team, self.device.wide)
         layout = (*layout, Digit(over.name, "register", over.extent))
+        body = self.multiplied(body)
         whole = tuple(replace(s, body=body) if s is loop else s for s in grid.body)
         return replace(grid, body=whole, layout=layout)
+
+    def multiplied(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """By these units; instructions that go on by themselves come first."""
+        n = self.units.warps
+        made = tuple(replace(s, warps=n) if isinstance(s, Mma) else s for s in body)
+        if n != FOUR:
+            return made
+        first = [s for s in made if isinstance(s, Wait | Mma)]
+        return (*first, *(s for s in made if s not in first))
 
     def shared(self, loop: Loop) -> Mapping[str, Tile]:
         return {t.name: t for s in loop.body for t in ir.seen_after(s)

@@ -10,7 +10,9 @@ from math import prod
 
 from ...egraph.ir.dtypes import BOOL
 from ..families.nests.values import add, divide, mul
+from ..fragments import FOUR
 from ..loops import (
+    PANEL,
     Array,
     AsyncCopy,
     Await,
@@ -39,10 +41,16 @@ class Ringed(Places):
     """`rings`: by shared tile its array; `slot`: which of its places a statement has;
     `later`: the test that the turn comes for which something runs ahead."""
 
-    def start(self) -> None:
+    def __init__(self, grid: ir.Grid, program: ir.TileProgram) -> None:
+        super().__init__(grid, program)
         self.rings: dict[str, str] = {}
         self.slot: Ex = self.zero
         self.later: Ex | None = None
+        products = (s for s in ir.walk(self.grid.body) if isinstance(s, Mma))
+        self.panels = {  # tiles that lie in panels
+            x.name for s in products if s.warps == FOUR
+            for x in (s.left, s.right) if isinstance(x, Var)
+        }  # fmt: skip
 
     # ---- to be had from the writer of all statements
 
@@ -118,13 +126,16 @@ class Ringed(Places):
     def pitch(self, t: Tile) -> int:
         """Elements from row to row."""
         last = self.extents[t.axes[-1]]
+        if t.name in self.panels:
+            return PANEL
         across = any(
             d.place == "thread" and d.axis != t.axes[-1] for d in t.layout[-2:]
         )
         return last + (PAD if across and t.dtype.itemsize == 4 else 0)
 
     def ring_size(self, t: Tile) -> int:
-        return self.extents[t.axes[0]] * self.pitch(t)
+        rows, last = (self.extents[a] for a in t.axes)
+        return rows * (last if t.name in self.panels else self.pitch(t))
 
     def declare_ring(self, t: Tile, stages: int) -> None:
         name = self.fresh(t.name.rstrip("0123456789") or "s")
@@ -135,7 +146,15 @@ class Ringed(Places):
 
     def in_ring(self, t: Tile, row: Ex, column: Ex) -> Ex:
         place = add(mul(row, self.pitch(t)), column)
+        if t.name in self.panels:
+            within = divide(column, PANEL, True)
+            panel = mul(divide(column, PANEL, False), self.apart(t))
+            place = add(panel, add(mul(row, PANEL), within))
         return add(mul(self.slot, self.ring_size(t)), place)
+
+    def apart(self, t: Tile) -> int:
+        """Elements from panel to panel."""
+        return self.extents[t.axes[0]] * PANEL if t.name in self.panels else 0
 
     def copy_async(self, s: Load, point: Point, lanes: int, where: Ex | None) -> None:
         t = s.tile
@@ -189,7 +208,7 @@ class Ringed(Places):
         a, b = self.tiles[s.left.name], self.tiles[s.right.name]
         (over,) = s.over
         m, n = (next(x for x in t.axes if x != over) for t in (a, b))
-        if a.dtype.itemsize == 2:
+        if s.warps:
             self.by_warps(s, a, b, m, n, over)
         else:
             self.by_threads(s, a, b, m, n, over)
@@ -199,12 +218,13 @@ class Ringed(Places):
         assert isinstance(held, str)
         left, right = self.matrix(a, m), self.matrix(b, over)
         sizes = self.extents[m], self.extents[n], self.extents[over]
-        self.emit(Multiply(*sizes, self.warps_across(n), held, left, right))
+        across = self.warps_across(n)
+        self.emit(Multiply(*sizes, across, held, left, right, s.warps))
 
     def matrix(self, t: Tile, rows: str) -> Matrix:
         at, pitch = mul(self.slot, self.ring_size(t)), self.pitch(t)
         steps = (1, pitch) if t.axes[-1] == rows else (pitch, 1)
-        return Matrix(self.rings[t.name], at, *steps)
+        return Matrix(self.rings[t.name], at, *steps, self.apart(t))
 
     def warps_across(self, n: str) -> int:
         """Threads along n that are no part of a fragment, which has 4."""

@@ -59,7 +59,6 @@ class GridWriter(Exchange):
     def run(self) -> tuple[Stmt, ...]:
         if any(a.extent == 0 for a in (*self.grid.axes, *self.grid.points)):
             return ()
-        self.start()
         body = self.inside()
         self.body(self.grid.body)
         self.out.pop()

@@ -185,18 +185,20 @@ class _Parser(Expressions):
         m, n, k = (self.integer("a size") for _ in range(3))
         self.expect("by")
         across = self.integer("a number of warps")
+        warps = self.integer("a number of warps") if self.skip("of") else 1
         self.expect(":")
         out = self.word("an array's name").text
         self.expect("=")
-        a = self.matrix()
+        a = self.matrix(warps > 1)
         self.expect(",")
-        return Mma(m, n, k, across, out, a, self.matrix())
+        return Mma(m, n, k, across, out, a, self.matrix(warps > 1), warps)
 
-    def matrix(self) -> Matrix:
+    def matrix(self, panels: bool = False) -> Matrix:
         at = self.place(self.word("an array's name"))
         self.expect("by")
         down, across = (self.integer("a step") for _ in range(2))
-        return Matrix(at.at.text, self.typed(at.index, None), down, across)
+        apart = self.integer("a step") if panels else 0
+        return Matrix(at.at.text, self.typed(at.index, None), down, across, apart)
 
     def variable(self) -> Var:
         at = self.peek

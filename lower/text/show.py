@@ -139,10 +139,14 @@ class _Printer:
                 return [pad + "commit"]
             case Await(pending):
                 return [f"{pad}await {pending}"]
-            case Mma(m, n, k, across, out, a, b):
-                sides = (f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"
-                         for x in (a, b))  # fmt: skip
-                head = f"mma {m} {n} {k} by {across}: {word(out)}"
+            case Mma(m, n, k, across, out, a, b, warps):
+                sides = (
+                    f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"
+                    + (f" {x.apart}" if warps > 1 else "")
+                    for x in (a, b)
+                )
+                many = f" of {warps}" if warps > 1 else ""
+                head = f"mma {m} {n} {k} by {across}{many}: {word(out)}"
                 return [f"{pad}{head} = {', '.join(sides)}"]
             case Gemm():
                 out, a, b = (

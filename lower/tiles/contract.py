@@ -17,8 +17,9 @@ from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
 from ..families.products.products import classify
 from ..families.products.shared_tiles import SPEEDS
-from ..fragments import WARP
+from ..fragments import FOUR, WARP
 from ..fragments import refusal as unfit
+from ..loops import PANEL
 from ..model import DeviceModel, overlapped
 from ..targets.layouts import of_axes, product, up
 from ..targets.products import Threads, Units, Warps, scheduled_products
@@ -26,7 +27,7 @@ from ..targets.simt import Simt, shared_bytes
 from . import ir
 from .family import Tiled
 from .ir import TileProgram
-from .price import price, speed_of_warps
+from .price import price, speed_of_groups, speed_of_warps
 from .products import Blocks, Sides, product_grid, sides_of
 
 HELD = 176  # elements that a thread may have in registers
@@ -56,6 +57,11 @@ BY_WARPS = (
     Shape(64, 128, 64, 4, 2, 2), Shape(64, 64, 64, 4, 2, 2),
     Shape(32, 128, 64, 4, 1, 4), Shape(32, 64, 64, 4, 1, 4),
     Shape(16, 64, 64, 4, 1, 4), Shape(64, 32, 64, 4, 4, 1), Shape(32, 32, 32, 3, 1, 2),
+)  # fmt: skip
+BY_GROUPS = (
+    Shape(128, 256, 64, 4, 2, 1), Shape(256, 128, 64, 4, 2, 1),
+    Shape(128, 128, 64, 3, 1, 1), Shape(128, 128, 64, 4, 2, 1),
+    Shape(64, 256, 64, 4, 1, 1), Shape(64, 128, 64, 4, 1, 1), Shape(64, 64, 64, 4, 1, 1),
 )  # fmt: skip
 BY_THREADS = (
     Shape(128, 128, 16, 2, 16, 16), Shape(64, 64, 16, 2, 16, 16),
@@ -236,6 +242,37 @@ class ByWarps(Multiplied):
 
 
 @dataclass(frozen=True)
+class ByGroups(Multiplied):
+    """By instructions of four warps, which read both sides where they are shared."""
+
+    name: str = "tilewgmma"
+
+    @property
+    def halves(self) -> bool:
+        return True
+
+    def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
+        return BY_GROUPS if model.grouped else ()
+
+    def team(self, shape: Shape) -> int:
+        return shape.down * shape.across * WARP * FOUR
+
+    def units(self, shape: Shape) -> Units:
+        return Warps(shape.across, FOUR)
+
+    def refused(self, shape: Shape, model: DeviceModel) -> str | None:
+        s, team = shape, self.team(shape)
+        if team > model.largest or not model.grouped:
+            return "the device has no such groups"
+        if s.stages < 2 or _odd(s[:3]) or s.depth != PANEL:
+            return "no ring of such tiles"
+        return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR)
+
+    def speed(self, shape: Shape, model: DeviceModel) -> float:
+        return model.grouped * speed_of_groups(shape.each[1])
+
+
+@dataclass(frozen=True)
 class ByThreads(Multiplied):
     """Each thread adds up products of its own, in f32."""
 
@@ -272,6 +309,7 @@ def _odd(sizes: Iterable[int]) -> bool:
     return any(n < 1 or up(n) != n for n in sizes if n not in (3, 5, 6))
 
 
+BY_GROUP = ByGroups()
 BY_WARP = ByWarps()
 BY_THREAD = ByThreads()
-MULTIPLIED: tuple[Multiplied, ...] = (BY_WARP, BY_THREAD)
+MULTIPLIED: tuple[Multiplied, ...] = (BY_GROUP, BY_WARP, BY_THREAD)

@@ -129,11 +129,14 @@ class Wait:
 class Mma:
     """A mutable tile plus the products of two shared ones, summed over an axis."""
 
-    SYNTAX: ClassVar[str] = "mma {name} by {left} and {right} over {over}"
+    SYNTAX: ClassVar[str] = (
+        "mma {name} by {left} and {right} over {over} ?warps {warps}"
+    )
     name: str = field(metadata=CHANGES)
     left: Ex = field(metadata=VALUE)
     right: Ex = field(metadata=VALUE)
     over: tuple[str, ...] = field(metadata=NAMES)  # one
+    warps: int = field(metadata=NUMBER, default=0)  # of an instruction; 0: by threads
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ...egraph.ir.dtypes import compute
 from ...egraph.ir.scalars import BY_NAME
 from ..families.nests.price import LINE, occupancy
 from ..families.products.shared_tiles import SPEEDS
-from ..fragments import WARP
+from ..fragments import FOUR, HIGH, WARP
 from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
 from ..targets.layouts import Scene, of_axes, product, scene
@@ -23,7 +23,7 @@ CONVERT = 1  # and of reading or making a small float
 RESIDENT = 2048  # threads that a unit of the device keeps
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.
-MATRIX, SHARED = 1290, 128
+MATRIX, GROUPED, SHARED = 1290, 2048, 128
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 
 
@@ -49,6 +49,12 @@ def speed_of_warps(rows: int, columns: int) -> float:
     for them comes from shared memory."""
     work = rows * columns / MATRIX
     read = 2 * (rows + columns) / SHARED
+    return work / (max(work, read) + HIDDEN * min(work, read))
+
+
+def speed_of_groups(columns: int) -> float:
+    """Of their multiply-adds, where an instruction has so many columns and 64 rows."""
+    work, read = columns / GROUPED, 2 * (1 + columns / HIGH) / SHARED
     return work / (max(work, read) + HIDDEN * min(work, read))
 
 
@@ -129,7 +135,14 @@ class _Price:
         (left,) = (tiles[x.name] for x in (s.left,) if isinstance(x, Var))
         macs = self.points((*out.axes, *s.over)) * times
         held = product(layout, "register", "lane")
-        if left.dtype.itemsize != 2:
+        if s.warps == FOUR:
+            wide = self.sizes[next(a for a in out.axes if a not in left.axes)]
+            of = [a for a in out.axes if a not in left.axes]
+            across = product(of_axes(layout, tuple(of)), "thread") // 4
+            speed = speed_of_groups(wide // across)
+            self.product += macs / self.model.grouped / speed
+            return
+        if not s.warps:
             speed = SPEEDS.get(held, min(SPEEDS.values()))
             self.product += macs / self.model.product / speed
             return

@@ -10,6 +10,7 @@ from ...egraph.ir.scalars import BY_NAME, MONOIDS
 from ..fragments import refusal
 from ..intervals import of_type
 from ..loops import (
+    PANEL,
     PRODUCTS,
     Array,
     Assign,
@@ -176,7 +177,7 @@ class Types(Walk):
         held = [self.place(x.array, x.at, 1) for x, _, _ in s.matrices]
         if held[0] is not held[1] or held[0] not in (F16, BF16):
             self.fault(f"a product of {', '.join(map(str, held))}")
-        reason = refusal(s.m, s.n, s.k, self.function.threads, s.across)
+        reason = refusal(s.m, s.n, s.k, self.function.threads, s.across, s.warps)
         if reason:
             self.fault(reason)
         elif out is None or out.size * self.function.threads != s.m * s.n:
@@ -185,7 +186,9 @@ class Types(Walk):
             self.fault(f"{s.out!r} is {out.dtype}")
         for x, rows, columns in s.matrices:
             steps = {(x.across, x.down, columns), (x.down, x.across, rows)}
-            if not any(one == 1 and other >= length for one, other, length in steps):
+            least = (one == 1 and other >= min(length, PANEL if x.apart else length)
+                     for one, other, length in steps)  # fmt: skip
+            if not any(least):
                 self.fault(f"{x.array!r} does not lie as a matrix: {x.down} {x.across}")
 
     def declare(self, s: Array) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from rewrite.backends import nvrtc
 from rewrite.egraph.ir.scalars import Array
-from rewrite.lower.emit import mma
+from rewrite.lower.emit import mma, wgmma
 from rewrite.lower.loops import Function
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -82,11 +82,12 @@ WARPS = r"""
 #include <utility>
 static u32 shown[1024][8];
 static void rw_meet() { warps[threadIdx.x / 32].arrive_and_wait(); }
-static char anchor;
-static const u16 *rw_at(u32 address) {
-  return (const u16 *)(((size_t)&anchor & ~(size_t)0xffffffffu) + address);
+static size_t base;
+static const u16 *rw_at(u32 address) { return (const u16 *)(base + address); }
+static u32 rw_shared_address(const void *p) {
+  base = (size_t)p & ~(size_t)0x3ffff;
+  return (u32)((size_t)p - base);
 }
-static u32 rw_shared_address(const void *p) { return (u32)(size_t)p; }
 struct Copied { void *to; unsigned char bytes[16]; int n; };
 static thread_local std::deque<std::vector<Copied>> groups(1);
 template <int N, class T> void rw_copy(T *to, const T *from, i64 at, bool ok) {
@@ -137,6 +138,34 @@ void rw_mma(f32 &c0, f32 &c1, f32 &c2, f32 &c3, const u32 *a, const u32 *b) {
 }
 """
 
+# Of matrices by their descriptors: where they begin, panels and rows of eight apart.
+GROUPS = r"""
+static u64 rw_matrix(const void *p, u32 apart) {
+  return rw_shared_address(p) >> 4 | (u64)(apart >> 4) << 16 | (u64)64 << 32;
+}
+static void rw_group_begin() {}
+static void rw_group_end() {}
+static void rw_group_wait() {}
+static void rw_share() {}
+static u32 rw_element(u64 matrix, bool turned, u32 own, u32 k) {
+  const u32 first = (matrix & 0x3fff) << 4, apart = (matrix >> 16 & 0x3fff) << 4;
+  const u32 row = turned ? k : own, side = turned ? own : k;
+  const u32 at = first + side / 64 * apart + row * 128 + side % 64 * 2;
+  return *rw_at(at ^ (at >> 7 & 7) << 4);
+}
+template <int N, bool brain, bool left, bool right>
+void rw_group(f32 *c, u64 a, u64 b) {
+  const u32 t = threadIdx.x % 128;
+  for (u32 i = 0; i < N / 2; i++) {
+    const u32 row = t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
+    const u32 column = i / 4 * 8 + t % 4 * 2 + i % 2;
+    for (u32 k = 0; k < 16; k++)
+      c[i] += rw_number<brain>(rw_element(a, left, row, k), 0) *
+              rw_number<brain>(rw_element(b, right, column, k), 0);
+  }
+}
+"""
+
 
 def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     """The writable arrays after the function's launches, one after the other."""
@@ -146,8 +175,13 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
         r"static __device__ \S+ (f32 rw_from_half|u32 rw_to_half).*?\n}\n", "",
         source.text, flags=re.DOTALL,
     )  # fmt: skip
-    text = text.replace(mma.HELPERS, WARPS)
-    text = re.sub(r"extern __shared__ (.*?)\[\];", r"static \1[1 << 18];", text)
+    text = text.replace(mma.HELPERS, WARPS).replace(wgmma.HELPERS, GROUPS)
+    text = re.sub(
+        r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.))\(.*?\n}\n", _group, text,
+        flags=re.DOTALL,
+    )  # fmt: skip
+    block = r"static __attribute__((aligned(1 << 18))) u8 \1[1 << 18];"
+    text = re.sub(r"extern __shared__ \S+ u8 (\w+)\[\];", block, text)
     calls = ""
     for x in source.launches[function.name]:
         head = re.search(rf" {x.name}\((.*?)\) {{", text, re.DOTALL)
@@ -167,3 +201,9 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     ctypes.CDLL(str(library)).run_all(table)
     every = zip(held, function.params, strict=False)
     return tuple(a for a, p in every if p.writable)
+
+
+def _group(found: re.Match[str]) -> str:
+    name, brain, columns, left, right = found.groups()
+    of = f"{columns}, {int(brain == 'b')}, {left}, {right}"
+    return f"static void {name}(f32 *c, u64 a, u64 b) {{ rw_group<{of}>(c, a, b); }}\n"
