@@ -42,16 +42,18 @@ from .loops import (
     Store,
     Var,
 )  # fmt: skip
+from .walking import variables
 
 type Env = dict[str, Any]
 type Value = Callable[[Env], Any]
 type Run = Callable[[Env], None]
-type Meeting = tuple[str | Mma, Any]  # what a thread waits for, and what it brings
+type Meeting = tuple[str, Any]  # what a thread waits for, and what it brings
 type Meet = Callable[[Env], Generator[Meeting]]
 
 THREAD = "thread number"  # names in an environment that no variable has
 SHARED = "shared arrays"
 COPIES = "copies under way, by group"
+PRODUCTS = "products under way"
 
 PLAIN: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt,
@@ -124,7 +126,8 @@ class _Machine:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
         every = {**env, SHARED: shared}
-        runs = [body({**every, THREAD: t, COPIES: [[]]}) for t in range(self.threads)]
+        own = ({THREAD: t, COPIES: [[]], PRODUCTS: []} for t in range(self.threads))
+        runs = [body({**every, **names}) for names in own]
         while True:
             met = [next(r, None) for r in runs]
             kinds = {None if m is None else m[0] for m in met}
@@ -136,10 +139,7 @@ class _Machine:
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
-        if isinstance(kind, Mma):
-            self.multiply(kind, [box for _, box in met])
-            return
-        if kind == "barrier":
+        if kind in ("barrier", "product"):
             return
         monoid, _, width = kind.split()
         combine = BY_NAME[MONOIDS[monoid].op].numpy
@@ -154,17 +154,29 @@ class _Machine:
             for box in boxes:
                 box[0] = total
 
-    def multiply(self, s: Mma, envs: list[Env]) -> None:
-        """Each thread finds its elements of the product in its own array."""
-        first = envs[0]
-        sides = [
-            self.panels(x, first[x.array], int(self.ex(x.at)(first)), rows, columns)
+    def multiply(self, s: Mma, env: Env) -> None:
+        """A thread's own elements of the product, in its own array."""
+        left, right = (
+            self.panels(x, env[x.array], int(self.ex(x.at)(env)), rows, columns)
             for x, rows, columns in s.matrices
-        ]
-        total = sides[0].astype(np.float32) @ sides[1].astype(np.float32)
-        rows, columns = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
-        for t, env in enumerate(envs):
-            env[s.out] += total[rows[t], columns[t]]
+        )
+        t = env[THREAD]
+        places = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
+        rows, columns = (p[t] for p in places)
+        total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
+        env[s.out] += total.sum(1)
+
+    def kept(self, s: Mma, env: Env) -> Env:
+        """What the places of both sides are computed from, as it is now."""
+        names = {v.name for x, _, _ in s.matrices for v in variables(x.at)}
+        return {n: env[n] for n in names}
+
+    def finish(self, env: Env, left: int) -> None:
+        """Products that go on are as late as they can be."""
+        late = env[PRODUCTS]
+        while len(late) > left:
+            s, at = late.pop(0)
+            self.multiply(s, {**env, **at})
 
     # ---- statements ----
 
@@ -217,12 +229,17 @@ class _Machine:
             case Mma():
 
                 def product(env: Env) -> Generator[Meeting]:
-                    yield (s, env)
+                    yield ("product", None)
+                    if s.warps == 1:
+                        self.multiply(s, env)
+                    else:
+                        env[PRODUCTS].append((s, self.kept(s, env)))
 
                 return product
-            case Await(pending):
+            case Await(pending, products):
 
                 def arrived(env: Env) -> Generator[Meeting]:
+                    self.finish(env, products)
                     groups = env[COPIES]
                     while len(groups) - 1 > pending:
                         for target, place, value in groups.pop(0):
@@ -246,6 +263,7 @@ class _Machine:
             for i in range(0, s.extent, s.step):
                 env[name] = to(i)
                 yield from inner(env)
+            self.finish(env, 0)
 
         return loop
 

@@ -248,9 +248,10 @@ class Commit:
 @dataclass(frozen=True, slots=True)
 class Await:
     """A barrier, before which each thread waits for its groups, all but the `pending`
-    latest ones."""
+    latest ones, and for products of several warps, all but so many."""
 
     pending: int
+    products: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +261,8 @@ class Mma:
     `a` and `b` lie in shared space and are of one type of two bytes, `out` is f32 and
     lies in the threads' own arrays, as `fragments.parts` says.  An instruction is of so
     many `warps`, and `across` of those stand side by side.  Of four, it goes on until
-    threads meet or the loop around it ends: nothing else touches `out` before."""
+    an `Await` ends it, or the loop around it: nothing else touches `out` before, and
+    both sides stay as they are."""
 
     m: int
     n: int

@@ -211,8 +211,10 @@ class KernelPrinter(Printer):
                 return [self.copied(stmt, scope)]
             case Commit():
                 return ["rw_commit();"]
-            case Await(pending):
-                return [f"rw_await<{pending}>();", *self.barrier()]
+            case Await(pending, left):
+                barrier = self.dialect.barrier
+                met = wgmma.meets(barrier, left) if self.groups else [barrier]
+                return [f"rw_await<{pending}>();", *met]
             case Mma():
                 at = tuple(bare(self.index(x.at, scope)) for x, _, _ in stmt.matrices)
                 if stmt.warps == 1:
@@ -233,7 +235,7 @@ class KernelPrinter(Printer):
     def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
         lines = Printer.loop(self, loop, scope, depth)
         if self.groups and wgmma.goes_on(loop.body):
-            lines.append("  " * depth + "rw_group_wait();")
+            lines.append("  " * depth + "rw_group_wait<0>();")
         return lines
 
     def copied(self, stmt: AsyncCopy, scope: Scope) -> str:

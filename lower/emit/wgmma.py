@@ -25,8 +25,8 @@ static __device__ __forceinline__ void rw_group_begin() {
 static __device__ __forceinline__ void rw_group_end() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-static __device__ __forceinline__ void rw_group_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+template <int N> static __device__ __forceinline__ void rw_group_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
 }
 static __device__ __forceinline__ void rw_share() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -34,9 +34,10 @@ static __device__ __forceinline__ void rw_share() {
 """
 
 
-def meets(barrier: str) -> list[str]:
-    """Products are done with what threads share, and will see what they stored."""
-    return ["rw_group_wait();", "rw_share();", barrier]
+def meets(barrier: str, left: int = 0) -> list[str]:
+    """All products but so many are done with what threads share, and later ones will
+    see what is stored there."""
+    return [f"rw_group_wait<{left}>();", "rw_share();", barrier]
 
 
 def instruction(columns: int, of: DType, left: bool, right: bool) -> tuple[str, str]:

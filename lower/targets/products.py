@@ -123,13 +123,17 @@ class _Products:
         return replace(grid, body=whole, layout=layout)
 
     def multiplied(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """By these units; instructions that go on by themselves come first."""
+        """By these units; those that go on by themselves are left one turn, while the
+        next copies are begun in the places that the turn before read."""
         n = self.units.warps
         made = tuple(replace(s, warps=n) if isinstance(s, Mma) else s for s in body)
         if n != FOUR:
             return made
-        first = [s for s in made if isinstance(s, Wait | Mma)]
-        return (*first, *(s for s in made if s not in first))
+        (wait,) = (s for s in made if isinstance(s, Wait))
+        (product,) = (s for s in made if isinstance(s, Mma))
+        rest = [s for s in made if s not in (wait, product)]
+        wait = replace(wait, products=1)
+        return (wait, product, wait, *rest)
 
     def shared(self, loop: Loop) -> Mapping[str, Tile]:
         return {t.name: t for s in loop.body for t in ir.seen_after(s)

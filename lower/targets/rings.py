@@ -84,9 +84,9 @@ class Ringed(Places):
                     self.ahead(x)
                     self.later = None
                     del self.turn[axis.name]
-                case Wait(pending):
-                    if any(map(_copies, s.body)):
-                        self.emit(Await(pending))
+                case Wait(pending, products):
+                    if self.panels or any(map(_copies, s.body)):
+                        self.emit(Await(pending, products))
                 case _:
                     self.slot = slot
                     self.body((x,))

@@ -146,7 +146,9 @@ class _Parser(Expressions):
                     return Commit()
                 case "await":
                     self.take()
-                    return Await(self.integer("a number of groups"))
+                    pending = self.integer("a number of groups")
+                    late = self.integer("of products") if self.skip(",") else 0
+                    return Await(pending, late)
                 case "mma":
                     self.take()
                     return self.mma()

@@ -137,8 +137,9 @@ class _Printer:
                 return [f"{pad}transfer {place} = {start}{test}"]
             case Commit():
                 return [pad + "commit"]
-            case Await(pending):
-                return [f"{pad}await {pending}"]
+            case Await(pending, products):
+                late = f", {products}" if products else ""
+                return [f"{pad}await {pending}{late}"]
             case Mma(m, n, k, across, out, a, b, warps):
                 sides = (
                     f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"

@@ -31,6 +31,7 @@ from .price import price, speed_of_groups, speed_of_warps
 from .products import Blocks, Sides, product_grid, sides_of
 
 HELD = 176  # elements that a thread may have in registers
+REGISTERS, OTHERS = 1 << 16, 40  # of a unit of the device; that are no sums
 LIKELY = 6  # shapes that are priced in full
 GROUP = 8  # rows of tiles side by side
 
@@ -266,6 +267,8 @@ class ByGroups(Multiplied):
             return "the device has no such groups"
         if s.stages < 2 or _odd(s[:3]) or s.depth != PANEL:
             return "no ring of such tiles"
+        if s.rows * s.columns // team + OTHERS > REGISTERS // team:
+            return "a thread would hold too much"
         return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR)
 
     def speed(self, shape: Shape, model: DeviceModel) -> float:

@@ -69,6 +69,7 @@ class _Run:
     ) -> None:
         self.groups: list[list[tuple[Array, Array]]] = [[]]  # of copies, last the open
         self.rings: dict[str, list[Array]] = {}
+        self.products: list[tuple[Mma, list[Array]]] = []  # that go on
         self.slot = 0
         self.memory, self.readonly, self.grid = memory, readonly, grid
         self.index = index
@@ -111,12 +112,17 @@ class _Run:
         match s:
             case Loop():
                 self.loop(s)
-            case Wait(pending):
+            case Wait(pending, products):
+                self.finish(products)
                 while len(self.groups) - 1 > pending:
                     for place, value in self.groups.pop(0):
                         place[...] = value
             case Mma():
-                self.multiply(s)
+                sides = [self.rings[x.name][self.slot] for x in (s.left, s.right)
+                         if isinstance(x, Var)]  # fmt: skip
+                self.products.append((s, sides))
+                if s.warps <= 1:
+                    self.finish(0)
             case Load(tile) | Copy(tile) if tile.space == "shared":
                 self.share(s, tile)
             case Load():
@@ -155,6 +161,7 @@ class _Run:
                 elif turn >= 0:
                     self.turn(axis.name, turn, s)
                     self.statement(x)
+        self.finish(0)
 
     def turn(self, axis: str, turn: int, s: Loop) -> None:
         at = np.asarray(turn * s.step, self.index.numpy)
@@ -176,13 +183,15 @@ class _Run:
         place[...] = _garbage(place.dtype, place.size).reshape(place.shape)
         self.groups[-1].append((place, value))
 
-    def multiply(self, s: Mma) -> None:
+    def finish(self, left: int) -> None:
+        """Products read their sides as late as they may."""
+        while len(self.products) > left:
+            self.multiply(*self.products.pop(0))
+
+    def multiply(self, s: Mma, sides: Sequence[Array]) -> None:
         """As a sum of products, in the accumulator's type."""
         old = self.env[s.name]
-        left, right = (
-            self.rings[x.name][self.slot].astype(old.dtype)
-            for x in (s.left, s.right) if isinstance(x, Var)
-        )  # fmt: skip
+        left, right = (x.astype(old.dtype) for x in sides)
         every = list(self.rank)
         over = {self.names.index(n) for n in s.over}
         kept = [k for k in every if k not in over]

@@ -118,16 +118,19 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Until all groups of copies have arrived but the `pending` latest ones.  Threads
-    of the instance meet: what they read before may be overwritten after."""
+    """Until all groups of copies have arrived but the `pending` latest ones, and all
+    products that go on by themselves are done but so many.  Threads of the instance
+    meet: what they read before may be overwritten after."""
 
-    SYNTAX: ClassVar[str] = "wait {pending}"
+    SYNTAX: ClassVar[str] = "wait {pending} ?products {products}"
     pending: int = field(metadata=NUMBER)
+    products: int = field(metadata=NUMBER, default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Mma:
-    """A mutable tile plus the products of two shared ones, summed over an axis."""
+    """A mutable tile plus the products of two shared ones, summed over an axis.  An
+    instruction of several warps goes on, to a `Wait` or to the end of the loop."""
 
     SYNTAX: ClassVar[str] = (
         "mma {name} by {left} and {right} over {over} ?warps {warps}"

@@ -83,8 +83,17 @@ def _arrived(loop: Loop, m: Made, read: int) -> bool:
 
 
 def _left(loop: Loop, m: Made, read: int) -> bool:
-    """Whether threads meet between a turn's read and the next turn's copies; with one
-    stage, copies come before the read as well."""
+    """Whether threads meet between a turn's read and the next turn's copies, and the
+    product is done by then; with one stage, copies come before the read as well."""
     if loop.stages == 1 and m.at > read:
         return False
-    return any(at > read or at < m.at for at, _ in _waits(loop))
+    late = [i for i, s in enumerate(loop.body) if isinstance(s, Mma) and s.warps > 1]
+    for at, s in enumerate(loop.body):
+        if isinstance(s, Wait) and (at > read or at < m.at):
+            after = [i for i in late if read < i < at]
+            if at < m.at:  # of the next turn
+                here = len([i for i in late if i < at])
+                after = [i for i in late if i > read] + [0] * here
+            if read not in late or s.products <= len(after):
+                return True
+    return False

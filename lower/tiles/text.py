@@ -36,7 +36,8 @@ from .ir import KINDS, Axis, Digit, Grid, Layout, Role, Stmt, Tile, TileProgram
 WORDS = frozenset(
     ("tiles", "grid", "loop", "load", "store", "copy", "reduce", "update", "mutable",
      "over", "where", "by", "team", "laid", "index", "out", "in", "scratch", "shared",
-     "register", "thread", "lane", "stages", "ahead", "wait", "mma", "and", "warps")
+     "register", "thread", "lane", "stages", "ahead", "wait", "mma", "and", "warps",
+     "products")
 )  # fmt: skip
 
 

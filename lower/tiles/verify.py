@@ -176,8 +176,8 @@ class _Grid:
                 self.found += [f"{self.program.name}: {x}" for x in ring_faults(s)]
             case Ahead(body):
                 self.run_ahead(s, body)
-            case Wait(pending):
-                if pending < 0 or not self.directly_in_loop():
+            case Wait(pending, products):
+                if min(pending, products) < 0 or not self.directly_in_loop():
                     self.fault(f"a wait for all but {pending}, in no loop")
             case Mma():
                 self.multiply(s)

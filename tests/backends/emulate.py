@@ -145,7 +145,7 @@ static u64 rw_matrix(const void *p, u32 apart) {
 }
 static void rw_group_begin() {}
 static void rw_group_end() {}
-static void rw_group_wait() {}
+template <int N> void rw_group_wait() {}
 static void rw_share() {}
 static u32 rw_element(u64 matrix, bool turned, u32 own, u32 k) {
   const u32 first = (matrix & 0x3fff) << 4, apart = (matrix >> 16 & 0x3fff) << 4;
