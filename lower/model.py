@@ -97,11 +97,11 @@ GENERIC_GPU = DeviceModel(
     scalar=3e12, narrow=8, product=2e12,
 )  # fmt: skip
 H200 = DeviceModel(
-    "h200", False, 3e-6, 4.2e12, 8e12, 50 << 20, 48 << 10, 264, 256,
+    "h200", False, 3e-6, 4.2e12, 9e12, 50 << 20, 48 << 10, 264, 256,
     scalar=25e12, narrow=8, product=17.6e12, shared=227 << 10,
     # Beside a copy by 16 bytes; softmax, norms and copies of bf16 and f32 on an H100.
     widths=((1, 0.25), (2, 0.45), (4, 0.7), (8, 0.87), (16, 1.0)), meeting=3e-7,
-    matrix=300e12, grouped=420e12,
+    matrix=300e12, grouped=398e12,
 )  # fmt: skip
 
 

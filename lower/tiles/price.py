@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
 from ...egraph.ir.scalars import BY_NAME
@@ -24,6 +25,8 @@ RESIDENT = 2048  # threads that a unit of the device keeps
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
+LATENCY = 1e-6  # seconds from asking memory to its answer
+FILL = 2.5e-6  # seconds in which an instance's ring fills, and its sums are stored
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 
 
@@ -42,6 +45,26 @@ def flops(x: Ex) -> float:
             return own + sum(map(flops, args))
         case _:
             return 0.0
+
+
+class _Ring(NamedTuple):
+    """Bytes that an instance has under way, and instances that run at once."""
+
+    bytes: int
+    resident: int
+
+
+def _ring(grid: Grid, model: DeviceModel) -> _Ring:
+    sizes, total, ahead = ir.extents(grid.points), 0, 0
+    for loop in grid.body:
+        if isinstance(loop, Loop):
+            for t in (t for s in loop.body for t in ir.seen_after(s)):
+                if t.space == "shared":
+                    held = prod(sizes[a] for a in t.axes) * t.dtype.itemsize
+                    total += held * loop.stages
+                    ahead += held * (loop.stages - 1)
+    each = min(RESIDENT // max(grid.team, 1), max(model.shared, 1) // max(total, 1))
+    return _Ring(ahead, max(model.units // 2, 1) * max(each, 1))
 
 
 def speed_of_warps(rows: int, columns: int) -> float:
@@ -83,12 +106,18 @@ class _Price:
         idle = max(model.group / team, 1.0) if team < 32 else 1.0
         resident = max(RESIDENT // team // 2, 1)  # work on while one of them waits
         waves = -(-instances // (model.units * resident))
-        moved = (model.moving(self.far) + self.seconds) / spread
+        ring = _ring(self.grid, model)
+        asked = spread
+        if ring.bytes:  # what is under way decides, not how many wait for it
+            under_way = min(instances, ring.resident) * ring.bytes
+            asked = min(under_way / (model.bandwidth * LATENCY), 1.0)
+        moved = (model.moving(self.far) + self.seconds) / asked
         moved += self.near / model.cache_bandwidth
         work = self.work * idle / model.scalar / spread
         met = self.meetings * waves / resident * model.meeting
         busy = occupancy(instances, max(model.units // 2, 1))
-        return Parts(moved + met, work, self.product / busy)
+        fills = -(-instances // ring.resident) * FILL if ring.bytes else 0.0
+        return Parts(moved + met, work, self.product / busy + fills)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -100,7 +129,11 @@ class _Price:
     def statement(self, view: Scene, s: ir.Stmt, times: int) -> None:
         match s:
             case Load(tile, buffer, index):
-                self.access(view, buffer, index, s.where, tile.axes, times, tile.layout)
+                copied = tile.space == "shared"
+                self.access(
+                    view, buffer, index, s.where, tile.axes, times, tile.layout,
+                    copied=copied,
+                )  # fmt: skip
             case Store(buffer, index, value, over, where):
                 layout = self.grid.layout
                 if isinstance(value, Var):
@@ -160,6 +193,7 @@ class _Price:
     def access(
         self, view: Scene, buffer: str, index: Ex, where: Ex | None,
         axes: tuple[str, ...], times: int, layout: ir.Layout, reads: bool = True,
+        copied: bool = False,
     ) -> None:  # fmt: skip
         held = self.program.buffers[buffer]
         size = held.dtype.itemsize
@@ -186,7 +220,7 @@ class _Price:
             self.seconds += once * waste * (1 / share - 1) / self.model.bandwidth
             self.near += moved - once if whole > self.model.on_chip else 0
         own = ACCESS / (lanes if wide else 1)
-        own += CONVERT * (compute(held.dtype) is not held.dtype)
+        own += CONVERT * (compute(held.dtype) is not held.dtype and not copied)
         self.work += own * self.points(axes) * times
 
 
