@@ -69,7 +69,8 @@ class _Run:
     ) -> None:
         self.groups: list[list[tuple[Array, Array]]] = [[]]  # of copies, last the open
         self.rings: dict[str, list[Array]] = {}
-        self.products: list[tuple[Mma, list[Array]]] = []  # that go on
+        # That go on: their sides, and those as they were at first.
+        self.products: list[tuple[Mma, list[Array], list[Array]]] = []
         self.slot = 0
         self.memory, self.readonly, self.grid = memory, readonly, grid
         self.index = index
@@ -120,7 +121,7 @@ class _Run:
             case Mma():
                 sides = [self.rings[x.name][self.slot] for x in (s.left, s.right)
                          if isinstance(x, Var)]  # fmt: skip
-                self.products.append((s, sides))
+                self.products.append((s, sides, [x.copy() for x in sides]))
                 if s.warps <= 1:
                     self.finish(0)
             case Load(tile) | Copy(tile) if tile.space == "shared":
@@ -184,9 +185,10 @@ class _Run:
         self.groups[-1].append((place, value))
 
     def finish(self, left: int) -> None:
-        """Products read their sides as late as they may."""
+        """Products read their sides all the while: what changed is none of both."""
         while len(self.products) > left:
-            self.multiply(*self.products.pop(0))
+            s, sides, before = self.products.pop(0)
+            self.multiply(s, [_steady(x, y) for x, y in zip(sides, before, strict=True)])
 
     def multiply(self, s: Mma, sides: Sequence[Array]) -> None:
         """As a sum of products, in the accumulator's type."""
@@ -262,6 +264,12 @@ class _Run:
                 return _apply(op, [self.value(a) for a in args], args, dtype)
             case _:
                 raise TileError("an element of a buffer in an expression: load it")
+
+
+def _steady(now: Array, before: Array) -> Array:
+    bits = np.dtype(f"u{now.itemsize}")
+    wrong = _garbage(now.dtype, now.size).reshape(now.shape)
+    return np.where(now.view(bits) == before.view(bits), now, wrong)
 
 
 def _apply(op: str, v: list[Array], args: tuple[Ex, ...], dtype: DType) -> Array:

@@ -32,6 +32,23 @@ tiles product(b0: bf16[8192], b1: bf16[8192], out b2: f32[4096]) {
   }
 }
 """
+LATE = """\
+tiles late(b0: bf16[8192], b1: bf16[8192], out b2: f32[4096]) {
+  grid over m < 64, k < 16, n < 64 team 64 laid SUMS {
+    mutable a: f32[m, n] = 0.0
+    loop l < 128 by 16 stages 4 {
+      wait 2 products 1
+      mma a by (x: bf16) and (y: bf16) over k warps 4
+      wait 2 products 1
+      ahead {
+        x: shared bf16[m, k] laid ROWS = load b0[m * 128 + (l + k)]
+        y: shared bf16[k, n] laid WIDE = load b1[(l + k) * 64 + n]
+      }
+    }
+    store b2[m * 64 + n] = a over m, n
+  }
+}
+"""
 LOADED = """\
 tiles loaded(b0: f32[8192], b1: f32[8192], out b2: f32[4096]) {
   grid over m < 64, k < 16, n < 64 team 64 laid SUMS {
@@ -54,8 +71,13 @@ tiles loaded(b0: f32[8192], b1: f32[8192], out b2: f32[4096]) {
 }
 """
 PRODUCT = PRODUCT.replace("SUMS", SUMS).replace("ROWS", ROWS).replace("WIDE", WIDE)
+LATE = LATE.replace("SUMS", SUMS).replace("ROWS", ROWS).replace("WIDE", WIDE)
 LOADED = LOADED.replace("SUMS", SUMS).replace("EACH", EACH).replace("FLAT", FLAT)
 MUTANTS = [
+    ("one more product goes on", LATE, "warps 4\n      wait 2 products 1",
+     "warps 4\n      wait 2 products 2", "overwritten where it may"),
+    ("a product goes on into its places", LATE, "warps 4\n      wait 2 products 1\n",
+     "warps 4\n", "overwritten where it may"),
     (
         "the last copy is not waited for",
         PRODUCT,
@@ -160,7 +182,7 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize("text", [PRODUCT, LOADED])
+@pytest.mark.parametrize("text", [PRODUCT, LATE, LOADED])
 def test_right_programs_pass_and_read_back(text: str) -> None:
     program = verify(parse(text), 48 << 10)
     assert parse(show(program)) == program
@@ -178,18 +200,26 @@ def test_mutants_are_caught(text: str, old: str, new: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [("wait 2", "wait 3"), ("stages 3", "stages 2"), ("      wait 2\n", "")],
+    ("right", "old", "new"),
+    [
+        (PRODUCT, "wait 2", "wait 3"),
+        (PRODUCT, "stages 3", "stages 2"),
+        (PRODUCT, "      wait 2\n", ""),
+        (LATE, "wait 2 products 1", "wait 3 products 1"),
+        (LATE, "4\n      wait 2 products 1", "4\n      wait 2 products 2"),
+        (LATE, "4\n      wait 2 products 1", "4"),
+    ],
 )
-def test_copies_are_late_and_places_are_used_again(old: str, new: str) -> None:
+def test_what_is_late_is_late(right: str, old: str, new: str) -> None:
     """What the verifier says of rings shows in values."""
     values = [np.arange(n, dtype=np.float64) % 7 - 3 for n in (8192, 8192)]
     want = values[0].reshape(64, 128) @ values[1].reshape(128, 64)
-    for text in (PRODUCT, PRODUCT.replace(old, new, 1)):
+    assert old in right
+    for text in (right, right.replace(old, new, 1)):
         sides = [v.astype(BF16.numpy) for v in values]
         out = np.zeros(4096, np.float32)
         run(parse(text), [*sides, out])
-        assert np.array_equal(out.reshape(64, 64), want) == (text is PRODUCT)
+        assert np.array_equal(out.reshape(64, 64), want) == (text is right)
 
 
 def test_rings_are_shared() -> None:

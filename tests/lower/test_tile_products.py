@@ -27,7 +27,13 @@ from rewrite.lower.model import model_of
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.text import parse as parse_loops
 from rewrite.lower.text import show as show_loops
-from rewrite.lower.tiles.contract import BY_THREAD, BY_WARP, MULTIPLIED, Multiplied
+from rewrite.lower.tiles.contract import (
+    BY_GROUP,
+    BY_THREAD,
+    BY_WARP,
+    MULTIPLIED,
+    Multiplied,
+)
 from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import TileProgram
 from rewrite.lower.tiles.text import parse, show
@@ -40,9 +46,10 @@ from .products import product
 from .tile_products import random_product
 
 LIKE_H200 = replace(
-    GPU, wide=16, shared_bytes=227 << 10, threads=256, max_threads=1024, warps=True
+    GPU, wide=16, shared_bytes=227 << 10, threads=256, max_threads=1024, warps=1
 )
 WIDE = replace(LIKE_H200, threads=64, max_threads=128)
+HOPPER = replace(LIKE_H200, warps=4)
 
 
 def programs(
@@ -71,7 +78,7 @@ def test_random_products() -> None:
     count = {f.name: 0 for f in MULTIPLIED}
     for seed in range(90):
         kernel = random_product(seed)
-        for family, program in programs(kernel, (WIDE, GPU)[seed % 3 == 0], seed):
+        for family, program in programs(kernel, (WIDE, HOPPER, GPU)[seed % 3], seed):
             verify(program, 227 << 10)
             assert parse(show(program)) == program
             buffers = buffers_for(kernel)
@@ -79,7 +86,7 @@ def test_random_products() -> None:
             run(program, buffers)
             close(kernel, buffers[kernel.reads :], want)
             count[family.name] += 1
-    assert min(count.values()) > 40, count
+    assert min(count.values()) > 20, count
 
 
 def test_strictly_each_side_is_rounded_op_by_op() -> None:
@@ -98,11 +105,14 @@ SMALL = {"rows": 32, "columns": 32, "depth": 16, "stages": 3, "across": 1, "down
 
 def small(kernel: Kernel, family: Multiplied, **holes: int) -> Function:
     """In tiles that the interpreter of loops is done with soon."""
-    if family is BY_THREAD:
+    if family is BY_GROUP:
+        holes = {"rows": 64, "columns": 64, "stages": 3, "down": 1} | holes
+    elif family is BY_THREAD:
         holes = {"rows": 16, "columns": 16, "depth": 16, "down": 8, "across": 8} | holes
     else:
         holes = SMALL | holes
-    made = family.program(kernel, model_of(WIDE), tuple(sorted(holes.items())))
+    model = model_of(HOPPER if family is BY_GROUP else WIDE)
+    made = family.program(kernel, model, tuple(sorted(holes.items())))
     assert isinstance(made, TileProgram), made
     verify(made, 227 << 10)
     return verify_loops(lowered(made))
@@ -114,7 +124,8 @@ def test_as_loops(seed: int) -> None:
     rng = random.Random(seed)
     m, n, k = (rng.choice((8, 17, 31, 40)) for _ in range(3))
     dtype = (BF16, F16, F32)[seed % 3]
-    family = BY_THREAD if dtype is F32 else BY_WARP
+    halves = BY_WARP if seed % 2 else BY_GROUP
+    family = BY_THREAD if dtype is F32 else halves
     stages = 2 if dtype is F32 else rng.choice((2, 3, 4))
     kernel = matmul(m, n, k, rng.choice(("", "a", "b", "ab", "c")), dtype)
     function = small(kernel, family, stages=stages)
@@ -130,6 +141,8 @@ def test_as_loops(seed: int) -> None:
     ("size", "turned", "holes"),
     [
         ((70, 130, 72), "", {"rows": 64, "columns": 64, "depth": 32}),
+        ((72, 136, 136), "", {"groups": 1, "columns": 128}),
+        ((72, 130, 72), "ab", {"groups": 1, "columns": 128, "stages": 4}),
         ((40, 64, 136), "ab", {"columns": 128, "depth": 64, "across": 2, "down": 1}),
     ],
 )
@@ -138,40 +151,48 @@ def test_the_text_for_warps(
 ) -> None:
     """Fragments are read where pieces were copied to, in swizzled rows."""
     kernel = matmul(*size, turned, F16 if turned else BF16)
-    function = small(kernel, BY_WARP, **holes)
+    family = BY_GROUP if holes.pop("groups", 0) else BY_WARP
+    function = small(kernel, family, **holes)
     buffers = buffers_for(kernel)
     want = reference(kernel, buffers)
     close(kernel, emulate.run(function, tmp_path, *buffers), want)
 
 
 def test_fragments_hold_each_element_once() -> None:
-    for m, n, team, across in ((64, 64, 128, 2), (32, 128, 64, 1), (128, 256, 256, 4)):
-        rows, columns = fragments.places(m, n, team, across)
+    for size in ((64, 64, 128, 2), (32, 128, 64, 1), (128, 256, 256, 4, 1),
+                 (128, 256, 256, 1, 4), (128, 128, 256, 2, 4)):  # fmt: skip
+        m, n, *_ = size
+        rows, columns = fragments.places(*size)
         assert np.unique(rows * n + columns).size == m * n == rows.size
 
 
-def test_large_products_go_to_warps_and_fit_the_registers() -> None:
-    """Of two architectures, without spilling."""
+@pytest.mark.parametrize(
+    ("caps", "arch"), [(LIKE_H200, "sm_80"), (LIKE_H200, "sm_90a"), (HOPPER, "sm_90a")]
+)
+def test_large_products_go_to_warps_and_fit_the_registers(
+    caps: Caps, arch: str
+) -> None:
+    """Without spilling, and by sixteen bytes at once where rows are such."""
     kernels = [matmul(4096, 4096, 4096), matmul(5000, 2000, 3000, "a"),
                matmul(17, 8192, 1024, "b", F16), matmul(999, 777, 555)]  # fmt: skip
-    model, made = model_of(LIKE_H200), list[Function]()
+    model, made = model_of(caps), list[Function]()
     for i, kernel in enumerate(kernels):
         family, _ = choose(kernel, model)
-        assert family is BY_WARP
-        made.append(family.lower(kernel, LIKE_H200, f"f{i}", False))
+        assert family in (BY_GROUP, BY_WARP)
+        made.append(family.lower(kernel, caps, f"f{i}", False))
     text = emit(made).text
     assert len(re.findall(r"\brw_copy<16>\(&", text)) >= 6
-    for arch in ("sm_80", "sm_90a"):
-        used = usage(text, arch)
-        assert len(used) == len(kernels)
-        assert not any(u.spilled for u in used.values()), used
+    assert ("wgmma" in text) == (caps is HOPPER)
+    used = usage(text, arch)
+    assert len(used) == len(kernels)
+    assert not any(u.spilled for u in used.values()), used
 
 
 def test_warps_are_not_for_all() -> None:
     """Not for f32, not for devices without them, not where sums are to be exact."""
     kernel = matmul(512, 512, 512)
     assert choose(kernel, model_of(LIKE_H200), strict=True)[0] is not BY_WARP
-    assert choose(kernel, model_of(replace(LIKE_H200, warps=False)))[0] is not BY_WARP
+    assert choose(kernel, model_of(replace(LIKE_H200, warps=0)))[0] is not BY_WARP
     assert BY_WARP.accepts(matmul(64, 64, 64, "", F32)) == "sides of f32"
 
 
