@@ -87,6 +87,13 @@ def _garbage(dtype: np.dtype[Any], size: int) -> Array:
     return np.frombuffer(b"\xa5" * (dtype.itemsize * size), dtype).copy()
 
 
+def _own(thread: int) -> Env:
+    """What a thread of a group begins with."""
+    copies: list[list[Any]] = [[]]
+    products: list[Any] = []
+    return {THREAD: thread, COPIES: copies, PRODUCTS: products}
+
+
 def _meets(body: Sequence[Stmt]) -> bool:
     return any(
         isinstance(s, (Barrier, GroupReduce, Await, Mma))
@@ -126,8 +133,7 @@ class _Machine:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
         every = {**env, SHARED: shared}
-        own = ({THREAD: t, COPIES: [[]], PRODUCTS: []} for t in range(self.threads))
-        runs = [body({**every, **names}) for names in own]
+        runs = [body({**every, **_own(t)}) for t in range(self.threads)]
         while True:
             met = [next(r, None) for r in runs]
             kinds = {None if m is None else m[0] for m in met}

@@ -198,8 +198,8 @@ class Matrix(NamedTuple):
         """Elements from the first to the last."""
         return self.place(rows - 1, columns - 1) + 1
 
-    def place[N: (int, Any)](self, i: N, j: N) -> N:
-        """From `at` on."""
+    def place(self, i: Any, j: Any) -> Any:
+        """From `at` on, of a number or of arrays of them."""
         if not self.apart:
             return i * self.down + j * self.across
         side, other, step = (i, j, self.across) if self.down == 1 else (j, i, self.down)

@@ -230,7 +230,9 @@ class KernelPrinter(Printer):
         return wgmma.product(stmt, self.threads, at, scope, name)
 
     def barrier(self) -> list[str]:
-        return wgmma.meets(self.dialect.barrier) if self.groups else Printer.barrier(self)
+        return (
+            wgmma.meets(self.dialect.barrier) if self.groups else Printer.barrier(self)
+        )
 
     def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
         lines = Printer.loop(self, loop, scope, depth)

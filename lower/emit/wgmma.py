@@ -48,14 +48,17 @@ def instruction(columns: int, of: DType, left: bool, right: bool) -> tuple[str, 
     count = columns // 2
     held = ", ".join(f"%{i}" for i in range(count))
     outs = ", ".join(f'"+f"(c[{i}])' for i in range(count))
-    return name, f"""static __device__ __forceinline__ void {name}(f32 *c, u64 a, u64 b) {{
+    return (
+        name,
+        f"""static __device__ __forceinline__ void {name}(f32 *c, u64 a, u64 b) {{
   asm volatile("wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{kind}.{kind} "
       "{{{held}}}, "
       "%{count}, %{count + 1}, 1, 1, 1, {left:d}, {right:d};"
       : {outs}
       : "l"(a), "l"(b));
 }}
-"""
+""",
+    )
 
 
 def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope, name: str
@@ -100,5 +103,5 @@ def _within(x: Matrix, along_k: bool, first: str, size: int) -> tuple[str, int, 
 
 def goes_on(body: tuple[Stmt, ...]) -> bool:
     """Whether products are on their way at the end of a body."""
-    return any(isinstance(s, Mma) and s.warps == FOUR or
-               isinstance(s, For) and goes_on(s.body) for s in body)  # fmt: skip
+    return any((isinstance(s, Mma) and s.warps == FOUR) or
+               (isinstance(s, For) and goes_on(s.body)) for s in body)  # fmt: skip

@@ -188,7 +188,8 @@ class _Run:
         """Products read their sides all the while: what changed is none of both."""
         while len(self.products) > left:
             s, sides, before = self.products.pop(0)
-            self.multiply(s, [_steady(x, y) for x, y in zip(sides, before, strict=True)])
+            pairs = zip(sides, before, strict=True)
+            self.multiply(s, [_steady(now, then) for now, then in pairs])
 
     def multiply(self, s: Mma, sides: Sequence[Array]) -> None:
         """As a sum of products, in the accumulator's type."""

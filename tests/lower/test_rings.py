@@ -74,10 +74,20 @@ PRODUCT = PRODUCT.replace("SUMS", SUMS).replace("ROWS", ROWS).replace("WIDE", WI
 LATE = LATE.replace("SUMS", SUMS).replace("ROWS", ROWS).replace("WIDE", WIDE)
 LOADED = LOADED.replace("SUMS", SUMS).replace("EACH", EACH).replace("FLAT", FLAT)
 MUTANTS = [
-    ("one more product goes on", LATE, "warps 4\n      wait 2 products 1",
-     "warps 4\n      wait 2 products 2", "overwritten where it may"),
-    ("a product goes on into its places", LATE, "warps 4\n      wait 2 products 1\n",
-     "warps 4\n", "overwritten where it may"),
+    (
+        "one more product goes on",
+        LATE,
+        "warps 4\n      wait 2 products 1",
+        "warps 4\n      wait 2 products 2",
+        "overwritten where it may",
+    ),
+    (
+        "a product goes on into its places",
+        LATE,
+        "warps 4\n      wait 2 products 1\n",
+        "warps 4\n",
+        "overwritten where it may",
+    ),
     (
         "the last copy is not waited for",
         PRODUCT,
