@@ -14,8 +14,9 @@ from .expressions import Scope, name_of
 
 ALIGN = 1024  # bytes: the rows that are mixed among each other
 ROW = 2 * PANEL  # bytes
-EIGHT = 8 * ROW  # bytes of rows that are mixed among each other
-HELPERS = r"""static __device__ __forceinline__ u64 rw_matrix(const void *p, u32 apart) {
+INLINE = "static __device__ __forceinline__"
+HELPERS = r"""static __device__ __forceinline__
+u64 rw_matrix(const void *p, u32 apart) {
   const u64 at = ((u32)__cvta_generic_to_shared(p) & 0x3ffff) >> 4;
   return at | (u64)(apart >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
 }
@@ -50,7 +51,7 @@ def instruction(columns: int, of: DType, left: bool, right: bool) -> tuple[str, 
     outs = ", ".join(f'"+f"(c[{i}])' for i in range(count))
     return (
         name,
-        f"""static __device__ __forceinline__ void {name}(f32 *c, u64 a, u64 b) {{
+        f"""{INLINE} void {name}(f32 *c, u64 a, u64 b) {{
   asm volatile("wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{kind}.{kind} "
       "{{{held}}}, "
       "%{count}, %{count + 1}, 1, 1, 1, {left:d}, {right:d};"
