@@ -48,7 +48,7 @@ def flops(x: Ex) -> float:
 
 
 class _Ring(NamedTuple):
-    """Bytes that an instance has under way, and instances that run at once."""
+    """Bytes that an instance copies asynchronously, and instances that run at once."""
 
     bytes: int
     resident: int
@@ -58,7 +58,8 @@ def _ring(grid: Grid, model: DeviceModel) -> _Ring:
     sizes, total, ahead = ir.extents(grid.points), 0, 0
     for loop in grid.body:
         if isinstance(loop, Loop):
-            for t in (t for s in loop.body for t in ir.seen_after(s)):
+            copies = (s for s in ir.walk(loop.body) if isinstance(s, Load))
+            for t in (s.tile for s in copies):
                 if t.space == "shared":
                     held = prod(sizes[a] for a in t.axes) * t.dtype.itemsize
                     total += held * loop.stages

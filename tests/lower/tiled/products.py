@@ -10,8 +10,8 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 
-from .harness import kernel_of
-from .tile_kernels import chain
+from ..harness import kernel_of
+from .kernels import chain
 
 SIZES = (2, 3, 8, 16, 17, 24, 31, 32, 40, 56, 61, 64, 72)
 

@@ -41,9 +41,9 @@ from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
 
-from .harness import GPU, buffers_for, close, kernel_of, reference
-from .products import product
-from .tile_products import random_product
+from ..harness import GPU, buffers_for, close, kernel_of, reference
+from ..products import product
+from .products import random_product
 
 LIKE_H200 = replace(
     GPU, wide=16, shared_bytes=227 << 10, threads=256, max_threads=1024, warps=1

@@ -10,7 +10,7 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 
-from .harness import kernel_of
+from ..harness import kernel_of
 
 SIZES = (1, 2, 3, 8, 17, 31, 32, 40, 64, 97, 128, 144)
 DTYPES = (F32, F32, F16, BF16, I32)
