@@ -22,7 +22,7 @@ from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.interpret import run as run_loops
 from rewrite.lower.loops import Function
-from rewrite.lower.lower import choose
+from rewrite.lower.lower import choose, tiles
 from rewrite.lower.model import model_of
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.text import parse as parse_loops
@@ -49,6 +49,7 @@ LIKE_H200 = replace(
     GPU, wide=16, shared_bytes=227 << 10, threads=256, max_threads=1024, warps=1
 )
 WIDE = replace(LIKE_H200, threads=64, max_threads=128)
+PAGE = Path(__file__).parents[3] / "docs" / "tiles.md"
 HOPPER = replace(LIKE_H200, warps=4)
 
 
@@ -72,6 +73,15 @@ def programs(
 def matmul(m: int, n: int, k: int, turned: str = "", dtype: DType = BF16) -> Kernel:
     b = Builder()
     return normalise(kernel_of(b, [product(m, n, k, turned, dtype=dtype)(b)]))
+
+
+def test_the_page_shows_what_the_tool_prints() -> None:
+    b = Builder()
+    x, w = b.input("x", BF16, (8192, 4096)), b.input("w", BF16, (4096, 8192))
+    y = b.bin("add", *b.broadcast(b.matmul(x, w), b.input("c", BF16, (1, 8192))))
+    program = tiles(kernel_of(b, [b.un("relu", y)]), HOPPER, "f")
+    assert isinstance(program, TileProgram)
+    assert f"```tiles\n{show(program)}```" in PAGE.read_text("utf-8")
 
 
 def test_random_products() -> None:

@@ -61,6 +61,7 @@ def test_rows_are_read_sixteen_bytes_at_once() -> None:
 
 
 def test_products_are_left_to_their_own_families() -> None:
+    """See `test_products.py`."""
     for name in ("matmul_f32", "gated", "heads", "convolution"):
         assert not list(programs(KERNELS[name], WIDE)), name
 
