@@ -40,6 +40,7 @@ from .ir import (
     Wait,
 )
 from .rings import ring_faults
+from .scopes import Scopes
 from .text import WORDS
 
 REGISTERS = 255  # elements of one tile that a thread can name
@@ -77,18 +78,14 @@ def faults(program: TileProgram, shared: int | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
-class _Grid:
+class _Grid(Scopes):
     def __init__(self, program: TileProgram, grid: Grid) -> None:
+        super().__init__()
         self.program, self.grid = program, grid
-        self.found: list[str] = []
         self.axes: dict[str, Interval] = {}
         self.points = {p.name for p in grid.points}
-        self.tiles: dict[str, Tile] = {}
-        self.mutable: set[str] = set()
         self.used: set[str] = set()
         self.loops: list[str] = []
-        self.early: set[str] = set()  # tiles of what runs ahead
-        self.around: list[Stmt] = []
         self.stored = {n for s in ir.walk(grid.body) for n in ir.parts(s, "writes")}
 
     def fault(self, text: str) -> None:
@@ -219,43 +216,6 @@ class _Grid:
         del self.axes[axes[0].name]
         self.used.discard(axes[0].name)  # the next loop may run along the same axis
 
-    def directly_in_loop(self) -> bool:
-        return bool(self.around) and isinstance(self.around[-1], Loop)
-
-    def run_ahead(self, s: Ahead, body: tuple[Stmt, ...]) -> None:
-        """Its tiles are in scope for the rest of the loop."""
-        if not self.directly_in_loop():
-            self.fault("something runs ahead of no loop")
-        self.around.append(s)
-        for x in body:
-            if not isinstance(x, Load | Map | Copy):
-                self.fault(f"a {type(x).__name__} runs ahead")
-            self.statement(x)
-            self.early |= {t.name for t in ir.seen_after(x)}
-        self.around.pop()
-
-    def multiply(self, s: Mma) -> None:
-        out = self.tiles.get(s.name)
-        if out is None or s.name not in self.mutable:
-            self.fault(f"products are added to {s.name!r}, which is no mutable tile")
-            return
-        sides = [self.tiles.get(x.name) for x in (s.left, s.right) if type(x) is Var]
-        tiles = [t for t in sides if t is not None and t.space == "shared"]
-        if len(tiles) != 2 or len(s.over) != 1 or set(s.over) & set(out.axes):
-            self.fault(
-                f"{s.name!r}: the factors are no shared tiles, summed over one axis"
-            )
-            return
-        a, b = ({*t.axes} for t in tiles)
-        if a & b != {*s.over} or a | b != {*out.axes, *s.over} or len(a) + len(b) != 4:
-            self.fault(f"{s.name!r}: the axes are those of no product")
-        if (
-            out.dtype is not compute(tiles[0].dtype)
-            or tiles[0].dtype is not tiles[1].dtype
-        ):
-            kinds = ", ".join(str(t.dtype) for t in (out, *tiles))
-            self.fault(f"{s.name!r}: a product of {kinds}")
-
     def update(self, name: str, value: Ex, where: Ex | None) -> None:
         tile = self.tiles.get(name)
         if tile is None or name not in self.mutable:
@@ -322,17 +282,6 @@ class _Grid:
                     self.typed(a)
             case _:
                 self.fault("an element of a buffer in an expression")
-
-    def seen(self, name: str) -> None:
-        """What runs ahead is of another turn; shared tiles are for products alone."""
-        product = bool(self.around) and isinstance(self.around[-1], Mma)
-        ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
-        if (self.tiles[name].space == "shared") != product:
-            self.fault(
-                f"{name!r} is read where it cannot be: products read shared tiles"
-            )
-        elif name in self.early and not ahead and not product:
-            self.fault(f"{name!r} runs ahead, and is used by what does not")
 
     def varies(self, x: Ex) -> Iterator[str]:
         """The points that a value varies along."""
