@@ -101,7 +101,7 @@ H200 = DeviceModel(
     scalar=25e12, narrow=8, product=17.6e12, shared=227 << 10,
     # Beside a copy by 16 bytes; softmax, norms and copies of bf16 and f32 on an H100.
     widths=((1, 0.25), (2, 0.45), (4, 0.7), (8, 0.87), (16, 1.0)), meeting=3e-7,
-    matrix=300e12, grouped=398e12,
+    matrix=300e12, grouped=427e12,
 )  # fmt: skip
 
 
