@@ -36,6 +36,7 @@ from .loops import (
     Lit,
     Matrix,
     Mma,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -82,7 +83,7 @@ def _own(thread: int) -> Env:
 
 def _meets(body: Sequence[Stmt]) -> bool:
     return any(
-        isinstance(s, (Barrier, GroupReduce, Await, Mma))
+        isinstance(s, (Barrier, GroupReduce, Await, Mma, Regroup))
         or (isinstance(s, (For, If)) and _meets(s.body))
         for s in body
     )
@@ -133,6 +134,9 @@ class _Machine(Values):
         kind = met[0][0]
         if kind in ("barrier", "product"):
             return
+        if kind == "regroup":
+            self.regroup(met[0][1][0], [env for _, (_, env) in met])
+            return
         monoid, _, width = kind.split()
         combine = BY_NAME[MONOIDS[monoid].op].numpy
         each = int(width) or len(met)
@@ -157,6 +161,14 @@ class _Machine(Values):
         rows, columns = (p[t] for p in places)
         total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
         env[s.out] += total.sum(1)
+
+    def regroup(self, s: Regroup, envs: list[Env]) -> None:
+        for first in range(0, len(envs), 4):
+            quad = envs[first : first + 4]
+            held = [e[s.source].reshape(-1, 4, s.mid, s.last) for e in quad]
+            for q, env in enumerate(quad):
+                made = np.stack([x[:, q] for x in held], axis=2)
+                env[s.to] = made.reshape(-1).copy()
 
     def kept(self, s: Mma, env: Env) -> Env:
         """What the places of both sides are computed from, as it is now."""
@@ -228,6 +240,12 @@ class _Machine(Values):
                         env[PRODUCTS].append((s, self.kept(s, env)))
 
                 return product
+            case Regroup():
+
+                def regroup(env: Env) -> Generator[Meeting]:
+                    yield ("regroup", (s, env))
+
+                return regroup
             case Await(pending, products):
 
                 def arrived(env: Env) -> Generator[Meeting]:
@@ -280,7 +298,7 @@ class _Machine(Values):
                 return self.copy(s)
             case Commit():
                 return lambda env: env[COPIES].append([])
-            case Barrier() | GroupReduce() | Await() | Mma():
+            case Barrier() | GroupReduce() | Await() | Mma() | Regroup():
                 raise Trap("threads meet outside a group")
 
     def gemm(self, s: Gemm) -> Run:

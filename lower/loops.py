@@ -279,8 +279,22 @@ class Mma:
         return (self.a, self.m, self.k), (self.b, self.k, self.n)
 
 
+@dataclass(frozen=True, slots=True)
+class Regroup:
+    """Of four threads side by side, thread q gets from thread p element
+    ((i * 4 + q) * `mid` + h) * `last` + e of `source`, for all i, h < mid and e < last,
+    as element ((i * `mid` + h) * 4 + p) * `last` + e of `to`.  Both are the threads'
+    own arrays of f32, of one size.  Reached by all threads of the group."""
+
+    to: str
+    source: str
+    mid: int
+    last: int
+
+
 type Stmt = (
     For
+    | Regroup
     | Let
     | Assign
     | Array

@@ -21,6 +21,7 @@ from ..loops import (
     If,
     Let,
     Mma,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -70,7 +71,7 @@ class Printer(Expressions):
                     lines += [pad + x for x in self.barrier()]
                 case GroupReduce():
                     lines += [pad + x for x in self.group_reduce(stmt)]
-                case AsyncCopy() | Commit() | Await() | Mma():
+                case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
                     lines += [pad + x for x in self.asynchronous(stmt, scope)]
                 case Gemm():
                     lines.append(pad + self.gemm(stmt, scope))
@@ -218,7 +219,7 @@ class Printer(Expressions):
                 f"{a}, {lda}, {b}, {ldb}, 0, {out}, {ldc});")  # fmt: skip
 
     def asynchronous(
-        self, stmt: AsyncCopy | Commit | Await | Mma, scope: Scope
+        self, stmt: AsyncCopy | Commit | Await | Mma | Regroup, scope: Scope
     ) -> list[str]:
         raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")
 

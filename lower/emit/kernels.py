@@ -22,6 +22,8 @@ from ..loops import (
     GroupReduce,
     Mma,
     Param,
+    Regroup,
+    Stmt,
 )
 from ..walking import walk
 from . import mma, wgmma
@@ -73,6 +75,7 @@ class KernelPrinter(Printer):
 
     threads: int = 1
     groups: bool = False
+    own: tuple[Stmt, ...] = ()  # its statements, outer before inner
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
@@ -81,6 +84,7 @@ class KernelPrinter(Printer):
         sizes = {"block": function.threads, "single": 1}
         self.threads = sizes.get(stage.kind) or group_size(stage)
         self.groups = wgmma.goes_on(stage.body)
+        self.own = tuple(walk(stage.body))
         share = 1 if stage.kind == "block" else self.threads
         count = -(-stage.points // share)
         shared, nbytes = self.shared_arrays(stage)
@@ -201,7 +205,7 @@ class KernelPrinter(Printer):
         return 0 if 0 < stmt.width <= WARP else self.threads // WARP
 
     def asynchronous(
-        self, stmt: AsyncCopy | Commit | Await | Mma, scope: Scope
+        self, stmt: AsyncCopy | Commit | Await | Mma | Regroup, scope: Scope
     ) -> list[str]:
         if not self.dialect.asynchronous:
             return Printer.asynchronous(self, stmt, scope)
@@ -209,6 +213,14 @@ class KernelPrinter(Printer):
         match stmt:
             case AsyncCopy():
                 return [self.copied(stmt, scope)]
+            case Regroup(to, source, mid, last):
+                name = "rw_regroup"
+                self.helpers.setdefault(name, mma.REGROUP)
+                many = next(
+                    a.size for a in self.own if isinstance(a, Array) and a.name == to
+                )
+                args = f"{name_of(to)}, {name_of(source)}"
+                return [f"{name}<{many}, {mid}, {last}>({args});"]
             case Commit():
                 return ["rw_commit();"]
             case Await(pending, left):

@@ -59,6 +59,31 @@ static __device__ __forceinline__ void rw_mma(f32 &c0, f32 &c1, f32 &c2, f32 &c3
 }
 """
 
+REGROUP = r"""template <int N, int MID, int LAST>
+static __device__ __forceinline__ void rw_regroup(f32 *to, const f32 *from) {
+  const u32 q = threadIdx.x % 4;
+  #pragma unroll
+  for (int i = 0; i < N / 4; i++) {
+    const int e = i % LAST, h = i / LAST % MID, part = i / LAST / MID;
+    f32 v[4];
+    #pragma unroll
+    for (int j = 0; j < 4; j++) v[j] = from[((part * 4 + j) * MID + h) * LAST + e];
+    #pragma unroll
+    for (int s = 1; s < 4; s *= 2)
+      #pragma unroll
+      for (int j = 0; j < 4; j++)
+        if (!(j & s)) {
+          const f32 given = q & s ? v[j] : v[j | s];
+          const f32 got = __shfl_xor_sync(0xffffffffu, given, s);
+          v[j] = q & s ? got : v[j];
+          v[j | s] = q & s ? v[j | s] : got;
+        }
+    #pragma unroll
+    for (int j = 0; j < 4; j++) to[((part * MID + h) * 4 + j) * LAST + e] = v[j];
+  }
+}
+"""
+
 
 def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope) -> list[str]:
     """The statement's lines; `at`: where both sides begin in their arrays."""
@@ -140,4 +165,4 @@ def _address(
     return f"rw_{name}_at + ({row}) * {2 * pitch} + {mixed} * {2 * PIECE}"
 
 
-__all__ = ["HELPERS", "product"]
+__all__ = ["HELPERS", "REGROUP", "product"]

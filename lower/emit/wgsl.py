@@ -31,6 +31,7 @@ from ..loops import (
     Let,
     Mma,
     Param,
+    Regroup,
     Stmt,
     Store,
 )
@@ -211,7 +212,7 @@ class Printer(Values):
                 return [pad + x for x in BARRIER]
             case GroupReduce():
                 return [pad + x for x in self.group_reduce(stmt)]
-            case AsyncCopy() | Commit() | Await() | Mma():
+            case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
                 raise DeviceError(f"WGSL has no {type(stmt).__name__}")
             case Gemm():
                 raise DeviceError("WGSL has no library of products")

@@ -25,6 +25,7 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -124,6 +125,8 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
             case Mma(out=out, a=a, b=b):
                 a, b = (x._replace(array=name(x.array)) for x in (a, b))
                 return replace(s, out=name(out), a=a, b=b)
+            case Regroup(to, source):
+                return replace(s, to=name(to), source=name(source))
             case Barrier() | Commit() | Await():
                 return s
 
@@ -211,6 +214,7 @@ def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     inner = tuple(walk(tuple(body)))
     stored = frozenset(s.array for s in inner if isinstance(s, Store | AsyncCopy))
     stored |= {s.out for s in inner if isinstance(s, Mma)}
+    stored |= {s.to for s in inner if isinstance(s, Regroup)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 
 

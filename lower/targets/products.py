@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
 from ..fragments import FOUR, parts
+from ..loops import Ex
+from ..passes.rebuild import substituted
 from ..tiles import ir
 from ..tiles.ir import (
     Ahead,
@@ -25,11 +27,13 @@ from ..tiles.ir import (
     Loop,
     Mma,
     Stmt,
+    Store,
     Tile,
     TileProgram,
     Wait,
 )
 from .layouts import Scene, names_in, scene, spread
+from .quads import quads_of
 from .simt import LANES, Simt
 
 FEW = 4  # columns that a thread has side by side, where it multiplies by itself
@@ -120,7 +124,31 @@ class _Products:
         layout = (*layout, Digit(over.name, "register", over.extent))
         body = self.multiplied(body)
         whole = tuple(replace(s, body=body) if s is loop else s for s in grid.body)
-        return replace(grid, body=whole, layout=layout)
+        made = replace(grid, body=whole, layout=layout)
+        return self.regrouped(made, mma.name, n.name, over)
+
+    def regrouped(self, grid: Grid, sums: str, n: str, over: ir.Axis) -> Grid:
+        """With an exchange of sums before they are stored, where that makes stores
+        wider."""
+        rest = Digit(over.name, "register", over.extent)
+        own = grid.layout[:-1]
+        new = quads_of(own)
+        stores = [s for s in grid.body if isinstance(s, Store)]
+        wide = all(self.scene.even(s.index, s.where, n, LANES) for s in stores)
+        if new is None or not wide or not self.units.warps:
+            return grid
+        (acc,) = (t for s in grid.body for t in ir.seen_after(s) if t.name == sums)
+        laid, copy = replace(acc, layout=own), replace(acc, name=f"{sums}w")
+        body: list[Stmt] = []
+        for s in grid.body:
+            if ir.bound(s) is acc:
+                body.append(ir.rebuilt(s, tile=lambda _: laid))
+            elif isinstance(s, Loop):
+                body += [s, Copy(copy, ir.var(laid))]
+            else:
+                named = {sums: ir.var(copy)}
+                body.append(_renamed(s, named))
+        return replace(grid, body=tuple(body), layout=(*new, rest))
 
     def multiplied(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         """By these units; those that go on by themselves are left one turn, while the
@@ -232,6 +260,13 @@ def _in_two(x: Load) -> tuple[Load, Copy]:
         tile, name=f"{tile.name}r", dtype=compute(tile.dtype), space="register"
     )
     return replace(x, tile=held), Copy(tile, ir.var(held))
+
+
+def _renamed(s: Stmt, names: Mapping[str, Ex]) -> Stmt:
+    def change(x: Ex) -> Ex:
+        return substituted(x, names)
+
+    return ir.rebuilt(s, value=change, index=change, test=change)
 
 
 def _factors(s: Mma) -> tuple[str, ...]:

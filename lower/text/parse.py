@@ -24,6 +24,7 @@ from ..loops import (
     Matrix,
     Mma,
     Param,
+    Regroup,
     Space,
     Stmt,
     Store,
@@ -141,6 +142,9 @@ class _Parser(Expressions):
                 case "transfer":
                     self.take()
                     return self.transfer()
+                case "regroup":
+                    self.take()
+                    return self.regroup()
                 case "commit":
                     self.take()
                     return Commit()
@@ -182,6 +186,13 @@ class _Parser(Expressions):
         index, at = (self.typed(x.index, None) for x in (to, source))
         name, lanes = to.at.text, to.lanes
         return AsyncCopy(name, index, source.at.text, at, lanes, where)
+
+    def regroup(self) -> Regroup:
+        to = self.word("an array's name").text
+        self.expect("=")
+        source = self.word("an array's name").text
+        self.expect("by")
+        return Regroup(to, source, self.integer("a number"), self.integer("a number"))
 
     def mma(self) -> Mma:
         m, n, k = (self.integer("a size") for _ in range(3))

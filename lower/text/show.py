@@ -26,6 +26,7 @@ from ..loops import (
     Mma,
     Op,
     Param,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -135,6 +136,8 @@ class _Printer:
                 place, start = ex.place(array, index, lanes), ex.place(source, at, 1)
                 test = "" if where is None else f" if {ex.show(where, BOOL)}"
                 return [f"{pad}transfer {place} = {start}{test}"]
+            case Regroup(to, source, mid, last):
+                return [f"{pad}regroup {word(to)} = {word(source)} by {mid} {last}"]
             case Commit():
                 return [pad + "commit"]
             case Await(pending, products):

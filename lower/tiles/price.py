@@ -26,7 +26,7 @@ RESIDENT = 2048  # threads that a unit of the device keeps
 # from shared memory for them.
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
 LATENCY = 1e-6  # seconds from asking memory to its answer
-FILL = 5e-6  # seconds in which a ring fills and sums are stored, of those that run at once
+FILL = 5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 
 

@@ -23,6 +23,7 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -86,6 +87,11 @@ class Kinds(Walk):
                 self.meets("a wait for copies")
             case Mma():
                 self.multiplied(s)
+            case Regroup(to, source):
+                self.meets("an exchange of neighbours")
+                if {self.spaces.get(to), self.spaces.get(source)} != {"local"}:
+                    self.fault(f"{source!r} and {to!r} are not the threads' own")
+                self.varying.add(to)
             case Gemm():
                 if any(loop.kind != "serial" for loop in self.loops):
                     self.fault("a library's product inside of a loop that is shared")

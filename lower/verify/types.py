@@ -28,6 +28,7 @@ from ..loops import (
     Mma,
     Op,
     Param,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -116,6 +117,8 @@ class Types(Walk):
                 self.copied(s)
             case Mma():
                 self.multiplied(s)
+            case Regroup():
+                self.regrouped(s)
             case Array():
                 self.declare(s)
             case Fetch(array, index):
@@ -190,6 +193,18 @@ class Types(Walk):
                      for one, other, length in steps)  # fmt: skip
             if not any(least):
                 self.fault(f"{x.array!r} does not lie as a matrix: {x.down} {x.across}")
+
+    def regrouped(self, s: Regroup) -> None:
+        to, source = (self.arrays.get(x) for x in (s.to, s.source))
+        sizes = {x.size if x else 0 for x in (to, source)}
+        (size, *others) = sizes
+        least = 4 * s.mid * s.last
+        if others or not size or least < 4 or size % least or s.to == s.source:
+            self.fault(f"{s.source!r} does not become {s.to!r} by {s.mid} {s.last}")
+        elif self.function.threads % 32 or {x.dtype for x in (to, source) if x} != {
+            F32
+        }:
+            self.fault(f"{s.to!r} is not regrouped by warps, in f32")
 
     def declare(self, s: Array) -> None:
         self.bind(s.name)
