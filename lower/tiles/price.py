@@ -26,7 +26,7 @@ RESIDENT = 2048  # threads that a unit of the device keeps
 # from shared memory for them.
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
 LATENCY = 1e-6  # seconds from asking memory to its answer
-FILL = 5e-6  # seconds to fill rings and to store sums, of those that run at once
+FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 
 
@@ -116,7 +116,8 @@ class _Price:
         moved += self.near / model.cache_bandwidth
         work = self.work * idle / model.scalar / spread
         met = self.meetings * waves / resident * model.meeting
-        busy = occupancy(instances, max(model.units // 2, 1))
+        at_once = ring.resident if ring.bytes else max(model.units // 2, 1)
+        busy = occupancy(instances, at_once)
         fills = -(-instances // ring.resident) * FILL if ring.bytes else 0.0
         return Parts(moved + met, work, self.product / busy + fills)
 
