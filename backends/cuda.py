@@ -242,6 +242,7 @@ class CudaDevice:
             threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             vector_bytes=0, max_buffer=self._gpu.total_memory(), wide=WIDE,
+            warps=_warps(self._gpu.compute_capability()),
             rates=(*self._memory_rate(), *rates(self.name, self.probe().detail)),
             library=cublas().detail if cublas().there else "",
         )  # fmt: skip
@@ -377,6 +378,13 @@ class CudaDevice:
         stop.record()
         stop.synchronize()
         return stop.time_since(start) * 1e-3
+
+
+def _warps(capability: tuple[int, int]) -> int:
+    """That one instruction on matrices is of; those of four are of one architecture."""
+    if capability[0] == 9:
+        return 4
+    return int(capability >= (8, 0))
 
 
 def _fault() -> str | None:

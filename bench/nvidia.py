@@ -3,7 +3,7 @@
     python bench/nvidia.py [--rows softmax,copy] [--modes eager,compile] [--sweep]
                          [--limit SECONDS] [--json FILE]
 
-Memory-bound rows: each contestant reads and writes the same buffers, in rotation over
+Each contestant reads and writes the same buffers, in rotation over
 sets that are together larger than the second cache; contestants take turns, with
 pauses; the table shows medians, bytes a second counted as each input and output once,
 the share of a copy, the ratio to the best of torch, the largest error against float64
@@ -21,193 +21,35 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
-from itertools import islice, product
+from itertools import islice, product, repeat
 from pathlib import Path
 from typing import Any
 
-from kernels import kernel_of
+from rows.memory import ROWS as MEMORY
+from rows.memory import Call, Row, Tensors, torch
+from rows.products import PRODUCTS
 
 from rewrite.backends.cuda import CudaBuffer, CudaDevice
-from rewrite.egraph.ir.dtypes import BF16, F32, I64
-from rewrite.egraph.ir.graph import Builder
+from rewrite.backends.nvrtc import kept_cubin
 from rewrite.extract.schedule.kernel import Kernel
-from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Holes
 from rewrite.lower.model import DeviceModel, Family, cheapest, model_of
 from rewrite.lower.passes.barriers import barriers
 from rewrite.lower.registry import FAMILIES
-from rewrite.lower.tiles.family import TILED
+from rewrite.lower.tiles.family import Tiled
 
 ROTATE = 256 << 20  # bytes of all sets of buffers together, at least
 PAUSE, BATCH, ROUNDS = 0.01, 4, 9
 SAMPLE = 1 << 20  # elements at both ends and between, that are held against float64
 SWEPT = 24  # settings of a family
+TILED = [f for f in FAMILIES if isinstance(f, Tiled)]
 
-torch: Any = import_module("torch")
 OWNED_BY_TORCH: Any = None  # the block that a buffer lies in
 
-type Tensors = Sequence[Any]
-type Call = Callable[[Tensors], Any]
-
-
-@dataclass(frozen=True)
-class Row:
-    """`make`: the inputs.  `peer` takes them and gives the output; `exact` is given
-    inputs in float64.  `rows`: whether both may be held to a part of the rows."""
-
-    name: str
-    kernel: Kernel
-    make: Callable[[], list[Any]]
-    peer: Call
-    exact: Call
-    tolerance: float
-    rows: bool = True  # the first axis of inputs with as many rows, and of the output
-    turned: bool = False  # the output's second axis is the inputs' first one
-
-
-def random(*shape: int, dtype: Any = torch.float32) -> Any:
-    return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
-
-
-# ---- the rows
-
-
-def copy(n: int) -> Row:
-    b = Builder()
-    x = b.input("x", F32, (n,))
-    y = b.bin("mul", x, b.broadcast(b.const(1.0000001, F32), x)[0])
-    return Row(
-        f"copy f32 {n >> 20}M", normalise(kernel_of(b, y)), lambda: [random(n)],
-        lambda a: a[0] * 1.0000001, lambda a: a[0] * float(torch.tensor(1.0000001)),
-        1e-6,
-    )  # fmt: skip
-
-
-def gelu(n: int) -> Row:
-    b = Builder()
-    x = b.input("x", F32, (n,))
-    s, t, u = (b.broadcast(b.const(v, F32), x)[0] for v in (1.5, 0.1, 0.7))
-    y = b.bin("mul", b.un("gelu_tanh", b.bin("add", b.bin("mul", x, s), t)), u)
-
-    def peer(a: Tensors) -> Any:
-        return torch.nn.functional.gelu(a[0] * 1.5 + 0.1, approximate="tanh") * 0.7
-
-    return Row(f"gelu(x*a+b)*c f32 {n >> 20}M", normalise(kernel_of(b, y)),
-               lambda: [random(n)], peer, peer, 1e-5)  # fmt: skip
-
-
-def gated(n: int) -> Row:
-    b = Builder()
-    x, y = (b.input(s, BF16, (n,)) for s in "xy")
-    out = b.bin("mul", b.un("silu", x), y)
-
-    def peer(a: Tensors) -> Any:
-        return torch.nn.functional.silu(a[0]) * a[1]
-
-    return Row(f"silu(a)*b bf16 {n >> 20}M", normalise(kernel_of(b, out)),
-               lambda: [random(n, dtype=torch.bfloat16) for _ in "ab"], peer, peer,
-               1e-2)  # fmt: skip
-
-
-def softmax(m: int, n: int) -> Row:
-    b = Builder()
-    y = b.macro("softmax", [b.input("x", BF16, (m, n))], (0, 1))
-    return Row(f"softmax bf16 {m}x{n}", normalise(kernel_of(b, y)),
-               lambda: [random(m, n, dtype=torch.bfloat16)],
-               lambda a: torch.softmax(a[0], -1), lambda a: torch.softmax(a[0], -1),
-               1e-2)  # fmt: skip
-
-
-def layer_norm(m: int, n: int) -> Row:
-    b = Builder()
-    x, g, c = (b.input(s, BF16, (d, n)) for s, d in (("x", m), ("g", 1), ("c", 1)))
-    y = b.macro("layer_norm", [x, g, c], (0, 1), 1e-5)
-
-    def peer(a: Tensors) -> Any:
-        return torch.nn.functional.layer_norm(a[0], (n,), a[1][0], a[2][0], 1e-5)
-
-    def make() -> list[Any]:
-        return [random(d, n, dtype=torch.bfloat16) for d in (m, 1, 1)]
-
-    return Row(f"layer norm bf16 {m}x{n}", normalise(kernel_of(b, y)), make, peer,
-               peer, 1e-2)  # fmt: skip
-
-
-def rms_norm(m: int, n: int) -> Row:
-    b = Builder()
-    x, g = (b.input(s, BF16, (d, n)) for s, d in (("x", m), ("g", 1)))
-    y = b.macro("rms_norm", [x, g], (0, 1), 1e-5)
-
-    def peer(a: Tensors) -> Any:
-        return torch.nn.functional.rms_norm(a[0], (n,), a[1][0], 1e-5)
-
-    return Row(f"RMS norm bf16 {m}x{n}", normalise(kernel_of(b, y)),
-               lambda: [random(d, n, dtype=torch.bfloat16) for d in (m, 1)], peer,
-               peer, 1e-2)  # fmt: skip
-
-
-def cross_entropy(m: int, n: int) -> Row:
-    b = Builder()
-    x, t = b.input("x", BF16, (m, n)), b.input("t", I64, (m, 1))
-    wide = b.cast(x, F32)
-    total = b.reshape(b.macro("logsumexp", [wide], (0, 1)), (m, 1))
-    y = b.bin("sub", total, b.cast(b.gather(x, t, 1), F32))
-
-    def make() -> list[Any]:
-        target = torch.randint(0, n, (m, 1), device="cuda")
-        return [random(m, n, dtype=torch.bfloat16), target]
-
-    def exact(a: Tensors) -> Any:
-        loss = torch.nn.functional.cross_entropy
-        return loss(a[0], a[1][:, 0], reduction="none")[:, None]
-
-    return Row(f"cross-entropy bf16 {m}x{n}", normalise(kernel_of(b, y)), make,
-               lambda a: exact(a).float(), exact, 1e-4)  # fmt: skip
-
-
-def total(n: int) -> Row:
-    b = Builder()
-    y = b.reduce("sum", b.input("x", F32, (n,)), [0])
-    # A mean apart from 0, so that the sum's own size says what an error is.
-    return Row(f"sum f32 {n >> 20}M", normalise(kernel_of(b, y)),
-               lambda: [random(n) + 1], lambda a: a[0].sum().reshape(1),
-               lambda a: a[0].sum().reshape(1), 1e-5, rows=False)  # fmt: skip
-
-
-def columns(n: int) -> Row:
-    b = Builder()
-    y = b.reduce("sum", b.input("x", F32, (n, n)), [0])
-    return Row(f"column sum f32 {n}^2", normalise(kernel_of(b, y)),
-               lambda: [random(n, n)], lambda a: a[0].sum(0, keepdim=True),
-               lambda a: a[0].sum(0, keepdim=True), 1e-5, rows=False)  # fmt: skip
-
-
-def transpose(n: int) -> Row:
-    b = Builder()
-    y = b.permute(b.input("x", F32, (n, n)), (1, 0))
-    return Row(f"transpose f32 {n}^2", normalise(kernel_of(b, y)),
-               lambda: [random(n, n)], lambda a: a[0].T.contiguous(),
-               lambda a: a[0].T, 0.0, turned=True)  # fmt: skip
-
-
-ROWS: dict[str, Callable[[], Row]] = {
-    "copy": lambda: copy(1 << 26),
-    "gelu": lambda: gelu(1 << 26),
-    "silu": lambda: gated(1 << 26),
-    "softmax": lambda: softmax(16384, 8192),
-    "layernorm": lambda: layer_norm(16384, 8192),
-    "rmsnorm": lambda: rms_norm(16384, 8192),
-    "transpose": lambda: transpose(16384),
-    "columns": lambda: columns(16384),
-    "sum": lambda: total(1 << 28),
-    "crossentropy": lambda: cross_entropy(8192, 128256),
-    "softmax32k": lambda: softmax(4096, 32768),
-    "oddsoftmax": lambda: softmax(16384, 8191),
-}
-
+ROWS = {**MEMORY, **PRODUCTS}
 
 # ---- contestants
 
@@ -241,6 +83,19 @@ def ours(
     return Ours(label, family.name, cost.seconds, module)
 
 
+def compiled(
+    device: CudaDevice, kernel: Kernel, options: Sequence[tuple[float, Family, Holes]]
+) -> None:
+    """Several at once, and kept on disk, where they are found again."""
+    functions = [
+        barriers(f.lower(kernel, device.caps(), "f", False, holes))
+        for _, f, holes in options
+    ]
+    texts = [device.source([f]) for f in functions]
+    with ProcessPoolExecutor() as pool:
+        list(pool.map(kept_cubin, texts, repeat(device.arch), repeat(True)))
+
+
 def swept(device: CudaDevice, kernel: Kernel, model: DeviceModel) -> Iterator[Ours]:
     """The settings of tile families that are predicted to be fast, the best first."""
     options: list[tuple[float, Family, Holes]] = []
@@ -254,6 +109,7 @@ def swept(device: CudaDevice, kernel: Kernel, model: DeviceModel) -> Iterator[Ou
             if cost is not None:
                 options.append((cost.seconds, family, holes))
     options.sort(key=lambda o: o[0])
+    compiled(device, kernel, options[:SWEPT])
     for _, family, holes in islice(options, SWEPT):
         label = " ".join((family.name, *(f"{n}={v}" for n, v in holes)))
         made = ours(device, kernel, family, model, label, holes)
@@ -285,7 +141,10 @@ def parts(row: Row, inputs: Tensors, out: Any) -> Iterator[tuple[list[Any], Any]
     m = inputs[0].shape[0]
     k = max(SAMPLE // (inputs[0].numel() // m), 64)
     for at in (slice(0, k), slice(m - k, m), slice(m // 2, m // 2 + k)):
-        some = [x[at] if x.shape[0] == m else x for x in inputs]
+        some = [
+            x[at] if (i in row.along if row.along else x.shape[0] == m) else x
+            for i, x in enumerate(inputs)
+        ]
         yield some, out[:, at] if row.turned else out[at]
 
 
@@ -372,7 +231,8 @@ def bench(
     seconds = race(entries, sets)
     facts = {m.label: m for m in made}
     return {
-        "row": row.name, "bytes": moved, "tolerance": row.tolerance,
+        "row": row.name, "bytes": moved, "flops": row.flops,
+        "tolerance": row.tolerance,
         "seconds": seconds, "errors": errors,
         "families": {n: m.family for n, m in facts.items()},
         "predicted": {n: m.predicted for n, m in facts.items()},
@@ -394,6 +254,8 @@ def show(result: dict[str, Any], rate: float) -> None:
         s = seconds[name]
         per = result["bytes"] / s
         line = f"  {name:44} {s * 1e6:9.1f} us {per / 1e9:7.0f} GB/s"
+        if result["flops"]:
+            line += f" {result['flops'] / s / 1e12:6.1f} TFLOP/s"
         line += f" {per / rate:5.2f} of copy {best / s:6.2f} of torch"
         line += f"  error {result['errors'][name]:.1e}"
         if name in result["predicted"]:

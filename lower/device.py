@@ -44,6 +44,9 @@ class Caps:
     overlap: bool = True  # a launch may be given one memory as two buffers
     max_buffers: int = 1 << 16  # that one launch binds
     interprets: bool = False  # it runs kernels as they are: none is lowered or tuned
+    # Warps of a GPU that multiply matrices together, at most: 0, 1 (then threads may
+    # copy to shared memory while they go on), 4.
+    warps: int = 0
     wide: int = 0  # bytes that a thread of a GPU accesses at once; 0: one element
 
 

@@ -8,19 +8,23 @@ checked against its array.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..egraph.ir.dtypes import BOOL, DType, compute
+from ..egraph.ir.dtypes import BOOL, compute
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
+from . import fragments
+from .evaluate import Env, Trap, Values
 from .loops import Array as ArrayDecl
 from .loops import (
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Ex,
     Fetch,
     For,
@@ -30,31 +34,23 @@ from .loops import (
     If,
     Let,
     Lit,
-    Load,
-    Op,
+    Matrix,
+    Mma,
+    Regroup,
     Stmt,
     Store,
     Var,
 )  # fmt: skip
+from .walking import variables
 
-type Env = dict[str, Any]
-type Value = Callable[[Env], Any]
 type Run = Callable[[Env], None]
 type Meeting = tuple[str, Any]  # what a thread waits for, and what it brings
 type Meet = Callable[[Env], Generator[Meeting]]
 
 THREAD = "thread number"  # names in an environment that no variable has
 SHARED = "shared arrays"
-
-PLAIN: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt,
-    "le": operator.le, "eq": operator.eq, "ne": operator.ne, "and": np.bitwise_and,
-    "or": np.bitwise_or,
-}  # fmt: skip
-
-
-class Trap(RuntimeError):
-    """A function that does what the loop IR forbids."""
+COPIES = "copies under way, by group"
+PRODUCTS = "products under way"
 
 
 def run(function: Function, buffers: Sequence[Array]) -> None:
@@ -78,15 +74,22 @@ def _garbage(dtype: np.dtype[Any], size: int) -> Array:
     return np.frombuffer(b"\xa5" * (dtype.itemsize * size), dtype).copy()
 
 
+def _own(thread: int) -> Env:
+    """What a thread of a group begins with."""
+    copies: list[list[Any]] = [[]]
+    products: list[Any] = []
+    return {THREAD: thread, COPIES: copies, PRODUCTS: products}
+
+
 def _meets(body: Sequence[Stmt]) -> bool:
     return any(
-        isinstance(s, (Barrier, GroupReduce))
+        isinstance(s, (Barrier, GroupReduce, Await, Mma, Regroup))
         or (isinstance(s, (For, If)) and _meets(s.body))
         for s in body
     )
 
 
-class _Machine:
+class _Machine(Values):
     def __init__(self, threads: int, readonly: frozenset[str]) -> None:
         self.threads, self.readonly = threads, readonly
         self.grouped = False
@@ -116,7 +119,8 @@ class _Machine:
     def group(self, body: Meet, env: Env) -> None:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
-        runs = [body({**env, THREAD: t, SHARED: shared}) for t in range(self.threads)]
+        every = {**env, SHARED: shared}
+        runs = [body({**every, **_own(t)}) for t in range(self.threads)]
         while True:
             met = [next(r, None) for r in runs]
             kinds = {None if m is None else m[0] for m in met}
@@ -128,7 +132,10 @@ class _Machine:
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
-        if kind == "barrier":
+        if kind in ("barrier", "product"):
+            return
+        if kind == "regroup":
+            self.regroup(met[0][1][0], [env for _, (_, env) in met])
             return
         monoid, _, width = kind.split()
         combine = BY_NAME[MONOIDS[monoid].op].numpy
@@ -142,6 +149,38 @@ class _Machine:
                 total = combine(total, box[0])[()]
             for box in boxes:
                 box[0] = total
+
+    def multiply(self, s: Mma, env: Env) -> None:
+        """A thread's own elements of the product, in its own array."""
+        left, right = (
+            self.panels(x, env[x.array], int(self.ex(x.at)(env)), rows, columns)
+            for x, rows, columns in s.matrices
+        )
+        t = env[THREAD]
+        places = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
+        rows, columns = (p[t] for p in places)
+        total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
+        env[s.out] += total.sum(1)
+
+    def regroup(self, s: Regroup, envs: list[Env]) -> None:
+        for first in range(0, len(envs), 4):
+            quad = envs[first : first + 4]
+            held = [e[s.source].reshape(-1, 4, s.mid, s.last) for e in quad]
+            for q, env in enumerate(quad):
+                made = np.stack([x[:, q] for x in held], axis=2)
+                env[s.to] = made.reshape(-1).copy()
+
+    def kept(self, s: Mma, env: Env) -> Env:
+        """What the places of both sides are computed from, as it is now."""
+        names = {v.name for x, _, _ in s.matrices for v in variables(x.at)}
+        return {n: env[n] for n in names}
+
+    def finish(self, env: Env, left: int) -> None:
+        """Products that go on are as late as they can be."""
+        late = env[PRODUCTS]
+        while len(late) > left:
+            s, at = late.pop(0)
+            self.multiply(s, {**env, **at})
 
     # ---- statements ----
 
@@ -191,6 +230,33 @@ class _Machine:
                     env[var.name] = box[0]
 
                 return total
+            case Mma():
+
+                def product(env: Env) -> Generator[Meeting]:
+                    yield ("product", None)
+                    if s.warps == 1:
+                        self.multiply(s, env)
+                    else:
+                        env[PRODUCTS].append((s, self.kept(s, env)))
+
+                return product
+            case Regroup():
+
+                def regroup(env: Env) -> Generator[Meeting]:
+                    yield ("regroup", (s, env))
+
+                return regroup
+            case Await(pending, products):
+
+                def arrived(env: Env) -> Generator[Meeting]:
+                    self.finish(env, products)
+                    groups = env[COPIES]
+                    while len(groups) - 1 > pending:
+                        for target, place, value in groups.pop(0):
+                            target[place] = value
+                    yield ("barrier", None)
+
+                return arrived
             case _:
 
                 def barrier(env: Env) -> Generator[Meeting]:
@@ -207,6 +273,7 @@ class _Machine:
             for i in range(0, s.extent, s.step):
                 env[name] = to(i)
                 yield from inner(env)
+            self.finish(env, 0)
 
         return loop
 
@@ -227,7 +294,11 @@ class _Machine:
                 return lambda env: None
             case Gemm():
                 return self.gemm(s)
-            case Barrier() | GroupReduce():
+            case AsyncCopy():
+                return self.copy(s)
+            case Commit():
+                return lambda env: env[COPIES].append([])
+            case Barrier() | GroupReduce() | Await() | Mma() | Regroup():
                 raise Trap("threads meet outside a group")
 
     def gemm(self, s: Gemm) -> Run:
@@ -237,15 +308,40 @@ class _Machine:
         def run(env: Env) -> None:
             views: list[Array] = []
             for (x, rows, columns), place in zip(s.matrices, places, strict=True):
-                flat, at = env[x.array], int(place(env))
-                if at < 0 or at + x.span(rows, columns) > flat.size:
-                    raise Trap(f"a product reaches beyond {x.array!r}")
-                steps = tuple(d * flat.itemsize for d in (x.down, x.across))
-                views.append(as_strided(flat[at:], (rows, columns), steps))
+                at = int(place(env))
+                views.append(self.view(x, env[x.array], at, rows, columns))
             wide = np.result_type(views[0], np.float32)
             views[0][...] = views[1].astype(wide) @ views[2].astype(wide)
 
         return run
+
+    def view(self, x: Matrix, flat: Array, at: int, rows: int, columns: int) -> Array:
+        if at < 0 or at + x.span(rows, columns) > flat.size:
+            raise Trap(f"a product reaches beyond {x.array!r}")
+        steps = tuple(d * flat.itemsize for d in (x.down, x.across))
+        return as_strided(flat[at:], (rows, columns), steps)
+
+    def panels(self, x: Matrix, flat: Array, at: int, rows: int, columns: int) -> Array:
+        if at < 0 or at + x.span(rows, columns) > flat.size:
+            raise Trap(f"a product reaches beyond {x.array!r}")
+        i, j = np.ogrid[:rows, :columns]
+        return flat[at + x.place(i, j)]
+
+    def copy(self, s: AsyncCopy) -> Run:
+        """The place is garbage until the copy has to be there."""
+        to = self.place(s.array, s.index, s.lanes)
+        source = self.place(s.source, s.at, s.lanes)
+        test = self.ex(s.where or Lit(True, BOOL))
+
+        def copy(env: Env) -> None:
+            target, place = env[s.array], to(env)
+            value = np.zeros(s.lanes, target.dtype)
+            if test(env):
+                value = np.array(env[s.source][source(env)])
+            target[place] = _garbage(target.dtype, s.lanes)
+            env[COPIES][-1].append((target, place, value))
+
+        return copy
 
     def loop(self, s: For) -> Run:
         inner, name, to = self.body(s.body), s.var.name, s.var.dtype.numpy.type
@@ -278,7 +374,7 @@ class _Machine:
         return assign
 
     def declare(self, s: ArrayDecl) -> Run:
-        if compute(s.dtype) is not s.dtype:
+        if compute(s.dtype) is not s.dtype and s.space != "shared":
             raise Trap(f"array {s.name} has the storage type {s.dtype}")
         dtype, size, name = s.dtype.numpy, s.size, s.name
         if s.space == "shared" and not self.grouped:
@@ -302,104 +398,5 @@ class _Machine:
 
         return store
 
-    def place(self, name: str, index: Ex, lanes: int) -> Callable[[Env], Any]:
-        at = self.ex(index)
 
-        def place(env: Env) -> Any:
-            i = int(at(env))
-            if not 0 <= i <= len(env[name]) - lanes:
-                raise Trap(f"{name}[{i}] of {len(env[name])} elements")
-            return slice(i, i + lanes) if lanes > 1 else i
-
-        return place
-
-    # ---- expressions ----
-
-    def ex(self, x: Ex) -> Value:
-        match x:
-            case Lit(value, dtype):
-                number = dtype.numpy.type(value)
-                return lambda env: number
-            case Var(name):
-                return operator.itemgetter(name)
-            case Load(array, index, dtype, lanes):
-                place, to = self.place(array, index, lanes), dtype.numpy
-                return lambda env: env[array][place(env)].astype(to)
-            case Op():
-                return self.op(x, [self.ex(a) for a in x.args])
-
-    def op(self, x: Op, args: list[Value]) -> Value:
-        if x.op in PLAIN:
-            (a, b), plain = args, PLAIN[x.op]
-            return lambda env: plain(a(env), b(env))
-        special = getattr(self, f"_{x.op}", None)
-        if special is not None:
-            return special(x, *args)
-        f = BY_NAME[x.op].numpy
-        want = BOOL.numpy if BY_NAME[x.op].gives_bool else x.dtype.numpy
-
-        def apply(env: Env) -> Any:
-            out = f(*(a(env) for a in args))
-            if out.dtype != want:
-                raise Trap(f"{x.op} gave {out.dtype}, {want} expected")
-            return out[()]
-
-        return apply
-
-    def _select(self, x: Op, test: Value, a: Value, b: Value) -> Value:
-        """Both sides are evaluated, as a device may: both must be safe."""
-
-        def select(env: Env) -> Any:
-            yes, no = a(env), b(env)
-            return yes if test(env) else no
-
-        def lanes(env: Env) -> Any:
-            return cast(Any, np.where(test(env), a(env), b(env)))
-
-        return lanes if x.lanes > 1 else select
-
-    def _cast(self, x: Op, a: Value) -> Value:
-        return lambda env: _rounded(a(env), x.dtype)
-
-    def _bitcast(self, x: Op, a: Value) -> Value:
-        source, to = cast(Op, x.args[0]).dtype.numpy, x.dtype.numpy
-
-        def bitcast(env: Env) -> Any:
-            bits = np.asarray(a(env)).astype(source).view(to)[()]
-            return _rounded(bits, x.dtype)
-
-        return bitcast
-
-    def _splat(self, x: Op, a: Value) -> Value:
-        return lambda env: np.full(x.lanes, a(env))
-
-    def _fma(self, x: Op, a: Value, b: Value, c: Value) -> Value:
-        to = x.dtype.numpy.type
-        if x.dtype.bits > 32 or not x.dtype.is_float:
-            return lambda env: a(env) * b(env) + c(env)
-
-        def fma(env: Env) -> Any:
-            wide = np.multiply(a(env), b(env), dtype=np.float64) + c(env)
-            return to(wide)
-
-        return fma
-
-    def _idiv(self, x: Op, a: Value, b: Value) -> Value:
-        return self._divide(np.floor_divide, a, b)
-
-    def _imod(self, x: Op, a: Value, b: Value) -> Value:
-        return self._divide(np.mod, a, b)
-
-    def _divide(self, divide: Callable[..., Any], a: Value, b: Value) -> Value:
-        def positive(env: Env) -> Any:
-            n = a(env)
-            if n < 0:
-                raise Trap(f"a division of {n}")
-            return divide(n, b(env))
-
-        return positive
-
-
-def _rounded(value: Any, dtype: DType) -> Any:
-    """A value as `dtype` holds it, in the type that computes it."""
-    return value.astype(dtype.numpy).astype(compute(dtype).numpy)
+__all__ = ["Trap", "run"]

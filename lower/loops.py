@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import copysign
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from ..egraph.ir.dtypes import BF16, F16, F32, F64, DType
 from ..extract.schedule.kernel import Kernel
@@ -122,9 +122,13 @@ class Array:
     """An uninitialised array; scope is the rest of the enclosing body."""
 
     name: str
-    dtype: DType  # stored as such: compute types only, or a bool
+    dtype: DType  # stored as such: compute types only, but any in shared space
     size: int
     space: Space = "local"
+    # Elements of a row, of two bytes each, if columns of pieces of 16 bytes are read at
+    # once: pieces of a row lie so that those of a column are in different banks.  Where
+    # exactly is the emitter's matter; an access of several elements stays in a piece.
+    swizzle: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,17 +181,29 @@ PRODUCTS = (
 )  # fmt: skip
 
 
+PANEL = 64  # elements side by side, where a matrix of `Mma` lies in panels
+
+
 class Matrix(NamedTuple):
-    """Element (i, j) lies at `at` + `down` * i + `across` * j; one of the two is 1."""
+    """Element (i, j) lies at `at` + `down` * i + `across` * j; one of the two is 1.
+    With `apart`, what lies side by side does so in panels, so far from each other."""
 
     array: str
     at: Ex
     down: int
     across: int
+    apart: int = 0
 
     def span(self, rows: int, columns: int) -> int:
         """Elements from the first to the last."""
-        return (rows - 1) * self.down + (columns - 1) * self.across + 1
+        return self.place(rows - 1, columns - 1) + 1
+
+    def place(self, i: Any, j: Any) -> Any:
+        """From `at` on, of a number or of arrays of them."""
+        if not self.apart:
+            return i * self.down + j * self.across
+        side, other, step = (i, j, self.across) if self.down == 1 else (j, i, self.down)
+        return side // PANEL * self.apart + side % PANEL + other * step
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +226,88 @@ class Gemm:
         return (self.out, m, n), (self.a, m, k), (self.b, k, n)
 
 
+@dataclass(frozen=True, slots=True)
+class AsyncCopy:
+    """`lanes` elements of a buffer to an array in shared space, or zeros where the test
+    fails, while the thread goes on.  From here to the `Await` that ends it the place
+    may hold anything.  In a thread loop."""
+
+    array: str
+    index: Ex
+    source: str
+    at: Ex
+    lanes: int
+    where: Ex | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What each thread has begun to copy since the last one is a group of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """A barrier, before which each thread waits for its groups, all but the `pending`
+    latest ones, and for products of several warps, all but so many."""
+
+    pending: int
+    products: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mma:
+    """`out` += `a` times `b`, m x k times k x n, by all threads of the group together.
+
+    `a` and `b` lie in shared space and are of one type of two bytes, `out` is f32 and
+    lies in the threads' own arrays, as `fragments.parts` says.  An instruction is of so
+    many `warps`, and `across` of those stand side by side.  Of four, it goes on until
+    an `Await` ends it, or the loop around it: nothing else touches `out` before, and
+    both sides stay as they are."""
+
+    m: int
+    n: int
+    k: int
+    across: int
+    out: str
+    a: Matrix
+    b: Matrix
+    warps: int = 1
+
+    @property
+    def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:
+        """With rows and columns."""
+        return (self.a, self.m, self.k), (self.b, self.k, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Regroup:
+    """Of four threads side by side, thread q gets from thread p element
+    ((i * 4 + q) * `mid` + h) * `last` + e of `source`, for all i, h < mid and e < last,
+    as element ((i * `mid` + h) * 4 + p) * `last` + e of `to`.  Both are the threads'
+    own arrays of f32, of one size.  Reached by all threads of the group."""
+
+    to: str
+    source: str
+    mid: int
+    last: int
+
+
 type Stmt = (
-    For | Let | Assign | Array | Store | Fetch | If | Barrier | GroupReduce | Gemm
+    For
+    | Regroup
+    | Let
+    | Assign
+    | Array
+    | Store
+    | Fetch
+    | If
+    | Barrier
+    | GroupReduce
+    | Gemm
+    | AsyncCopy
+    | Commit
+    | Await
+    | Mma
 )
 
 

@@ -56,6 +56,8 @@ class DeviceModel:
     wide: int = 0  # bytes that a thread reads or stores at once; 0: one element
     # Points (bytes of one access of a thread, share of the bandwidth that they reach).
     widths: Curve = ()
+    matrix: float = 0.0  # multiply-adds a second of warps' instructions on 2 bytes
+    grouped: float = 0.0  # of those of four warps
     meeting: float = 0.0  # seconds for which a group's threads wait for each other
 
     def scalar_rate(self, dtype: DType) -> float:
@@ -95,10 +97,11 @@ GENERIC_GPU = DeviceModel(
     scalar=3e12, narrow=8, product=2e12,
 )  # fmt: skip
 H200 = DeviceModel(
-    "h200", False, 3e-6, 4.2e12, 8e12, 50 << 20, 48 << 10, 264, 256,
+    "h200", False, 3e-6, 4.2e12, 9e12, 50 << 20, 48 << 10, 264, 256,
     scalar=25e12, narrow=8, product=17.6e12, shared=227 << 10,
     # Beside a copy by 16 bytes; softmax, norms and copies of bf16 and f32 on an H100.
     widths=((1, 0.25), (2, 0.45), (4, 0.7), (8, 0.87), (16, 1.0)), meeting=3e-7,
+    matrix=300e12, grouped=427e12,
 )  # fmt: skip
 
 
@@ -119,6 +122,8 @@ def cpu_model(caps: Caps) -> DeviceModel:
 def model_of(caps: Caps) -> DeviceModel:
     """The model of a device by its capabilities, and by what was measured of it."""
     base = replace(_by_kind(caps), buffers=caps.max_buffers, wide=caps.wide)
+    rates = base.matrix * (caps.warps >= 1), base.grouped * (caps.warps >= 4)
+    base = replace(base, matrix=rates[0], grouped=rates[1])
     return replace(base, **dict(caps.rates))
 
 
@@ -133,6 +138,7 @@ def _by_kind(caps: Caps) -> DeviceModel:
         scalar=base.scalar, narrow=base.narrow, product=base.product,
         largest=caps.max_threads, library=bool(caps.library),
         shared=caps.shared_bytes, widths=base.widths, meeting=base.meeting,
+        matrix=base.matrix, grouped=base.grouped,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from .families.transpose import TRANSPOSE
 from .families.window import WINDOW
 from .families.winograd import WINOGRAD
 from .model import Family
+from .tiles.contract import BY_GROUP, BY_WARP, MULTIPLIED
 from .tiles.family import TILED
 
 FAMILIES: tuple[Family, ...] = (
@@ -24,10 +25,12 @@ FAMILIES: tuple[Family, ...] = (
     TRANSPOSE,
     SCATTER,
     *TILED,
+    *MULTIPLIED,
 )
 
 
-LOOSE = (FOLD, WINOGRAD)  # a sum is of other terms than the kernel says
+# A sum is of other terms than the kernel says, or rounded otherwise.
+LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP)
 
 
 def families_for(strict: bool) -> tuple[Family, ...]:

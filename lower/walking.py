@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from .loops import (
     Assign,
+    AsyncCopy,
     Ex,
     Fetch,
     For,
@@ -14,6 +15,7 @@ from .loops import (
     If,
     Let,
     Load,
+    Mma,
     Op,
     Stmt,
     Store,
@@ -46,7 +48,9 @@ def values(stmt: Stmt) -> tuple[Ex, ...]:
             return (cond,)
         case GroupReduce(var=var):
             return (var,)
-        case Gemm():
+        case AsyncCopy(index=index, at=at, where=where):
+            return (index, at) if where is None else (index, at, where)
+        case Gemm() | Mma():
             return tuple(x.at for x, _, _ in stmt.matrices)
         case _:
             return ()

@@ -9,7 +9,10 @@ from ..device import DeviceError
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Ex,
     Fetch,
     For,
@@ -17,6 +20,8 @@ from ..loops import (
     GroupReduce,
     If,
     Let,
+    Mma,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -49,7 +54,7 @@ class Printer(Expressions):
                         scope = scope.with_index(var.name, scope.divisor(value), wide)
                 case Array():
                     lines += [pad + x for x in self.array(stmt)]
-                    scope = scope.with_array(stmt.name, stmt.dtype)
+                    scope = scope.with_array(stmt.name, stmt.dtype, stmt.swizzle)
                 case For():
                     lines += self.loop(stmt, scope, depth)
                 case If(cond=cond, body=inner):
@@ -66,6 +71,8 @@ class Printer(Expressions):
                     lines += [pad + x for x in self.barrier()]
                 case GroupReduce():
                     lines += [pad + x for x in self.group_reduce(stmt)]
+                case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
+                    lines += [pad + x for x in self.asynchronous(stmt, scope)]
                 case Gemm():
                     lines.append(pad + self.gemm(stmt, scope))
         return lines
@@ -175,6 +182,7 @@ class Printer(Expressions):
     def store(self, stmt: Store, scope: Scope) -> str:
         dtype = scope.arrays[stmt.array]
         array, index = name_of(stmt.array), self.index(stmt.index, scope)
+        index = self.swizzled(stmt.array, index, scope)
         value = self.value(stmt.value, scope)
         n = stmt.lanes
         if dtype in FORMATS:
@@ -209,6 +217,11 @@ class Printer(Expressions):
         call = "rw_dgemm" if double else "rw_sgemm"
         return (f"{call}(RW_ROWS, {ta}, {tb}, {stmt.m}, {stmt.n}, {stmt.k}, 1, "
                 f"{a}, {lda}, {b}, {ldb}, 0, {out}, {ldc});")  # fmt: skip
+
+    def asynchronous(
+        self, stmt: AsyncCopy | Commit | Await | Mma | Regroup, scope: Scope
+    ) -> list[str]:
+        raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")
 
     def barrier(self) -> list[str]:
         return [self.dialect.barrier] if self.dialect.barrier else []

@@ -57,6 +57,7 @@ class Dialect:
     shared_block: str = ""  # declares that block, where the language needs it
     promise: str = ""  # that what {name}, a {t}, points to begins at a multiple of 16
     barrier: str = ""
+    asynchronous: bool = False  # PTX: copies and products of warps (`mma.py`)
     shuffle: str = ""  # {a} of the thread whose number in its warp of 32 differs by {n}
     library: str = ""  # of products that the host calls between launches
 
@@ -315,5 +316,6 @@ CUDA = Dialect(
     shared_block="extern __shared__ __align__(16) u8 rw_shared[];",
     promise="{name} = ({t})__builtin_assume_aligned({name}, 16);",
     barrier="__syncthreads();",
+    asynchronous=True,
     shuffle="__shfl_xor_sync(0xffffffffu, {a}, {n})",
 )  # fmt: skip

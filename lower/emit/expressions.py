@@ -36,9 +36,11 @@ class Scope:
     arrays: dict[str, DType]
     wide: frozenset[str] = frozenset()  # index names, in the dialect's index type
     multiple: dict[str, int] = field(default_factory=dict[str, int])  # known divisors
+    rows: dict[str, int] = field(default_factory=dict[str, int])  # `Array.swizzle`
 
-    def with_array(self, name: str, dtype: DType) -> Scope:
-        return replace(self, arrays={**self.arrays, name: dtype})
+    def with_array(self, name: str, dtype: DType, swizzle: int = 0) -> Scope:
+        rows = {**self.rows, name: swizzle} if swizzle else self.rows
+        return replace(self, arrays={**self.arrays, name: dtype}, rows=rows)
 
     def with_index(self, name: str, multiple: int, wide: bool) -> Scope:
         """A loop variable or an index of which `multiple` is a divisor."""
@@ -57,6 +59,8 @@ class Scope:
                 return math.gcd(self.divisor(a), self.divisor(b))
             case Op(op="mul", args=(a, b)):
                 return self.divisor(a) * self.divisor(b)
+            case Op(op="imod", args=(a, b)):
+                return math.gcd(self.divisor(a), self.divisor(b))
             case _:
                 return 1
 
@@ -203,6 +207,7 @@ class Expressions(Lanes):
     def load(self, ex: Load, scope: Scope) -> str:
         dtype, n = scope.arrays[ex.array], ex.lanes
         array, index = name_of(ex.array), self.index(ex.index, scope)
+        index = self.swizzled(ex.array, index, scope)
         if n == 1:
             text = f"{array}[{bare(index)}]"
         else:
@@ -211,6 +216,19 @@ class Expressions(Lanes):
             return text
         text = self.convert_lanes(text, stored(dtype), "u32", n)
         return self.call(f"decode_{dtype}", (U32,), [text], F32, n)
+
+    def swizzled(self, array: str, index: str, scope: Scope) -> str:
+        """Where an element lies, in an array whose rows are mixed."""
+        row = scope.rows.get(array)
+        if row is None:
+            return index
+        name = f"rw_swizzle_{row}"
+        if name not in self.helpers:
+            turn, within = swizzle(row)
+            head = f"{self.dialect.helper} u32 {name}(u32 i) {{"
+            mixed = f"i ^ i / {row * turn} % {within} * {PIECE}"
+            self.helpers[name] = f"{head}\n  return {mixed};\n}}\n"
+        return f"{name}({index})"
 
     def fits(self, ex: Load | Store, scope: Scope) -> bool:
         """Whether the device's vector access may be used at this index."""
@@ -266,6 +284,15 @@ class Expressions(Lanes):
 
 
 BY_WIDTH = {8: U8, 16: U16}
+PIECE = 8  # elements of two bytes that lie together
+BANKS = 8  # pieces that memory hands out at once
+
+
+def swizzle(row: int) -> tuple[int, int]:
+    """Of rows of so many elements: how many in turn keep their pieces alike, and among
+    how many places a piece moves."""
+    pieces = row // PIECE
+    return max(BANKS // pieces, 1), min(pieces, BANKS)
 
 
 def _infix(op: str) -> bool:

@@ -12,13 +12,26 @@ from dataclasses import dataclass
 from ...egraph.ir.dtypes import DType
 from ...egraph.ir.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource, Start
-from ..loops import Array, For, Function, GroupReduce, Param
+from ..loops import (
+    Array,
+    AsyncCopy,
+    Await,
+    Commit,
+    For,
+    Function,
+    GroupReduce,
+    Mma,
+    Param,
+    Regroup,
+    Stmt,
+)
 from ..walking import walk
+from . import mma, wgmma
 from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
-from .layout import LEGEND, comment, headed
+from .layout import LEGEND, bare, comment, headed
 from .products import described, products
 from .stages import Stage, index_lets, stages
 
@@ -57,9 +70,12 @@ def source(
 
 @dataclass(slots=True)
 class KernelPrinter(Printer):
-    """`threads`: the group size of the kernel in print."""
+    """`threads`: the group size of the kernel in print; `groups`: whether it has
+    products of groups of warps."""
 
     threads: int = 1
+    groups: bool = False
+    own: tuple[Stmt, ...] = ()  # its statements, outer before inner
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
@@ -67,6 +83,8 @@ class KernelPrinter(Printer):
         params = (*function.params, *function.scratch)
         sizes = {"block": function.threads, "single": 1}
         self.threads = sizes.get(stage.kind) or group_size(stage)
+        self.groups = wgmma.goes_on(stage.body)
+        self.own = tuple(walk(stage.body))
         share = 1 if stage.kind == "block" else self.threads
         count = -(-stage.points // share)
         shared, nbytes = self.shared_arrays(stage)
@@ -163,13 +181,17 @@ class KernelPrinter(Printer):
                 continue
             if wanted.setdefault(name, entry) != entry:
                 raise DeviceError(f"{stage.name}: two shared arrays called {name!r}")
-        block = self.dialect.shared_block
+        block, align = self.dialect.shared_block, SHARED_ALIGN
+        if self.groups:  # a block of another name: all of one name are aligned alike
+            block, align = block.replace("16", str(wgmma.ALIGN)), wgmma.ALIGN
+            block = block.replace("rw_shared", "rw_panels")
         lines = [f"  {block}"] if block and wanted else []
         offset = 0
         for name, (t, itemsize, n) in wanted.items():
             form = self.dialect.shared
+            form = form.replace("rw_shared", "rw_panels") if self.groups else form
             lines.append("  " + form.format(t=t, name=name, n=n, i=offset))
-            offset += -(-n * itemsize // SHARED_ALIGN) * SHARED_ALIGN
+            offset += -(-n * itemsize // align) * align
         return lines, offset
 
     @property
@@ -181,6 +203,62 @@ class KernelPrinter(Printer):
         if not self.by_warps:
             return self.threads
         return 0 if 0 < stmt.width <= WARP else self.threads // WARP
+
+    def asynchronous(
+        self, stmt: AsyncCopy | Commit | Await | Mma | Regroup, scope: Scope
+    ) -> list[str]:
+        if not self.dialect.asynchronous:
+            return Printer.asynchronous(self, stmt, scope)
+        self.helpers.setdefault("mma", mma.HELPERS)
+        match stmt:
+            case AsyncCopy():
+                return [self.copied(stmt, scope)]
+            case Regroup(to, source, mid, last):
+                name = "rw_regroup"
+                self.helpers.setdefault(name, mma.REGROUP)
+                many = next(
+                    a.size for a in self.own if isinstance(a, Array) and a.name == to
+                )
+                args = f"{name_of(to)}, {name_of(source)}"
+                return [f"{name}<{many}, {mid}, {last}>({args});"]
+            case Commit():
+                return ["rw_commit();"]
+            case Await(pending, left):
+                barrier = self.dialect.barrier
+                met = wgmma.meets(barrier, left) if self.groups else [barrier]
+                return [f"rw_await<{pending}>();", *met]
+            case Mma():
+                at = tuple(bare(self.index(x.at, scope)) for x, _, _ in stmt.matrices)
+                if stmt.warps == 1:
+                    return mma.product(stmt, self.threads, at, scope)
+                return self.by_groups(stmt, at, scope)
+
+    def by_groups(self, stmt: Mma, at: tuple[str, ...], scope: Scope) -> list[str]:
+        sides = stmt.a.down == 1, stmt.b.down != 1
+        of = scope.arrays[stmt.a.array]
+        name, text = wgmma.instruction(stmt.n // stmt.across, of, *sides)
+        self.helpers.setdefault("wgmma", wgmma.HELPERS)
+        self.helpers.setdefault(name, text)
+        return wgmma.product(stmt, self.threads, at, scope, name)
+
+    def barrier(self) -> list[str]:
+        return (
+            wgmma.meets(self.dialect.barrier) if self.groups else Printer.barrier(self)
+        )
+
+    def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
+        lines = Printer.loop(self, loop, scope, depth)
+        if self.groups and wgmma.goes_on(loop.body):
+            lines.append("  " * depth + "rw_group_wait<0>();")
+        return lines
+
+    def copied(self, stmt: AsyncCopy, scope: Scope) -> str:
+        index = bare(self.swizzled(stmt.array, self.index(stmt.index, scope), scope))
+        to, source = name_of(stmt.array), name_of(stmt.source)
+        at = bare(self.index(stmt.at, scope))
+        nbytes = stmt.lanes * scope.arrays[stmt.source].itemsize
+        test = "1" if stmt.where is None else bare(self.value(stmt.where, scope))
+        return f"rw_copy<{nbytes}>(&{to}[{index}], {source}, {at}, {test});"
 
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), _buffer(stmt)

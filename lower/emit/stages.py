@@ -19,6 +19,7 @@ from ..device import DeviceError
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
     Ex,
     Fetch,
     For,
@@ -183,6 +184,8 @@ def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
                 data |= set(_direct(value))
             case Fetch():
                 pass
+            case AsyncCopy(where=where):
+                data |= set(_direct(where)) if where is not None else set()
             case _:
                 data |= {n for v in values(stmt) for n in _direct(v)}
     frontier = list(data)

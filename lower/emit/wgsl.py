@@ -18,7 +18,10 @@ from ..device import DeviceError, Grid, KernelSource
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Fetch,
     For,
     Function,
@@ -26,7 +29,9 @@ from ..loops import (
     GroupReduce,
     If,
     Let,
+    Mma,
     Param,
+    Regroup,
     Stmt,
     Store,
 )
@@ -207,6 +212,8 @@ class Printer(Values):
                 return [pad + x for x in BARRIER]
             case GroupReduce():
                 return [pad + x for x in self.group_reduce(stmt)]
+            case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
+                raise DeviceError(f"WGSL has no {type(stmt).__name__}")
             case Gemm():
                 raise DeviceError("WGSL has no library of products")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..loops import Barrier, For, Function, If, Stmt
+from ..loops import Await, Barrier, For, Function, If, Stmt
 from ..verify.kinds import Kinds
 from ..walking import trips
 from .rebuild import unique
@@ -77,6 +77,7 @@ class _Placer:
                 out.append(Barrier())
                 pending = []
             out.append(made)
+            last = [t for t in last if not t.late]
             pending = last if met else pending + last
         return tuple(out), pending
 
@@ -91,7 +92,7 @@ class _Placer:
         if isinstance(s, For) and s.kind != "thread":
             return self.loop(s)
         mine = self.touches.of((s,))
-        return s, mine, mine, False
+        return s, mine, mine, isinstance(s, Await)
 
     def loop(self, s: For) -> tuple[Stmt | None, Pending, Pending, bool]:
         inner, last = self.body(s.body, [])
@@ -107,7 +108,7 @@ class _Placer:
         """What a body touches before its first barrier that is always reached."""
         result: Pending = []
         for s in body:
-            if isinstance(s, Barrier):
+            if isinstance(s, Barrier | Await):
                 break
             if isinstance(s, For) and _meets((s,)):
                 return result + self.heads(s.body)
@@ -118,7 +119,7 @@ class _Placer:
 def _meets(body: Iterable[Stmt]) -> bool:
     """Whether there is a barrier that is always reached."""
     return any(
-        isinstance(s, Barrier)
+        isinstance(s, Barrier | Await)
         or (
             isinstance(s, For)
             and s.kind != "thread"

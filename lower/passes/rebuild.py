@@ -9,7 +9,10 @@ from ..intervals import Linear, linear
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Ex,
     Fetch,
     For,
@@ -20,7 +23,9 @@ from ..loops import (
     Let,
     Lit,
     Load,
+    Mma,
     Op,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -59,6 +64,12 @@ def with_values(s: Stmt, change: Change) -> Stmt:
         case Fetch(index=index):
             new = change(index)
             return s if new is index else replace(s, index=new)
+        case AsyncCopy(index=index, at=at, where=where):
+            test = None if where is None else change(where)
+            return replace(s, index=change(index), at=change(at), where=test)
+        case Mma(a=a, b=b):
+            a, b = (x._replace(at=change(x.at)) for x in (a, b))
+            return replace(s, a=a, b=b)
         case If(cond=cond):
             new = change(cond)
             return s if new is cond else replace(s, cond=new)
@@ -109,7 +120,14 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
             case Gemm(out=out, a=a, b=b):
                 out, a, b = (x._replace(array=name(x.array)) for x in (out, a, b))
                 return replace(s, out=out, a=a, b=b)
-            case Barrier():
+            case AsyncCopy():
+                return replace(s, array=name(s.array), source=name(s.source))
+            case Mma(out=out, a=a, b=b):
+                a, b = (x._replace(array=name(x.array)) for x in (a, b))
+                return replace(s, out=name(out), a=a, b=b)
+            case Regroup(to, source):
+                return replace(s, to=name(to), source=name(source))
+            case Barrier() | Commit() | Await():
                 return s
 
     return tuple(map(statement, body)) if names else tuple(body)
@@ -194,7 +212,9 @@ def _bound_anew(
 def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     """The arrays that a body stores to."""
     inner = tuple(walk(tuple(body)))
-    stored = frozenset(s.array for s in inner if isinstance(s, Store))
+    stored = frozenset(s.array for s in inner if isinstance(s, Store | AsyncCopy))
+    stored |= {s.out for s in inner if isinstance(s, Mma)}
+    stored |= {s.to for s in inner if isinstance(s, Regroup)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 
 

@@ -11,7 +11,20 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ..intervals import Interval, Linear, extremes, interval, linear, of_loop, of_type
-from ..loops import Array, Ex, For, Function, If, Let, Load, Stmt, Store, Var
+from ..loops import (
+    Array,
+    AsyncCopy,
+    Ex,
+    For,
+    Function,
+    If,
+    Let,
+    Load,
+    Mma,
+    Stmt,
+    Store,
+    Var,
+)
 from ..walking import subterms, trips, values
 from .rebuild import arrays_of, bound, constant_arrays, variables_of
 
@@ -29,6 +42,7 @@ class Touch(NamedTuple):
     lanes: int
     thread: Var | None
     step: int
+    late: bool = False  # it ends with an `Await`, and what comes before reads elsewhere
 
 
 class Touches:
@@ -91,6 +105,9 @@ class Touches:
             yield from self.heads(s, thread)
             if isinstance(s, Store) and s.array in self.memory:
                 yield self._touch(s.array, s.index, s.lanes, True, thread)
+            if isinstance(s, AsyncCopy):
+                made = self._touch(s.array, s.index, s.lanes, True, thread)
+                yield made._replace(late=True)
             if isinstance(s, For) and trips(s):
                 yield from self._of(s.body, s if s.kind == "thread" else thread)
             if isinstance(s, If):
@@ -98,6 +115,9 @@ class Touches:
 
     def heads(self, s: Stmt, thread: For | None = None) -> Iterator[Touch]:
         """What the statement itself reads."""
+        if isinstance(s, Mma):
+            for x, _, _ in s.matrices:
+                yield Touch(self.memory[x.array], False, None, 1, None, 1)
         for v in values(s):
             for x in subterms(v):
                 if isinstance(x, Load) and x.array in self.memory:

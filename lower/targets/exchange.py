@@ -15,6 +15,7 @@ from ..loops import (
     For,
     GroupReduce,
     If,
+    Regroup,
     Stmt,
     Var,
 )
@@ -24,15 +25,18 @@ from ..tiles import ir
 from ..tiles.ir import (
     Copy,
     Layout,
+    Loop,
     Reduce,
 )
 from .layouts import of_axes, product
-from .places import Places, Point
+from .places import Point
+from .quads import quads, quads_of
+from .rings import Ringed
 
 PAD = 1  # elements after each row of a copy: columns fall into other banks
 
 
-class Exchange(Places):
+class Exchange(Ringed):
     """Reductions across threads, and copies."""
 
     def across_threads(self, s: Reduce, layout: Layout) -> None:
@@ -110,6 +114,8 @@ class Exchange(Places):
         assert isinstance(s.value, Var)
         source, tile = self.tiles[s.value.name], s.tile
         dtype = tile.dtype
+        if self.among_four(s, source):
+            return
         old, new = (t.layout or self.grid.layout for t in (source, tile))
         held = of_axes(new, tile.axes)
         axes = tuple(p.name for p in self.grid.points if p.name in tile.axes)
@@ -121,6 +127,23 @@ class Exchange(Places):
         for layout, goes in ((old, True), (new, False)):
             self.half(layout, axes, source, name, shared, pitches, dtype, goes)
         self.held[tile.name] = name
+
+    def among_four(self, s: Copy, source: ir.Tile) -> bool:
+        """Without shared memory, where only four neighbours exchange what they hold:
+        columns, of which each has every fourth pair, and then four pairs in a row."""
+        tile = s.tile
+        old, new = (of_axes(t.layout or self.grid.layout, tile.axes)
+                    for t in (source, tile))  # fmt: skip
+        found = quads(old)
+        if found is None or quads_of(old) != new:
+            return False
+        held = self.held[source.name]
+        assert isinstance(held, str)
+        name = self.fresh("c")
+        self.emit(Array(name, tile.dtype, product(new, "register", "lane")))
+        self.emit(Regroup(name, held, *found))
+        self.held[tile.name] = name
+        return True
 
     def half(
         self, layout: Layout, axes: tuple[str, ...], source: ir.Tile, name: str,
@@ -160,8 +183,14 @@ class Exchange(Places):
         total = 0
         for s in ir.walk(self.grid.body):
             match s:
-                case Copy(tile):
+                case Loop():
+                    total += self.rings_of(s)
+                case Copy(tile) if tile.space == "register":
                     layout = of_axes(tile.layout or self.grid.layout, tile.axes)
+                    if isinstance(s.value, Var):
+                        old = self.tiles[s.value.name].layout
+                        if old and quads_of(of_axes(old, tile.axes)) == layout:
+                            continue
                     _, size = self.pitches(tile.axes, layout[-1].axis)
                     total += size * compute(tile.dtype).itemsize
                 case Reduce(tile):

@@ -21,6 +21,7 @@ from ..tiles import ir
 from ..tiles.ir import (
     Grid,
     Layout,
+    Mma,
     Reduce,
     Store,
     TileProgram,
@@ -67,6 +68,7 @@ class Places:
         self.extents = ir.extents(grid.points)
         self.zero = Lit(0, self.index)
         self.held: dict[str, str | Var] = {}
+        self.turn: dict[str, Ex] = {}  # of a loop whose turn is another one
         self.count = 0
         self.out: list[list[Stmt]] = [[]]
 
@@ -123,6 +125,8 @@ class Places:
             case Var(name):
                 if name in local:
                     return local[name]
+                if name in self.turn:
+                    return self.turn[name]
                 if name in self.extents:
                     return point.axis(name, self.zero)
                 held = self.held.get(name)
@@ -150,7 +154,7 @@ class Places:
         match s:
             case Reduce(tile, _, _, over):
                 mine = {*tile.axes, *over}
-            case Update(name):
+            case Update(name) | Mma(name):
                 mine = set(self.tiles[name].axes)
             case Store(over=over):
                 mine = set(over)

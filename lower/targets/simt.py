@@ -31,10 +31,11 @@ class Simt(NamedTuple):
     wide: int  # bytes that a thread reads or stores at once; 0: one element
     team: int  # threads of a group
     largest: int
+    asynchronous: bool = False  # it copies to shared memory while threads go on
 
     @classmethod
     def of(cls, model: DeviceModel) -> Simt:
-        return cls(model.wide, model.group, model.largest)
+        return cls(model.wide, model.group, model.largest, model.matrix > 0)
 
 
 def scheduled(program: TileProgram, device: Simt) -> TileProgram:

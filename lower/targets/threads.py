@@ -28,11 +28,13 @@ from ..loops import Load as Read
 from ..loops import Store as Write
 from ..tiles import ir
 from ..tiles.ir import (
+    Ahead,
     Copy,
     Layout,
     Load,
     Loop,
     Map,
+    Mma,
     Reduce,
     Store,
     Update,
@@ -67,9 +69,9 @@ class GridWriter(Exchange):
         return nest
 
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
-        groups: list[Group | Loop | Copy] = []
+        groups: list[Group | Loop | Copy | Mma] = []
         for s in body:
-            if isinstance(s, Loop | Copy):
+            if isinstance(s, Loop | Copy | Mma):
                 groups.append(s)
                 continue
             axes, layout = self.axes_of(s), self.layout_of(s)
@@ -82,8 +84,13 @@ class GridWriter(Exchange):
             match g:
                 case Loop():
                     self.loop(g)
-                case Copy():
-                    self.copy(g)
+                case Copy(tile):
+                    if tile.space == "shared":
+                        self.share(g)
+                    else:
+                        self.copy(g)
+                case Mma():
+                    self.multiply(g)
                 case Group():
                     self.group(g)
 
@@ -101,6 +108,9 @@ class GridWriter(Exchange):
         return not (made & read) and not ended
 
     def loop(self, s: Loop) -> None:
+        if any(isinstance(x, Ahead) for x in s.body):
+            self.ring_loop(s)
+            return
         (axis,) = s.axes
         inner = self.inside()
         self.body(s.body)
@@ -116,7 +126,8 @@ class GridWriter(Exchange):
         thread, digits = self.digits(g.layout)
         self.nest(g, digits)
         self.out.pop()
-        self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
+        body = self.guarded(tuple(inner))
+        self.emit(For(thread, self.grid.team, "thread", body))
         for s in g.stmts:
             if isinstance(s, Reduce):
                 self.across_threads(s, self.layout_of(s))
@@ -132,7 +143,7 @@ class GridWriter(Exchange):
 
     def declare(self, s: ir.Stmt, kept: set[str]) -> None:
         tile = ir.bound(s)
-        if tile is None:
+        if tile is None or tile.space == "shared":
             return
         layout = of_axes(self.layout_of(s), tile.axes)
         size = product(layout, "register", "lane")
@@ -188,7 +199,7 @@ class GridWriter(Exchange):
             self.emit(For(var, size, "unroll", inner))
 
     def load(self, s: Load, point: Point, lane: tuple[Var, int] | None) -> None:
-        array = self.held[s.tile.name]
+        array = self.held.get(s.tile.name, "")
         assert isinstance(array, str)
         axis = next((d.axis for d in point.layout if d.place == "lane"), "")
         wide = lane is not None and self.scene.even(s.index, s.where, axis, lane[1])
@@ -206,6 +217,9 @@ class GridWriter(Exchange):
         dtype = s.tile.dtype
         slot = point.slot(s.tile.axes, self.zero)
         test = both(self.beyond(point, s.tile.axes), self.test(s.where, point, {}))
+        if s.tile.space == "shared":
+            self.copy_async(s, point, lanes, test)
+            return
         index = self.at(s.index, point, {})
         take = Write(array, slot, Read(s.buffer, index, dtype, lanes), lanes)
         if test is None:

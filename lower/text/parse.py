@@ -9,7 +9,10 @@ from ...egraph.ir.dtypes import BOOL, I32, DType, compute
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Fetch,
     For,
     Function,
@@ -19,7 +22,9 @@ from ..loops import (
     Let,
     LoopKind,
     Matrix,
+    Mma,
     Param,
+    Regroup,
     Space,
     Stmt,
     Store,
@@ -134,6 +139,23 @@ class _Parser(Expressions):
                     var = self.variable()
                     width = self.integer("a number") if self.skip("by") else 0
                     return GroupReduce(var, monoid, width)
+                case "transfer":
+                    self.take()
+                    return self.transfer()
+                case "regroup":
+                    self.take()
+                    return self.regroup()
+                case "commit":
+                    self.take()
+                    return Commit()
+                case "await":
+                    self.take()
+                    pending = self.integer("a number of groups")
+                    late = self.integer("of products") if self.skip(",") else 0
+                    return Await(pending, late)
+                case "mma":
+                    self.take()
+                    return self.mma()
                 case "product":
                     self.take()
                     return self.product()
@@ -156,11 +178,40 @@ class _Parser(Expressions):
         self.expect(",")
         return Gemm(m, n, k, out, a, self.matrix())
 
-    def matrix(self) -> Matrix:
+    def transfer(self) -> AsyncCopy:
+        to = self.place(self.word("a shared array's name"))
+        self.expect("=")
+        source = self.place(self.word("a buffer's name"))
+        where = self.expression(BOOL) if self.skip("if") else None
+        index, at = (self.typed(x.index, None) for x in (to, source))
+        name, lanes = to.at.text, to.lanes
+        return AsyncCopy(name, index, source.at.text, at, lanes, where)
+
+    def regroup(self) -> Regroup:
+        to = self.word("an array's name").text
+        self.expect("=")
+        source = self.word("an array's name").text
+        self.expect("by")
+        return Regroup(to, source, self.integer("a number"), self.integer("a number"))
+
+    def mma(self) -> Mma:
+        m, n, k = (self.integer("a size") for _ in range(3))
+        self.expect("by")
+        across = self.integer("a number of warps")
+        warps = self.integer("a number of warps") if self.skip("of") else 1
+        self.expect(":")
+        out = self.word("an array's name").text
+        self.expect("=")
+        a = self.matrix(warps > 1)
+        self.expect(",")
+        return Mma(m, n, k, across, out, a, self.matrix(warps > 1), warps)
+
+    def matrix(self, panels: bool = False) -> Matrix:
         at = self.place(self.word("an array's name"))
         self.expect("by")
         down, across = (self.integer("a step") for _ in range(2))
-        return Matrix(at.at.text, self.typed(at.index, None), down, across)
+        apart = self.integer("a step") if panels else 0
+        return Matrix(at.at.text, self.typed(at.index, None), down, across, apart)
 
     def variable(self) -> Var:
         at = self.peek
@@ -201,7 +252,8 @@ class _Parser(Expressions):
         self.expect(":")
         dtype, size = self.sized()
         self.arrays[name] = dtype
-        return Array(name, dtype, size, space)
+        swizzle = self.integer("elements of a row") if self.skip("by") else 0
+        return Array(name, dtype, size, space, swizzle)
 
     def store(self) -> Store:
         at = self.place(self.take())

@@ -9,7 +9,10 @@ from ...egraph.ir.dtypes import BOOL, I32, DType, compute
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Ex,
     Fetch,
     For,
@@ -20,8 +23,10 @@ from ..loops import (
     Let,
     Lit,
     Load,
+    Mma,
     Op,
     Param,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -111,8 +116,9 @@ class _Printer:
                 return [pad + self.let(stmt, ex)]
             case Assign(var, value):
                 return [f"{pad}{ex.var(var)} = {ex.show(value, var.dtype)}"]
-            case Array(name, dtype, size, space):
-                return [f"{pad}{space} {word(name)}: {dtype}[{size}]"]
+            case Array(name, dtype, size, space, swizzle):
+                rows = f" by {swizzle}" if swizzle else ""
+                return [f"{pad}{space} {word(name)}: {dtype}[{size}]{rows}"]
             case Store(array, index, value, lanes, stream):
                 to = compute(arrays[array]) if array in arrays else None
                 place = ex.place(array, index, lanes)
@@ -126,6 +132,26 @@ class _Printer:
             case GroupReduce(var, monoid, width):
                 apart = f" by {width}" if width else ""
                 return [f"{pad}reduce {word(monoid)} {ex.var(var)}{apart}"]
+            case AsyncCopy(array, index, source, at, lanes, where):
+                place, start = ex.place(array, index, lanes), ex.place(source, at, 1)
+                test = "" if where is None else f" if {ex.show(where, BOOL)}"
+                return [f"{pad}transfer {place} = {start}{test}"]
+            case Regroup(to, source, mid, last):
+                return [f"{pad}regroup {word(to)} = {word(source)} by {mid} {last}"]
+            case Commit():
+                return [pad + "commit"]
+            case Await(pending, products):
+                late = f", {products}" if products else ""
+                return [f"{pad}await {pending}{late}"]
+            case Mma(m, n, k, across, out, a, b, warps):
+                sides = (
+                    f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"
+                    + (f" {x.apart}" if warps > 1 else "")
+                    for x in (a, b)
+                )
+                many = f" of {warps}" if warps > 1 else ""
+                head = f"mma {m} {n} {k} by {across}{many}: {word(out)}"
+                return [f"{pad}{head} = {', '.join(sides)}"]
             case Gemm():
                 out, a, b = (
                     f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"

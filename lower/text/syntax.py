@@ -14,7 +14,8 @@ KINDS = ("grid", "block", "thread", "serial", "simd", "unroll")
 CONSTANTS = ("true", "false", "inf", "nan")
 KEYWORDS = frozenset(
     (*KINDS, *CONSTANTS, "function", "threads", "out", "in", "scratch", "by", "let",
-     "var", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product")
+     "var", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product",
+     "transfer", "commit", "await", "mma", "of", "regroup")
 )  # fmt: skip
 WORD = r"[^\W\d]\w*"
 

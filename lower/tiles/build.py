@@ -69,7 +69,7 @@ class Tiling(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Scope:
+class Scope:
     """A body under construction; `axes`: those of the kernel that it opens."""
 
     axes: int
@@ -97,7 +97,7 @@ class Writer:
         for a in self.facts.order:
             self._open(a)
         outer = (1 << len(kernel.extents)) - 1
-        self.scopes = [_Scope(outer & ~bits(tuple(self._looped)))]
+        self.scopes = [Scope(outer & ~bits(tuple(self._looped)))]
 
     @property
     def _looped(self) -> list[int]:
@@ -122,9 +122,19 @@ class Writer:
         if block > 1:
             self.points.append((a, Axis(name, block)))
             at = add(at, Var(name, self.index))
+        self.stand(a, at)
+
+    def stand(self, a: int, at: Ex) -> None:
         self.where[a] = at
-        if n % block:
-            self.over[a] = Op("lt", (at, Lit(n, self.index)), BOOL)
+        block = self.block(a)
+        if self.kernel.extents[a] % block:
+            end = Lit(self.kernel.extents[a], self.index)
+            self.over[a] = Op("lt", (at, end), BOOL)
+
+    def block(self, a: int) -> int:
+        t = self.tiling
+        looped = t.loop[1] if t.loop and t.loop[0] == a else self.kernel.extents[a]
+        return t.grid.get(a, looped)
 
     # ---- values
 
@@ -199,7 +209,7 @@ class Writer:
             return Op(x.op, tuple(args), to)
         return expand(tree, self.name(args[0], self.kernel.free[x.args[0]]))
 
-    def _load(self, x: Expr, free: int, scope: _Scope) -> Ex:
+    def _load(self, x: Expr, free: int, scope: Scope) -> Ex:
         slot: int = x.attr[0]
         _, offset, guard = x.attr
         buffer, to = self.buffers[slot], compute(x.dtype)
@@ -214,7 +224,7 @@ class Writer:
 
     # ---- reductions
 
-    def _reduce(self, e: int, scope: _Scope) -> Ex:
+    def _reduce(self, e: int, scope: Scope) -> Ex:
         """A reduction whose axes all lie along tiles."""
         x = self.kernel.exprs[e]
         monoid, axes, acc = x.attr
@@ -341,7 +351,7 @@ class Writer:
         """The loop, around what is written within."""
         assert self.turns is not None
         axis, step = self.turns
-        self.scopes.append(_Scope(bits(tuple(self._looped))))
+        self.scopes.append(Scope(bits(tuple(self._looped))))
         self._fetch(targets)
         yield
         inner = self.scopes.pop()

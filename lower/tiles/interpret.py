@@ -2,7 +2,9 @@
 
 Instances are one more part of each array, so that what one of them may not see of
 another shows: a buffer that a grid stores to holds garbage for its loads, and two
-points that store to one element are an error.
+points that store to one element are an error.  A place that something is copied to
+asynchronously holds garbage from the begin of the copy to the wait that ends it: no
+order in which copies arrive is worse.
 """
 
 from __future__ import annotations
@@ -17,7 +19,21 @@ from ...egraph.ir.reduction import folded
 from ...egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from ..loops import Ex, Lit, Op, Var
 from . import ir
-from .ir import Copy, Grid, Load, Loop, Map, Reduce, Stmt, Store, TileProgram, Update
+from .ir import (
+    Ahead,
+    Copy,
+    Grid,
+    Load,
+    Loop,
+    Map,
+    Mma,
+    Reduce,
+    Stmt,
+    Store,
+    TileProgram,
+    Update,
+    Wait,
+)
 
 GARBAGE = 0xA5  # a byte of what nothing was stored to
 
@@ -51,6 +67,11 @@ class _Run:
     def __init__(
         self, memory: dict[str, Array], readonly: set[str], grid: Grid, index: DType
     ) -> None:
+        self.groups: list[list[tuple[Array, Array]]] = [[]]  # of copies, last the open
+        self.rings: dict[str, list[Array]] = {}
+        # That go on: their sides, and those as they were at first.
+        self.products: list[tuple[Mma, list[Array], list[Array]]] = []
+        self.slot = 0
         self.memory, self.readonly, self.grid = memory, readonly, grid
         self.index = index
         self.names = [a.name for a in (*grid.axes, *grid.points)]
@@ -90,12 +111,21 @@ class _Run:
 
     def statement(self, s: Stmt) -> None:
         match s:
-            case Loop(axes, step, body):
-                (axis,) = axes
-                for i in range(0, axis.extent, step):
-                    at = np.asarray(i, self.index.numpy)
-                    self.env[axis.name] = at.reshape((1,) * len(self.names))
-                    self.body(body)
+            case Loop():
+                self.loop(s)
+            case Wait(pending, products):
+                self.finish(products)
+                while len(self.groups) - 1 > pending:
+                    for place, value in self.groups.pop(0):
+                        place[...] = value
+            case Mma():
+                sides = [self.rings[x.name][self.slot] for x in (s.left, s.right)
+                         if isinstance(x, Var)]  # fmt: skip
+                self.products.append((s, sides, [x.copy() for x in sides]))
+                if s.warps <= 1:
+                    self.finish(0)
+            case Load(tile) | Copy(tile) if tile.space == "shared":
+                self.share(s, tile)
             case Load():
                 self.keep(s.tile, self.load(s))
             case Map(tile, value) | Copy(tile, value):
@@ -111,8 +141,65 @@ class _Run:
                 self.keep(s.tile, self.reduce(s))
             case Store():
                 self.store(s)
-            case Grid():
-                raise TileError("a grid inside of a grid")
+            case Grid() | Ahead():
+                raise TileError(f"{type(s).__name__.lower()} in a wrong place")
+
+    def loop(self, s: Loop) -> None:
+        """From as many turns before the first one as something runs ahead."""
+        (axis,) = s.axes
+        turns = -(-axis.extent // s.step)
+        self.rings |= {t.name: self.ring(t, s.stages) for x in ir.walk(s.body)
+                       for t in ir.seen_after(x) if t.space == "shared"}  # fmt: skip
+        for turn in range(1 - s.stages, turns):
+            for x in s.body:
+                if isinstance(x, Ahead):
+                    later = turn + s.stages - 1
+                    self.turn(axis.name, later, s)
+                    self.body(x.body if later < turns else ())
+                    if any(isinstance(y, Load) and y.tile.space == "shared"
+                           for y in x.body):  # fmt: skip
+                        self.groups.append([])
+                elif turn >= 0:
+                    self.turn(axis.name, turn, s)
+                    self.statement(x)
+        self.finish(0)
+
+    def turn(self, axis: str, turn: int, s: Loop) -> None:
+        at = np.asarray(turn * s.step, self.index.numpy)
+        self.env[axis] = at.reshape((1,) * len(self.names))
+        self.slot = turn % s.stages
+
+    def ring(self, tile: ir.Tile, stages: int) -> list[Array]:
+        shape = self.shape(tile.axes)
+        kind = tile.dtype.numpy
+        size = int(np.prod(shape))
+        return [_garbage(kind, size).reshape(shape) for _ in range(stages)]
+
+    def share(self, s: Load | Copy, tile: ir.Tile) -> None:
+        place = self.rings[tile.name][self.slot]
+        if isinstance(s, Copy):
+            place[...] = self.value(s.value)
+            return
+        value = np.broadcast_to(self.load(s), place.shape)
+        place[...] = _garbage(place.dtype, place.size).reshape(place.shape)
+        self.groups[-1].append((place, value))
+
+    def finish(self, left: int) -> None:
+        """Products read their sides all the while: what changed is none of both."""
+        while len(self.products) > left:
+            s, sides, before = self.products.pop(0)
+            pairs = zip(sides, before, strict=True)
+            self.multiply(s, [_steady(now, then) for now, then in pairs])
+
+    def multiply(self, s: Mma, sides: Sequence[Array]) -> None:
+        """As a sum of products, in the accumulator's type."""
+        old = self.env[s.name]
+        left, right = (x.astype(old.dtype) for x in sides)
+        every = list(self.rank)
+        over = {self.names.index(n) for n in s.over}
+        kept = [k for k in every if k not in over]
+        total = np.einsum(left, every, right, every, kept, optimize=True)
+        self.env[s.name] = old + np.expand_dims(total, tuple(over))
 
     def keep(self, tile: ir.Tile, value: Array) -> None:
         shape = self.shape(tile.axes)
@@ -178,6 +265,12 @@ class _Run:
                 return _apply(op, [self.value(a) for a in args], args, dtype)
             case _:
                 raise TileError("an element of a buffer in an expression: load it")
+
+
+def _steady(now: Array, before: Array) -> Array:
+    bits = np.dtype(f"u{now.itemsize}")
+    wrong = _garbage(now.dtype, now.size).reshape(now.shape)
+    return np.where(now.view(bits) == before.view(bits), now, wrong)
 
 
 def _apply(op: str, v: list[Array], args: tuple[Ex, ...], dtype: DType) -> Array:

@@ -10,6 +10,10 @@ Statements declare their fields with a role; walkers, printer, parser, verifier,
 interpreter and price read that, and know of a statement no more than they must.
 `SYNTAX` is its text form: words, `{field}`, and `?` before what may be left out.
 
+Tiles in shared space are for products.  They are made in an `Ahead` of a loop, some
+turns before the one that multiplies them, and copies to them are asynchronous: what is
+read must have been waited for.
+
 A target adds what the first half says nothing of: threads of an instance (`team`), and
 layouts, of a grid for all its tiles and of a tile for itself.
 """
@@ -33,6 +37,7 @@ type Role = Literal[
     "reads", "writes",  # a buffer, by name
     "body", "number", "word", "layout",
 ]  # fmt: skip
+type Space = Literal["register", "shared"]
 type Place = Literal["register", "thread", "lane"]  # lane: within one wide access
 
 
@@ -57,9 +62,10 @@ type Layout = tuple[Digit, ...]  # of each axis the high digits first
 @dataclass(frozen=True, slots=True)
 class Tile:
     name: str
-    dtype: DType  # a compute type
-    axes: tuple[str, ...]
-    layout: Layout = ()  # empty: that of the grid
+    dtype: DType  # a compute type, in shared space any
+    axes: tuple[str, ...]  # in shared space the last one lies side by side
+    layout: Layout = ()  # empty: that of the grid; of a shared tile: who fills it
+    space: Space = "register"
 
 
 def _is(role: Role) -> Mapping[str, Role]:
@@ -89,17 +95,57 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """In order, for 0, step, 2 * step, ... below the axis's extent."""
+    """In order, for 0, step, 2 * step, ... below the axis's extent.
 
-    SYNTAX: ClassVar[str] = "loop {axes} by {step} {body}"
+    Each shared tile is a ring of `stages`: the turns take one after the other."""
+
+    SYNTAX: ClassVar[str] = "loop {axes} by {step} ?stages {stages} {body}"
     axes: tuple[Axis, ...] = field(metadata=AXES)  # one
     step: int = field(metadata=NUMBER)
+    body: tuple[Stmt, ...] = field(metadata=BODY)
+    stages: int = field(metadata=NUMBER, default=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Of a loop with stages, for the turn that is `stages` - 1 later; also before the
+    first turn, for those that come until then.  Its copies to shared tiles are one
+    group; where it has any, there is a group also for turns that do not come."""
+
+    SYNTAX: ClassVar[str] = "ahead {body}"
     body: tuple[Stmt, ...] = field(metadata=BODY)
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """Until all groups of copies have arrived but the `pending` latest ones, and all
+    products that go on by themselves are done but so many.  Threads of the instance
+    meet: what they read before may be overwritten after."""
+
+    SYNTAX: ClassVar[str] = "wait {pending} ?products {products}"
+    pending: int = field(metadata=NUMBER)
+    products: int = field(metadata=NUMBER, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Mma:
+    """A mutable tile plus the products of two shared ones, summed over an axis.  An
+    instruction of several warps goes on, to a `Wait` or to the end of the loop."""
+
+    SYNTAX: ClassVar[str] = (
+        "mma {name} by {left} and {right} over {over} ?warps {warps}"
+    )
+    name: str = field(metadata=CHANGES)
+    left: Ex = field(metadata=VALUE)
+    right: Ex = field(metadata=VALUE)
+    over: tuple[str, ...] = field(metadata=NAMES)  # one
+    warps: int = field(metadata=NUMBER, default=0)  # of an instruction; 0: by threads
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
-    """Elements of a buffer; 0, and no access, where the test fails."""
+    """Elements of a buffer; 0, and no access, where the test fails.  To a shared tile
+    they are copied as they are stored, asynchronously."""
 
     SYNTAX: ClassVar[str] = "{tile} = load {buffer} [ {index} ] ?where {where}"
     tile: Tile = field(metadata=TILE)
@@ -145,7 +191,7 @@ class Reduce:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """The same values in another layout: explicit, so that it has a price."""
+    """The same values in another layout or space: explicit, so that it has a price."""
 
     SYNTAX: ClassVar[str] = "{tile} = copy {value}"
     tile: Tile = field(metadata=TILE)
@@ -166,8 +212,10 @@ class Store:
     where: Ex | None = field(metadata=TEST, default=None)
 
 
-type Stmt = Grid | Loop | Load | Map | Update | Reduce | Copy | Store
-KINDS = (Grid, Loop, Load, Map, Update, Reduce, Copy, Store)
+type Stmt = (
+    Grid | Loop | Ahead | Wait | Mma | Load | Map | Update | Reduce | Copy | Store
+)
+KINDS = (Grid, Loop, Ahead, Wait, Mma, Load, Map, Update, Reduce, Copy, Store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +258,16 @@ def body_of(s: Stmt) -> tuple[Stmt, ...]:
 def bound(s: Stmt) -> Tile | None:
     """The tile that a statement binds."""
     return next(parts(s, "tile"), None)
+
+
+def seen_after(s: Stmt) -> Iterator[Tile]:
+    """The tiles that a statement binds for those that follow it."""
+    if isinstance(s, Ahead):
+        for inner in s.body:
+            yield from seen_after(inner)
+    tile = bound(s)
+    if tile is not None:
+        yield tile
 
 
 def values(s: Stmt) -> Iterator[Ex]:

@@ -6,19 +6,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
 from ...egraph.ir.scalars import BY_NAME
 from ..families.nests.price import LINE, occupancy
+from ..families.products.shared_tiles import SPEEDS
+from ..fragments import FOUR, HIGH, WARP
 from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
 from ..targets.layouts import Scene, of_axes, product, scene
 from . import ir
-from .ir import Copy, Grid, Load, Loop, Reduce, Store, TileProgram
+from .ir import Ahead, Copy, Grid, Load, Loop, Mma, Reduce, Store, TileProgram, Wait
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
 RESIDENT = 2048  # threads that a unit of the device keeps
+# Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
+# from shared memory for them.
+MATRIX, GROUPED, SHARED = 1290, 2048, 128
+LATENCY = 1e-6  # seconds from asking memory to its answer
+FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
+HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
@@ -38,6 +47,41 @@ def flops(x: Ex) -> float:
             return 0.0
 
 
+class _Ring(NamedTuple):
+    """Bytes that an instance copies asynchronously, and instances that run at once."""
+
+    bytes: int
+    resident: int
+
+
+def _ring(grid: Grid, model: DeviceModel) -> _Ring:
+    sizes, total, ahead = ir.extents(grid.points), 0, 0
+    for loop in grid.body:
+        if isinstance(loop, Loop):
+            copies = (s for s in ir.walk(loop.body) if isinstance(s, Load))
+            for t in (s.tile for s in copies):
+                if t.space == "shared":
+                    held = prod(sizes[a] for a in t.axes) * t.dtype.itemsize
+                    total += held * loop.stages
+                    ahead += held * (loop.stages - 1)
+    each = min(RESIDENT // max(grid.team, 1), max(model.shared, 1) // max(total, 1))
+    return _Ring(ahead, max(model.units // 2, 1) * max(each, 1))
+
+
+def speed_of_warps(rows: int, columns: int) -> float:
+    """Of their multiply-adds, where a warp has so many rows and columns: what it reads
+    for them comes from shared memory."""
+    work = rows * columns / MATRIX
+    read = 2 * (rows + columns) / SHARED
+    return work / (max(work, read) + HIDDEN * min(work, read))
+
+
+def speed_of_groups(columns: int) -> float:
+    """Of their multiply-adds, where an instruction has so many columns and 64 rows."""
+    work, read = columns / GROUPED, 2 * (1 + columns / HIGH) / SHARED
+    return work / (max(work, read) + HIDDEN * min(work, read))
+
+
 @dataclass(slots=True)
 class _Price:
     grid: Grid
@@ -48,6 +92,7 @@ class _Price:
     near: float = 0.0
     work: float = 0.0
     meetings: float = 0.0
+    product: float = 0.0  # seconds
     seen: dict[tuple[str, Ex], int] = field(default_factory=dict[tuple[str, Ex], int])
 
     def parts(self) -> Parts:
@@ -62,10 +107,19 @@ class _Price:
         idle = max(model.group / team, 1.0) if team < 32 else 1.0
         resident = max(RESIDENT // team // 2, 1)  # work on while one of them waits
         waves = -(-instances // (model.units * resident))
-        moved = (model.moving(self.far) + self.seconds) / spread
+        ring = _ring(self.grid, model)
+        asked = spread
+        if ring.bytes:  # what is under way decides, not how many wait for it
+            under_way = min(instances, ring.resident) * ring.bytes
+            asked = min(under_way / (model.bandwidth * LATENCY), 1.0)
+        moved = (model.moving(self.far) + self.seconds) / asked
         moved += self.near / model.cache_bandwidth
         work = self.work * idle / model.scalar / spread
-        return Parts(moved + self.meetings * waves / resident * model.meeting, work)
+        met = self.meetings * waves / resident * model.meeting
+        at_once = ring.resident if ring.bytes else max(model.units // 2, 1)
+        busy = occupancy(instances, at_once)
+        fills = -(-instances // ring.resident) * FILL if ring.bytes else 0.0
+        return Parts(moved + met, work, self.product / busy + fills)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -77,7 +131,11 @@ class _Price:
     def statement(self, view: Scene, s: ir.Stmt, times: int) -> None:
         match s:
             case Load(tile, buffer, index):
-                self.access(view, buffer, index, s.where, tile.axes, times, tile.layout)
+                copied = tile.space == "shared"
+                self.access(
+                    view, buffer, index, s.where, tile.axes, times, tile.layout,
+                    copied=copied,
+                )  # fmt: skip
             case Store(buffer, index, value, over, where):
                 layout = self.grid.layout
                 if isinstance(value, Var):
@@ -99,8 +157,35 @@ class _Price:
                 axes = tile.axes if tile else self._axes(s)
                 each = sum(map(flops, ir.values(s)))
                 self.work += each * self.points(axes) * times
-            case Grid() | Loop():
+            case Mma():
+                self.multiply(s, times)
+            case Grid() | Loop() | Ahead() | Wait():
                 pass
+
+    def multiply(self, s: Mma, times: int) -> None:
+        """By warps, of elements of two bytes; else by each thread for itself."""
+        tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
+        out = tiles[s.name]
+        layout = of_axes(self.grid.layout, out.axes)
+        (left,) = (tiles[x.name] for x in (s.left,) if isinstance(x, Var))
+        macs = self.points((*out.axes, *s.over)) * times
+        held = product(layout, "register", "lane")
+        if s.warps == FOUR:
+            wide = self.sizes[next(a for a in out.axes if a not in left.axes)]
+            of = [a for a in out.axes if a not in left.axes]
+            across = product(of_axes(layout, tuple(of)), "thread") // 4
+            speed = speed_of_groups(wide // across)
+            self.product += macs / self.model.grouped / speed
+            return
+        if not s.warps:
+            speed = SPEEDS.get(held, min(SPEEDS.values()))
+            self.product += macs / self.model.product / speed
+            return
+        rows = next(a for a in left.axes if a not in s.over)
+        down = product(of_axes(layout, (rows,)), "thread") // 8
+        high = self.sizes[rows] // down
+        speed = speed_of_warps(high, held * WARP // high)
+        self.product += macs / self.model.matrix / speed
 
     def _axes(self, s: ir.Stmt) -> tuple[str, ...]:
         (name,) = ir.parts(s, "changes")
@@ -110,6 +195,7 @@ class _Price:
     def access(
         self, view: Scene, buffer: str, index: Ex, where: Ex | None,
         axes: tuple[str, ...], times: int, layout: ir.Layout, reads: bool = True,
+        copied: bool = False,
     ) -> None:  # fmt: skip
         held = self.program.buffers[buffer]
         size = held.dtype.itemsize
@@ -136,7 +222,7 @@ class _Price:
             self.seconds += once * waste * (1 / share - 1) / self.model.bandwidth
             self.near += moved - once if whole > self.model.on_chip else 0
         own = ACCESS / (lanes if wide else 1)
-        own += CONVERT * (compute(held.dtype) is not held.dtype)
+        own += CONVERT * (compute(held.dtype) is not held.dtype and not copied)
         self.work += own * self.points(axes) * times
 
 
@@ -147,3 +233,5 @@ def _with_turns(body: tuple[ir.Stmt, ...], turns: int) -> Iterator[tuple[ir.Stmt
         if isinstance(s, Loop):
             inner = turns * -(-s.axes[0].extent // s.step)
             yield from _with_turns(s.body, inner)
+        if isinstance(s, Ahead):
+            yield from _with_turns(s.body, turns)

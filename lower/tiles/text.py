@@ -36,7 +36,8 @@ from .ir import KINDS, Axis, Digit, Grid, Layout, Role, Stmt, Tile, TileProgram
 WORDS = frozenset(
     ("tiles", "grid", "loop", "load", "store", "copy", "reduce", "update", "mutable",
      "over", "where", "by", "team", "laid", "index", "out", "in", "scratch", "shared",
-     "register", "thread", "lane")
+     "register", "thread", "lane", "stages", "ahead", "wait", "mma", "and", "warps",
+     "products")
 )  # fmt: skip
 
 
@@ -90,9 +91,7 @@ class _Printer:
         lines: list[str] = []
         for s in body:
             lines += self.statement(s, depth, names)
-            tile = ir.bound(s)
-            if tile is not None:
-                names[tile.name] = (tile.dtype, 1)
+            names |= {t.name: (t.dtype, 1) for t in ir.seen_after(s)}
         return lines
 
     def statement(self, s: Stmt, depth: int, names: Names) -> list[str]:
@@ -138,7 +137,8 @@ class _Printer:
 
     def tile(self, t: Tile) -> str:
         laid = f" laid {_layout(t.layout)}" if t.layout else ""
-        return f"{t.name}: {t.dtype}[{', '.join(t.axes)}]{laid}"
+        space = "shared " if t.space == "shared" else ""
+        return f"{t.name}: {space}{t.dtype}[{', '.join(t.axes)}]{laid}"
 
 
 def _absent(s: Stmt, name: str) -> Any:
@@ -230,9 +230,7 @@ class _Parser(Expressions):
                 found[part.field] = self.piece(roles[part.field])
         self.names = names
         made = kind(**{n: () for n, r in roles.items() if r == "axes"} | found)
-        tile = ir.bound(made)
-        if tile is not None:
-            self.names[tile.name] = (tile.dtype, 1)
+        self.names |= {t.name: (t.dtype, 1) for t in ir.seen_after(made)}
         return made
 
     def kind(self) -> Callable[..., Stmt]:
@@ -306,12 +304,13 @@ class _Parser(Expressions):
     def tile(self) -> Tile:
         name = self.word("a tile's name").text
         self.expect(":")
+        space = "shared" if self.skip("shared") else "register"
         dtype = self.dtype()
         self.expect("[")
         axes = tuple(self.several(lambda: self.word("an axis").text))
         self.expect("]")
         layout = tuple(self.several(self.digit)) if self.skip("laid") else ()
-        return Tile(name, dtype, axes, layout)
+        return Tile(name, dtype, axes, layout, space)
 
 
 __all__ = ["WORDS", "ParseError", "parse", "show"]

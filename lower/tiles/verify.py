@@ -2,7 +2,8 @@
 
 Names are bound once and before they are used; a value varies along no axis that its
 tile lacks; accesses stay in their buffers; no two points store to one element, and no
-grid reads what it stores.  Bounds and stores are proved where an index is a sum of
+grid reads what it stores.  Rules of rings are in `rings.py`.  Bounds and stores are
+proved where an index is a sum of
 multiples of axes, by what its test says; others (gathered, divided) pass: the
 interpreter checks them as they run.  A scheduled program lays out every point of its
 tiles, and fits its device.
@@ -18,22 +19,28 @@ from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import MONOIDS
 from ..intervals import Interval, interval
 from ..loops import Ex, Lit, Op, Var
+from ..targets.layouts import of_axes, product
 from ..text.syntax import ARITY
 from . import ir
 from .ir import (
+    Ahead,
     Axis,
     Copy,
     Grid,
     Load,
     Loop,
     Map,
+    Mma,
     Reduce,
     Stmt,
     Store,
     Tile,
     TileProgram,
     Update,
+    Wait,
 )
+from .rings import ring_faults
+from .scopes import Scopes
 from .text import WORDS
 
 REGISTERS = 255  # elements of one tile that a thread can name
@@ -71,14 +78,12 @@ def faults(program: TileProgram, shared: int | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(out))
 
 
-class _Grid:
+class _Grid(Scopes):
     def __init__(self, program: TileProgram, grid: Grid) -> None:
+        super().__init__()
         self.program, self.grid = program, grid
-        self.found: list[str] = []
         self.axes: dict[str, Interval] = {}
         self.points = {p.name for p in grid.points}
-        self.tiles: dict[str, Tile] = {}
-        self.mutable: set[str] = set()
         self.used: set[str] = set()
         self.loops: list[str] = []
         self.stored = {n for s in ir.walk(grid.body) for n in ir.parts(s, "writes")}
@@ -93,7 +98,7 @@ class _Grid:
             return self.found  # nothing runs
         self.body(self.grid.body)
         if self.grid.layout:
-            self.laid(self.grid.layout, "the grid")
+            self.laid(self.grid.layout, "the grid", self.points)
         return self.found
 
     # ---- names
@@ -116,15 +121,21 @@ class _Grid:
         self.name(tile.name)
         if not set(tile.axes) <= self.points:
             self.fault(f"tile {tile.name!r} over {tile.axes}, which are no points")
-        if compute(tile.dtype) is not tile.dtype:
+        ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
+        if tile.space == "shared" and not ahead:
+            self.fault(f"shared tile {tile.name!r} outside of what runs ahead")
+        if compute(tile.dtype) is not tile.dtype and tile.space == "register":
             self.fault(f"tile {tile.name!r} has the storage type {tile.dtype}")
         if tile.layout:
-            self.laid(tile.layout, f"tile {tile.name!r}")
+            self.laid(tile.layout, f"tile {tile.name!r}", set(tile.axes))
+        held = of_axes(tile.layout or self.grid.layout, tile.axes)
+        if (n := product(held, "register", "lane")) > REGISTERS:
+            self.fault(f"tile {tile.name!r} has a thread hold {n} elements")
         self.tiles[tile.name] = tile
 
-    def laid(self, layout: ir.Layout, what: str) -> None:
+    def laid(self, layout: ir.Layout, what: str, axes: set[str]) -> None:
         sizes = ir.extents(self.grid.points)
-        for axis, n in sizes.items():
+        for axis, n in ((a, n) for a, n in sizes.items() if a in axes):
             count = prod(d.size for d in layout if d.axis == axis)
             if count < n:
                 self.fault(f"{what} lays out {count} points of {n} along {axis!r}")
@@ -133,9 +144,6 @@ class _Grid:
         threads = prod(d.size for d in layout if d.place == "thread")
         if threads != self.grid.team:
             self.fault(f"{what} takes {threads} threads of a team of {self.grid.team}")
-        held = prod(d.size for d in layout if d.place != "thread")
-        if held > REGISTERS:
-            self.fault(f"{what} has a thread hold {held} elements")
 
     # ---- statements
 
@@ -146,8 +154,12 @@ class _Grid:
         self.tiles = outside
 
     def statement(self, s: Stmt) -> None:
+        if isinstance(s, Mma):
+            self.around.append(s)
         for x in ir.values(s):
             self.typed(x)
+        if isinstance(s, Mma):
+            self.around.pop()
         for x in ir.parts(s, "test"):
             if x.dtype is not BOOL:
                 self.fault(f"a test of {x.dtype}")
@@ -155,7 +167,17 @@ class _Grid:
             case Grid():
                 self.fault("a grid inside of a grid")
             case Loop(axes, step, body):
+                self.around.append(s)
                 self.loop(axes, step, body)
+                self.around.pop()
+                self.found += [f"{self.program.name}: {x}" for x in ring_faults(s)]
+            case Ahead(body):
+                self.run_ahead(s, body)
+            case Wait(pending, products):
+                if min(pending, products) < 0 or not self.directly_in_loop():
+                    self.fault(f"a wait for all but {pending}, in no loop")
+            case Mma():
+                self.multiply(s)
             case Load():
                 self.load(s)
             case Map(tile, value, mutable):
@@ -168,7 +190,9 @@ class _Grid:
                 self.reduce(s)
             case Copy(tile, value):
                 old = self.tiles.get(value.name) if isinstance(value, Var) else None
-                if old is None or (old.dtype, old.axes) != (tile.dtype, tile.axes):
+                kinds = tile.dtype, compute(tile.dtype) if tile.space == "shared" else 0
+                same = old is not None and old.dtype in kinds
+                if not same or old is None or {*old.axes} != {*tile.axes}:
                     self.fault(f"{tile.name!r} is no copy of a tile like it")
             case Store():
                 self.store(s)
@@ -182,8 +206,12 @@ class _Grid:
             return
         self.bind_axis(axes[0], step)
         self.loops.append(axes[0].name)
+        outside = self.tiles.copy()
+        for s in body:  # a product reads what runs ahead of it, further down as well
+            self.tiles |= {t.name: t for t in ir.seen_after(s) if t.space == "shared"}
         if axes[0].extent:
             self.body(body)
+        self.tiles = outside
         self.loops.pop()
         del self.axes[axes[0].name]
         self.used.discard(axes[0].name)  # the next loop may run along the same axis
@@ -214,7 +242,10 @@ class _Grid:
             return
         if s.buffer in self.stored:
             self.fault(f"a grid reads {s.buffer!r}, which it stores to")
-        if compute(buffer.dtype) is not s.tile.dtype:
+        held = s.tile.dtype if s.tile.space == "shared" else compute(buffer.dtype)
+        if held is not s.tile.dtype or (
+            s.tile.space == "shared" and held is not buffer.dtype
+        ):
             self.fault(f"{s.tile.name!r} is {s.tile.dtype}, {s.buffer} {buffer.dtype}")
         self.region(s.buffer, buffer.size, s.index, s.where, s.tile.axes)
 
@@ -239,6 +270,7 @@ class _Grid:
                 known = self.program.index if name in self.axes else None
                 if name in self.tiles:
                     known = self.tiles[name].dtype
+                    self.seen(name)
                 if known is None:
                     self.fault(f"{name!r} is used where it is not bound")
                 elif known is not dtype or lanes != 1:

@@ -8,7 +8,10 @@ from __future__ import annotations
 from ..loops import (
     Array,
     Assign,
+    AsyncCopy,
+    Await,
     Barrier,
+    Commit,
     Ex,
     Fetch,
     For,
@@ -18,7 +21,9 @@ from ..loops import (
     If,
     Let,
     Load,
+    Mma,
     Op,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -71,9 +76,36 @@ class Kinds(Walk):
                     self.varying.discard(var.name)
             case Fetch():
                 pass
+            case AsyncCopy(array):
+                if not self.within("thread"):
+                    self.fault("an asynchronous copy outside of a thread loop")
+                if self.spaces.get(array) != "shared":
+                    self.fault(f"{array!r} is copied to, which is not shared")
+            case Commit():
+                self.meets("the end of a group of copies")
+            case Await():
+                self.meets("a wait for copies")
+            case Mma():
+                self.multiplied(s)
+            case Regroup(to, source):
+                self.meets("an exchange of neighbours")
+                if {self.spaces.get(to), self.spaces.get(source)} != {"local"}:
+                    self.fault(f"{source!r} and {to!r} are not the threads' own")
+                self.varying.add(to)
             case Gemm():
                 if any(loop.kind != "serial" for loop in self.loops):
                     self.fault("a library's product inside of a loop that is shared")
+
+    def multiplied(self, s: Mma) -> None:
+        self.meets("a product of the group")
+        if self.spaces.get(s.out) != "local":
+            self.fault(f"a product in {s.out!r}, which is no thread's own")
+        for x, _, _ in s.matrices:
+            if self.spaces.get(x.array) != "shared":
+                self.fault(f"a product of {x.array!r}, which is not shared")
+            if self.varies(x.at):
+                self.fault(f"threads multiply different parts of {x.array!r}")
+        self.varying.add(s.out)
 
     # ---- where loops may stand
 

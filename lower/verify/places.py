@@ -12,6 +12,7 @@ import math
 from ..intervals import Interval, Linear, extremes, interval, linear, of_loop
 from ..loops import (
     Array,
+    AsyncCopy,
     Ex,
     Fetch,
     For,
@@ -20,6 +21,7 @@ from ..loops import (
     If,
     Let,
     Load,
+    Mma,
     Op,
     Stmt,
     Store,
@@ -67,15 +69,26 @@ class Places(Walk):
                 self.value(index)
                 self.value(value)
                 self.inside(array, index, lanes)
-                self.apart(s)
+                self.apart(array, index, lanes)
+            case AsyncCopy():
+                self.copied(s)
             case Fetch(_, index):
                 self.value(index)
-            case Gemm():
+            case Gemm() | Mma():
                 for x, rows, columns in s.matrices:
                     self.value(x.at)
                     self.inside(x.array, x.at, x.span(rows, columns))
             case _:
                 self.value(getattr(s, "value", None))
+
+    def copied(self, s: AsyncCopy) -> None:
+        for x in (s.index, s.at, s.where):
+            self.value(x)
+        self.inside(s.array, s.index, s.lanes)
+        self.apart(s.array, s.index, s.lanes)
+        self.guards += s.where is not None
+        self.inside(s.source, s.at, s.lanes)
+        self.guards -= s.where is not None
 
     def forget(self, name: str) -> None:
         self.known.pop(name, None)
@@ -136,22 +149,22 @@ class Places(Walk):
 
     # ---- two turns, one element
 
-    def apart(self, s: Store) -> None:
+    def apart(self, array: str, index: Ex, lanes: int) -> None:
         """No two turns of an independent loop store to the same element."""
-        form = linear(s.index, self.forms)
+        form = linear(index, self.forms)
         if form is None or self.guards:
             return
-        around = self.loops[self.outside.get(s.array, 0) :]
+        around = self.loops[self.outside.get(array, 0) :]
         steps = {loop.var.name: _turns(loop) for loop in around}
         times = dict(form.terms)
         for loop in around:
-            if not self.independent(loop, s.array):
+            if not self.independent(loop, array):
                 continue
             name = loop.var.name
             others = [n for n in steps if n != name]
-            if _meets(times, steps, name, others, s.lanes):
+            if _meets(times, steps, name, others, lanes):
                 what = f"turns of the {loop.kind} loop over {name!r}"
-                self.fault(f"two {what} store to the same element of {s.array!r}")
+                self.fault(f"two {what} store to the same element of {array!r}")
 
     def independent(self, loop: For, array: str) -> bool:
         """Threads have local arrays of their own."""

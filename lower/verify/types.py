@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 import re
 
-from ...egraph.ir.dtypes import BOOL, I32, I64, DType, compute
+from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
+from ..fragments import refusal
 from ..intervals import of_type
 from ..loops import (
+    PANEL,
     PRODUCTS,
     Array,
     Assign,
+    AsyncCopy,
     Ex,
     Fetch,
     For,
@@ -22,8 +25,10 @@ from ..loops import (
     Let,
     Lit,
     Load,
+    Mma,
     Op,
     Param,
+    Regroup,
     Stmt,
     Store,
     Var,
@@ -108,6 +113,12 @@ class Types(Walk):
                     self.fault(f"no monoid of {var.dtype}: {monoid!r}")
             case Gemm():
                 self.product(s)
+            case AsyncCopy():
+                self.copied(s)
+            case Mma():
+                self.multiplied(s)
+            case Regroup():
+                self.regrouped(s)
             case Array():
                 self.declare(s)
             case Fetch(array, index):
@@ -154,13 +165,58 @@ class Types(Walk):
             if not any(one == 1 and other >= length for one, other, length in steps):
                 self.fault(f"{x.array!r} does not lie as a matrix: {x.down} {x.across}")
 
+    def copied(self, s: AsyncCopy) -> None:
+        to = self.place(s.array, s.index, s.lanes)
+        source = self.place(s.source, s.at, s.lanes)
+        if to is not source:
+            self.fault(f"{source} is copied to {to}")
+        if source is not None and source.itemsize * s.lanes not in (4, 8, 16):
+            self.fault(f"{s.lanes} elements of {source} are copied at once")
+        if s.where is not None:
+            self.want(s.where, BOOL, 1, "a test")
+
+    def multiplied(self, s: Mma) -> None:
+        out = self.arrays.get(s.out)
+        held = [self.place(x.array, x.at, 1) for x, _, _ in s.matrices]
+        if held[0] is not held[1] or held[0] not in (F16, BF16):
+            self.fault(f"a product of {', '.join(map(str, held))}")
+        reason = refusal(s.m, s.n, s.k, self.function.threads, s.across, s.warps)
+        if reason:
+            self.fault(reason)
+        elif out is None or out.size * self.function.threads != s.m * s.n:
+            self.fault(f"{s.out!r} does not hold the product")
+        elif out.dtype is not F32:
+            self.fault(f"{s.out!r} is {out.dtype}")
+        for x, rows, columns in s.matrices:
+            steps = {(x.across, x.down, columns), (x.down, x.across, rows)}
+            least = (one == 1 and other >= min(length, PANEL if x.apart else length)
+                     for one, other, length in steps)  # fmt: skip
+            if not any(least):
+                self.fault(f"{x.array!r} does not lie as a matrix: {x.down} {x.across}")
+
+    def regrouped(self, s: Regroup) -> None:
+        to, source = (self.arrays.get(x) for x in (s.to, s.source))
+        sizes = {x.size if x else 0 for x in (to, source)}
+        (size, *others) = sizes
+        least = 4 * s.mid * s.last
+        if others or not size or least < 4 or size % least or s.to == s.source:
+            self.fault(f"{s.source!r} does not become {s.to!r} by {s.mid} {s.last}")
+        elif self.function.threads % 32 or {x.dtype for x in (to, source) if x} != {
+            F32
+        }:
+            self.fault(f"{s.to!r} is not regrouped by warps, in f32")
+
     def declare(self, s: Array) -> None:
         self.bind(s.name)
         self.arrays[s.name] = s
         if s.size < 0:
             self.fault(f"array {s.name!r} of {s.size} elements")
-        if compute(s.dtype) is not s.dtype:
+        if compute(s.dtype) is not s.dtype and s.space != "shared":
             self.fault(f"array {s.name!r} has the storage type {s.dtype}")
+        if s.swizzle and (
+            s.dtype.itemsize != 2 or s.swizzle % 16 or s.size % s.swizzle
+        ):
+            self.fault(f"array {s.name!r} in rows of {s.swizzle}")
 
     # ---- expressions
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rewrite.backends import nvrtc
 from rewrite.egraph.ir.scalars import Array
+from rewrite.lower.emit import mma, wgmma
 from rewrite.lower.loops import Function
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -76,6 +77,95 @@ static float rw_from_half(unsigned a) { return same_bits<_Float16>((unsigned sho
 static unsigned rw_to_half(float a) { return same_bits<unsigned short>((_Float16)a); }
 """
 
+# What a warp does together: lanes show each other what they have.
+WARPS = r"""
+#include <utility>
+static u32 shown[1024][8];
+static void rw_meet() { warps[threadIdx.x / 32].arrive_and_wait(); }
+static size_t base;
+static const u16 *rw_at(u32 address) { return (const u16 *)(base + address); }
+static u32 rw_shared_address(const void *p) {
+  base = (size_t)p & ~(size_t)0x3ffff;
+  return (u32)((size_t)p - base);
+}
+struct Copied { void *to; unsigned char bytes[16]; int n; };
+static thread_local std::deque<std::vector<Copied>> groups(1);
+template <int N, class T> void rw_copy(T *to, const T *from, i64 at, bool ok) {
+  Copied c = {to, {}, N};
+  if (ok) std::memcpy(c.bytes, from + at, N);
+  std::memset(to, 0xa5, N);
+  groups.back().push_back(c);
+}
+static void rw_commit() { groups.emplace_back(); }
+template <int N> void rw_await() {
+  for (; groups.size() > N + 1; groups.pop_front())
+    for (auto &c : groups.front()) std::memcpy(c.to, c.bytes, c.n);
+}
+template <bool turned> void rw_fragments(u32 *r, u32 address) {
+  const u32 me = threadIdx.x, lane = me % 32, first = me - lane;
+  shown[me][0] = address;
+  rw_meet();
+  for (u32 j = 0; j < 4; j++) {
+    u32 both[2];
+    for (u32 e = 0; e < 2; e++) {
+      const u32 near = lane / 4, far = lane % 4 * 2 + e;
+      const u32 row = turned ? far : near, column = turned ? near : far;
+      both[e] = rw_at(shown[first + j * 8 + row][0])[column];
+    }
+    r[j] = both[0] | both[1] << 16;
+  }
+  rw_meet();
+}
+template <bool brain> f32 rw_number(u32 pair, u32 half) {
+  const u32 bits = pair >> 16 * half & 0xffff;
+  return brain ? same_bits<float>(bits << 16) : rw_from_half(bits);
+}
+template <bool brain>
+void rw_mma(f32 &c0, f32 &c1, f32 &c2, f32 &c3, const u32 *a, const u32 *b) {
+  const u32 me = threadIdx.x, lane = me % 32, first = me - lane;
+  for (u32 i = 0; i < 4; i++) shown[me][i] = a[i];
+  for (u32 i = 0; i < 2; i++) shown[me][4 + i] = b[i];
+  rw_meet();
+  f32 *const c[4] = {&c0, &c1, &c2, &c3};
+  for (u32 q = 0; q < 4; q++)
+    for (u32 k = 0; k < 16; k++) {
+      const u32 row = lane / 4 + q / 2 * 8, column = lane % 4 * 2 + q % 2;
+      const u32 x = shown[first + row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2];
+      const u32 y = shown[first + column * 4 + k % 8 / 2][4 + k / 8];
+      *c[q] += rw_number<brain>(x, k % 2) * rw_number<brain>(y, k % 2);
+    }
+  rw_meet();
+}
+"""
+
+# Of matrices by their descriptors: where they begin, panels and rows of eight apart.
+GROUPS = r"""
+static u64 rw_matrix(const void *p, u32 apart) {
+  return rw_shared_address(p) >> 4 | (u64)(apart >> 4) << 16 | (u64)64 << 32;
+}
+static void rw_group_begin() {}
+static void rw_group_end() {}
+template <int N> void rw_group_wait() {}
+static void rw_share() {}
+static u32 rw_element(u64 matrix, bool turned, u32 own, u32 k) {
+  const u32 first = (matrix & 0x3fff) << 4, apart = (matrix >> 16 & 0x3fff) << 4;
+  const u32 row = turned ? k : own, side = turned ? own : k;
+  const u32 at = first + side / 64 * apart + row * 128 + side % 64 * 2;
+  return *rw_at(at ^ (at >> 7 & 7) << 4);
+}
+template <int N, bool brain, bool left, bool right>
+void rw_group(f32 *c, u64 a, u64 b) {
+  const u32 t = threadIdx.x % 128;
+  for (u32 i = 0; i < N / 2; i++) {
+    const u32 row = t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
+    const u32 column = i / 4 * 8 + t % 4 * 2 + i % 2;
+    for (u32 k = 0; k < 16; k++)
+      c[i] += rw_number<brain>(rw_element(a, left, row, k), 0) *
+              rw_number<brain>(rw_element(b, right, column, k), 0);
+  }
+}
+"""
+
 
 def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     """The writable arrays after the function's launches, one after the other."""
@@ -85,7 +175,13 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
         r"static __device__ \S+ (f32 rw_from_half|u32 rw_to_half).*?\n}\n", "",
         source.text, flags=re.DOTALL,
     )  # fmt: skip
-    text = re.sub(r"extern __shared__ (.*?)\[\];", r"static \1[1 << 18];", text)
+    text = text.replace(mma.HELPERS, WARPS).replace(wgmma.HELPERS, GROUPS)
+    text = re.sub(
+        r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.))\(.*?\n}\n", _group, text,
+        flags=re.DOTALL,
+    )  # fmt: skip
+    block = r"static __attribute__((aligned(1 << 18))) u8 \1[1 << 18];"
+    text = re.sub(r"extern __shared__ \S+ u8 (\w+)\[\];", block, text)
     calls = ""
     for x in source.launches[function.name]:
         head = re.search(rf" {x.name}\((.*?)\) {{", text, re.DOTALL)
@@ -105,3 +201,9 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     ctypes.CDLL(str(library)).run_all(table)
     every = zip(held, function.params, strict=False)
     return tuple(a for a, p in every if p.writable)
+
+
+def _group(found: re.Match[str]) -> str:
+    name, brain, columns, left, right = found.groups()
+    of = f"{columns}, {int(brain == 'b')}, {left}, {right}"
+    return f"static void {name}(f32 *c, u64 a, u64 b) {{ rw_group<{of}>(c, a, b); }}\n"

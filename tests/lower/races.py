@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.lower.interpret import THREAD, Env, Meet, Meeting, Run, Value, _Machine
+from rewrite.lower.evaluate import Env, Value
+from rewrite.lower.interpret import THREAD, Meet, Meeting, Run, _Machine
 from rewrite.lower.loops import (
     Array,
     Barrier,

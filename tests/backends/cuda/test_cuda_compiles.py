@@ -32,6 +32,7 @@ from tests.transformers import transformer
 LIKE_H200 = Caps(
     "NVIDIA H200", cpu_like=False, dtypes=frozenset(dtypes.ALL), threads=256,
     max_threads=1024, shared_bytes=227 << 10, vector_bytes=0, wide=16,
+    warps=1,
 )  # fmt: skip
 
 

@@ -1,133 +1,141 @@
-/* contract: mul matmul
+/* tilecontract: mul matmul
    b0: f32[32768], b1: f32[24576], writes b2: f32[49152] */
 
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
     __global const f32 *restrict b0,
     __global const f32 *restrict b1,
     __global f32 *restrict b2) {
-  __local f32 tile6[1152];
-  __local f32 tile7[1024];
+  __local f32 s7[1152];
+  __local f32 s8[1152];
   const i32 rw_thread = get_local_id(0);
   const i32 rw_threads = 128;
   const i64 rw_point = (i64)get_group_id(0);
-  const i64 i1 = rw_point;
-  const i64 t2 = (i64)((u32)i1 % (u32)6);
-  const i64 t3 = (i64)((u32)(i64)((u32)i1 / (u32)6) % (u32)8);
-  const i64 m4 = t3 * 32;
-  const i64 n5 = t2 * 32;
-  f32 sums8[8];
-  #pragma unroll 8
-  for (i64 i9 = 0; i9 < 8; i9++) {
-    sums8[i9] = 0.0f;
-  }
-  #pragma unroll 8
-  for (i64 i10 = rw_thread; i10 < 1024; i10 += rw_threads) {
-    const i64 t11 = (i64)((u32)i10 % (u32)32);
-    const i64 t12 = (i64)((u32)i10 / (u32)32);
-    const i64 p13 = m4 + t12;
-    const i64 v14 = (p13 * 128) + t11;
-    const f32 v15 = b0[v14];
-    tile6[(t11 * 36) + t12] = v15;
-  }
-  #pragma unroll 8
-  for (i64 i16_ = rw_thread; i16_ < 1024; i16_ += rw_threads) {
-    const i64 t17 = (i64)((u32)i16_ % (u32)32);
-    const i64 t18 = (i64)((u32)i16_ / (u32)32);
-    const i64 p19 = n5 + t17;
-    const i64 v20 = (t18 * 192) + p19;
-    const f32 v21 = b1[v20];
-    tile7[(t18 * 32) + t17] = v21;
-  }
-  f32 held22[8];
-  f32 held23[8];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  for (i64 i24 = 0; i24 < 4; i24++) {
-    const i32 k25 = (i32)((u32)(i32)i24 + (u32)1);
-    const bool ok26 = k25 < 4;
-    if (ok26) {
-      const i64 k27 = k25 * 32;
-      { const i64 i28 = rw_thread;
-        #pragma unroll 8
-        for (i64 i29 = 0; i29 < 8; i29++) {
-          const i64 t30 = i28 + (i29 * 128);
-          const i64 t31 = (i64)((u32)t30 % (u32)32);
-          const i64 t32 = (i64)((u32)t30 / (u32)32);
-          const i64 p33 = m4 + t32;
-          const i64 p34 = k27 + t31;
-          const i64 v35 = (p33 * 128) + p34;
-          const f32 v36 = b0[v35];
-          held22[i29] = v36;
-        }
-      }
-      { const i64 i37 = rw_thread;
-        #pragma unroll 8
-        for (i64 i38 = 0; i38 < 8; i38++) {
-          const i64 t39 = i37 + (i38 * 128);
-          const i64 t40 = (i64)((u32)t39 % (u32)32);
-          const i64 t41 = (i64)((u32)t39 / (u32)32);
-          const i64 p42 = n5 + t40;
-          const i64 p43 = k27 + t41;
-          const i64 v44 = (p43 * 192) + p42;
-          const f32 v45 = b1[v44];
-          held23[i38] = v45;
-        }
-      }
-    }
-    { const i64 i46 = rw_thread;
-      const i64 y47 = (i64)((u32)i46 / (u32)16);
-      const i64 x48 = (i64)((u32)i46 % (u32)16);
-      for (i64 i49 = 0; i49 < 32; i49++) {
-        const f32 v50 = tile6[(i49 * 36) + (y47 * 4)];
-        const f32 v51 = tile6[((i49 * 36) + (y47 * 4)) + 1];
-        const f32 v52 = tile6[((i49 * 36) + (y47 * 4)) + 2];
-        const f32 v53 = tile6[((i49 * 36) + (y47 * 4)) + 3];
-        const f32 v54 = tile7[(i49 * 32) + (x48 * 2)];
-        const f32 v55 = tile7[((i49 * 32) + (x48 * 2)) + 1];
-        sums8[0] = rw_fma_f32(v50, v54, sums8[0]);
-        sums8[1] = rw_fma_f32(v50, v55, sums8[1]);
-        sums8[2] = rw_fma_f32(v51, v54, sums8[2]);
-        sums8[3] = rw_fma_f32(v51, v55, sums8[3]);
-        sums8[4] = rw_fma_f32(v52, v54, sums8[4]);
-        sums8[5] = rw_fma_f32(v52, v55, sums8[5]);
-        sums8[6] = rw_fma_f32(v53, v54, sums8[6]);
-        sums8[7] = rw_fma_f32(v53, v55, sums8[7]);
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    if (ok26) {
-      { const i64 i56 = rw_thread;
-        #pragma unroll 8
-        for (i64 i57 = 0; i57 < 8; i57++) {
-          const i64 t58 = i56 + (i57 * 128);
-          const i64 t59 = (i64)((u32)t58 % (u32)32);
-          const i64 t60 = (i64)((u32)t58 / (u32)32);
-          tile6[(t59 * 36) + t60] = held22[i57];
-        }
-      }
-      { const i64 i61 = rw_thread;
-        #pragma unroll 8
-        for (i64 i62 = 0; i62 < 8; i62++) {
-          const i64 t63 = i61 + (i62 * 128);
-          const i64 t64 = (i64)((u32)t63 % (u32)32);
-          const i64 t65 = (i64)((u32)t63 / (u32)32);
-          tile7[(t65 * 32) + t64] = held23[i62];
-        }
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  }
-  { const i64 i66 = rw_thread;
-    const i64 y67 = (i64)((u32)i66 / (u32)16);
-    const i64 x68 = (i64)((u32)i66 % (u32)16);
+  const i64 g0 = rw_point % 8;
+  const i64 g1 = rw_point / 8;
+  f32 a1[8];
+  { const i64 t2 = rw_thread;
+    const i64 d3 = (i64)((u32)t2 % (u32)16);
+    const i64 d4 = (i64)((u32)t2 / (u32)16);
     #pragma unroll 4
-    for (i64 i69 = 0; i69 < 4; i69++) {
+    for (i64 j5 = 0; j5 < 4; j5++) {
       #pragma unroll 2
-      for (i64 i71 = 0; i71 < 2; i71++) {
-        const i64 p72 = (m4 + (y67 * 4)) + i69;
-        const i64 p73 = n5 + ((x68 * 2) + i71);
-        const f32 r74 = sums8[(i69 * 2) + i71];
-        const i64 v75 = (p72 * 192) + p73;
-        b2[v75] = r74;
+      for (i64 j6 = 0; j6 < 2; j6++) {
+        a1[(j5 * 2) + j6] = 0.0f;
+      }
+    }
+  }
+  f32 s1r9[4];
+  { const i64 t10 = rw_thread;
+    const i64 d11 = (i64)((u32)t10 % (u32)16);
+    const i64 d12 = (i64)((u32)t10 / (u32)16);
+    #pragma unroll 4
+    for (i64 j13 = 0; j13 < 4; j13++) {
+      s1r9[j13] = b0[(((g0 * 32) + ((j13 * 8) + d12)) * 128) + d11];
+    }
+  }
+  f32 s3r14[4];
+  { const i64 t15 = rw_thread;
+    const i64 d16 = (i64)((u32)t15 % (u32)32);
+    const i64 d17 = (i64)((u32)t15 / (u32)32);
+    #pragma unroll 4
+    for (i64 j18 = 0; j18 < 4; j18++) {
+      s3r14[j18] = b1[(((j18 * 4) + d17) * 192) + ((g1 * 32) + d16)];
+    }
+  }
+  { const i64 t19 = rw_thread;
+    const i64 d20 = (i64)((u32)t19 % (u32)16);
+    const i64 d21 = (i64)((u32)t19 / (u32)16);
+    #pragma unroll 4
+    for (i64 j22 = 0; j22 < 4; j22++) {
+      s7[(d20 * 36) + ((j22 * 8) + d21)] = s1r9[j22];
+    }
+  }
+  { const i64 t23 = rw_thread;
+    const i64 d24 = (i64)((u32)t23 % (u32)32);
+    const i64 d25 = (i64)((u32)t23 / (u32)32);
+    #pragma unroll 4
+    for (i64 j26 = 0; j26 < 4; j26++) {
+      s8[(((j26 * 4) + d25) * 36) + d24] = s3r14[j26];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  for (i64 l2 = 0; l2 < 128; l2 += 16) {
+    const i64 n27 = (i64)((u32)(i64)((u32)l2 / (u32)16) % (u32)2);
+    const i64 n28 = (i64)((u32)((i64)((u32)l2 / (u32)16) + 1) % (u32)2);
+    const i32 k29 = (i32)((u32)(i32)l2 + (u32)16);
+    f32 s1r30[4];
+    { const i64 t31 = rw_thread;
+      if (k29 < 128) {
+        const i64 d32 = (i64)((u32)t31 % (u32)16);
+        const i64 d33 = (i64)((u32)t31 / (u32)16);
+        #pragma unroll 4
+        for (i64 j34 = 0; j34 < 4; j34++) {
+          s1r30[j34] = b0[(((g0 * 32) + ((j34 * 8) + d33)) * 128) + (k29 + d32)];
+        }
+      }
+    }
+    f32 s3r35[4];
+    { const i64 t36 = rw_thread;
+      if (k29 < 128) {
+        const i64 d37 = (i64)((u32)t36 % (u32)32);
+        const i64 d38 = (i64)((u32)t36 / (u32)32);
+        #pragma unroll 4
+        for (i64 j39 = 0; j39 < 4; j39++) {
+          s3r35[j39] = b1[((k29 + ((j39 * 4) + d38)) * 192) + ((g1 * 32) + d37)];
+        }
+      }
+    }
+    { const i64 t40 = rw_thread;
+      const i64 d41 = (i64)((u32)t40 % (u32)16);
+      const i64 d42 = (i64)((u32)t40 / (u32)16);
+      for (i64 k43 = 0; k43 < 16; k43++) {
+        const f32 f44 = s7[(n27 * 576) + ((k43 * 36) + (d42 * 4))];
+        const f32 f45 = s7[(n27 * 576) + ((k43 * 36) + ((d42 * 4) + 1))];
+        const f32 f46 = s7[(n27 * 576) + ((k43 * 36) + ((d42 * 4) + 2))];
+        const f32 f47 = s7[(n27 * 576) + ((k43 * 36) + ((d42 * 4) + 3))];
+        const f32 f48 = s8[(n27 * 576) + ((k43 * 36) + (d41 * 2))];
+        const f32 f49 = s8[(n27 * 576) + ((k43 * 36) + ((d41 * 2) + 1))];
+        a1[0] = rw_fma_f32(f44, f48, a1[0]);
+        a1[1] = rw_fma_f32(f44, f49, a1[1]);
+        a1[2] = rw_fma_f32(f45, f48, a1[2]);
+        a1[3] = rw_fma_f32(f45, f49, a1[3]);
+        a1[4] = rw_fma_f32(f46, f48, a1[4]);
+        a1[5] = rw_fma_f32(f46, f49, a1[5]);
+        a1[6] = rw_fma_f32(f47, f48, a1[6]);
+        a1[7] = rw_fma_f32(f47, f49, a1[7]);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    { const i64 t50 = rw_thread;
+      if (k29 < 128) {
+        const i64 d51 = (i64)((u32)t50 % (u32)16);
+        const i64 d52 = (i64)((u32)t50 / (u32)16);
+        #pragma unroll 4
+        for (i64 j53 = 0; j53 < 4; j53++) {
+          s7[(n28 * 576) + ((d51 * 36) + ((j53 * 8) + d52))] = s1r30[j53];
+        }
+      }
+    }
+    { const i64 t54 = rw_thread;
+      if (k29 < 128) {
+        const i64 d55 = (i64)((u32)t54 % (u32)32);
+        const i64 d56 = (i64)((u32)t54 / (u32)32);
+        #pragma unroll 4
+        for (i64 j57 = 0; j57 < 4; j57++) {
+          s8[(n28 * 576) + ((((j57 * 4) + d56) * 36) + d55)] = s3r35[j57];
+        }
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  }
+  { const i64 t58 = rw_thread;
+    const i64 d59 = (i64)((u32)t58 % (u32)16);
+    const i64 d60 = (i64)((u32)t58 / (u32)16);
+    #pragma unroll 4
+    for (i64 j61 = 0; j61 < 4; j61++) {
+      #pragma unroll 2
+      for (i64 j62 = 0; j62 < 2; j62++) {
+        b2[(((g0 * 32) + ((d60 * 4) + j61)) * 192) + ((g1 * 32) + ((d59 * 2) + j62))] = a1[(j61 * 2) + j62];
       }
     }
   }

@@ -1,4 +1,4 @@
-/* contract: mul matmul
+/* tilecontract: mul matmul
    b0: f32[32768], b1: f32[24576], writes b2: f32[49152] */
 
 extern "C" __global__ void __launch_bounds__(128) k0_0(
@@ -7,129 +7,137 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     f32 *__restrict__ b2) {
   b2 = (f32 *)__builtin_assume_aligned(b2, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
-  f32 *const tile6 = (f32 *)(rw_shared + 0);
-  f32 *const tile7 = (f32 *)(rw_shared + 4608);
+  f32 *const s7 = (f32 *)(rw_shared + 0);
+  f32 *const s8 = (f32 *)(rw_shared + 4608);
   const i32 rw_thread = threadIdx.x;
   const i32 rw_threads = 128;
   const u32 rw_point = (u32)blockIdx.x;
-  const i32 i1 = rw_point;
-  const i32 t2 = (i32)((u32)i1 % (u32)6);
-  const i32 t3 = (i32)((u32)(i32)((u32)i1 / (u32)6) % (u32)8);
-  const i32 m4 = t3 * 32;
-  const i32 n5 = t2 * 32;
-  __align__(16) f32 sums8[8];
-  #pragma unroll 8
-  for (i32 i9 = 0; i9 < 8; i9++) {
-    sums8[i9] = 0.0f;
-  }
-  #pragma unroll 8
-  for (i32 i10 = rw_thread; i10 < 1024; i10 += rw_threads) {
-    const i32 t11 = (i32)((u32)i10 % (u32)32);
-    const i32 t12 = (i32)((u32)i10 / (u32)32);
-    const i32 p13 = m4 + t12;
-    const i32 v14 = (p13 * 128) + t11;
-    const f32 v15 = b0[v14];
-    tile6[(t11 * 36) + t12] = v15;
-  }
-  #pragma unroll 8
-  for (i32 i16_ = rw_thread; i16_ < 1024; i16_ += rw_threads) {
-    const i32 t17 = (i32)((u32)i16_ % (u32)32);
-    const i32 t18 = (i32)((u32)i16_ / (u32)32);
-    const i32 p19 = n5 + t17;
-    const i32 v20 = (t18 * 192) + p19;
-    const f32 v21 = b1[v20];
-    tile7[(t18 * 32) + t17] = v21;
-  }
-  __align__(16) f32 held22[8];
-  __align__(16) f32 held23[8];
-  __syncthreads();
-  for (i32 i24 = 0; i24 < 4; i24++) {
-    const i32 k25 = (i32)((u32)i24 + (u32)1);
-    const bool ok26 = k25 < 4;
-    if (ok26) {
-      const i32 k27 = k25 * 32;
-      { const i32 i28 = rw_thread;
-        #pragma unroll 8
-        for (i32 i29 = 0; i29 < 8; i29++) {
-          const i32 t30 = i28 + (i29 * 128);
-          const i32 t31 = (i32)((u32)t30 % (u32)32);
-          const i32 t32 = (i32)((u32)t30 / (u32)32);
-          const i32 p33 = m4 + t32;
-          const i32 p34 = k27 + t31;
-          const i32 v35 = (p33 * 128) + p34;
-          const f32 v36 = b0[v35];
-          held22[i29] = v36;
-        }
-      }
-      { const i32 i37 = rw_thread;
-        #pragma unroll 8
-        for (i32 i38 = 0; i38 < 8; i38++) {
-          const i32 t39 = i37 + (i38 * 128);
-          const i32 t40 = (i32)((u32)t39 % (u32)32);
-          const i32 t41 = (i32)((u32)t39 / (u32)32);
-          const i32 p42 = n5 + t40;
-          const i32 p43 = k27 + t41;
-          const i32 v44 = (p43 * 192) + p42;
-          const f32 v45 = b1[v44];
-          held23[i38] = v45;
-        }
-      }
-    }
-    { const i32 i46 = rw_thread;
-      const i32 y47 = (i32)((u32)i46 / (u32)16);
-      const i32 x48 = (i32)((u32)i46 % (u32)16);
-      for (i32 i49 = 0; i49 < 32; i49++) {
-        const f32 v50 = tile6[(i49 * 36) + (y47 * 4)];
-        const f32 v51 = tile6[((i49 * 36) + (y47 * 4)) + 1];
-        const f32 v52 = tile6[((i49 * 36) + (y47 * 4)) + 2];
-        const f32 v53 = tile6[((i49 * 36) + (y47 * 4)) + 3];
-        const f32 v54 = tile7[(i49 * 32) + (x48 * 2)];
-        const f32 v55 = tile7[((i49 * 32) + (x48 * 2)) + 1];
-        sums8[0] = rw_fma_f32(v50, v54, sums8[0]);
-        sums8[1] = rw_fma_f32(v50, v55, sums8[1]);
-        sums8[2] = rw_fma_f32(v51, v54, sums8[2]);
-        sums8[3] = rw_fma_f32(v51, v55, sums8[3]);
-        sums8[4] = rw_fma_f32(v52, v54, sums8[4]);
-        sums8[5] = rw_fma_f32(v52, v55, sums8[5]);
-        sums8[6] = rw_fma_f32(v53, v54, sums8[6]);
-        sums8[7] = rw_fma_f32(v53, v55, sums8[7]);
-      }
-    }
-    __syncthreads();
-    if (ok26) {
-      { const i32 i56 = rw_thread;
-        #pragma unroll 8
-        for (i32 i57 = 0; i57 < 8; i57++) {
-          const i32 t58 = i56 + (i57 * 128);
-          const i32 t59 = (i32)((u32)t58 % (u32)32);
-          const i32 t60 = (i32)((u32)t58 / (u32)32);
-          tile6[(t59 * 36) + t60] = held22[i57];
-        }
-      }
-      { const i32 i61 = rw_thread;
-        #pragma unroll 8
-        for (i32 i62 = 0; i62 < 8; i62++) {
-          const i32 t63 = i61 + (i62 * 128);
-          const i32 t64 = (i32)((u32)t63 % (u32)32);
-          const i32 t65 = (i32)((u32)t63 / (u32)32);
-          tile7[(t65 * 32) + t64] = held23[i62];
-        }
-      }
-    }
-    __syncthreads();
-  }
-  { const i32 i66 = rw_thread;
-    const i32 y67 = (i32)((u32)i66 / (u32)16);
-    const i32 x68 = (i32)((u32)i66 % (u32)16);
+  const i32 g0 = rw_point % 8;
+  const i32 g1 = rw_point / 8;
+  __align__(16) f32 a1[8];
+  { const i32 t2 = rw_thread;
+    const i32 d3 = (i32)((u32)t2 % (u32)16);
+    const i32 d4 = (i32)((u32)t2 / (u32)16);
     #pragma unroll 4
-    for (i32 i69 = 0; i69 < 4; i69++) {
+    for (i32 j5 = 0; j5 < 4; j5++) {
       #pragma unroll 2
-      for (i32 i71 = 0; i71 < 2; i71++) {
-        const i32 p72 = (m4 + (y67 * 4)) + i69;
-        const i32 p73 = n5 + ((x68 * 2) + i71);
-        const f32 r74 = sums8[(i69 * 2) + i71];
-        const i32 v75 = (p72 * 192) + p73;
-        b2[v75] = r74;
+      for (i32 j6 = 0; j6 < 2; j6++) {
+        a1[(j5 * 2) + j6] = 0.0f;
+      }
+    }
+  }
+  __align__(16) f32 s1r9[4];
+  { const i32 t10 = rw_thread;
+    const i32 d11 = (i32)((u32)t10 % (u32)16);
+    const i32 d12 = (i32)((u32)t10 / (u32)16);
+    #pragma unroll 4
+    for (i32 j13 = 0; j13 < 4; j13++) {
+      s1r9[j13] = b0[(((g0 * 32) + ((j13 * 8) + d12)) * 128) + d11];
+    }
+  }
+  __align__(16) f32 s3r14[4];
+  { const i32 t15 = rw_thread;
+    const i32 d16 = (i32)((u32)t15 % (u32)32);
+    const i32 d17 = (i32)((u32)t15 / (u32)32);
+    #pragma unroll 4
+    for (i32 j18 = 0; j18 < 4; j18++) {
+      s3r14[j18] = b1[(((j18 * 4) + d17) * 192) + ((g1 * 32) + d16)];
+    }
+  }
+  { const i32 t19 = rw_thread;
+    const i32 d20 = (i32)((u32)t19 % (u32)16);
+    const i32 d21 = (i32)((u32)t19 / (u32)16);
+    #pragma unroll 4
+    for (i32 j22 = 0; j22 < 4; j22++) {
+      s7[(d20 * 36) + ((j22 * 8) + d21)] = s1r9[j22];
+    }
+  }
+  { const i32 t23 = rw_thread;
+    const i32 d24 = (i32)((u32)t23 % (u32)32);
+    const i32 d25 = (i32)((u32)t23 / (u32)32);
+    #pragma unroll 4
+    for (i32 j26 = 0; j26 < 4; j26++) {
+      s8[(((j26 * 4) + d25) * 36) + d24] = s3r14[j26];
+    }
+  }
+  __syncthreads();
+  for (i32 l2 = 0; l2 < 128; l2 += 16) {
+    const i32 n27 = (i32)((u32)(i32)((u32)l2 / (u32)16) % (u32)2);
+    const i32 n28 = (i32)((u32)((i32)((u32)l2 / (u32)16) + 1) % (u32)2);
+    const i32 k29 = (i32)((u32)l2 + (u32)16);
+    __align__(16) f32 s1r30[4];
+    { const i32 t31 = rw_thread;
+      if (k29 < 128) {
+        const i32 d32 = (i32)((u32)t31 % (u32)16);
+        const i32 d33 = (i32)((u32)t31 / (u32)16);
+        #pragma unroll 4
+        for (i32 j34 = 0; j34 < 4; j34++) {
+          s1r30[j34] = b0[(((g0 * 32) + ((j34 * 8) + d33)) * 128) + (k29 + d32)];
+        }
+      }
+    }
+    __align__(16) f32 s3r35[4];
+    { const i32 t36 = rw_thread;
+      if (k29 < 128) {
+        const i32 d37 = (i32)((u32)t36 % (u32)32);
+        const i32 d38 = (i32)((u32)t36 / (u32)32);
+        #pragma unroll 4
+        for (i32 j39 = 0; j39 < 4; j39++) {
+          s3r35[j39] = b1[((k29 + ((j39 * 4) + d38)) * 192) + ((g1 * 32) + d37)];
+        }
+      }
+    }
+    { const i32 t40 = rw_thread;
+      const i32 d41 = (i32)((u32)t40 % (u32)16);
+      const i32 d42 = (i32)((u32)t40 / (u32)16);
+      for (i32 k43 = 0; k43 < 16; k43++) {
+        const f32 f44 = s7[(n27 * 576) + ((k43 * 36) + (d42 * 4))];
+        const f32 f45 = s7[(n27 * 576) + ((k43 * 36) + ((d42 * 4) + 1))];
+        const f32 f46 = s7[(n27 * 576) + ((k43 * 36) + ((d42 * 4) + 2))];
+        const f32 f47 = s7[(n27 * 576) + ((k43 * 36) + ((d42 * 4) + 3))];
+        const f32 f48 = s8[(n27 * 576) + ((k43 * 36) + (d41 * 2))];
+        const f32 f49 = s8[(n27 * 576) + ((k43 * 36) + ((d41 * 2) + 1))];
+        a1[0] = rw_fma_f32(f44, f48, a1[0]);
+        a1[1] = rw_fma_f32(f44, f49, a1[1]);
+        a1[2] = rw_fma_f32(f45, f48, a1[2]);
+        a1[3] = rw_fma_f32(f45, f49, a1[3]);
+        a1[4] = rw_fma_f32(f46, f48, a1[4]);
+        a1[5] = rw_fma_f32(f46, f49, a1[5]);
+        a1[6] = rw_fma_f32(f47, f48, a1[6]);
+        a1[7] = rw_fma_f32(f47, f49, a1[7]);
+      }
+    }
+    __syncthreads();
+    { const i32 t50 = rw_thread;
+      if (k29 < 128) {
+        const i32 d51 = (i32)((u32)t50 % (u32)16);
+        const i32 d52 = (i32)((u32)t50 / (u32)16);
+        #pragma unroll 4
+        for (i32 j53 = 0; j53 < 4; j53++) {
+          s7[(n28 * 576) + ((d51 * 36) + ((j53 * 8) + d52))] = s1r30[j53];
+        }
+      }
+    }
+    { const i32 t54 = rw_thread;
+      if (k29 < 128) {
+        const i32 d55 = (i32)((u32)t54 % (u32)32);
+        const i32 d56 = (i32)((u32)t54 / (u32)32);
+        #pragma unroll 4
+        for (i32 j57 = 0; j57 < 4; j57++) {
+          s8[(n28 * 576) + ((((j57 * 4) + d56) * 36) + d55)] = s3r35[j57];
+        }
+      }
+    }
+    __syncthreads();
+  }
+  { const i32 t58 = rw_thread;
+    const i32 d59 = (i32)((u32)t58 % (u32)16);
+    const i32 d60 = (i32)((u32)t58 / (u32)16);
+    #pragma unroll 4
+    for (i32 j61 = 0; j61 < 4; j61++) {
+      #pragma unroll 2
+      for (i32 j62 = 0; j62 < 2; j62++) {
+        b2[(((g0 * 32) + ((d60 * 4) + j61)) * 192) + ((g1 * 32) + ((d59 * 2) + j62))] = a1[(j61 * 2) + j62];
       }
     }
   }

@@ -10,7 +10,7 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 
-from .harness import kernel_of
+from ..harness import kernel_of
 
 SIZES = (1, 2, 3, 8, 17, 31, 32, 40, 64, 97, 128, 144)
 DTYPES = (F32, F32, F16, BF16, I32)
@@ -26,12 +26,12 @@ def random_kernel(seed: int) -> Kernel:
     shape = tuple(rng.choice(SIZES) for _ in range(rng.choice((1, 2, 2, 2, 3))))
     if empty:
         shape = (*shape[:-1], 0)
-    x = _chain(rng, b, b.input("x", dtype, shape), shape, dtype, "a")
+    x = chain(rng, b, b.input("x", dtype, shape), shape, dtype, "a")
     if rng.random() < 0.2 and len(shape) > 1:
         order = list(range(len(shape)))
         rng.shuffle(order)
         x, shape = b.permute(x, order), tuple(shape[a] for a in order)
-        x = _chain(rng, b, x, shape, dtype, "p")
+        x = chain(rng, b, x, shape, dtype, "p")
     outputs = [x]
     kind = rng.choice(("map", "row", "row", "column", "full"))
     if kind != "map":
@@ -40,7 +40,7 @@ def random_kernel(seed: int) -> Kernel:
     return normalise(kernel_of(b, outputs))
 
 
-def _chain(
+def chain(
     rng: random.Random, b: Builder, x: int, shape: tuple[int, ...], dtype: DType,
     name: str,
 ) -> int:  # fmt: skip

@@ -8,7 +8,7 @@ from rewrite.lower.tiles.interpret import TileError, run
 from rewrite.lower.tiles.text import ParseError, parse, show
 from rewrite.lower.tiles.verify import TileVerifyError, faults, verify
 
-from .harness import buffers_for, kernel_of
+from ..harness import buffers_for, kernel_of
 
 SOFTMAX = """\
 tiles softmax(b0: bf16[9600], out b1: bf16[9600]) {

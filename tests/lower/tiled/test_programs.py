@@ -29,16 +29,16 @@ from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
 
-from .cases import CASES
-from .harness import GPU, buffers_for, close, kernel_of, reference
-from .tile_kernels import random_kernel
+from ..cases import CASES
+from ..harness import GPU, buffers_for, close, kernel_of, reference
+from .kernels import random_kernel
 
 WIDE = replace(GPU, wide=16, shared_bytes=48 << 10, threads=64, max_threads=256)
 KERNELS = {name: normalise(make()) for name, make in CASES.items()}
 
 
 LIKE_H200 = replace(WIDE, threads=256, max_threads=1024, shared_bytes=227 << 10)
-PAGE = Path(__file__).parents[2] / "docs" / "tiles.md"
+PAGE = Path(__file__).parents[3] / "docs" / "tiles.md"
 
 
 def test_the_page_shows_what_the_tool_prints() -> None:
@@ -61,6 +61,7 @@ def test_rows_are_read_sixteen_bytes_at_once() -> None:
 
 
 def test_products_are_left_to_their_own_families() -> None:
+    """See `test_products.py`."""
     for name in ("matmul_f32", "gated", "heads", "convolution"):
         assert not list(programs(KERNELS[name], WIDE)), name
 

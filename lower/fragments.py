@@ -1,0 +1,90 @@
+"""Where threads hold a product of their group (`loops.Mma`): the fragments of the
+instructions that multiply 16 x 16 by 16 x 8 elements, one warp of 32 threads each.
+
+A warp has a rectangle of the product; element (i, j) of a fragment lies in the thread
+i mod 8 * 4 + j / 2.  Groups of four warps multiply 64 x 16 by 16 x n elements, 16 rows
+for each warp.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+WARP = 32
+ROWS, COLUMNS, DEPTH = 16, 8, 16  # of one instruction
+PAIR = 16  # columns of the right side that are read at once
+FOUR = 4  # warps of a group
+HIGH, WIDEST = 64, 256  # rows of a group's instruction, and columns at most
+
+
+class Part(NamedTuple):
+    """Of an axis: so many places, which warps, threads, or elements of one are."""
+
+    rows: bool  # of the product; else its columns
+    who: str  # warp, thread, element
+    size: int
+
+
+def parts(
+    m: int, n: int, threads: int, across: int, warps: int = 1
+) -> tuple[Part, ...]:
+    """High digits of each axis first; threads and elements are numbered in order."""
+    down = threads // WARP // warps // across
+    if warps == FOUR:
+        return (
+            Part(True, "warp", down), Part(False, "warp", across),
+            Part(True, "element", m // down // HIGH), Part(True, "warp", FOUR),
+            Part(False, "element", n // across // COLUMNS), Part(True, "element", 2),
+            Part(True, "thread", 8), Part(False, "thread", 4),
+            Part(False, "element", 2),
+        )  # fmt: skip
+    return (
+        Part(True, "warp", down), Part(False, "warp", across),
+        Part(True, "element", m // down // ROWS), Part(True, "element", 2),
+        Part(False, "element", n // across // COLUMNS),
+        Part(True, "thread", 8), Part(False, "thread", 4), Part(False, "element", 2),
+    )  # fmt: skip
+
+
+def refusal(
+    m: int, n: int, k: int, threads: int, across: int, warps: int = 1
+) -> str | None:
+    """Why a group cannot multiply so."""
+    if warps == FOUR:
+        down = max(threads // WARP // FOUR // max(across, 1), 1)
+        wide = n // max(across, 1)
+        whole = threads == down * across * WARP * FOUR and n == wide * across
+        fits = m % (down * HIGH) == 0 and wide % HIGH == 0 and HIGH <= wide <= WIDEST
+        fits = fits and whole and k % HIGH == 0 and min(m, k) > 0
+        return None if fits else f"groups of warps do not share {m} x {n} x {k} out"
+    if warps != 1:
+        return f"instructions of {warps} warps"
+    if threads % WARP or across < 1 or threads // WARP % across:
+        return f"{threads} threads do not make warps, {across} side by side"
+    down = threads // WARP // across
+    if m % (down * ROWS) or n % (across * PAIR) or k % DEPTH or not m * n * k:
+        return f"{down} x {across} warps do not share a product of {m} x {n} x {k} out"
+    return None
+
+
+@cache
+def places(
+    m: int, n: int, threads: int, across: int, warps: int = 1
+) -> tuple[Any, Any]:
+    """By thread and element its row and its column."""
+    rows = columns = np.zeros((threads, m * n // threads), np.int64)
+    thread, element = np.indices(rows.shape)
+    weight = {True: 1, False: 1}
+    left = {"thread": thread, "element": element}
+    for p in reversed(parts(m, n, threads, across, warps)):
+        who = "element" if p.who == "element" else "thread"
+        digit, left[who] = left[who] % p.size, left[who] // p.size
+        if p.rows:
+            rows = rows + digit * weight[True]
+        else:
+            columns = columns + digit * weight[False]
+        weight[p.rows] *= p.size
+    return rows, columns

@@ -1,0 +1,287 @@
+"""Loops with rings as loops of threads: what runs ahead is written once for each turn
+before the first one, then in each turn for a later one; products, by warps or by each
+thread for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product as every
+from math import prod
+
+from ...egraph.ir.dtypes import BOOL
+from ..families.nests.values import add, divide, mul
+from ..fragments import FOUR
+from ..loops import (
+    PANEL,
+    Array,
+    AsyncCopy,
+    Await,
+    Commit,
+    Ex,
+    For,
+    If,
+    Lit,
+    Matrix,
+    Op,
+    Stmt,
+    Var,
+)
+from ..loops import Load as Read
+from ..loops import Mma as Multiply
+from ..loops import Store as Write
+from ..tiles import ir
+from ..tiles.ir import Ahead, Copy, Load, Loop, Mma, Tile, Wait
+from .layouts import of_axes
+from .places import Places, Point
+
+PAD = 4  # elements after each row that is filled across: neighbours in other banks
+
+
+class Ringed(Places):
+    """`rings`: by shared tile its array; `slot`: which of its places a statement has;
+    `later`: the test that the turn comes for which something runs ahead."""
+
+    def __init__(self, grid: ir.Grid, program: ir.TileProgram) -> None:
+        super().__init__(grid, program)
+        self.rings: dict[str, str] = {}
+        self.slot: Ex = self.zero
+        self.later: Ex | None = None
+        products = (s for s in ir.walk(self.grid.body) if isinstance(s, Mma))
+        self.panels = {  # tiles that lie in panels
+            x.name for s in products if s.warps == FOUR
+            for x in (s.left, s.right) if isinstance(x, Var)
+        }  # fmt: skip
+
+    # ---- to be had from the writer of all statements
+
+    def body(self, body: tuple[ir.Stmt, ...]) -> None:
+        raise NotImplementedError
+
+    def ring_loop(self, s: Loop) -> None:
+        (axis,) = s.axes
+        for x in s.body:
+            for t in ir.seen_after(x):
+                if t.space == "shared":
+                    self.declare_ring(t, s.stages)
+        for turn in range(min(s.stages - 1, -(-axis.extent // s.step))):
+            self.ahead_of(
+                s, axis, Lit(turn * s.step, self.index), Lit(turn, self.index)
+            )
+        self.missing_groups(s, axis)
+        inner = self.inside()
+        var = Var(axis.name, self.index)
+        now = divide(var, s.step, False)
+        far = s.stages - 1
+        slot = self.let(divide(now, s.stages, True), "n")
+        next_slot = self.let(divide(add(now, self.number(far)), s.stages, True), "n")
+        then = self.let(add(var, self.number(far * s.step)), "k")
+        test = Op("lt", (then, self.number(axis.extent)), BOOL) if far else None
+        for x in s.body:
+            match x:
+                case Ahead():
+                    self.slot, self.later = next_slot, test
+                    self.turn[axis.name] = then
+                    self.ahead(x)
+                    self.later = None
+                    del self.turn[axis.name]
+                case Wait(pending, products):
+                    if self.panels or any(map(_copies, s.body)):
+                        self.emit(Await(pending, products))
+                case _:
+                    self.slot = slot
+                    self.body((x,))
+        self.out.pop()
+        self.emit(For(var, axis.extent, "serial", tuple(inner), s.step))
+
+    def ahead_of(self, s: Loop, axis: ir.Axis, at: Ex, slot: Ex) -> None:
+        self.turn[axis.name] = at
+        self.slot = slot
+        for x in s.body:
+            if isinstance(x, Ahead):
+                self.ahead(x)
+        del self.turn[axis.name]
+
+    def missing_groups(self, s: Loop, axis: ir.Axis) -> None:
+        """Of turns before the first one that do not come."""
+        for _ in range(s.stages - 1 - -(-axis.extent // s.step)):
+            for x in s.body:
+                if _copies(x):
+                    self.emit(Commit())
+
+    def ahead(self, x: Ahead) -> None:
+        self.body(x.body)
+        if _copies(x):
+            self.emit(Commit())
+
+    def guarded(self, inner: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return inner if self.later is None else (If(self.later, inner),)
+
+    # ---- shared tiles
+
+    def rings_of(self, s: Loop) -> int:
+        """Bytes."""
+        tiles = (t for x in s.body for t in ir.seen_after(x) if t.space == "shared")
+        return sum(self.ring_size(t) * t.dtype.itemsize for t in tiles) * s.stages
+
+    def pitch(self, t: Tile) -> int:
+        """Elements from row to row."""
+        last = self.extents[t.axes[-1]]
+        if t.name in self.panels:
+            return PANEL
+        across = any(
+            d.place == "thread" and d.axis != t.axes[-1] for d in t.layout[-2:]
+        )
+        return last + (PAD if across and t.dtype.itemsize == 4 else 0)
+
+    def ring_size(self, t: Tile) -> int:
+        rows, last = (self.extents[a] for a in t.axes)
+        return rows * (last if t.name in self.panels else self.pitch(t))
+
+    def declare_ring(self, t: Tile, stages: int) -> None:
+        name = self.fresh(t.name.rstrip("0123456789") or "s")
+        self.rings[t.name] = name
+        size = self.ring_size(t)
+        swizzle = self.pitch(t) if t.dtype.itemsize == 2 else 0
+        self.emit(Array(name, t.dtype, size * stages, "shared", swizzle))
+
+    def in_ring(self, t: Tile, row: Ex, column: Ex) -> Ex:
+        place = add(mul(row, self.pitch(t)), column)
+        if t.name in self.panels:
+            within = divide(column, PANEL, True)
+            panel = mul(divide(column, PANEL, False), self.apart(t))
+            place = add(panel, add(mul(row, PANEL), within))
+        return add(mul(self.slot, self.ring_size(t)), place)
+
+    def apart(self, t: Tile) -> int:
+        """Elements from panel to panel."""
+        return self.extents[t.axes[0]] * PANEL if t.name in self.panels else 0
+
+    def copy_async(self, s: Load, point: Point, lanes: int, where: Ex | None) -> None:
+        t = s.tile
+        row, column = (point.axis(a, self.zero) for a in t.axes)
+        to = self.in_ring(t, row, column)
+        at = self.at(s.index, point, {})
+        self.emit(AsyncCopy(self.rings[t.name], to, s.buffer, at, lanes, where))
+
+    def share(self, s: Copy) -> None:
+        """From a thread's registers; side by side, where they lie so."""
+        t = s.tile
+        assert isinstance(s.value, Var)
+        source = self.tiles[s.value.name]
+        inner = self.inside()
+        thread, threads = self.digits(t.layout)
+        values: list[Ex] = []
+        loops: list[tuple[Var, int]] = []
+        lanes, lane = 1, Var("", self.index)
+        for k, d in enumerate(t.layout):
+            if d.place == "thread":
+                values.append(threads[k])
+                continue
+            var = Var(self.fresh("j"), self.index)
+            if d.place == "lane" and d.axis == t.axes[-1]:
+                lanes, lane = d.size, var
+                values.append(self.zero)
+            else:
+                loops.append((var, d.size))
+                values.append(var)
+        point = Point(t.layout, tuple(values))
+        row, column = (point.axis(a, self.zero) for a in t.axes)
+        held = self.held[source.name]
+        assert isinstance(held, str), lane
+        taken = Read(held, point.slot(source.axes, self.zero), source.dtype, lanes)
+        moved: Stmt = Write(
+            self.rings[t.name], self.in_ring(t, row, column), taken, lanes
+        )
+        test = self.beyond(point, t.axes)
+        moved = moved if test is None else If(test, (moved,))
+        for var, n in reversed(loops):
+            moved = For(var, n, "unroll", (moved,))
+        self.emit(moved)
+        self.out.pop()
+        body = self.guarded(tuple(inner))
+        self.emit(For(thread, self.grid.team, "thread", body))
+
+    # ---- products
+
+    def multiply(self, s: Mma) -> None:
+        assert isinstance(s.left, Var) and isinstance(s.right, Var)
+        a, b = self.tiles[s.left.name], self.tiles[s.right.name]
+        (over,) = s.over
+        m, n = (next(x for x in t.axes if x != over) for t in (a, b))
+        if s.warps:
+            self.by_warps(s, a, b, m, n, over)
+        else:
+            self.by_threads(s, a, b, m, n, over)
+
+    def by_warps(self, s: Mma, a: Tile, b: Tile, m: str, n: str, over: str) -> None:
+        held = self.held[s.name]
+        assert isinstance(held, str)
+        left, right = self.matrix(a, m), self.matrix(b, over)
+        sizes = self.extents[m], self.extents[n], self.extents[over]
+        across = self.warps_across(n)
+        self.emit(Multiply(*sizes, across, held, left, right, s.warps))
+
+    def matrix(self, t: Tile, rows: str) -> Matrix:
+        at, pitch = mul(self.slot, self.ring_size(t)), self.pitch(t)
+        steps = (1, pitch) if t.axes[-1] == rows else (pitch, 1)
+        return Matrix(self.rings[t.name], at, *steps, self.apart(t))
+
+    def warps_across(self, n: str) -> int:
+        """Threads along n that are no part of a fragment, which has 4."""
+        of_n = [d.size for d in self.grid.layout if d.place == "thread" and d.axis == n]
+        return prod(of_n) // 4
+
+    def by_threads(self, s: Mma, a: Tile, b: Tile, m: str, n: str, over: str) -> None:
+        """A rank-one update for each point of `over`, of values in registers."""
+        out = self.tiles[s.name]
+        held = self.held[s.name]
+        assert isinstance(held, str)
+        layout = of_axes(self.grid.layout, out.axes)
+        inner = self.inside()
+        thread, threads = self.digits(layout)
+        k = Var(self.fresh("k"), self.index)
+        body = self.inside()
+        sides = [self.vector(layout, threads, t, axis, k, over)
+                 for t, axis in ((a, m), (b, n))]  # fmt: skip
+        dtype = out.dtype
+        for (i, x), (j, y) in every(*sides):
+            at = Lit(i + j, self.index)
+            old = Read(held, at, dtype)
+            self.emit(Write(held, at, Op("fma", (x, y, old), dtype)))
+        self.out.pop()
+        self.emit(For(k, self.extents[over], "serial", tuple(body)))
+        self.out.pop()
+        self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
+
+    def vector(
+        self, layout: ir.Layout, threads: Mapping[int, Ex], t: Tile, axis: str, k: Var,
+        over: str,
+    ) -> list[tuple[int, Ex]]:  # fmt: skip
+        """What a thread multiplies of a side, each with its share of the number of the
+        sum that it goes into."""
+        own = [i for i, d in enumerate(layout) if d.place != "thread"]
+        mine = [i for i in own if layout[i].axis == axis]
+        out: list[tuple[int, Ex]] = []
+        for digits in every(*(range(layout[i].size) for i in mine)):
+            named = dict(zip(mine, digits, strict=True))
+            values = tuple(
+                threads[i] if d.place == "thread" else self.number(named.get(i, 0))
+                for i, d in enumerate(layout)
+            )
+            point = Point(layout, values)
+            slot = point.slot(tuple({d.axis for d in layout}), self.zero)
+            assert isinstance(slot, Lit)
+            at = point.axis(axis, self.zero)
+            row, column = (k if x == over else at for x in t.axes)
+            read = Read(self.rings[t.name], self.in_ring(t, row, column), t.dtype)
+            out.append((int(slot.value), self.let(read, "f")))
+        return out
+
+
+def _copies(x: ir.Stmt) -> bool:
+    return isinstance(x, Ahead) and any(
+        isinstance(s, Load) and s.tile.space == "shared" for s in x.body
+    )
+
+
+__all__ = ["Ringed"]

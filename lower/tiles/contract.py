@@ -1,0 +1,319 @@
+"""The families of tile programs that multiply: by instructions of warps, where a device
+has them and elements have two bytes, and by threads on any GPU."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, inf
+from typing import NamedTuple
+
+from ...extract.schedule.kernel import Kernel
+from ..axes import ceil_div, nested, numel
+from ..choice import Domains, Holes, hole
+from ..families.nests.price import occupancy
+from ..families.nests.writer import parameters
+from ..families.products.products import classify
+from ..families.products.shared_tiles import SPEEDS
+from ..fragments import FOUR, WARP
+from ..fragments import refusal as unfit
+from ..loops import PANEL
+from ..model import DeviceModel, overlapped
+from ..targets.layouts import of_axes, product, up
+from ..targets.products import Threads, Units, Warps, scheduled_products
+from ..targets.simt import Simt, shared_bytes
+from . import ir
+from .family import Tiled
+from .ir import TileProgram
+from .price import price, speed_of_groups, speed_of_warps
+from .products import Blocks, Sides, product_grid, sides_of
+
+HELD = 176  # elements that a thread may have in registers
+REGISTERS, OTHERS = 1 << 16, 40  # of a unit of the device; that are no sums
+LIKELY = 6  # shapes that are priced in full
+GROUP = 8  # rows of tiles side by side
+
+
+class Shape(NamedTuple):
+    """Of an instance's tile; `down` and `across`: warps of the team, or threads."""
+
+    rows: int
+    columns: int
+    depth: int
+    stages: int
+    down: int
+    across: int
+
+    @property
+    def each(self) -> tuple[int, int]:
+        """Rows and columns of one of them."""
+        return self.rows // self.down, self.columns // self.across
+
+
+BY_WARPS = (
+    Shape(128, 256, 64, 3, 2, 4), Shape(128, 128, 64, 3, 2, 2),
+    Shape(128, 128, 32, 4, 2, 2), Shape(128, 64, 64, 4, 2, 2),
+    Shape(64, 128, 64, 4, 2, 2), Shape(64, 64, 64, 4, 2, 2),
+    Shape(32, 128, 64, 4, 1, 4), Shape(32, 64, 64, 4, 1, 4),
+    Shape(16, 64, 64, 4, 1, 4), Shape(64, 32, 64, 4, 4, 1), Shape(32, 32, 32, 3, 1, 2),
+)  # fmt: skip
+BY_GROUPS = (
+    Shape(128, 256, 64, 4, 2, 1), Shape(256, 128, 64, 4, 2, 1),
+    Shape(128, 128, 64, 3, 1, 1), Shape(128, 128, 64, 4, 2, 1),
+    Shape(64, 256, 64, 4, 1, 1), Shape(64, 128, 64, 4, 1, 1),
+    Shape(64, 64, 64, 4, 1, 1),
+)  # fmt: skip
+BY_THREADS = (
+    Shape(128, 128, 16, 2, 16, 16), Shape(64, 64, 16, 2, 16, 16),
+    Shape(32, 32, 16, 2, 8, 16), Shape(16, 16, 16, 2, 8, 8),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Multiplied(Tiled):
+    """What both have in common."""
+
+    @property
+    @abstractmethod
+    def halves(self) -> bool:
+        """Whether it multiplies elements of two bytes as they are."""
+
+    @abstractmethod
+    def shapes(self, model: DeviceModel) -> tuple[Shape, ...]: ...
+
+    @abstractmethod
+    def team(self, shape: Shape) -> int: ...
+
+    @abstractmethod
+    def units(self, shape: Shape) -> Units: ...
+
+    @abstractmethod
+    def refused(self, shape: Shape, model: DeviceModel) -> str | None: ...
+
+    @abstractmethod
+    def speed(self, shape: Shape, model: DeviceModel) -> float:
+        """Multiply-adds a second, where all units are busy."""
+
+    def accepts(self, kernel: Kernel) -> str | None:
+        if not nested(kernel):
+            return "its outputs run over different loops"
+        made = sides_of(kernel, self.halves)
+        return made if isinstance(made, str) else None
+
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        """All multiply-adds at the highest speed, without what is around them."""
+        made = classify(kernel)
+        if model.cpu_like or isinstance(made, str):
+            return inf
+        fastest = max((self.speed(s, model) for s in self.shapes(model)), default=0.0)
+        if not fastest:
+            return inf
+        macs = sum(numel(c.sizes(kernel), (0, 1, 2, 3)) for c in made)
+        return model.launch + macs / fastest
+
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        shapes = self.shapes(model)
+        if not shapes:
+            return {}
+        names = Shape._fields
+        found = {n: tuple(sorted({s[i] for s in shapes})) for i, n in enumerate(names)}
+        return {**found, "group": (1, 4, 8, 16)}
+
+    def likely(
+        self, kernel: Kernel, sides: Sides, model: DeviceModel
+    ) -> tuple[Shape, ...]:
+        """Those that fit, the quickest first, as far as products alone tell."""
+        fits = [s for s in self.shapes(model) if self.refused(s, model) is None]
+        fits.sort(key=lambda s: self.seconds(kernel, sides, s, model))
+        return tuple(fits)
+
+    def seconds(
+        self, kernel: Kernel, sides: Sides, s: Shape, model: DeviceModel
+    ) -> float:
+        m, n, k = (kernel.extents[a] for a in sides[3:6])
+        down, across = ceil_div(m, s.rows), ceil_div(n, s.columns)
+        axes = {a for o in kernel.outputs for a in o.axes} - {sides.m, sides.n}
+        tiles = numel(kernel.extents, tuple(axes)) * down * across
+        macs = tiles * s.rows * s.columns * ceil(k / s.depth) * s.depth
+        near = tiles * (s.rows + s.columns) * k * sides.dtype.itemsize
+        busy = occupancy(tiles, max(model.units // 2, 1))
+        work = macs / self.speed(s, model) / busy
+        return max(work, near / model.cache_bandwidth)
+
+    def program(
+        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
+    ) -> TileProgram | str:
+        return _program(self, kernel, model, holes, strict)
+
+
+@lru_cache(maxsize=4096)
+def _program(
+    family: Multiplied, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool
+) -> TileProgram | str:
+    """A scheduled program that fits the device, or why there is none."""
+    sides = sides_of(kernel, family.halves)
+    if isinstance(sides, str):
+        return sides
+    own = _own_shape(family, kernel, model)
+    if own is None:
+        return "no tile fits the device"
+    asked = own._replace(**{n: v for n, v in holes if n in Shape._fields})
+    group = hole(holes, "group", GROUP)
+    return family.refused(asked, model) or _written(
+        family, kernel, sides, asked, group, model, strict
+    )
+
+
+@lru_cache(maxsize=4096)
+def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape | None:
+    """Of the likely ones that with the least price."""
+    sides = sides_of(kernel, family.halves)
+    assert not isinstance(sides, str), sides
+    priced: list[tuple[float, Shape]] = []
+    for s in family.likely(kernel, sides, model):
+        made = _written(family, kernel, sides, s, GROUP, model, False)
+        if not isinstance(made, str):
+            priced.append((overlapped(price(made, model)), s))
+        if len(priced) == LIKELY:
+            break
+    return min(priced)[1] if priced else None
+
+
+def _written(
+    family: Multiplied, kernel: Kernel, sides: Sides, s: Shape, group: int,
+    model: DeviceModel, strict: bool,
+) -> TileProgram | str:  # fmt: skip
+    buffers = parameters(kernel)
+    blocks = Blocks(s.rows, s.columns, s.depth, s.stages, group, family.team(s))
+    grid, index = product_grid(kernel, sides, blocks, strict, buffers)
+    program = TileProgram("f", buffers, (grid,), (), index)
+    made = scheduled_products(program, family.units(s), Simt.of(model))
+    if isinstance(made, str):
+        return made
+    if sum(held(made)) > HELD:
+        return "a thread would hold too much"
+    if shared_bytes(made) > max(model.shared, model.on_chip):
+        return "a group of threads would share too much"
+    return made
+
+
+def held(program: TileProgram) -> Iterator[int]:
+    """Elements that a thread has of the sums and, all along, of what runs ahead."""
+    for grid in program.body:
+        tiles = [t for s in grid.body for t in ir.seen_after(s)][:1]
+        for s in ir.walk(grid.body):
+            if isinstance(s, ir.Ahead):
+                tiles += [x.tile for x in s.body if isinstance(x, ir.Load)]
+        for t in tiles:
+            if t.space == "register":
+                layout = of_axes(t.layout or grid.layout, t.axes)
+                yield product(layout, "register", "lane")
+
+
+@dataclass(frozen=True)
+class ByWarps(Multiplied):
+    """Of sides of two bytes, summed in f32."""
+
+    name: str = "tilemma"
+
+    @property
+    def halves(self) -> bool:
+        return True
+
+    def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
+        return BY_WARPS if model.matrix else ()
+
+    def team(self, shape: Shape) -> int:
+        return shape.down * shape.across * WARP
+
+    def units(self, shape: Shape) -> Units:
+        return Warps(shape.across)
+
+    def refused(self, shape: Shape, model: DeviceModel) -> str | None:
+        s, team = shape, self.team(shape)
+        if team > model.largest or not model.matrix:
+            return "the device has no such groups"
+        if s.stages < 2 or _odd(s[:3]):
+            return "no ring of such tiles"
+        return unfit(s.rows, s.columns, s.depth, team, s.across)
+
+    def speed(self, shape: Shape, model: DeviceModel) -> float:
+        return model.matrix * speed_of_warps(*shape.each)
+
+
+@dataclass(frozen=True)
+class ByGroups(Multiplied):
+    """By instructions of four warps, which read both sides where they are shared."""
+
+    name: str = "tilewgmma"
+
+    @property
+    def halves(self) -> bool:
+        return True
+
+    def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
+        return BY_GROUPS if model.grouped else ()
+
+    def team(self, shape: Shape) -> int:
+        return shape.down * shape.across * WARP * FOUR
+
+    def units(self, shape: Shape) -> Units:
+        return Warps(shape.across, FOUR)
+
+    def refused(self, shape: Shape, model: DeviceModel) -> str | None:
+        s, team = shape, self.team(shape)
+        if team > model.largest or not model.grouped:
+            return "the device has no such groups"
+        if s.stages < 2 or _odd(s[:3]) or s.depth != PANEL:
+            return "no ring of such tiles"
+        if s.rows * s.columns // team + OTHERS > REGISTERS // team:
+            return "a thread would hold too much"
+        return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR)
+
+    def speed(self, shape: Shape, model: DeviceModel) -> float:
+        return model.grouped * speed_of_groups(shape.each[1])
+
+
+@dataclass(frozen=True)
+class ByThreads(Multiplied):
+    """Each thread adds up products of its own, in f32."""
+
+    name: str = "tilecontract"
+
+    @property
+    def halves(self) -> bool:
+        return False
+
+    def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
+        return BY_THREADS
+
+    def team(self, shape: Shape) -> int:
+        return shape.down * shape.across
+
+    def units(self, shape: Shape) -> Units:
+        return Threads(*shape.each)
+
+    def refused(self, shape: Shape, model: DeviceModel) -> str | None:
+        s = shape
+        if self.team(shape) > model.largest:
+            return "the device has no such groups"
+        height, width = s.each
+        if s.stages < 2 or _odd(s) or height * width not in SPEEDS:
+            return "no ring of such tiles"
+        return None
+
+    def speed(self, shape: Shape, model: DeviceModel) -> float:
+        height, width = shape.each
+        return model.product * SPEEDS.get(height * width, min(SPEEDS.values()))
+
+
+def _odd(sizes: Iterable[int]) -> bool:
+    return any(n < 1 or up(n) != n for n in sizes if n not in (3, 5, 6))
+
+
+BY_GROUP = ByGroups()
+BY_WARP = ByWarps()
+BY_THREAD = ByThreads()
+MULTIPLIED: tuple[Multiplied, ...] = (BY_GROUP, BY_WARP, BY_THREAD)
