@@ -2,7 +2,6 @@
 `rewrite derive` gives where they cannot."""
 
 import functools
-import importlib.resources
 import json
 from pathlib import Path
 
@@ -259,9 +258,3 @@ def test_each_law_of_order_is_asked() -> None:
         used |= set(answer.proof.rules)
     own = {r.name for r in with_orders(rules()).rules} - {r.name for r in rules().rules}
     assert own <= used, own - used
-
-
-def test_each_rule_file_is_loaded_by_something() -> None:
-    folder = Path(importlib.resources.files("rewrite.rules"))  # type: ignore[arg-type]
-    loaded = {f.name for f in with_orders(rules("fast", "operators")).files}
-    assert {p.name for p in folder.glob("*.egg")} == loaded - {"composites"}

@@ -20,7 +20,7 @@ from rewrite.egraph.rules.rulefile import (
 
 from .derivation import Answer, derive
 
-ORDERS = "orders.egg"  # a bundled file that `load_rules` leaves out
+ORDERS = "orders.egg"
 
 
 def ask(
@@ -38,7 +38,7 @@ def ask(
 
 
 def with_orders(rules: RuleSet, goal: Goal = "kernels") -> RuleSet:
-    text = read_text(importlib.resources.files("rewrite.rules") / ORDERS, ORDERS)
+    text = read_text(importlib.resources.files(__package__) / ORDERS, ORDERS)
     orders = replace(check(text, ORDERS, rules.files), bundled=True)
     return select((*rules.files, orders), rules.precision, goal)
 
