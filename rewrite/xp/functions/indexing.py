@@ -162,10 +162,10 @@ def _wrapped(index: Tracer, n: Dim) -> Tracer:
         if bool(np.all(values >= 0)):
             return index
     index = astype(index, promoted(index.dtype, position_dtype(n)))
-    return where(index < 0, index + _size(n), index)
+    return where(index < 0, index + size_of(n), index)
 
 
-def _size(n: Dim) -> Tracer | int:
+def size_of(n: Dim) -> Tracer | int:
     """A size as an operand; a symbolic one is the last position of one axis more."""
     if isinstance(n, int):
         return n

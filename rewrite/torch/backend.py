@@ -1,0 +1,102 @@
+"""`torch.compile(model, backend="rewrite")`.
+
+Dynamo's graph is made functional and taken apart into core ATen by AOTAutograd; what
+is read goes to the optimizer, the rest runs in eager PyTorch.  An error of the
+optimizer never reaches the user: the graph runs as it was, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from functools import cache
+from itertools import count
+from typing import Any
+
+from rewrite.core.compiled import Compiled
+from rewrite.core.notices import warn
+from rewrite.core.options import check_options
+from rewrite.optimized_graph import OptimizedGraph
+from rewrite.pipeline import optimize_graph
+
+from .library import GraphModule, aot_autograd, aot_common, decompositions
+from .options import Choice
+from .program import Program, Strict
+from .reading import Part
+from .site import READERS
+
+_numbers = count()
+# Programs as they are made, for who wants to look at them.
+listening: ContextVar[list[Program] | None] = ContextVar("listening", default=None)
+
+
+@cache
+def decomposition_table() -> dict[Any, Callable[..., Any]]:
+    """Core ATen's, less what has a reader."""
+    table = decompositions.core_aten_decompositions()
+    return {k: f for k, f in table.items() if str(k) not in READERS}
+
+
+def backend(gm: GraphModule, inputs: Sequence[Any], **asked: Any) -> Callable[..., Any]:
+    """The backend that `torch.compile` calls, with `mode` and `options`."""
+    choice = Choice.of(**asked)
+    check_options(choice.options)
+    try:
+        return _compiled(gm, inputs, choice)
+    except Exception as e:
+        # The contract of a drop-in: the user's graph runs, and says why.
+        if choice.strict:
+            raise
+        warn(f"a graph runs as it was, in eager PyTorch: {type(e).__name__}: {e}")
+        return gm.forward
+
+
+def _compiled(
+    gm: GraphModule, inputs: Sequence[Any], choice: Choice
+) -> Callable[..., Any]:
+    def make(traced: GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+        return _program(traced, choice)
+
+    run = aot_common.aot_autograd(
+        fw_compiler=make,
+        bw_compiler=make,
+        inference_compiler=make,
+        decompositions=decomposition_table(),
+        keep_inference_input_mutations=True,
+    )
+    return run(gm, inputs)
+
+
+def _program(traced: GraphModule, choice: Choice) -> Callable[..., Any]:
+    """What runs one graph of ATen, forward or backward."""
+    try:
+        made = Program(traced, lambda part: _optimized(part, choice),
+                       f"torch{next(_numbers)}")  # fmt: skip
+    except Exception as e:
+        # The contract of a drop-in: the user's graph runs, and says why.
+        if choice.strict:
+            raise
+        warn(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
+        return aot_autograd.make_boxed_func(traced.forward)
+    if made.failed:
+        warn(f"a graph runs in eager PyTorch: {made.failed[0]}")
+    heard = listening.get()
+    if heard is not None:
+        heard.append(made)
+    return made
+
+
+def _optimized(part: Part, choice: Choice) -> Compiled:
+    try:
+        made = OptimizedGraph.of(
+            optimize_graph(part.graph, choice.device, choice.options)
+        )
+        made.executable()
+    except Exception as e:
+        if choice.strict:
+            raise Strict(str(e)) from e
+        raise
+    return made
+
+
+__all__ = ["backend", "decomposition_table", "listening"]

@@ -1,0 +1,15 @@
+"""PyTorch, untyped: the project checks its types with and without it installed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+torch: Any = import_module("torch")
+aot_common: Any = import_module("torch._dynamo.backends.common")
+aot_autograd: Any = import_module("torch._functorch.aot_autograd")
+decompositions: Any = import_module("torch._decomp")
+
+type Tensor = Any
+type FxNode = Any
+type GraphModule = Any

@@ -1,0 +1,45 @@
+"""What `torch.compile` passes on, as options of rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from rewrite.core.options import Asked, Options
+
+MODES = {
+    None: 2, "default": 2, "reduce-overhead": 2, "max-autotune-no-cudagraphs": 3,
+    "max-autotune": 3,
+}  # fmt: skip
+OWN = ("device", "strict")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The device, how graphs are optimized, and whether errors are shown."""
+
+    device: Any
+    options: Options
+    strict: bool
+
+    @staticmethod
+    def of(mode: str | None = None, options: Mapping[str, Any] | None = None,
+           **others: Any) -> Choice:  # fmt: skip
+        """An option that there is not is an error, which names those there are."""
+        if others:
+            raise TypeError(f"backend 'rewrite' takes mode and options, found "
+                            f"{', '.join(sorted(others))}")  # fmt: skip
+        if mode not in MODES:
+            known = ", ".join(repr(m) for m in MODES if m)
+            raise ValueError(f"mode={mode!r}: {known} expected")
+        given = dict(options or {})
+        known = sorted({*Asked.__optional_keys__, *OWN} - {"fallback", "hints"})
+        unknown = sorted(given.keys() - known)
+        if unknown:
+            raise ValueError(
+                f"options: no {', '.join(unknown)}; known: {', '.join(known)}"
+            )
+        device, strict = given.pop("device", None), bool(given.pop("strict", False))
+        given = {"effort": MODES[mode], **given, "fallback": False}
+        return Choice(device, Options.of(**cast(Any, given)), strict)

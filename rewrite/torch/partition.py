@@ -1,0 +1,172 @@
+"""Which nodes of a model are parts of a graph, and which run in eager PyTorch.
+
+Steps stand at levels: all nodes of a level that are read make one graph, then the eager
+nodes of that level run, in order.  A node is at the level of its operands, or one
+above those that are eager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .library import FxNode, torch
+from .reading import is_getitem, is_tensor, name_of, reason_unread
+from .site import COPY
+from .sizes import Sizes
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """A node that eager PyTorch runs, and why."""
+
+    node: FxNode
+    operator: str
+    reason: str
+
+    @property
+    def line(self) -> str:
+        """The user's line of code, where it is known."""
+        return user_line(self.node)
+
+
+@dataclass
+class Step:
+    """The nodes of one level: a graph, then what eager PyTorch runs."""
+
+    nodes: list[FxNode] = field(default_factory=list[Any])
+    inputs: list[FxNode] = field(default_factory=list[Any])
+    outputs: list[FxNode] = field(default_factory=list[Any])
+    updates: dict[FxNode, FxNode] = field(default_factory=dict[Any, Any])
+    eager: list[FxNode] = field(default_factory=list[Any])
+
+
+@dataclass(frozen=True)
+class Partition:
+    steps: tuple[Step, ...]
+    fallbacks: tuple[Fallback, ...]
+    results: tuple[Any, ...]  # of the model: nodes, numbers, None
+
+
+def user_line(node: FxNode) -> str:
+    """The last line of the trace of the user's code at which the node was made."""
+    trace = node.meta.get("stack_trace") or ""
+    lines = [x.strip() for x in trace.splitlines() if x.strip()]
+    at = max((i for i, x in enumerate(lines) if x.startswith("File ")), default=-1)
+    return " ".join(lines[at : at + 2]) if at >= 0 else ""
+
+
+def _is_size(node: FxNode) -> bool:
+    """Whether a node computes a number."""
+    return not isinstance(node.meta.get("val"), list | tuple) and not is_tensor(
+        node.meta.get("val")
+    )
+
+
+def partition(graph: Any, sizes: Sizes, least: int = 1) -> Partition:
+    """The steps of a traced model."""
+    nodes = [n for n in graph.nodes if n.op == "call_function"]
+    reasons = {n: _reason(n, sizes) for n in nodes}
+    _whole_tuples(nodes, reasons)
+    for node in nodes:
+        if name_of(node) == COPY and reasons.get(node.args[1], "it is an input"):
+            reasons[node] = reasons[node] or "what it writes is made elsewhere"
+    levels = _levels(nodes, reasons)
+    steps = [Step() for _ in range(max(levels.values(), default=0) + 1)]
+    for node in nodes:
+        step = steps[levels[node]]
+        if reasons[node]:
+            step.eager.append(node)
+        elif name_of(node) == COPY:
+            step.updates[node.args[0]] = node.args[1]
+        else:
+            step.nodes.append(node)
+    (output,) = (n for n in graph.nodes if n.op == "output")
+    results = tuple(output.args[0])
+    copies = {n: n.args[0] for n in nodes if name_of(n) == COPY and not reasons[n]}
+    results = tuple(copies.get(r, r) for r in results)
+    _connect(steps, results, levels)
+    steps = [s for s in steps if s.nodes or s.eager or s.updates]
+    found = (
+        Fallback(n, name_of(n), r)
+        for n, r in reasons.items()
+        if r and not _is_size(n) and not is_getitem(n)
+    )
+    return Partition(tuple(steps), tuple(found), results)
+
+
+def _reason(node: FxNode, sizes: Sizes) -> str:
+    if name_of(node) == COPY:
+        target, source = node.args[0], node.args[1]
+        if target.op != "placeholder" or not isinstance(source, torch.fx.Node):
+            return "it writes to what is no input"
+        return _unlike(target, source)
+    if _is_size(node):
+        return "it computes a size"
+    return reason_unread(node, sizes)
+
+
+def _unlike(target: FxNode, source: FxNode) -> str:
+    a, b = target.meta["val"], source.meta["val"]
+    same = a.shape == b.shape and a.dtype == b.dtype
+    return "" if same else "it converts what it writes"
+
+
+def _whole_tuples(nodes: Sequence[FxNode], reasons: dict[FxNode, str]) -> None:
+    """The parts of an eager node's result are taken in Python."""
+    for node in nodes:
+        if is_getitem(node) and node.args[0] in reasons:
+            reasons[node] = reasons[node.args[0]]
+
+
+def _levels(
+    nodes: Sequence[FxNode], reasons: Mapping[FxNode, str]
+) -> dict[FxNode, int]:
+    levels: dict[FxNode, int] = {}
+    impure = 0  # what draws numbers or writes keeps its order
+    for node in nodes:
+        before = [n for n in node.all_input_nodes if n in levels]
+        if name_of(node) == COPY:  # after all that read what was there
+            before += [u for u in node.args[0].users if u in levels]
+        if reasons[node]:
+            level = max((levels[n] for n in before), default=0)
+            if _is_impure(node):
+                level = impure = max(level, impure)
+        else:
+            level = max((levels[n] + bool(reasons[n]) for n in before), default=0)
+        levels[node] = level
+    return levels
+
+
+def _is_impure(node: FxNode) -> bool:
+    target = node.target
+    if is_getitem(node) or not isinstance(target, torch._ops.OpOverload):
+        return False
+    random = torch.Tag.nondeterministic_seeded in target.tags
+    return random or target._schema.is_mutable or target.namespace not in (
+        "aten", "prims")  # fmt: skip
+
+
+def _connect(
+    steps: Sequence[Step], results: Sequence[Any], levels: Mapping[FxNode, int]
+) -> None:
+    """What each graph reads and what others read of it."""
+    final = {r for r in results if isinstance(r, torch.fx.Node)}
+    for step in steps:
+        own = set(step.nodes)
+        read = [n for node in step.nodes for n in node.all_input_nodes]
+        read += [n for pair in step.updates.items() for n in pair]
+        step.inputs = [
+            n for n in dict.fromkeys(read) if n not in own and is_tensor(n.meta["val"])
+        ]
+        step.outputs = [
+            n
+            for n in step.nodes
+            if is_tensor(n.meta["val"])
+            and (n in final or any(_outside(u, own) for u in n.users))
+        ]
+
+
+def _outside(user: FxNode, own: set[FxNode]) -> bool:
+    return user.op != "output" and user not in own and name_of(user) != COPY

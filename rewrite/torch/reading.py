@@ -1,0 +1,212 @@
+"""Nodes of ATen as nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from rewrite.egraph.ir.graph import Builder, Graph, GraphError
+from rewrite.egraph.ir.ops import OpError
+from rewrite.xp.errors import TraceError
+from rewrite.xp.tracer import Tracer, tracing, wrap
+
+from . import ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
+from .arrays import DTYPES, inverse, storage_order
+from .library import FxNode, torch
+from .site import READERS, Site, Unread, dtype_of
+from .sizes import Sizes, Unsized, expression
+
+GETITEM = "getitem"
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, torch.Tensor)
+
+
+def name_of(node: FxNode) -> str:
+    """The operator of a node."""
+    return str(node.target) if node.op == "call_function" else node.op
+
+
+def is_getitem(node: FxNode) -> bool:
+    return getattr(node.target, "__name__", "") == GETITEM
+
+
+def read(site: Site, scope: Mapping[FxNode, Any]) -> Any:
+    """A node's results as tracers; what they are in the trace is checked."""
+    node = site.node
+
+    def of(arg: Any) -> Any:
+        if isinstance(arg, torch.fx.Node):
+            if arg in scope:
+                return scope[arg]
+            return site.sizes.dim(arg.meta["val"])
+        if isinstance(arg, torch.dtype):
+            return DTYPES.get(arg)
+        if isinstance(arg, list | tuple):
+            return [of(a) for a in cast(Sequence[Any], arg)]
+        return arg
+
+    args = [of(a) for a in node.args]
+    keywords = {k: of(v) for k, v in node.kwargs.items()}
+    if is_getitem(node):
+        made = args[0][args[1]]
+    else:
+        made = READERS[name_of(node)](site, *args, **keywords)
+    made = list(cast(Sequence[Any], made)) if isinstance(made, list | tuple) else made
+    _check(site, made)
+    return made
+
+
+def _check(site: Site, made: Any) -> None:
+    many = isinstance(made, list)
+    values = site.value() if many else [site.value()]
+    for found, value in zip(cast(list[Any], made) if many else [made], values,
+                            strict=True):  # fmt: skip
+        if found is None:
+            continue
+        dtype, shape = dtype_of(value), site.sizes.shape(value.shape)
+        if found.dtype is not dtype or found.shape != shape:
+            raise Unread(f"it was read as {found.type}, not as {dtype}{list(shape)}")
+
+
+def reason_unread(node: FxNode, sizes: Sizes) -> str:
+    """Why a node cannot be part of a graph; empty where it can."""
+    if not is_getitem(node) and name_of(node) not in READERS:
+        return "it has no reader"
+    try:
+        _try(node, sizes)
+    except (Unread, Unsized) as e:
+        return str(e)
+    except (TraceError, GraphError, OpError) as e:
+        return str(e)
+    except Exception as e:
+        # What a reader trips over is a form that it does not know: PyTorch runs it.
+        return f"its reader fails ({type(e).__name__}: {e})"
+    return ""
+
+
+def _try(node: FxNode, sizes: Sizes) -> None:
+    """Reads a node alone, on inputs like its operands."""
+    builder, scope = Builder("trial"), dict[FxNode, Any]()
+    with tracing(builder):
+        for i, arg in enumerate(node.all_input_nodes):
+            value = arg.meta["val"]
+            if isinstance(value, list | tuple):
+                parts = cast(Sequence[Any], value)
+                scope[arg] = [
+                    _input(v, f"x{i}_{k}", sizes) for k, v in enumerate(parts)
+                ]
+            elif is_tensor(value):
+                scope[arg] = _input(value, f"x{i}", sizes)
+        read(Site(node, sizes), scope)
+
+
+def _input(value: Any, label: str, sizes: Sizes) -> Any:
+    if not is_tensor(value):
+        return None
+    if value.layout is not torch.strided or value.device.type != "cpu":
+        raise Unread(f"a tensor on {value.device} in the layout {value.layout}")
+    shape = sizes.shape(value.shape)
+    builder = _builder()
+    return wrap(builder.input(label, dtype_of(value), shape))
+
+
+def _builder() -> Builder:
+    from rewrite.xp.tracer import current
+
+    return current()
+
+
+# ---- parts of a model ----
+
+
+@dataclass(frozen=True)
+class Port:
+    """A tensor that enters or leaves a graph: the array has its axes in `order`."""
+
+    label: str
+    node: FxNode
+    order: tuple[int, ...]
+
+    @property
+    def back(self) -> tuple[int, ...]:
+        return inverse(self.order)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A graph, and the nodes of the model that its inputs and outputs are."""
+
+    graph: Graph
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    nodes: Mapping[str, FxNode]  # by the names of nodes of the graph
+
+
+def load(
+    name: str, nodes: Sequence[FxNode], inputs: Sequence[FxNode],
+    outputs: Sequence[FxNode], updates: Mapping[FxNode, FxNode], sizes: Sizes,
+) -> Part:  # fmt: skip
+    """The graph of `nodes`.  `updates` says which inputs hold new values afterwards."""
+    builder, scope = Builder(name), dict[FxNode, Any]()
+    named: dict[str, FxNode] = {}
+    with tracing(builder):
+        given = [_entered(node, scope, sizes) for node in inputs]
+        for node in nodes:
+            fresh = len(builder.nodes)
+            scope[node] = read(Site(node, sizes), scope)
+            _name(builder, scope[node], node, fresh, named)
+        made: dict[str, int] = {}
+        left = [_left(node, scope[node], made) for node in outputs]
+        for place, node in updates.items():
+            port = next(p for p in given if p.node is place)
+            label = f"{port.label}_new"
+            made[label] = _permuted(scope[node], port.order).node
+            builder.alias(label, port.label, "must")
+    return Part(builder.build(made), tuple(given), tuple(left), named)
+
+
+def _entered(node: FxNode, scope: dict[FxNode, Any], sizes: Sizes) -> Port:
+    value = node.meta["val"]
+    order = order_of(value)
+    shape = sizes.shape(value.shape)
+    x = wrap(_builder().input(node.name, dtype_of(value), [shape[i] for i in order]))
+    scope[node] = _permuted(x, inverse(order))
+    return Port(node.name, node, order)
+
+
+def _left(node: FxNode, x: Tracer, made: dict[str, int]) -> Port:
+    order = order_of(node.meta["val"])
+    made[node.name] = _permuted(x, order).node
+    return Port(node.name, node, order)
+
+
+def _permuted(x: Tracer, order: Sequence[int]) -> Tracer:
+    return wrap(x.builder.permute(x.node, order))
+
+
+def order_of(value: Any) -> tuple[int, ...]:
+    """The order of a traced tensor's axes in memory, at the sizes it was traced at."""
+    shape, strides = ([_hint(v) for v in vs] for vs in (value.shape, value.stride()))
+    return storage_order(shape, strides)
+
+
+def _hint(value: Any) -> int:
+    found = expression(value)
+    if found is None:
+        return int(value)
+    return int(value.node.hint) if value.node.hint is not None else 2
+
+
+def _name(
+    b: Builder, made: Any, node: FxNode, fresh: int, named: dict[str, FxNode]
+) -> None:
+    """Gives a node of the graph the name it has in the model."""
+    if not isinstance(made, Tracer) or made.node < fresh:
+        return
+    own = b.nodes[made.node]
+    if not own.name and own.op not in ("const", "iota"):
+        b.nodes[made.node] = replace(own, name=node.name)
+        named[node.name] = node

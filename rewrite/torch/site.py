@@ -1,0 +1,128 @@
+"""One node of a traced model, as the code that reads its operator sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import BOOL, DType
+from rewrite.xp.tracer import Tracer, astype, is_scalar, lift
+
+from .arrays import DTYPES
+from .library import FxNode, torch
+from .sizes import Sizes
+
+type Reader = Callable[..., Any]
+
+READERS: dict[str, Reader] = {}
+
+
+class Unread(Exception):
+    """Why a node is not read; eager PyTorch runs it."""
+
+
+def op(*names: str) -> Callable[[Reader], Reader]:
+    """Registers the reader of operators of ATen, called as they are: `f(site, ...)`."""
+
+    def register(reader: Reader) -> Reader:
+        for name in names:
+            READERS[name if name.startswith("prims.") else f"aten.{name}"] = reader
+        return reader
+
+    return register
+
+
+@dataclass(slots=True)
+class Site:
+    """What a reader may ask of its node besides the operands."""
+
+    node: FxNode
+    sizes: Sizes
+
+    def value(self, which: int | None = None) -> Any:
+        found = self.node.meta["val"]
+        return found if which is None else found[which]
+
+    @property
+    def dtype(self) -> DType:
+        return dtype_of(self.value())
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        return self.sizes.shape(self.value().shape)
+
+    def wants(self, which: int) -> bool:
+        """Whether anybody takes this one of several results."""
+        return any(
+            getattr(user.target, "__name__", "") != "getitem" or user.args[1] == which
+            for user in self.node.users
+        )
+
+    @property
+    def overwrites(self) -> bool:
+        """Whether the result is stored onto an input of the model."""
+        return any(str(user.target) == COPY for user in self.node.users)
+
+    def own(self, *operands: Any) -> list[Tracer]:
+        """Operands in the dtype of the result."""
+        return [in_dtype(x, self.dtype) for x in operands]
+
+    def meet(self, *operands: Any) -> list[Tracer]:
+        """Two operands in the dtype in which PyTorch lets them meet."""
+        raw = [_meta(a) for a in self.node.args[: len(operands)]]
+        common = DTYPES[torch.result_type(*raw)]
+        return [in_dtype(x, common) for x in operands]
+
+
+COPY = "aten.copy_.default"
+
+
+def dtype_of(value: Any) -> DType:
+    if value.dtype not in DTYPES:
+        raise Unread(
+            f"{str(value.dtype).removeprefix('torch.')} is no dtype of a graph"
+        )
+    return DTYPES[value.dtype]
+
+
+def _meta(arg: Any) -> Any:
+    return arg.meta["val"] if isinstance(arg, torch.fx.Node) else arg
+
+
+def in_dtype(x: Any, dtype: DType) -> Tracer:
+    if is_scalar(x):
+        return lift(_fitting(x, dtype), dtype)
+    return astype(lift(x), dtype)
+
+
+def _fitting(x: Any, dtype: DType) -> Any:
+    if dtype is BOOL:
+        return bool(x)
+    if not dtype.is_int or not isinstance(x, float):
+        return x
+    if not x.is_integer():
+        raise Unread(f"the number {x} among integers")
+    return int(x)
+
+
+def axis(dim: int, rank: int) -> int:
+    """PyTorch counts an axis from either end; a tensor of rank 0 has one."""
+    return dim % max(rank, 1)
+
+
+def axes(dims: Sequence[int] | int | None, rank: int) -> tuple[int, ...]:
+    """The axes named; all where none is."""
+    if not rank:
+        return ()
+    chosen = [dims] if isinstance(dims, int) else list(dims or ())
+    return tuple(sorted(axis(d, rank) for d in chosen)) or tuple(range(rank))
+
+
+def fixed(*values: Dim) -> list[int]:
+    """Sizes that a reader must know."""
+    for v in values:
+        if not isinstance(v, int):
+            raise Unread(f"the size {v} must be known")
+    return [int(v) for v in values]  # pyright: ignore[reportArgumentType]
