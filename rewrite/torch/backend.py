@@ -21,7 +21,7 @@ from rewrite.pipeline import optimize_graph
 
 from .library import GraphModule, aot_autograd, aot_common, decompositions
 from .options import Choice
-from .program import Program, Strict
+from .program import Program
 from .reading import Part
 from .site import READERS
 
@@ -71,7 +71,7 @@ def _program(traced: GraphModule, choice: Choice) -> Callable[..., Any]:
     """What runs one graph of ATen, forward or backward."""
     try:
         made = Program(traced, lambda part: _optimized(part, choice),
-                       f"torch{next(_numbers)}")  # fmt: skip
+                       f"torch{next(_numbers)}", choice.strict)  # fmt: skip
     except Exception as e:
         # The contract of a drop-in: the user's graph runs, and says why.
         if choice.strict:
@@ -87,16 +87,10 @@ def _program(traced: GraphModule, choice: Choice) -> Callable[..., Any]:
 
 
 def _optimized(part: Part, choice: Choice) -> Compiled:
-    try:
-        made = OptimizedGraph.of(
-            optimize_graph(part.graph, choice.device, choice.options)
-        )
-        made.executable()
-    except Exception as e:
-        if choice.strict:
-            raise Strict(str(e)) from e
-        raise
-    return made
+    made = optimize_graph(part.graph, choice.device, choice.options)
+    if not part.graph.symbols:
+        made.executable()  # what a compiler refuses is told now
+    return OptimizedGraph.of(made)
 
 
 __all__ = ["backend", "decomposition_table", "listening"]

@@ -164,9 +164,12 @@ def _connect(
             n
             for n in step.nodes
             if is_tensor(n.meta["val"])
-            and (n in final or any(_outside(u, own) for u in n.users))
+            and (n in final or any(_outside(u, own, step) for u in n.users))
         ]
 
 
-def _outside(user: FxNode, own: set[FxNode]) -> bool:
-    return user.op != "output" and user not in own and name_of(user) != COPY
+def _outside(user: FxNode, own: set[FxNode], step: Step) -> bool:
+    """Whether a node that reads a value is not part of the graph that makes it."""
+    if name_of(user) == COPY and user.args[0] in step.updates:
+        return False
+    return user.op != "output" and user not in own

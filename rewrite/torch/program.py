@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rewrite.backends.forks import Lock
-from rewrite.core.compiled import Compiled
-from rewrite.core.notices import log
+from rewrite.core.notices import log, warn
 
 from .arrays import to_array, to_tensor
 from .library import FxNode, Tensor, torch
 from .partition import Fallback, Partition, Step, partition
-from .reading import Part, Port, load
+from .reading import Part, Port, constant, load, name_of
+from .site import COPY
 from .sizes import Sizes, expression
 
 KEPT = 16  # programs of one model, for the sizes used last
 
 type Scope = dict[str, Any]
-type Compile = Callable[[Part], Compiled]
+type Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+type Compile = Callable[[Part], Run]
 
 
 def in_layout(tensor: Tensor, shape: Sequence[int], strides: Sequence[int]) -> Tensor:
@@ -80,16 +81,32 @@ def _unless_same(order: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 class GraphStep:
-    """A compiled graph between tensors."""
+    """A compiled graph between tensors.  Where it fails, eager PyTorch takes over."""
 
     def __init__(
-        self, part: Part, compiled: Compiled, sizes: Sizes, final: frozenset[FxNode]
-    ) -> None:
-        self.part, self.compiled = part, compiled
+        self, part: Part, compiled: Run, sizes: Sizes, final: frozenset[FxNode],
+        eager: Sequence[EagerStep] | None,
+    ) -> None:  # fmt: skip
+        """`eager` are the same nodes; None: an error is shown."""
+        self.part, self.compiled, self.eager = part, compiled, eager
+        self.broken = False
         self.inputs = [Taken.of(p) for p in part.inputs]
         self.outputs = [Made.of(p, sizes, p.node in final) for p in part.outputs]
 
     def __call__(self, scope: Scope) -> None:
+        if not self.broken:
+            try:
+                return self._run(scope)
+            except Exception as e:
+                # Inputs are written to at the end, so nothing has happened yet.
+                if self.eager is None:
+                    raise
+                self.broken = True
+                warn(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
+        for step in self.eager or ():
+            step(scope)
+
+    def _run(self, scope: Scope) -> None:
         inputs: dict[str, Any] = {}
         for taken in self.inputs:
             tensor = scope[taken.name]
@@ -126,7 +143,7 @@ class EagerStep:
         scope[node.name] = node.target(*args, **keywords)
 
 
-type Run = GraphStep | EagerStep
+type Doing = GraphStep | EagerStep
 
 
 class Fixed:
@@ -134,15 +151,16 @@ class Fixed:
 
     def __init__(
         self, split: Partition, sizes: Sizes, compile: Compile, failed: list[str],
-        name: str,
+        name: str, strict: bool,
     ) -> None:  # fmt: skip
         self.partition = split
         self.fallbacks: list[Fallback] = list(split.fallbacks)
         final = frozenset(r for r in split.results if isinstance(r, torch.fx.Node))
-        runs: list[Run] = []
+        runs: list[Doing] = []
         for k, step in enumerate(split.steps):
             if step.nodes or step.updates:
-                runs += self._graph(step, sizes, compile, failed, f"{name}_{k}", final)
+                runs += self._graph(step, sizes, compile, failed, f"{name}_{k}", final,
+                                    strict)  # fmt: skip
             runs += [EagerStep(n) for n in step.eager]
         self.runs = _ends(runs, split.results)
         self.results = [
@@ -152,29 +170,30 @@ class Fixed:
 
     def _graph(
         self, step: Step, sizes: Sizes, compile: Compile, failed: list[str],
-        name: str, final: frozenset[FxNode],
-    ) -> list[Run]:  # fmt: skip
+        name: str, final: frozenset[FxNode], strict: bool,
+    ) -> list[Doing]:  # fmt: skip
+        copies = [
+            u for place, new in step.updates.items() for u in place.users
+            if name_of(u) == COPY and u.args[1] is new
+        ]  # fmt: skip
+        nodes = [*step.nodes, *copies]
+        eager = [EagerStep(n) for n in nodes]
         try:
             part = load(
                 name, step.nodes, step.inputs, step.outputs, step.updates, sizes
             )
-            return [GraphStep(part, compile(part), sizes, final)]
-        except Strict:
-            raise
+            ready = compile(part)
+            return [GraphStep(part, ready, sizes, final, None if strict else eager)]
         except Exception as e:
+            if strict:
+                raise
             # A drop-in never fails by its optimizer: PyTorch runs these nodes.
             why = f"{type(e).__name__}: {e}"
             log.info("a graph of %d nodes runs in eager PyTorch: %s",
                      len(step.nodes), why)  # fmt: skip
             failed.append(why)
-            copies = [
-                u for place, new in step.updates.items() for u in place.users
-                if str(u.target) == "aten.copy_.default" and u.args[1] is new
-            ]  # fmt: skip
-            self.fallbacks += [
-                Fallback(n, str(n.target), why) for n in (*step.nodes, *copies)
-            ]
-            return [EagerStep(n) for n in (*step.nodes, *copies)]
+            self.fallbacks += [Fallback(n, name_of(n), why) for n in nodes]
+            return list[Doing](eager)
 
     @property
     def graphs(self) -> list[GraphStep]:
@@ -188,21 +207,19 @@ class Fixed:
         return [value if name is None else scope[name] for name, value in self.results]
 
 
-class Strict(Exception):
-    """An error of the optimizer that the caller wants to see."""
-
-
-def _names(run: Run) -> list[str]:
+def _names(run: Doing) -> list[str]:
     """What a step reads, by name."""
     if isinstance(run, GraphStep):
         return [t.name for t in run.inputs]
     return [n.name for n in run.node.all_input_nodes]
 
 
-def _ends(runs: Sequence[Run], results: Sequence[Any]) -> list[tuple[Run, list[str]]]:
+def _ends(
+    runs: Sequence[Doing], results: Sequence[Any]
+) -> list[tuple[Doing, list[str]]]:
     """Each step with what nobody reads after it."""
     seen = {r.name for r in results if isinstance(r, torch.fx.Node)}
-    out: list[tuple[Run, list[str]]] = []
+    out: list[tuple[Doing, list[str]]] = []
     for run in reversed(runs):
         last = [n for n in dict.fromkeys(_names(run)) if n not in seen]
         seen.update(last)
@@ -219,8 +236,11 @@ class Program:
 
     _boxed_call = True
 
-    def __init__(self, module: Any, compile: Compile, name: str) -> None:
+    def __init__(
+        self, module: Any, compile: Compile, name: str, strict: bool = False
+    ) -> None:
         self.module, self.compile, self.name = module, compile, name
+        self.strict = strict
         self.failed: list[str] = []
         self._places = [n for n in module.graph.nodes if n.op == "placeholder"]
         self._symbols = [
@@ -229,6 +249,9 @@ class Program:
             if expression(n.meta.get("val")) is not None
         ]
         self._names = [n.name for n in self._places]
+        self._constants = {
+            n.name: constant(n) for n in module.graph.nodes if n.op == "get_attr"
+        }
         self._ready: OrderedDict[tuple[int, ...], Fixed] = OrderedDict()
         self._lock = Lock()
         self.first = self._fixed(tuple(self._hint(k) for k, _ in self._symbols))
@@ -245,7 +268,9 @@ class Program:
             names = (name for _, name in self._symbols)
             sizes = Sizes(dict(zip(names, values, strict=True)))
             split = partition(self.module.graph, sizes)
-            made = Fixed(split, sizes, self.compile, self.failed, self.name)
+            made = Fixed(
+                split, sizes, self.compile, self.failed, self.name, self.strict
+            )
             self._ready[values] = made
             while len(self._ready) > KEPT:
                 self._ready.popitem(last=False)
@@ -253,6 +278,7 @@ class Program:
 
     def __call__(self, args: list[Any]) -> list[Any]:
         scope = dict(zip(self._names, args, strict=True))
+        scope.update(self._constants)
         values = tuple(int(args[k]) for k, _ in self._symbols)
         args.clear()
         return self._fixed(values)(scope)

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
+
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
 from rewrite.egraph.ir.ops import OpError
+from rewrite.egraph.ir.scalars import Array
 from rewrite.xp.errors import TraceError
 from rewrite.xp.tracer import Tracer, tracing, wrap
 
 from . import ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
-from .arrays import DTYPES, inverse, storage_order
-from .library import FxNode, torch
+from .arrays import DTYPES, inverse, storage_order, to_array
+from .library import FxNode, torch, unset_fake
 from .site import READERS, Site, Unread, dtype_of
 from .sizes import Sizes, Unsized, expression
 
@@ -119,6 +122,19 @@ def _builder() -> Builder:
     return current()
 
 
+def constant(node: FxNode) -> Any:
+    """What a node reads off the traced module."""
+    found: Any = node.graph.owning_module
+    for name in node.target.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def held(node: FxNode) -> Array:
+    with unset_fake():
+        return np.array(to_array(constant(node)), order="C")
+
+
 # ---- parts of a model ----
 
 
@@ -153,7 +169,12 @@ def load(
     builder, scope = Builder(name), dict[FxNode, Any]()
     named: dict[str, FxNode] = {}
     with tracing(builder):
-        given = [_entered(node, scope, sizes) for node in inputs]
+        given = [
+            _entered(node, scope, sizes) for node in inputs if node.op != "get_attr"
+        ]
+        for node in inputs:
+            if node.op == "get_attr":  # a constant of the model
+                scope[node] = wrap(builder.array(held(node)))
         for node in nodes:
             fresh = len(builder.nodes)
             scope[node] = read(Site(node, sizes), scope)

@@ -243,11 +243,6 @@ def threshold_backward(s: Site, grad: Tracer, x: Tracer, least: float) -> Tracer
     return xp.where(x <= least, 0.0, grad)
 
 
-@op("atan2.default", "asin.default", "acos.default", "atan.default")
-def inverse(s: Site, *_: Any) -> Tracer:
-    raise Unread("there are no inverses of trigonometric functions")
-
-
 @op("asinh.default")
 def asinh(s: Site, a: Any) -> Tracer:
     """log(|x| + sqrt(x x + 1)), without cancelling near 0 or overflow far from it."""

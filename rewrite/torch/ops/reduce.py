@@ -139,7 +139,8 @@ def spread(x: Tracer, middle: Tracer, over: Sequence[int], less: float = 0) -> T
 
 @op("logsumexp.default")
 def logsumexp(s: Site, x: Tracer, dim: Axes, keepdim: bool = False) -> Tracer:
-    return xp.nn.logsumexp(astype(x, s.dtype), axes(dim, x.ndim), keepdim)
+    x = astype(x, s.dtype)
+    return xp.nn.logsumexp(x, axes(dim, x.ndim), keepdim) if x.ndim else x
 
 
 # ---- running sums ----
