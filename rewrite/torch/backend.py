@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 from rewrite.core.compiled import Compiled
 from rewrite.core.notices import warn
@@ -83,7 +83,12 @@ def _program(traced: GraphModule, choice: Choice) -> Callable[..., Any]:
     heard = listening.get()
     if heard is not None:
         heard.append(made)
-    return made
+
+    def run(args: list[Any]) -> list[Any]:
+        return made(args)
+
+    cast(Any, run)._boxed_call = True  # it is called with a list, which it may empty
+    return run
 
 
 def _optimized(part: Part, choice: Choice) -> Compiled:

@@ -234,8 +234,6 @@ class Program:
     trace, the others at their first call.
     """
 
-    _boxed_call = True
-
     def __init__(
         self, module: Any, compile: Compile, name: str, strict: bool = False
     ) -> None:

@@ -73,7 +73,7 @@ def traced(f: Any, tensors: Sequence[torch.Tensor]) -> tuple[Any, Program]:
 
     def compiler(module: Any, _: Any) -> Any:
         made.append(Program(module, evaluated, "sample"))
-        return made[0]
+        return lambda *args: made[0](list(args))
 
     run = aot_function(f, compiler, decompositions=decomposition_table(),
                        keep_inference_input_mutations=True)  # fmt: skip
