@@ -1,6 +1,6 @@
 """The PyTorch front end: `torch.compile(model, backend="rewrite")`."""
 
-from .backend import backend
+from .compiling import backend
 from .explain import GraphView, Report, explain
 
 __all__ = ["GraphView", "Report", "backend", "explain"]

@@ -13,7 +13,7 @@ from rewrite.core.kernels import show_kernels
 from rewrite.egraph.ir.printable import printable
 from rewrite.report.explanation import Explanation
 
-from .backend import backend, listening
+from .compiling import backend, listening
 from .library import torch
 from .program import GraphStep, Program
 

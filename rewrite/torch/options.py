@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from rewrite.core.options import Asked, Options
+from rewrite.core.options import Asked, Options, check_options
 
 MODES = {
     None: 2, "default": 2, "reduce-overhead": 2, "max-autotune-no-cudagraphs": 3,
@@ -42,4 +42,6 @@ class Choice:
             )
         device, strict = given.pop("device", None), bool(given.pop("strict", False))
         given = {"effort": MODES[mode], **given, "fallback": False}
-        return Choice(device, Options.of(**cast(Any, given)), strict)
+        made = Options.of(**cast(Any, given))
+        check_options(made)
+        return Choice(device, made, strict)

@@ -7,6 +7,7 @@ above those that are eager.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,10 +44,18 @@ class Step:
 
 
 @dataclass(frozen=True)
+class View:
+    """A result on the memory of another tensor of the model."""
+
+    base: FxNode
+    value: Any  # as traced: its sizes, strides and offset
+
+
+@dataclass(frozen=True)
 class Partition:
     steps: tuple[Step, ...]
     fallbacks: tuple[Fallback, ...]
-    results: tuple[Any, ...]  # of the model: nodes, numbers, None
+    results: tuple[Any, ...]  # of the model: nodes, views, numbers, None
 
 
 def user_line(node: FxNode) -> str:
@@ -85,7 +94,7 @@ def partition(graph: Any, sizes: Sizes, least: int = 1) -> Partition:
     (output,) = (n for n in graph.nodes if n.op == "output")
     results = tuple(output.args[0])
     copies = {n: n.args[0] for n in nodes if name_of(n) == COPY and not reasons[n]}
-    results = tuple(copies.get(r, r) for r in results)
+    results = _on_bases(tuple(copies.get(r, r) for r in results))
     _connect(steps, results, levels)
     steps = [s for s in steps if s.nodes or s.eager or s.updates]
     found = (
@@ -148,11 +157,50 @@ def _is_impure(node: FxNode) -> bool:
         "aten", "prims")  # fmt: skip
 
 
+def _on_bases(results: Sequence[Any]) -> tuple[Any, ...]:
+    """Results that share memory in eager PyTorch share it here, as views of one."""
+    traced = [r for r in dict.fromkeys(results) if isinstance(r, torch.fx.Node)]
+    shared = Counter(_storage(n) for n in traced if is_tensor(n.meta["val"]))
+
+    def on_base(r: Any) -> Any:
+        if not isinstance(r, torch.fx.Node) or not is_tensor(r.meta["val"]):
+            return r
+        base, key = r, _storage(r)
+        if shared[key] < 2:
+            return r
+        while (
+            base.op == "call_function"
+            and base.args
+            and isinstance(base.args[0], torch.fx.Node)
+            and is_tensor(base.args[0].meta.get("val"))
+            and _storage(base.args[0]) == key
+        ):
+            base = base.args[0]
+        return (
+            r if base is r or base.op != "call_function" else View(base, r.meta["val"])
+        )
+
+    return tuple(map(on_base, results))
+
+
+def _storage(node: FxNode) -> int:
+    value = node.meta["val"]
+    return (
+        value.untyped_storage()._cdata if value.layout is torch.strided else id(value)
+    )
+
+
+def nodes_of(results: Sequence[Any]) -> frozenset[FxNode]:
+    """The nodes that results are, or are views of."""
+    found = (r.base if isinstance(r, View) else r for r in results)
+    return frozenset(n for n in found if isinstance(n, torch.fx.Node))
+
+
 def _connect(
     steps: Sequence[Step], results: Sequence[Any], levels: Mapping[FxNode, int]
 ) -> None:
     """What each graph reads and what others read of it."""
-    final = {r for r in results if isinstance(r, torch.fx.Node)}
+    final = nodes_of(results)
     for step in steps:
         own = set(step.nodes)
         read = [n for node in step.nodes for n in node.all_input_nodes]

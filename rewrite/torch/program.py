@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from rewrite.backends.forks import Lock
@@ -12,9 +14,9 @@ from rewrite.core.notices import log, warn
 
 from .arrays import to_array, to_tensor
 from .library import FxNode, Tensor, torch
-from .partition import Fallback, Partition, Step, partition
+from .partition import Fallback, Partition, Step, View, nodes_of, partition
 from .reading import Part, Port, constant, load, name_of
-from .site import COPY
+from .site import COPY, fixed
 from .sizes import Sizes, expression
 
 KEPT = 16  # programs of one model, for the sizes used last
@@ -68,10 +70,7 @@ class Made:
     @staticmethod
     def of(p: Port, sizes: Sizes, final: bool) -> Made:
         value = p.node.meta["val"]
-        shape, strides = (
-            tuple(int(sizes.dim(v)) for v in vs)  # pyright: ignore[reportArgumentType]  # all are bound
-            for vs in (value.shape, value.stride())
-        )
+        shape, strides = _fixed(value.shape, sizes), _fixed(value.stride(), sizes)
         return Made(p.label, _unless_same(p.back), value.dtype,
                     shape if final else None, strides)  # fmt: skip
 
@@ -155,18 +154,15 @@ class Fixed:
     ) -> None:  # fmt: skip
         self.partition = split
         self.fallbacks: list[Fallback] = list(split.fallbacks)
-        final = frozenset(r for r in split.results if isinstance(r, torch.fx.Node))
+        final = nodes_of(split.results)
         runs: list[Doing] = []
         for k, step in enumerate(split.steps):
             if step.nodes or step.updates:
                 runs += self._graph(step, sizes, compile, failed, f"{name}_{k}", final,
                                     strict)  # fmt: skip
             runs += [EagerStep(n) for n in step.eager]
-        self.runs = _ends(runs, split.results)
-        self.results = [
-            (r.name, None) if isinstance(r, torch.fx.Node) else (None, r)
-            for r in split.results
-        ]
+        self.runs = _ends(runs, {n.name for n in final})
+        self.results = [_result(r, sizes) for r in split.results]
 
     def _graph(
         self, step: Step, sizes: Sizes, compile: Compile, failed: list[str],
@@ -204,7 +200,23 @@ class Fixed:
             run(scope)
             for name in gone:
                 scope.pop(name, None)
-        return [value if name is None else scope[name] for name, value in self.results]
+        return [result(scope) for result in self.results]
+
+
+def _result(r: Any, sizes: Sizes) -> Callable[[Scope], Any]:
+    """How a result is found in the scope."""
+    if isinstance(r, View):
+        name, v = r.base.name, r.value
+        shape, strides = _fixed(v.shape, sizes), _fixed(v.stride(), sizes)
+        (offset,) = _fixed((v.storage_offset(),), sizes)
+        return lambda scope: scope[name].as_strided(shape, strides, offset)
+    if isinstance(r, torch.fx.Node):
+        return itemgetter(r.name)
+    return lambda _: r
+
+
+def _fixed(values: Sequence[Any], sizes: Sizes) -> tuple[int, ...]:
+    return tuple(fixed(*(sizes.dim(v) for v in values)))
 
 
 def _names(run: Doing) -> list[str]:
@@ -215,10 +227,10 @@ def _names(run: Doing) -> list[str]:
 
 
 def _ends(
-    runs: Sequence[Doing], results: Sequence[Any]
+    runs: Sequence[Doing], results: AbstractSet[str]
 ) -> list[tuple[Doing, list[str]]]:
     """Each step with what nobody reads after it."""
-    seen = {r.name for r in results if isinstance(r, torch.fx.Node)}
+    seen = set(results)
     out: list[tuple[Doing, list[str]]] = []
     for run in reversed(runs):
         last = [n for n in dict.fromkeys(_names(run)) if n not in seen]

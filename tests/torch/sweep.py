@@ -23,7 +23,7 @@ from functorch.compile import aot_function
 from torch.utils import _pytree as pytree
 
 from rewrite.egraph.ir.evaluate import evaluate
-from rewrite.torch.backend import decomposition_table
+from rewrite.torch.compiling import decomposition_table
 from rewrite.torch.program import Program
 from rewrite.torch.reading import Part
 
@@ -49,6 +49,14 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)
     fallbacks: Counter[str] = field(default_factory=Counter)
     untraced: int = 0
+
+    def merge(self, other: Verdict) -> None:
+        """Adds what other samples of the operator gave."""
+        self.samples += other.samples
+        self.read += other.read
+        self.wrong += other.wrong
+        self.fallbacks += other.fallbacks
+        self.untraced += other.untraced
 
     @property
     def passed(self) -> bool:

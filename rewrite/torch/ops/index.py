@@ -190,6 +190,8 @@ def _place(x: Tracer, indices: Sequence[Any], chosen: Sequence[int]) -> Tracer:
 def index(s: Site, x: Tracer, indices: Sequence[Any]) -> Tracer:
     chosen, rest, near = _arranged(x, indices)
     place = _place(x, indices, chosen)
+    if len(chosen) == place.ndim == 1:
+        return xp.take(x, place, axis=chosen[0])
     moved = xp.permute_dims(x, (*chosen, *rest))
     count = dims.numel(tuple(x.shape[k] for k in chosen))
     tail = tuple(x.shape[k] for k in rest)
@@ -219,6 +221,9 @@ def index_put(s: Site, x: Tracer, indices: Sequence[Any], values: Tracer,
         raise Unread("truth values that are added up")
     chosen, rest, near = _arranged(x, indices)
     place = _place(x, indices, chosen)
+    mode = "add" if accumulate else "set"
+    if len(chosen) == place.ndim == 1:
+        return _put_along(x, chosen[0], place, values, mode)
     tail = tuple(x.shape[k] for k in rest)
     at = chosen[0] if near else 0
     shape = (*tail[:at], *place.shape, *tail[at:])
@@ -234,9 +239,17 @@ def index_put(s: Site, x: Tracer, indices: Sequence[Any], values: Tracer,
     spread = xp.reshape(place, (place.size, *([1] * len(tail))))
     full = xp.broadcast_to(spread, (place.size, *tail))
     base = xp.reshape(moved, (count, *tail))
-    done = scatter(base, full, values, 0, "add" if accumulate else "set")
+    done = scatter(base, full, values, 0, mode)
     back = sorted(range(x.ndim), key=order.__getitem__)
     return xp.permute_dims(xp.reshape(done, moved.shape), back)
+
+
+def _put_along(x: Tracer, at: int, place: Tracer, values: Tracer, mode: str) -> Tracer:
+    """The axes stay where they are, so that `x` may be overwritten as it lies."""
+    shape = (*x.shape[:at], place.size, *x.shape[at + 1 :])
+    aligned = [place.size if k == at else 1 for k in range(x.ndim)]
+    full = xp.broadcast_to(xp.reshape(place, aligned), shape)
+    return scatter(x, full, xp.broadcast_to(values, shape), at, mode)
 
 
 def _masked(x: Tracer, mask: Tracer, values: Tracer, accumulate: bool) -> Tracer:

@@ -127,6 +127,11 @@ def diagonal(s: Site, x: Tracer, offset: int = 0, a: int = 0, b: int = 1) -> Tra
     return slice_axis(x, len(lead), start if count else 0, count, columns + 1)
 
 
+@op("unfold.default")
+def unfold(s: Site, x: Tracer, dim: int, size: int, step: int) -> Tracer:
+    return xp.sliding_window(x, size, axis=axis(dim, x.ndim), stride=step)
+
+
 # ---- arrangements ----
 
 

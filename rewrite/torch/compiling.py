@@ -15,7 +15,6 @@ from typing import Any, cast
 
 from rewrite.core.compiled import Compiled
 from rewrite.core.notices import warn
-from rewrite.core.options import check_options
 from rewrite.optimized_graph import OptimizedGraph
 from rewrite.pipeline import optimize_graph
 
@@ -40,7 +39,6 @@ def decomposition_table() -> dict[Any, Callable[..., Any]]:
 def backend(gm: GraphModule, inputs: Sequence[Any], **asked: Any) -> Callable[..., Any]:
     """The backend that `torch.compile` calls, with `mode` and `options`."""
     choice = Choice.of(**asked)
-    check_options(choice.options)
     try:
         return _compiled(gm, inputs, choice)
     except Exception as e:

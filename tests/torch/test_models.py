@@ -1,0 +1,132 @@
+"""Small models of each kind, forward and backward, beside eager PyTorch."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is an extra: rewrite[torch]")
+
+from torch import nn  # noqa: E402
+
+from .running import compiled, fallbacks, programs, same  # noqa: E402
+from .zoo import Lstm, stirred  # noqa: E402
+
+
+def inferred(model: nn.Module, *inputs: Any) -> None:
+    """Equal results, and no node in eager PyTorch."""
+    with torch.no_grad(), programs() as made:
+        same(compiled(model)(*inputs), model(*inputs))
+    assert made and not fallbacks(made)
+
+
+def trained(model: nn.Module, *inputs: Any, strict_fallbacks: bool = True) -> None:
+    """Equal gradients and buffers after a step, and no node in eager PyTorch."""
+    other = copy.deepcopy(model)
+    with programs() as made:
+        fast = compiled(other)
+        model(*inputs).square().mean().backward()
+        fast(*inputs).square().mean().backward()
+    for a, b in zip(other.parameters(), model.parameters(), strict=True):
+        same(a.grad, b.grad)
+    for a, b in zip(other.buffers(), model.buffers(), strict=True):
+        same(a, b)
+    assert len(made) == 2 and not (strict_fallbacks and fallbacks(made))
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(0)
+
+
+def test_a_perceptron() -> None:
+    model = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32),
+                          nn.Linear(32, 4), nn.Softmax(-1))  # fmt: skip
+    inferred(model.eval(), torch.randn(5, 16))
+
+
+def test_a_block_of_convolutions() -> None:
+    model = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
+        nn.MaxPool2d(2), nn.Conv2d(8, 8, 3, groups=2), nn.SiLU(),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+    )  # fmt: skip
+    inferred(stirred(model), torch.randn(2, 3, 8, 8))
+
+
+def test_a_layer_of_a_transformer() -> None:
+    model = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+    torch.backends.mha.set_fastpath_enabled(False)  # one fused operator of eager's
+    try:
+        inferred(model.eval(), torch.randn(2, 6, 16))
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+
+
+def test_a_causal_attention_with_shared_keys() -> None:
+    def f(q: Any, k: Any, v: Any) -> Any:
+        return nn.functional.scaled_dot_product_attention(
+            q, k, v, is_causal=True, enable_gqa=True
+        )
+
+    q, k, v = (torch.randn(1, n, 6, 8) for n in (4, 2, 2))
+    with torch.no_grad(), programs() as made:
+        same(compiled(f)(q, k, v), f(q, k, v))
+    assert not fallbacks(made)
+
+
+def test_a_recurrent_cell() -> None:
+    model = Lstm().eval()
+    inferred(model, torch.randn(2, 3, 64))
+
+
+def test_a_step_of_training_a_perceptron() -> None:
+    model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Tanh(),
+                          nn.Linear(16, 4))  # fmt: skip
+    trained(model, torch.randn(6, 8))
+
+
+def test_a_step_of_training_convolutions() -> None:
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3, stride=2, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(4, 4, 2, groups=2, dilation=2), nn.Flatten(), nn.Linear(16, 2),
+    )  # fmt: skip
+    trained(model, torch.randn(2, 3, 16, 16))
+
+
+def test_a_step_of_training_a_transformer() -> None:
+    model = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    trained(model, torch.randn(2, 4, 8))
+
+
+def test_a_step_of_training_with_dropout() -> None:
+    model = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.5), nn.Linear(16, 4))
+    other, x = copy.deepcopy(model), torch.randn(6, 8)
+    fast = compiled(other)
+    torch.manual_seed(1)
+    model(x).sum().backward()
+    torch.manual_seed(1)
+    fast(x).sum().backward()
+    for a, b in zip(other.parameters(), model.parameters(), strict=True):
+        same(a.grad, b.grad)
+
+
+def test_small_floats() -> None:
+    model = nn.Sequential(nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 4)).bfloat16()
+    x = torch.randn(3, 16).bfloat16()
+    with torch.no_grad():
+        same(compiled(model)(x), model(x), rtol=2e-2, atol=1e-2)
+
+
+def test_changing_sizes() -> None:
+    def f(x: Any, w: Any) -> Any:
+        return torch.softmax(x @ w, -1).sum(0) + x.shape[0]
+
+    with programs() as made:
+        fast, w = compiled(f), torch.randn(8, 3)
+        for n in (3, 5, 7, 5, 1):
+            x = torch.randn(n, 8)
+            same(fast(x, w), f(x, w))
+    assert not fallbacks(made)
