@@ -7,8 +7,9 @@ optimizer never reaches the user: the graph runs as it was, with a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from typing import Any, cast
@@ -18,7 +19,7 @@ from rewrite.core.notices import warn
 from rewrite.optimized_graph import OptimizedGraph
 from rewrite.pipeline import optimize_graph
 
-from .library import GraphModule, aot_autograd, aot_common, decompositions
+from .library import GraphModule, aot_autograd, aot_common, decompositions, guards
 from .options import Choice
 from .program import Program
 from .reading import Part
@@ -53,31 +54,35 @@ def _compiled(
     gm: GraphModule, inputs: Sequence[Any], choice: Choice
 ) -> Callable[..., Any]:
     def make(traced: GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
-        return _program(traced, choice)
+        return _program(traced, choice, False)
+
+    def infer(traced: GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
+        return _program(traced, choice, True)
 
     run = aot_common.aot_autograd(
         fw_compiler=make,
         bw_compiler=make,
-        inference_compiler=make,
+        inference_compiler=infer,
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
     )
     return run(gm, inputs)
 
 
-def _program(traced: GraphModule, choice: Choice) -> Callable[..., Any]:
+def _program(
+    traced: GraphModule, choice: Choice, inference: bool
+) -> Callable[..., Any]:
     """What runs one graph of ATen, forward or backward."""
     try:
-        made = Program(traced, lambda part: _optimized(part, choice),
-                       f"torch{next(_numbers)}", choice.strict)  # fmt: skip
+        static = _static_places() if choice.freeze and inference else ()
+        made = Program(traced, lambda part, hints: _optimized(part, choice, hints),
+                       f"torch{next(_numbers)}", choice.strict, static)  # fmt: skip
     except Exception as e:
         # The contract of a drop-in: the user's graph runs, and says why.
         if choice.strict:
             raise
         warn(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
         return aot_autograd.make_boxed_func(traced.forward)
-    if made.failed:
-        warn(f"a graph runs in eager PyTorch: {made.failed[0]}")
     heard = listening.get()
     if heard is not None:
         heard.append(made)
@@ -89,8 +94,16 @@ def _program(traced: GraphModule, choice: Choice) -> Callable[..., Any]:
     return run
 
 
-def _optimized(part: Part, choice: Choice) -> Compiled:
-    made = optimize_graph(part.graph, choice.device, choice.options)
+def _static_places() -> Sequence[int]:
+    """The inputs that are parameters and buffers."""
+    context = guards.TracingContext.try_get()
+    known = getattr(context, "fw_metadata", None)
+    return tuple(known.static_input_indices) if known is not None else ()
+
+
+def _optimized(part: Part, choice: Choice, hints: Mapping[str, int]) -> Compiled:
+    options = replace(choice.options, hints=hints)
+    made = optimize_graph(part.graph, choice.device, options)
     if not part.graph.symbols:
         made.executable()  # what a compiler refuses is told now
     return OptimizedGraph.of(made)

@@ -12,7 +12,12 @@ MODES = {
     None: 2, "default": 2, "reduce-overhead": 2, "max-autotune-no-cudagraphs": 3,
     "max-autotune": 3,
 }  # fmt: skip
-OWN = ("device", "strict")
+OWN = ("device", "strict", "freeze")
+
+
+def known() -> list[str]:
+    """The options there are: those of rewrite, and the backend's own."""
+    return sorted({*Asked.__optional_keys__, *OWN} - {"fallback", "hints"})
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,7 @@ class Choice:
     device: Any
     options: Options
     strict: bool
+    freeze: bool = False  # whether parameters are built in
 
     @staticmethod
     def of(mode: str | None = None, options: Mapping[str, Any] | None = None,
@@ -31,17 +37,17 @@ class Choice:
             raise TypeError(f"backend 'rewrite' takes mode and options, found "
                             f"{', '.join(sorted(others))}")  # fmt: skip
         if mode not in MODES:
-            known = ", ".join(repr(m) for m in MODES if m)
-            raise ValueError(f"mode={mode!r}: {known} expected")
+            modes = ", ".join(repr(m) for m in MODES if m)
+            raise ValueError(f"mode={mode!r}: {modes} expected")
         given = dict(options or {})
-        known = sorted({*Asked.__optional_keys__, *OWN} - {"fallback", "hints"})
-        unknown = sorted(given.keys() - known)
+        unknown = sorted(given.keys() - known())
         if unknown:
             raise ValueError(
-                f"options: no {', '.join(unknown)}; known: {', '.join(known)}"
+                f"options: no {', '.join(unknown)}; known: {', '.join(known())}"
             )
-        device, strict = given.pop("device", None), bool(given.pop("strict", False))
+        device = given.pop("device", None)
+        strict, freeze = (bool(given.pop(k, False)) for k in ("strict", "freeze"))
         given = {"effort": MODES[mode], **given, "fallback": False}
         made = Options.of(**cast(Any, given))
         check_options(made)
-        return Choice(device, made, strict)
+        return Choice(device, made, strict, freeze)

@@ -10,186 +10,54 @@ from operator import itemgetter
 from typing import Any
 
 from rewrite.backends.forks import Lock
-from rewrite.core.notices import log, warn
+from rewrite.core.notices import warn
 
-from .arrays import to_array, to_tensor
-from .library import FxNode, Tensor, torch
+from .library import Tensor, torch, unset_fake
 from .partition import Fallback, Partition, Step, View, nodes_of, partition
-from .reading import Part, Port, constant, load, name_of
-from .site import COPY, fixed
+from .reading import Part, attribute, load, name_of
+from .site import COPY
 from .sizes import Sizes, expression
+from .steps import EagerStep, GraphStep, Run, Scope, numbers
 
 KEPT = 16  # programs of one model, for the sizes used last
+ANEW = 8  # times that a model with its parameters built in is made for other ones
 
-type Scope = dict[str, Any]
-type Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-type Compile = Callable[[Part], Run]
-
-
-def in_layout(tensor: Tensor, shape: Sequence[int], strides: Sequence[int]) -> Tensor:
-    """The tensor with the strides that eager PyTorch gives it; copied where it must."""
-    if tensor.stride() == tuple(strides):
-        return tensor
-    pairs = zip(shape, tensor.stride(), strides, strict=True)
-    if all(n == 1 or a == b for n, a, b in pairs) or 0 in shape:
-        return tensor.as_strided(tuple(shape), tuple(strides))
-    # Axes along which one element is shown again and again have memory for one.
-    sizes = [1 if s == 0 else n for n, s in zip(shape, strides, strict=True)]
-    made = torch.empty_strided(sizes, tuple(strides), dtype=tensor.dtype)
-    source = tensor
-    for k, (n, m) in enumerate(zip(shape, sizes, strict=True)):
-        source = source if n == m else source.narrow(k, 0, 1)
-    return made.copy_(source).expand(tuple(shape))
-
-
-@dataclass(frozen=True)
-class Taken:
-    """How an input is taken from the scope."""
-
-    label: str
-    name: str
-    order: tuple[int, ...] | None  # None: as the tensor's axes stand
-    dtype: Any
-
-    @staticmethod
-    def of(p: Port) -> Taken:
-        dtype = p.node.meta["val"].dtype
-        return Taken(p.label, p.node.name, _unless_same(p.order), dtype)
-
-
-@dataclass(frozen=True)
-class Made:
-    """How an output becomes a tensor: its axes brought back, its strides checked."""
-
-    label: str
-    back: tuple[int, ...] | None
-    dtype: Any
-    shape: tuple[int, ...] | None  # None: any layout will do
-    strides: tuple[int, ...]
-
-    @staticmethod
-    def of(p: Port, sizes: Sizes, final: bool) -> Made:
-        value = p.node.meta["val"]
-        shape, strides = _fixed(value.shape, sizes), _fixed(value.stride(), sizes)
-        return Made(p.label, _unless_same(p.back), value.dtype,
-                    shape if final else None, strides)  # fmt: skip
-
-
-def _unless_same(order: tuple[int, ...]) -> tuple[int, ...] | None:
-    return None if order == tuple(range(len(order))) else order
-
-
-class GraphStep:
-    """A compiled graph between tensors.  Where it fails, eager PyTorch takes over."""
-
-    def __init__(
-        self, part: Part, compiled: Run, sizes: Sizes, final: frozenset[FxNode],
-        eager: Sequence[EagerStep] | None,
-    ) -> None:  # fmt: skip
-        """`eager` are the same nodes; None: an error is shown."""
-        self.part, self.compiled, self.eager = part, compiled, eager
-        self.broken = False
-        self.inputs = [Taken.of(p) for p in part.inputs]
-        self.outputs = [Made.of(p, sizes, p.node in final) for p in part.outputs]
-
-    def __call__(self, scope: Scope) -> None:
-        if not self.broken:
-            try:
-                return self._run(scope)
-            except Exception as e:
-                # Inputs are written to at the end, so nothing has happened yet.
-                if self.eager is None:
-                    raise
-                self.broken = True
-                warn(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
-        for step in self.eager or ():
-            step(scope)
-
-    def _run(self, scope: Scope) -> None:
-        inputs: dict[str, Any] = {}
-        for taken in self.inputs:
-            tensor = scope[taken.name]
-            if tensor.dtype is not taken.dtype:  # some operators are traced wrongly
-                tensor = tensor.to(taken.dtype)
-            array = to_array(tensor)
-            if taken.order is not None:
-                array = array.transpose(taken.order)
-            inputs[taken.label] = array
-        results = self.compiled(inputs)
-        for made in self.outputs:
-            tensor = to_tensor(results[made.label], made.dtype)
-            if made.back is not None:
-                tensor = tensor.permute(made.back)
-            if made.shape is not None:
-                tensor = in_layout(tensor, made.shape, made.strides)
-            scope[made.label] = tensor
-
-
-class EagerStep:
-    """One node as PyTorch runs it."""
-
-    def __init__(self, node: FxNode) -> None:
-        self.node = node
-
-    def __call__(self, scope: Scope) -> None:
-        node = self.node
-
-        def of(n: FxNode) -> Any:
-            return scope[n.name]
-
-        args = torch.fx.node.map_arg(node.args, of)
-        keywords = torch.fx.node.map_arg(node.kwargs, of)
-        scope[node.name] = node.target(*args, **keywords)
-
-
+type Compile = Callable[[Part, Mapping[str, int]], Run]
 type Doing = GraphStep | EagerStep
+
+
+@dataclass(frozen=True)
+class Graphs:
+    """The levels of a model, each with its graph compiled, or the reason why not."""
+
+    split: Partition
+    levels: tuple[tuple[Part, Run] | str, ...]
+
+    @property
+    def failed(self) -> list[str]:
+        return [x for x in self.levels if isinstance(x, str) and x]
 
 
 class Fixed:
     """A model at known sizes."""
 
-    def __init__(
-        self, split: Partition, sizes: Sizes, compile: Compile, failed: list[str],
-        name: str, strict: bool,
-    ) -> None:  # fmt: skip
-        self.partition = split
+    def __init__(self, graphs: Graphs, sizes: Sizes, strict: bool) -> None:
+        split = graphs.split
         self.fallbacks: list[Fallback] = list(split.fallbacks)
         final = nodes_of(split.results)
         runs: list[Doing] = []
-        for k, step in enumerate(split.steps):
-            if step.nodes or step.updates:
-                runs += self._graph(step, sizes, compile, failed, f"{name}_{k}", final,
-                                    strict)  # fmt: skip
+        for step, level in zip(split.steps, graphs.levels, strict=True):
+            eager = [EagerStep(n) for n in _nodes(step)]
+            if isinstance(level, str):
+                runs += eager
+                self.fallbacks += [Fallback(n, name_of(n), level) for n in _nodes(step)]
+            else:
+                part, run = level
+                other = None if strict else eager
+                runs.append(GraphStep(part, run, sizes, final, other))
             runs += [EagerStep(n) for n in step.eager]
         self.runs = _ends(runs, {n.name for n in final})
         self.results = [_result(r, sizes) for r in split.results]
-
-    def _graph(
-        self, step: Step, sizes: Sizes, compile: Compile, failed: list[str],
-        name: str, final: frozenset[FxNode], strict: bool,
-    ) -> list[Doing]:  # fmt: skip
-        copies = [
-            u for place, new in step.updates.items() for u in place.users
-            if name_of(u) == COPY and u.args[1] is new
-        ]  # fmt: skip
-        nodes = [*step.nodes, *copies]
-        eager = [EagerStep(n) for n in nodes]
-        try:
-            part = load(
-                name, step.nodes, step.inputs, step.outputs, step.updates, sizes
-            )
-            ready = compile(part)
-            return [GraphStep(part, ready, sizes, final, None if strict else eager)]
-        except Exception as e:
-            if strict:
-                raise
-            # A drop-in never fails by its optimizer: PyTorch runs these nodes.
-            why = f"{type(e).__name__}: {e}"
-            log.info("a graph of %d nodes runs in eager PyTorch: %s",
-                     len(step.nodes), why)  # fmt: skip
-            failed.append(why)
-            self.fallbacks += [Fallback(n, name_of(n), why) for n in nodes]
-            return list[Doing](eager)
 
     @property
     def graphs(self) -> list[GraphStep]:
@@ -203,20 +71,25 @@ class Fixed:
         return [result(scope) for result in self.results]
 
 
+def _nodes(step: Step) -> list[Any]:
+    """The nodes of a level's graph, with those that store onto inputs."""
+    copies = [
+        u for place, new in step.updates.items() for u in place.users
+        if name_of(u) == COPY and u.args[1] is new
+    ]  # fmt: skip
+    return [*step.nodes, *copies]
+
+
 def _result(r: Any, sizes: Sizes) -> Callable[[Scope], Any]:
     """How a result is found in the scope."""
     if isinstance(r, View):
         name, v = r.base.name, r.value
-        shape, strides = _fixed(v.shape, sizes), _fixed(v.stride(), sizes)
-        (offset,) = _fixed((v.storage_offset(),), sizes)
+        shape, strides = numbers(v.shape, sizes), numbers(v.stride(), sizes)
+        (offset,) = numbers((v.storage_offset(),), sizes)
         return lambda scope: scope[name].as_strided(shape, strides, offset)
     if isinstance(r, torch.fx.Node):
         return itemgetter(r.name)
     return lambda _: r
-
-
-def _fixed(values: Sequence[Any], sizes: Sizes) -> tuple[int, ...]:
-    return tuple(fixed(*(sizes.dim(v) for v in values)))
 
 
 def _names(run: Doing) -> list[str]:
@@ -242,53 +115,150 @@ def _ends(
 class Program:
     """A model of ATen that is called with a list, which it empties.
 
-    A program is made for each set of sizes that comes: one now, at the sizes of the
-    trace, the others at their first call.
+    One plan serves all sizes where no reader needs a number, else one is made for each
+    set of sizes that comes: for those of the trace now, for others at their first call.
+    Inputs at the places `static` are built in: as they are at the first call, and anew
+    where they have changed since.
     """
 
     def __init__(
-        self, module: Any, compile: Compile, name: str, strict: bool = False
-    ) -> None:
+        self, module: Any, compile: Compile, name: str, strict: bool = False,
+        static: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         self.module, self.compile, self.name = module, compile, name
         self.strict = strict
-        self.failed: list[str] = []
-        self._places = [n for n in module.graph.nodes if n.op == "placeholder"]
+        places = [n for n in module.graph.nodes if n.op == "placeholder"]
+        self._names = [n.name for n in places]
         self._symbols = [
-            (k, str(expression(n.meta["val"])))
-            for k, n in enumerate(self._places)
+            (k, expression(n.meta["val"]), n.meta["val"])
+            for k, n in enumerate(places)
             if expression(n.meta.get("val")) is not None
         ]
-        self._names = [n.name for n in self._places]
-        self._constants = {
-            n.name: constant(n) for n in module.graph.nodes if n.op == "get_attr"
+        self._static = [k for k in static if _is_read_only(places[k])]
+        self._stamp: tuple[Any, ...] = ()
+        self._changes = 0
+        self._constants: dict[str, Tensor] = {
+            n.name: attribute(n) for n in module.graph.nodes if n.op == "get_attr"
         }
         self._ready: OrderedDict[tuple[int, ...], Fixed] = OrderedDict()
+        self._open: Graphs | None = None  # those for all sizes
+        self._warned = False
         self._lock = Lock()
-        self.first = self._fixed(tuple(self._hint(k) for k, _ in self._symbols))
+        if not self._static:
+            self._start()
 
-    def _hint(self, place: int) -> int:
-        value = self._places[place].meta["val"]
-        return int(value.node.hint)
+    def _start(self) -> None:
+        hints = tuple(int(v.node.hint) for _, _, v in self._symbols)
+        self._open = self._for_all_sizes(hints) if self._symbols else None
+        self.first = self._fixed(hints)
+
+    def _sizes(self, values: Sequence[int]) -> Sizes:
+        names = (str(e) for _, e, _ in self._symbols)
+        return Sizes(dict(zip(names, values, strict=True)))
+
+    # ---- graphs ----
+
+    def _for_all_sizes(self, hints: tuple[int, ...]) -> Graphs | None:
+        """Graphs with symbols; None where that leaves more to eager PyTorch."""
+        names = [str(e) for _, e, _ in self._symbols]
+        left = Sizes(left=frozenset(names))
+        split = partition(self.module.graph, left)
+        exact = partition(self.module.graph, self._sizes(hints))
+        if len(split.fallbacks) > len(exact.fallbacks):
+            return None
+        made = self._compiled(split, left, dict(zip(names, hints, strict=True)))
+        parts = (level[0] for level in made.levels if not isinstance(level, str))
+        return made if all(map(_is_bound, parts)) and not made.failed else None
+
+    def _compiled(
+        self, split: Partition, sizes: Sizes, hints: Mapping[str, int]
+    ) -> Graphs:
+        levels = tuple(
+            self._level(k, step, sizes, hints) for k, step in enumerate(split.steps)
+        )
+        return Graphs(split, levels)
+
+    def _level(
+        self, k: int, step: Step, sizes: Sizes, hints: Mapping[str, int]
+    ) -> tuple[Part, Run] | str:
+        if not step.nodes and not step.updates:
+            return ""
+        try:
+            with unset_fake():
+                part = load(f"{self.name}_{k}", step.nodes, step.inputs, step.outputs,
+                            step.updates, sizes, self._constants)  # fmt: skip
+            return part, self.compile(part, hints)
+        except Exception as e:
+            # A drop-in never fails by its optimizer: PyTorch runs these nodes.
+            if self.strict:
+                raise
+            return f"{type(e).__name__}: {e}"
 
     def _fixed(self, values: tuple[int, ...]) -> Fixed:
         found = self._ready.get(values)
         if found is not None:
             return found
         with self._lock:
-            names = (name for _, name in self._symbols)
-            sizes = Sizes(dict(zip(names, values, strict=True)))
-            split = partition(self.module.graph, sizes)
-            made = Fixed(
-                split, sizes, self.compile, self.failed, self.name, self.strict
-            )
+            sizes = self._sizes(values)
+            graphs = self._open
+            if graphs is None:
+                split = partition(self.module.graph, sizes)
+                graphs = self._compiled(split, sizes, {})
+            made = Fixed(graphs, sizes, self.strict)
             self._ready[values] = made
             while len(self._ready) > KEPT:
                 self._ready.popitem(last=False)
+        if graphs.failed and not self._warned:
+            self._warned = True
+            warn(f"a graph runs in eager PyTorch: {graphs.failed[0]}")
         return made
 
+    # ---- calls ----
+
     def __call__(self, args: list[Any]) -> list[Any]:
+        if self._static:
+            self._build_in(args)
         scope = dict(zip(self._names, args, strict=True))
         scope.update(self._constants)
-        values = tuple(int(args[k]) for k, _ in self._symbols)
+        values = tuple([int(args[k]) for k, _, _ in self._symbols])
         args.clear()
         return self._fixed(values)(scope)
+
+    def _build_in(self, args: Sequence[Any]) -> None:
+        """Makes the program anew where what is built in has changed."""
+        stamp = tuple([_stamp(args[k]) for k in self._static])
+        if stamp == self._stamp:
+            return
+        with self._lock:
+            self._changes += bool(self._stamp)
+            self._stamp = stamp
+            static = {self._names[k]: args[k] for k in self._static}
+            if self._changes > ANEW:
+                self._static = []
+                warn("parameters change again and again: they are inputs from now on")
+                self._constants = {
+                    k: v for k, v in self._constants.items() if k not in static
+                }
+            else:
+                self._constants = {**self._constants, **static}
+            self._ready.clear()
+        self._start()
+
+
+def _is_read_only(place: Any) -> bool:
+    value = place.meta.get("val")
+    stored = any(name_of(u) == COPY and u.args[0] is place for u in place.users)
+    return isinstance(value, torch.Tensor) and not stored
+
+
+def _stamp(tensor: Tensor) -> tuple[int, int]:
+    """What changes with a tensor: where it lies, how often it was written to."""
+    return tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
+
+
+def _is_bound(part: Part) -> bool:
+    """Whether each symbol of a graph is the size of some axis of an input."""
+    plain = {
+        str(d) for n in part.graph.inputs for d in n.shape if not isinstance(d, int)
+    }
+    return set(part.graph.symbols) <= plain

@@ -10,13 +10,12 @@ import numpy as np
 
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
 from rewrite.egraph.ir.ops import OpError
-from rewrite.egraph.ir.scalars import Array
 from rewrite.xp.errors import TraceError
 from rewrite.xp.tracer import Tracer, tracing, wrap
 
 from . import ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
 from .arrays import DTYPES, inverse, storage_order, to_array
-from .library import FxNode, torch, unset_fake
+from .library import FxNode, Tensor, torch
 from .site import READERS, Site, Unread, dtype_of
 from .sizes import Sizes, Unsized, expression
 
@@ -122,17 +121,12 @@ def _builder() -> Builder:
     return current()
 
 
-def constant(node: FxNode) -> Any:
+def attribute(node: FxNode) -> Any:
     """What a node reads off the traced module."""
     found: Any = node.graph.owning_module
     for name in node.target.split("."):
         found = getattr(found, name)
     return found
-
-
-def held(node: FxNode) -> Array:
-    with unset_fake():
-        return np.array(to_array(constant(node)), order="C")
 
 
 # ---- parts of a model ----
@@ -164,17 +158,20 @@ class Part:
 def load(
     name: str, nodes: Sequence[FxNode], inputs: Sequence[FxNode],
     outputs: Sequence[FxNode], updates: Mapping[FxNode, FxNode], sizes: Sizes,
+    constants: Mapping[str, Tensor],
 ) -> Part:  # fmt: skip
-    """The graph of `nodes`.  `updates` says which inputs hold new values afterwards."""
+    """The graph of `nodes`.  `updates` says which inputs hold new values afterwards,
+    `constants` which are built in."""
     builder, scope = Builder(name), dict[FxNode, Any]()
     named: dict[str, FxNode] = {}
     with tracing(builder):
-        given = [
-            _entered(node, scope, sizes) for node in inputs if node.op != "get_attr"
-        ]
+        given: list[Port] = []
         for node in inputs:
-            if node.op == "get_attr":  # a constant of the model
-                scope[node] = wrap(builder.array(held(node)))
+            if node.name in constants:
+                array = np.asarray(to_array(constants[node.name]), order="C")
+                scope[node] = wrap(builder.array(array, node.name))
+            else:
+                given.append(_entered(node, scope, sizes))
         for node in nodes:
             fresh = len(builder.nodes)
             scope[node] = read(Site(node, sizes), scope)

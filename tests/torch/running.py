@@ -19,9 +19,9 @@ warnings.filterwarnings("ignore", message="Guards may run slower")
 
 
 def compiled(f: Callable[..., Any], mode: str | None = None, **options: Any) -> Any:
-    """`f` by the backend on device c, as strict as can be unless told otherwise."""
+    """`f` by the backend, strict and with little effort unless told otherwise."""
     torch.compiler.reset()
-    asked = {"strict": True, "cache": False, "effort": 1, **options}
+    asked = {"strict": True, "cache": False, "effort": 0, **options}
     return torch.compile(f, backend=partial(backend, mode=mode, options=asked))
 
 

@@ -67,7 +67,7 @@ class Verdict:
         return self.passed and self.read == self.samples
 
 
-def evaluated(part: Part) -> Any:
+def evaluated(part: Part, _: Any) -> Any:
     def run(inputs: Any) -> dict[str, Any]:
         results = evaluate(part.graph, inputs)
         return {k: np.array(a, order="C") for k, a in results.items()}

@@ -91,7 +91,8 @@ def test_a_step_of_training_a_perceptron() -> None:
 def test_a_step_of_training_convolutions() -> None:
     model = nn.Sequential(
         nn.Conv2d(3, 4, 3, stride=2, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(4, 4, 2, groups=2, dilation=2), nn.Flatten(), nn.Linear(16, 2),
+        nn.ConvTranspose2d(4, 4, 3, 2, padding=1, groups=2, output_padding=1),
+        nn.Conv2d(4, 4, 2, groups=2, dilation=2), nn.Flatten(), nn.Linear(144, 2),
     )  # fmt: skip
     trained(model, torch.randn(2, 3, 16, 16))
 
@@ -130,3 +131,54 @@ def test_changing_sizes() -> None:
             x = torch.randn(n, 8)
             same(fast(x, w), f(x, w))
     assert not fallbacks(made)
+
+
+def test_one_plan_serves_all_sizes() -> None:
+    def f(x: Any, w: Any) -> Any:
+        return torch.relu(x @ w) * 2
+
+    with programs() as made:
+        fast, w = compiled(f), torch.randn(8, 3)
+        x = torch.randn(3, 8)
+        torch._dynamo.mark_dynamic(x, 0)
+        for n in (3, 5, 7):
+            x = torch.randn(n, 8)
+            if n == 3:
+                torch._dynamo.mark_dynamic(x, 0)
+            same(fast(x, w), f(x, w))
+    assert len(made) == 1
+    (step,) = made[0].first.graphs
+    assert len(step.part.graph.symbols) == 1
+    assert len(step.compiled.sizes) == 3
+
+
+def test_sizes_that_a_reader_must_know() -> None:
+    def f(x: Any) -> Any:
+        return torch.nn.functional.adaptive_avg_pool1d(x, 2)
+
+    with programs() as made:
+        fast = compiled(f)
+        for n in (4, 5, 6):
+            x = torch.randn(2, 3, n)
+            if n == 4:
+                torch._dynamo.mark_dynamic(x, 2)
+            same(fast(x), f(x))
+    assert len(made) == 1 and not fallbacks(made)
+
+
+def test_parameters_are_built_in_until_they_change() -> None:
+    model = stirred(nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()))
+    x = torch.randn(1, 3, 8, 8)
+    with torch.no_grad(), programs() as made:
+        fast = compiled(model, freeze=True)
+        same(fast(x), model(x))
+        (step,) = made[0].first.graphs
+        assert len(step.part.inputs) == 1
+        once = [k.once for k in step.compiled.kernels()]
+        assert once.count(False) == 1  # batch norm and activation are in it
+        model[0].weight.mul_(2)
+        model[1].load_state_dict({k: v + 1 for k, v in model[1].state_dict().items()})
+        same(fast(x), model(x))
+        now = made[0].first
+        same(fast(x), model(x))
+        assert made[0].first is now is not step

@@ -113,3 +113,17 @@ def _short_vit() -> Model:
     )  # fmt: skip
     nn.init.normal_(model.heads.head.weight, std=0.02)  # it starts as zeros
     return model.eval(), (torch.rand(1, 3, 224, 224),)
+
+
+class Perceptron(nn.Sequential):
+    def __init__(self) -> None:
+        super().__init__(
+            nn.Linear(256, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 64)
+        )
+
+
+TRAINED: dict[str, Callable[[], Model]] = {
+    "perceptron": lambda: (Perceptron(), (torch.randn(64, 256),)),
+    "unet level": lambda: (Unet(), (torch.rand(1, 3, 32, 32),)),
+    "bert, 2 layers": lambda: text("Bert", 64, **SMALL),
+}

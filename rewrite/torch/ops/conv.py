@@ -96,13 +96,18 @@ def convolution_backward(
     padding: Sequence[int], dilation: Sequence[int], transposed: bool,
     output_padding: Sequence[int], groups: int, wanted: Sequence[bool],
 ) -> tuple[Tracer | None, Tracer | None, Tracer | None]:  # fmt: skip
-    if transposed:
-        raise Unread("gradients of transposed convolutions")
     axes = x.ndim - 2
     steps, pads, gaps = (_each(v, axes) for v in (stride, padding, dilation))
     frame = Frame(groups, steps, gaps, pads, pads)
-    dx = spread_out(grad, w, None, frame, x.shape[2:]) if wanted[0] else None
-    dw = _of_filters(grad, x, w, frame) if wanted[1] else None
+    # One way is the transpose of the other: images and gradients swap.
+    image, slid = (grad, x) if transposed else (x, grad)
+    dx, dw = None, None
+    if wanted[0] and transposed:
+        dx = convolved(grad, w, None, frame)
+    elif wanted[0]:
+        dx = spread_out(grad, w, None, frame, x.shape[2:])
+    if wanted[1]:
+        dw = _of_filters(slid, image, w, frame)
     over = (0, *range(2, grad.ndim))
     db = xp.sum(grad, axis=over, dtype=grad.dtype) if wanted[2] else None
     return dx, dw, db
