@@ -97,6 +97,24 @@ def test_a_step_of_training_convolutions() -> None:
     trained(model, torch.randn(2, 3, 16, 16))
 
 
+def test_a_step_of_training_pools() -> None:
+    class Pools(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = nn.Conv2d(1, 2, 3)
+
+        def forward(self, x: Any) -> Any:
+            f, y = nn.functional, self.first(x)
+            parts = (
+                f.avg_pool2d(y, 3, 2, 1, count_include_pad=False, ceil_mode=True),
+                f.adaptive_avg_pool2d(y, (3, 5)), f.max_pool2d(y, 3, 1),
+                f.interpolate(y, scale_factor=2),
+            )  # fmt: skip
+            return torch.cat([p.square().flatten() for p in parts])
+
+    trained(Pools(), torch.randn(2, 1, 9, 10))
+
+
 def test_a_step_of_training_a_transformer() -> None:
     model = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     trained(model, torch.randn(2, 4, 8))

@@ -34,9 +34,9 @@ def test_readers_are_of_operators_that_there_are() -> None:
 
 @pytest.mark.parametrize("name", sorted(CORE))
 def test_samples_of_core_operators(name: str) -> None:
-    verdict = sweep.try_operator(CORE[name], ("float32",), most=4)
+    verdict = sweep.try_operator(CORE[name], ("float32",), most=3)
     if name not in UNREAD:
-        verdict.merge(sweep.try_operator(CORE[name], ("int64", "bool"), most=2))
+        verdict.merge(sweep.try_operator(CORE[name], ("int64", "bool"), most=1))
     assert not verdict.wrong, verdict.wrong
     if name in UNREAD:
         assert not verdict.read

@@ -16,6 +16,7 @@ from rewrite.xp.functions.manipulation import slice_axis
 from rewrite.xp.tracer import Tracer, astype, wrap
 
 from ..site import Site, Unread, fixed, op
+from . import conv
 from .index import scatter
 
 
@@ -112,15 +113,23 @@ def avg_pool(
     wide = astype(x, compute(x.dtype))
     entries = _windows(wide, counts, size, step, pads, ones, fill=0)
     total = xp.sum(entries, axis=_inner(entries, axes), dtype=wide.dtype)
+    sizes = fixed(*x.shape[-axes:])
+    frame = (counts, size, step, pads)
+    return astype(_shared(total, sizes, frame, with_padding, divisor), x.dtype)
+
+
+def _shared(
+    x: Tracer, sizes: Sequence[int], frame: Frame, padding: bool, divisor: int | None
+) -> Tracer:
+    """Sums of windows, or their gradients, over the entries that each window has."""
     if divisor is not None:
-        return astype(total * (1 / divisor), x.dtype)
+        return x * (1 / divisor)
     share = np.ones((), np.float64)
-    for k, n in enumerate(fixed(*x.shape[-axes:])):
-        inside = _inside(n, counts[k], size[k], step[k], pads[k], with_padding)
-        share = share[..., None] / inside
-    if (share == share.flat[0]).all() if share.size else True:
-        return astype(total * (float(share.flat[0]) if share.size else 1.0), x.dtype)
-    return astype(total * xp.asarray(share.astype(wide.dtype.numpy)), x.dtype)
+    for n, count, size, step, pad in zip(sizes, *frame, strict=True):
+        share = share[..., None] / _inside(n, count, size, step, pad, padding)
+    if not share.size or (share == share.flat[0]).all():
+        return x * (float(share.flat[0]) if share.size else 1.0)
+    return x * xp.asarray(share.astype(x.dtype.numpy))
 
 
 def _inside(n: int, count: int, size: int, step: int, pad: int, padding: bool) -> Array:
@@ -139,12 +148,58 @@ def adaptive_avg_pool(s: Site, x: Tracer, sizes: Any) -> Tracer:
     wide = astype(x, compute(x.dtype))
     for k in range(x.ndim - axes, x.ndim):
         n, m = fixed(wide.shape[k], s.shape[k])
-        start, end = np.arange(m) * n // m, -(-(np.arange(m) + 1) * n // m)
-        at = np.arange(n)
-        inside = (at >= start[:, None]) & (at < end[:, None])
-        weights = inside / np.maximum(inside.sum(1, keepdims=True), 1)
-        wide = _mixed(wide, k, weights)
+        wide = _mixed(wide, k, _bins(n, m))
     return astype(wide, x.dtype)
+
+
+@op("avg_pool2d_backward.default")
+def avg_pool_backward(
+    s: Site, grad: Tracer, x: Tracer, kernel: Any, stride: Any, padding: Any,
+    ceil: bool, with_padding: bool, divisor: int | None = None,
+) -> Tracer:  # fmt: skip
+    """Each window's share goes back to all of its entries."""
+    size = _each(kernel, 2)
+    step, pads = _each(stride, 2, size), _each(padding, 2)
+    counts, sizes = fixed(*grad.shape[-2:]), fixed(*x.shape[-2:])
+    wide = astype(grad, compute(grad.dtype))
+    wide = _shared(wide, sizes, (counts, size, step, pads), with_padding, divisor)
+    wide = xp.reshape(wide, (-1, 1, *counts))
+    ones = xp.ones((1, 1, *size), dtype=wide.dtype)
+    frame = conv.Frame(1, step, (1, 1), pads, pads)
+    made = conv.spread_out(wide, ones, None, frame, sizes)
+    return xp.reshape(astype(made, x.dtype), x.shape)
+
+
+@op("_adaptive_avg_pool2d_backward.default")
+def adaptive_avg_pool_backward(s: Site, grad: Tracer, x: Tracer) -> Tracer:
+    wide = astype(grad, compute(grad.dtype))
+    for k in (x.ndim - 2, x.ndim - 1):
+        n, m = fixed(x.shape[k], grad.shape[k])
+        if n % m == 0:
+            wide = xp.repeat(wide, n // m, axis=k) * (m / n)
+            continue
+        matrix = xp.asarray(_bins(n, m).astype(wide.dtype.numpy))
+        wide = xp.moveaxis(xp.matmul(xp.moveaxis(wide, k, -1), matrix), -1, k)
+    return astype(wide, x.dtype)
+
+
+@op("upsample_nearest2d_backward.default")
+def upsample_backward(s: Site, grad: Tracer, *_: Any) -> Tracer:
+    for k in (grad.ndim - 2, grad.ndim - 1):
+        n, m = fixed(grad.shape[k], s.shape[k])
+        if n % m:
+            raise Unread("an upsampling by a part of a number")
+        grad = xp.reshape(grad, (*grad.shape[:k], m, n // m, *grad.shape[k + 1 :]))
+        grad = xp.sum(grad, axis=k + 1, dtype=grad.dtype)
+    return grad
+
+
+def _bins(n: int, m: int) -> Array:
+    """How much of each of `m` bins each of `n` entries is."""
+    start, end = np.arange(m) * n // m, -(-(np.arange(m) + 1) * n // m)
+    at = np.arange(n)
+    inside = (at >= start[:, None]) & (at < end[:, None])
+    return inside / np.maximum(inside.sum(1, keepdims=True), 1)
 
 
 def _mixed(x: Tracer, axis: int, weights: Array) -> Tracer:
