@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .draws import drawn
 from .library import FxNode, torch
 from .reading import is_getitem, is_tensor, name_of, reason_unread
 from .site import COPY
@@ -82,9 +83,9 @@ def partition(graph: Any, sizes: Sizes, least: int = 1) -> Partition:
         if name_of(node) == COPY and reasons.get(node.args[1], "it is an input"):
             reasons[node] = reasons[node] or "what it writes is made elsewhere"
     levels = _levels(nodes, reasons)
-    steps = [Step() for _ in range(max(levels.values(), default=0) + 1)]
+    steps = [Step() for _ in range(max(levels.values(), default=0) + 2)]
     for node in nodes:
-        step = steps[levels[node]]
+        step = steps[levels[node] + 1]
         if reasons[node]:
             step.eager.append(node)
         elif name_of(node) == COPY:
@@ -100,7 +101,7 @@ def partition(graph: Any, sizes: Sizes, least: int = 1) -> Partition:
     found = (
         Fallback(n, name_of(n), r)
         for n, r in reasons.items()
-        if r and not _is_size(n) and not is_getitem(n)
+        if r and not _is_size(n) and not is_getitem(n) and n.target is not drawn
     )
     return Partition(tuple(steps), tuple(found), results)
 
@@ -129,17 +130,20 @@ def _whole_tuples(nodes: Sequence[FxNode], reasons: dict[FxNode, str]) -> None:
             reasons[node] = reasons[node.args[0]]
 
 
+FIRST = -1  # the level of eager nodes that read no other: before all graphs
+
+
 def _levels(
     nodes: Sequence[FxNode], reasons: Mapping[FxNode, str]
 ) -> dict[FxNode, int]:
     levels: dict[FxNode, int] = {}
-    impure = 0  # what draws numbers or writes keeps its order
+    impure = FIRST  # what draws numbers or writes keeps its order
     for node in nodes:
         before = [n for n in node.all_input_nodes if n in levels]
         if name_of(node) == COPY:  # after all that read what was there
             before += [u for u in node.args[0].users if u in levels]
         if reasons[node]:
-            level = max((levels[n] for n in before), default=0)
+            level = max((levels[n] for n in before), default=FIRST)
             if _is_impure(node):
                 level = impure = max(level, impure)
         else:
@@ -150,6 +154,8 @@ def _levels(
 
 def _is_impure(node: FxNode) -> bool:
     target = node.target
+    if target is drawn:
+        return True
     if is_getitem(node) or not isinstance(target, torch._ops.OpOverload):
         return False
     random = torch.Tag.nondeterministic_seeded in target.tags

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewrite.core.notices import warn
+from rewrite.egraph.ir.scalars import Array
 
 from .arrays import to_array, to_tensor
 from .library import FxNode, Tensor, torch
@@ -52,6 +53,12 @@ class Taken:
         dtype = p.node.meta["val"].dtype
         return Taken(p.label, p.node.name, _unless_same(p.order), dtype)
 
+    def array(self, tensor: Tensor) -> Array:
+        if tensor.dtype is not self.dtype:  # some operators are traced wrongly
+            tensor = tensor.to(self.dtype)
+        array = to_array(tensor)
+        return array if self.order is None else array.transpose(self.order)
+
 
 @dataclass(frozen=True)
 class Made:
@@ -85,6 +92,8 @@ class GraphStep:
         """`eager` are the same nodes; None: an error is shown."""
         self.part, self.compiled, self.eager = part, compiled, eager
         self.broken = False
+        # Arrays of parameters, which are the same in most calls.
+        self.known: dict[str, tuple[Tensor, int, Array]] = {}
         self.inputs = [Taken.of(p) for p in part.inputs]
         self.outputs = [Made.of(p, sizes, p.node in final) for p in part.outputs]
 
@@ -105,12 +114,13 @@ class GraphStep:
         inputs: dict[str, Any] = {}
         for taken in self.inputs:
             tensor = scope[taken.name]
-            if tensor.dtype is not taken.dtype:  # some operators are traced wrongly
-                tensor = tensor.to(taken.dtype)
-            array = to_array(tensor)
-            if taken.order is not None:
-                array = array.transpose(taken.order)
-            inputs[taken.label] = array
+            known = self.known.get(taken.label)
+            if known and known[0] is tensor and known[1] == tensor.data_ptr():
+                inputs[taken.label] = known[2]
+                continue
+            array = inputs[taken.label] = taken.array(tensor)
+            if type(tensor) is torch.nn.Parameter:
+                self.known[taken.label] = tensor, tensor.data_ptr(), array
         results = self.compiled(inputs)
         for made in self.outputs:
             tensor = to_tensor(results[made.label], made.dtype)
