@@ -21,6 +21,7 @@ from time import perf_counter
 from typing import Any
 
 import torch
+import torch._inductor.config
 
 from rewrite.torch import backend
 from rewrite.torch.compiling import listening
@@ -140,6 +141,7 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     options = {"freeze": True} if given.freeze else {}
+    torch._inductor.config.force_disable_caches = True
     print(f"{torch.get_num_threads()} threads, PyTorch {torch.__version__}\n{HEAD}")
     for train, models in ((False, MODELS), (True, TRAINED)):
         for name in models:

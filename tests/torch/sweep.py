@@ -1,10 +1,12 @@
 """PyTorch's own samples of operators (`op_db`), read and evaluated, beside eager.
 
     python -m tests.torch.sweep [-k NAME] [--all] [--dtypes float32,int64,bool]
+                                [--device c] [--samples 12]
 
 An operator passes where all its samples give eager's values, sizes, strides and dtype,
 and is *read* where no node of them ran in eager PyTorch.  Graphs are evaluated by the
-NumPy meaning of their nodes: it is the readers that are tried here, not kernels.
+NumPy meaning of their nodes, so that it is the readers that are tried; with `--device`
+they are compiled, with little effort.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ import torch
 from functorch.compile import aot_function
 from torch.utils import _pytree as pytree
 
+import rewrite
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.torch.compiling import decomposition_table
-from rewrite.torch.program import Program
+from rewrite.torch.program import Compile, Program
 from rewrite.torch.reading import Part
 
 DTYPES = ("float32", "float16", "bfloat16", "int64", "bool")
@@ -75,20 +78,42 @@ def evaluated(part: Part, _: Any) -> Any:
     return run
 
 
-def traced(f: Any, tensors: Sequence[torch.Tensor]) -> tuple[Any, Program]:
-    """`f`, functional and in core ATen, as a program that is evaluated."""
-    made: list[Program] = []
+def on_device(device: str) -> Compile:
+    def compile(part: Part, _: Any) -> Any:
+        return rewrite.compile_graph(
+            part.graph, device, effort=0, cache=False, fallback=False
+        )
+
+    return compile
+
+
+@dataclass
+class Traced:
+    """A function, functional and in core ATen, as a program; or why there is none."""
+
+    run: Any = None
+    program: Program | None = None
+    failed: str = ""
+
+
+def traced(f: Any, tensors: Sequence[torch.Tensor], compile: Compile) -> Traced:
+    made = Traced()
 
     def compiler(module: Any, _: Any) -> Any:
-        made.append(Program(module, evaluated, "sample"))
-        return lambda *args: made[0](list(args))
+        try:
+            made.program = Program(module, compile, "sample", strict=True)
+        except Exception as e:
+            # It is what this sweep looks for, and no error of PyTorch's tracer.
+            made.failed = f"{type(e).__name__}: {e}"[:200]
+            return module.forward
+        return lambda *args: made.program(list(args))
 
-    run = aot_function(f, compiler, decompositions=decomposition_table(),
-                       keep_inference_input_mutations=True)  # fmt: skip
+    made.run = aot_function(f, compiler, decompositions=decomposition_table(),
+                            keep_inference_input_mutations=True)  # fmt: skip
     state = torch.get_rng_state()
-    run(*tensors)
+    made.run(*tensors)
     torch.set_rng_state(state)
-    return run, made[0]
+    return made
 
 
 def flattened(f: Any, args: Any, kwargs: Any) -> tuple[Any, list[torch.Tensor]]:
@@ -147,26 +172,30 @@ def widened(call: Any, tensors: Sequence[torch.Tensor], count: int) -> list[Any]
     ]
 
 
-def try_sample(verdict: Verdict, f: Any, args: Any, kwargs: Any) -> None:
+def try_sample(
+    verdict: Verdict, f: Any, args: Any, kwargs: Any, compile: Compile
+) -> None:
     call, tensors = flattened(f, args, kwargs)
     try:
         torch.manual_seed(SEED)
         expected = call(*tensors)
         if any(getattr(t, "layout", STRIDED) != STRIDED for t in expected):
             raise TypeError("a sparse result")
-        run, program = traced(call, tensors)
+        made = traced(call, tensors, compile)
     except Exception:
         # Shapes that data decide, and samples that PyTorch itself refuses to trace.
         verdict.untraced += 1
         return
     verdict.samples += 1
-    verdict.fallbacks.update(
-        f"{x.operator}: {x.reason}" for x in program.first.fallbacks
-    )
-    verdict.read += not program.first.fallbacks
+    if made.program is None:
+        verdict.wrong.append(made.failed or "PyTorch handed over no graph")
+        return
+    missed = made.program.first.fallbacks
+    verdict.fallbacks.update(f"{x.operator}: {x.reason}" for x in missed)
+    verdict.read += not missed
     try:
         torch.manual_seed(SEED)
-        results = run(*tensors)
+        results = made.run(*tensors)
     except Exception as e:
         # It is what this sweep looks for.
         verdict.wrong.append(f"{type(e).__name__}: {e}"[:200])
@@ -204,7 +233,9 @@ def infos(only: str, every: bool) -> Iterator[Any]:
             yield info
 
 
-def try_operator(info: Any, dtypes: Sequence[str], most: int = SAMPLES) -> Verdict:
+def try_operator(
+    info: Any, dtypes: Sequence[str], most: int, compile: Compile = evaluated
+) -> Verdict:
     verdict = Verdict(info.formatted_name)
     for name in dtypes:
         dtype = getattr(torch, name)
@@ -213,7 +244,7 @@ def try_operator(info: Any, dtypes: Sequence[str], most: int = SAMPLES) -> Verdi
         with torch.no_grad():
             samples = info.sample_inputs("cpu", dtype)
             for s in islice(samples, most):
-                try_sample(verdict, info.op, (s.input, *s.args), s.kwargs)
+                try_sample(verdict, info.op, (s.input, *s.args), s.kwargs, compile)
     return verdict
 
 
@@ -233,8 +264,11 @@ def report(verdicts: Sequence[Verdict]) -> str:
         f"{passed} of {len(known)} operators pass ({passed / len(known):.1%}), "
         f"{whole} without eager nodes ({whole / len(known):.1%}); "
         f"{read} of {count} samples without eager nodes; "
-        f"{len(verdicts) - len(known)} operators have no sample that PyTorch traces"
+        f"{len(verdicts) - len(known)} have no sample that PyTorch traces"
     )
+    untraced = [v.name for v in verdicts if not v.samples]
+    if untraced:
+        rows.insert(0, f"not traced: {', '.join(untraced)}")
     return "\n".join(rows)
 
 
@@ -243,10 +277,16 @@ def main() -> None:
     parser.add_argument("-k", default="", help="operators whose name holds this")
     parser.add_argument("--all", action="store_true", help="beyond core ATen")
     parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--device", default="", help="where graphs are compiled")
+    parser.add_argument("--samples", type=int, default=SAMPLES)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    chosen = list(infos(given.k, given.all))
-    print(report([try_operator(i, given.dtypes.split(",")) for i in chosen]))
+    compile = on_device(given.device) if given.device else evaluated
+    dtypes = given.dtypes.split(",")
+    print(report([
+        try_operator(info, dtypes, given.samples, compile)
+        for info in infos(given.k, given.all)
+    ]))  # fmt: skip
 
 
 if __name__ == "__main__":
