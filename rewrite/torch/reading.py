@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from rewrite.egraph.ir.dims import Poly
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
 from rewrite.egraph.ir.ops import OpError
 from rewrite.xp.errors import TraceError
@@ -16,7 +17,7 @@ from rewrite.xp.tracer import Tracer, tracing, wrap
 from . import ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
 from .arrays import DTYPES, inverse, storage_order, to_array
 from .library import FxNode, Tensor, torch
-from .site import READERS, Site, Unread, dtype_of
+from .site import READERS, PartBuilder, Site, Unread, dtype_of
 from .sizes import Sizes, Unsized, expression
 
 GETITEM = "getitem"
@@ -91,7 +92,7 @@ def reason_unread(node: FxNode, sizes: Sizes) -> str:
 
 def _try(node: FxNode, sizes: Sizes) -> None:
     """Reads a node alone, on inputs like its operands."""
-    builder, scope = Builder("trial"), dict[FxNode, Any]()
+    builder, scope = PartBuilder("trial"), dict[FxNode, Any]()
     with tracing(builder):
         for i, arg in enumerate(node.all_input_nodes):
             value = arg.meta["val"]
@@ -153,6 +154,7 @@ class Part:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     nodes: Mapping[str, FxNode]  # by the names of nodes of the graph
+    numbers: tuple[tuple[str, Poly], ...] = ()  # inputs that are sizes
 
 
 def load(
@@ -162,7 +164,7 @@ def load(
 ) -> Part:  # fmt: skip
     """The graph of `nodes`.  `updates` says which inputs hold new values afterwards,
     `constants` which are built in."""
-    builder, scope = Builder(name), dict[FxNode, Any]()
+    builder, scope = PartBuilder(name), dict[FxNode, Any]()
     named: dict[str, FxNode] = {}
     with tracing(builder):
         given: list[Port] = []
@@ -183,7 +185,10 @@ def load(
             label = f"{port.label}_new"
             made[label] = _permuted(scope[node], port.order).node
             builder.alias(label, port.label, "must")
-    return Part(builder.build(made), tuple(given), tuple(left), named)
+    numbers = tuple(
+        (builder.nodes[x.node].attrs[0], size) for size, x in builder.numbers.items()
+    )
+    return Part(builder.build(made), tuple(given), tuple(left), named, numbers)
 
 
 def _entered(node: FxNode, scope: dict[FxNode, Any], sizes: Sizes) -> Port:

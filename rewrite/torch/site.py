@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewrite.egraph.ir.dims import Dim
-from rewrite.egraph.ir.dtypes import BOOL, DType
-from rewrite.xp.tracer import Tracer, astype, is_scalar, lift
+from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.dtypes import BOOL, I64, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.xp.tracer import Tracer, astype, current, is_scalar, lift, wrap
 
 from .arrays import DTYPES
 from .library import FxNode, torch
@@ -88,10 +89,31 @@ def dtype_of(value: Any) -> DType:
 
 
 def _meta(arg: Any) -> Any:
-    return arg.meta["val"] if isinstance(arg, torch.fx.Node) else arg
+    value = arg.meta["val"] if isinstance(arg, torch.fx.Node) else arg
+    return 1 if isinstance(value, torch.SymInt) else value
+
+
+class PartBuilder(Builder):
+    """A builder that knows the sizes that the graph takes as numbers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.numbers: dict[Poly, Tracer] = {}
+
+
+def number(size: Poly) -> Tracer:
+    """A symbolic size as an operand: an input, for it may be no size of a tensor."""
+    builder = current()
+    assert isinstance(builder, PartBuilder)
+    if size not in builder.numbers:
+        label = f"number{len(builder.numbers)}"
+        builder.numbers[size] = wrap(builder.input(label, I64, ()))
+    return builder.numbers[size]
 
 
 def in_dtype(x: Any, dtype: DType) -> Tracer:
+    if isinstance(x, Poly):
+        return astype(number(x), dtype)
     if is_scalar(x):
         return lift(_fitting(x, dtype), dtype)
     return astype(lift(x), dtype)

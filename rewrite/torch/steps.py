@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rewrite.core.notices import warn
+from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.scalars import Array
 
 from .arrays import to_array, to_tensor
@@ -95,6 +98,10 @@ class GraphStep:
         # Arrays of parameters, which are the same in most calls.
         self.known: dict[str, tuple[Tensor, int, Array]] = {}
         self.inputs = [Taken.of(p) for p in part.inputs]
+        self.numbers = {
+            label: np.asarray(dims.bind(size, sizes.bound), np.int64)
+            for label, size in part.numbers
+        }
         self.outputs = [Made.of(p, sizes, p.node in final) for p in part.outputs]
 
     def __call__(self, scope: Scope) -> None:
@@ -111,7 +118,7 @@ class GraphStep:
             step(scope)
 
     def _run(self, scope: Scope) -> None:
-        inputs: dict[str, Any] = {}
+        inputs: dict[str, Any] = dict(self.numbers)
         for taken in self.inputs:
             tensor = scope[taken.name]
             known = self.known.get(taken.label)

@@ -203,3 +203,33 @@ def test_parameters_are_built_in_until_they_change() -> None:
         now = made[0].first
         same(fast(x), model(x))
         assert made[0].first is now is not step
+
+
+def test_a_number_that_changes_is_an_input() -> None:
+    def f(x: Any, n: int) -> Any:
+        return x * n + torch.arange(x.shape[1]) + n
+
+    with programs() as made:
+        fast, x = compiled(f), torch.randn(3, 4)
+        for n in range(2, 7):
+            same(fast(x, n), f(x, n))
+    assert len(made) == 2 and not fallbacks(made)
+    (step,) = made[1].first.graphs
+    assert len(step.compiled.sizes) == 1  # one program for all numbers
+
+
+def test_a_step_of_an_optimizer() -> None:
+    mine = nn.Parameter(torch.randn(5))
+    theirs = nn.Parameter(mine.detach().clone())
+    steps = [torch.optim.AdamW([p], lr=0.1) for p in (mine, theirs)]
+    with programs() as made:
+        fast = compiled(lambda: steps[0].step())
+        for k in range(3):
+            mine.grad, theirs.grad = (
+                torch.full((5,), 1.0 + k),
+                torch.full((5,), 1.0 + k),
+            )
+            fast()
+            steps[1].step()
+    same(mine, theirs)
+    assert made and not fallbacks(made)

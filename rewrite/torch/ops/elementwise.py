@@ -285,6 +285,13 @@ def addcmul(s: Site, a: Any, b: Any, c: Any, value: Any = 1) -> Tracer:
     return x + _times(y * z, value)
 
 
+@op("prims.fma.default")
+def fma(s: Site, a: Any, b: Any, c: Any) -> Tracer:
+    """Rounded twice: a graph has no product and sum in one."""
+    x, y, z = s.own(a, b, c)
+    return x * y + z
+
+
 @op("addcdiv.default")
 def addcdiv(s: Site, a: Any, b: Any, c: Any, value: Any = 1) -> Tracer:
     x, y, z = s.own(a, b, c)
