@@ -125,8 +125,8 @@ def explain(
 ) -> Report:  # fmt: skip
     """Compiles `model` on inputs and says what became of it.
 
-    Backward graphs are there where the call records gradients and its result is used
-    for `backward()`; `mode` and `options` are those of the backend.
+    Where the call records gradients, the backward graph is compiled as well, and no
+    gradient is kept.  `mode` and `options` are those of the backend.
     """
     heard: list[Program] = []
     token = listening.set(heard)
@@ -134,11 +134,33 @@ def explain(
     try:
         chosen = {"cache": False, **(options or {})}
         made = torch.compile(model, backend=partial(backend, mode=mode, options=chosen))
-        made(*inputs, **named)
+        differentiate(made(*inputs, **named))
     finally:
         listening.reset(token)
         torch.compiler.reset()
     return Report(tuple(view(p) for p in heard))
+
+
+def differentiate(result: Any) -> None:
+    """Computes the gradients of a result, so that its backward graph is compiled."""
+    outputs = [
+        t
+        for t in torch.utils._pytree.tree_leaves(result)
+        if isinstance(t, torch.Tensor) and t.grad_fn is not None
+    ]
+    leaves: dict[int, Any] = {}
+    todo, seen = [t.grad_fn for t in outputs], set[Any]()
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves[id(node.variable)] = node.variable
+        todo += [n for n, _ in node.next_functions]
+    if leaves:
+        ones = [torch.ones_like(t) for t in outputs]
+        torch.autograd.grad(outputs, list(leaves.values()), ones, allow_unused=True)
 
 
 def view(program: Program) -> GraphView:
