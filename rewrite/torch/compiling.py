@@ -54,11 +54,13 @@ def backend(gm: GraphModule, inputs: Sequence[Any], **asked: Any) -> Callable[..
 def _compiled(
     gm: GraphModule, inputs: Sequence[Any], choice: Choice
 ) -> Callable[..., Any]:
+    tell = _Once()
+
     def make(traced: GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
-        return _program(traced, choice, False)
+        return _program(traced, choice, False, tell)
 
     def infer(traced: GraphModule, _: Sequence[Any]) -> Callable[..., Any]:
-        return _program(traced, choice, True)
+        return _program(traced, choice, True, tell)
 
     run = aot_common.aot_autograd(
         fw_compiler=make,
@@ -70,20 +72,32 @@ def _compiled(
     return run(gm, inputs)
 
 
+class _Once:
+    """One warning for all graphs of a model, however many of them fail."""
+
+    said = False
+
+    def __call__(self, message: str) -> None:
+        if not self.said:
+            self.said = True
+            warn(message)
+
+
 def _program(
-    traced: GraphModule, choice: Choice, inference: bool
+    traced: GraphModule, choice: Choice, inference: bool, tell: Callable[[str], None]
 ) -> Callable[..., Any]:
     """What runs one graph of ATen, forward or backward."""
     try:
         draw_apart(traced)
         static = _static_places() if choice.freeze and inference else ()
+        name = f"torch{next(_numbers)}"
         made = Program(traced, lambda part, hints: _optimized(part, choice, hints),
-                       f"torch{next(_numbers)}", choice.strict, static)  # fmt: skip
+                       name, choice.strict, static, tell)  # fmt: skip
     except Exception as e:
         # The contract of a drop-in: the user's graph runs, and says why.
         if choice.strict:
             raise
-        warn(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
+        tell(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
         return aot_autograd.make_boxed_func(traced.forward)
     heard = listening.get()
     if heard is not None:

@@ -74,7 +74,7 @@ def _is_size(node: FxNode) -> bool:
     )
 
 
-def partition(graph: Any, sizes: Sizes, least: int = 1) -> Partition:
+def partition(graph: Any, sizes: Sizes) -> Partition:
     """The steps of a traced model."""
     nodes = [n for n in graph.nodes if n.op == "call_function"]
     reasons = {n: _reason(n, sizes) for n in nodes}
@@ -96,7 +96,7 @@ def partition(graph: Any, sizes: Sizes, least: int = 1) -> Partition:
     results = tuple(output.args[0])
     copies = {n: n.args[0] for n in nodes if name_of(n) == COPY and not reasons[n]}
     results = _on_bases(tuple(copies.get(r, r) for r in results))
-    _connect(steps, results, levels)
+    _connect(steps, results)
     steps = [s for s in steps if s.nodes or s.eager or s.updates]
     found = (
         Fallback(n, name_of(n), r)
@@ -202,9 +202,7 @@ def nodes_of(results: Sequence[Any]) -> frozenset[FxNode]:
     return frozenset(n for n in found if isinstance(n, torch.fx.Node))
 
 
-def _connect(
-    steps: Sequence[Step], results: Sequence[Any], levels: Mapping[FxNode, int]
-) -> None:
+def _connect(steps: Sequence[Step], results: Sequence[Any]) -> None:
     """What each graph reads and what others read of it."""
     final = nodes_of(results)
     for step in steps:

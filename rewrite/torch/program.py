@@ -23,6 +23,7 @@ KEPT = 16  # programs of one model, for the sizes used last
 ANEW = 8  # times that a model with its parameters built in is made for other ones
 
 type Compile = Callable[[Part, Mapping[str, int]], Run]
+type Tell = Callable[[str], None]
 type Doing = GraphStep | EagerStep
 
 
@@ -41,7 +42,7 @@ class Graphs:
 class Fixed:
     """A model at known sizes."""
 
-    def __init__(self, graphs: Graphs, sizes: Sizes, strict: bool) -> None:
+    def __init__(self, graphs: Graphs, sizes: Sizes, strict: bool, tell: Tell) -> None:
         split = graphs.split
         self.fallbacks: list[Fallback] = list(split.fallbacks)
         final = nodes_of(split.results)
@@ -54,7 +55,7 @@ class Fixed:
             else:
                 part, run = level
                 other = None if strict else eager
-                runs.append(GraphStep(part, run, sizes, final, other))
+                runs.append(GraphStep(part, run, sizes, final, other, tell))
             runs += [EagerStep(n) for n in step.eager]
         self.runs = _ends(runs, {n.name for n in final})
         self.results = [_result(r, sizes) for r in split.results]
@@ -123,8 +124,9 @@ class Program:
 
     def __init__(
         self, module: Any, compile: Compile, name: str, strict: bool = False,
-        static: Sequence[int] = (),
+        static: Sequence[int] = (), tell: Tell = warn,
     ) -> None:  # fmt: skip
+        self.tell = tell
         self.module, self.compile, self.name = module, compile, name
         self.strict = strict
         places = [n for n in module.graph.nodes if n.op == "placeholder"]
@@ -142,7 +144,6 @@ class Program:
         }
         self._ready: OrderedDict[tuple[int, ...], Fixed] = OrderedDict()
         self._open: Graphs | None = None  # those for all sizes
-        self._warned = False
         self._lock = Lock()
         if not self._static:
             self._start()
@@ -204,13 +205,12 @@ class Program:
             if graphs is None:
                 split = partition(self.module.graph, sizes)
                 graphs = self._compiled(split, sizes, {})
-            made = Fixed(graphs, sizes, self.strict)
+            made = Fixed(graphs, sizes, self.strict, self.tell)
             self._ready[values] = made
             while len(self._ready) > KEPT:
                 self._ready.popitem(last=False)
-        if graphs.failed and not self._warned:
-            self._warned = True
-            warn(f"a graph runs in eager PyTorch: {graphs.failed[0]}")
+        if graphs.failed:
+            self.tell(f"a graph runs in eager PyTorch: {graphs.failed[0]}")
         return made
 
     # ---- calls ----
@@ -235,7 +235,9 @@ class Program:
             static = {self._names[k]: args[k] for k in self._static}
             if self._changes > ANEW:
                 self._static = []
-                warn("parameters change again and again: they are inputs from now on")
+                self.tell(
+                    "parameters change again and again: they are inputs from now on"
+                )
                 self._constants = {
                     k: v for k, v in self._constants.items() if k not in static
                 }

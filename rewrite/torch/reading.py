@@ -12,7 +12,7 @@ from rewrite.egraph.ir.dims import Poly
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
 from rewrite.egraph.ir.ops import OpError
 from rewrite.xp.errors import TraceError
-from rewrite.xp.tracer import Tracer, tracing, wrap
+from rewrite.xp.tracer import Tracer, current, tracing, wrap
 
 from . import ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
 from .arrays import DTYPES, inverse, storage_order, to_array
@@ -80,9 +80,7 @@ def reason_unread(node: FxNode, sizes: Sizes) -> str:
         return "it has no reader"
     try:
         _try(node, sizes)
-    except (Unread, Unsized) as e:
-        return str(e)
-    except (TraceError, GraphError, OpError) as e:
+    except (Unread, Unsized, TraceError, GraphError, OpError) as e:
         return str(e)
     except Exception as e:
         # What a reader trips over is a form that it does not know: PyTorch runs it.
@@ -112,14 +110,7 @@ def _input(value: Any, label: str, sizes: Sizes) -> Any:
     if value.layout is not torch.strided or value.device.type != "cpu":
         raise Unread(f"a tensor on {value.device} in the layout {value.layout}")
     shape = sizes.shape(value.shape)
-    builder = _builder()
-    return wrap(builder.input(label, dtype_of(value), shape))
-
-
-def _builder() -> Builder:
-    from rewrite.xp.tracer import current
-
-    return current()
+    return wrap(current().input(label, dtype_of(value), shape))
 
 
 def attribute(node: FxNode) -> Any:
@@ -195,7 +186,7 @@ def _entered(node: FxNode, scope: dict[FxNode, Any], sizes: Sizes) -> Port:
     value = node.meta["val"]
     order = order_of(value)
     shape = sizes.shape(value.shape)
-    x = wrap(_builder().input(node.name, dtype_of(value), [shape[i] for i in order]))
+    x = wrap(current().input(node.name, dtype_of(value), [shape[i] for i in order]))
     scope[node] = _permuted(x, inverse(order))
     return Port(node.name, node, order)
 

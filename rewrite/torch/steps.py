@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.core.notices import warn
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.scalars import Array
 
@@ -90,9 +89,10 @@ class GraphStep:
 
     def __init__(
         self, part: Part, compiled: Run, sizes: Sizes, final: frozenset[FxNode],
-        eager: Sequence[EagerStep] | None,
+        eager: Sequence[EagerStep] | None, tell: Callable[[str], None],
     ) -> None:  # fmt: skip
-        """`eager` are the same nodes; None: an error is shown."""
+        """`eager` are the same nodes; None: an error is raised, not told."""
+        self.tell = tell
         self.part, self.compiled, self.eager = part, compiled, eager
         self.broken = False
         # Arrays of parameters, which are the same in most calls.
@@ -113,7 +113,7 @@ class GraphStep:
                 if self.eager is None:
                     raise
                 self.broken = True
-                warn(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
+                self.tell(f"a graph runs in eager PyTorch: {type(e).__name__}: {e}")
         for step in self.eager or ():
             step(scope)
 

@@ -255,6 +255,19 @@ def test_after_an_error_the_graph_runs_as_it_was_with_one_warning(
     assert len(ours) == 1 and "a fault of the optimizer" in ours[0]
 
 
+def test_one_warning_is_for_the_backward_graph_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rewrite.torch.compiling.optimize_graph", broken)
+    w = torch.ones(6, requires_grad=True)
+    f = compiled(lambda x: torch.tanh(x * w), strict=False)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        f(X).sum().backward()
+    same(w.grad, (1 - torch.tanh(X) ** 2).mul(X).sum(0))
+    assert len([m for m in said if "rewrite:" in str(m.message)]) == 1
+
+
 def test_the_same_where_reading_fails_as_a_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
