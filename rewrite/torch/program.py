@@ -186,7 +186,7 @@ class Program:
             return ""
         try:
             with unset_fake():
-                part = load(f"{self.name}_{k}", step.nodes, step.inputs, step.outputs,
+                part = load(f"torch_{k}", step.nodes, step.inputs, step.outputs,
                             step.updates, sizes, self._constants)  # fmt: skip
             return part, self.compile(part, hints)
         except Exception as e:

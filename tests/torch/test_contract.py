@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -316,6 +317,19 @@ def test_modes_are_effort() -> None:
     assert Choice.of().options.effort == 2
     assert Choice.of("max-autotune").options.effort == 3
     assert Choice.of("default", {"effort": 1}).options.effort == 1
+
+
+@pytest.mark.plans
+def test_what_was_compiled_once_is_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REWRITE_CACHE", str(tmp_path))
+    found: list[bool] = []
+    for _ in range(2):
+        with programs() as made:
+            compiled(lambda x: torch.softmax(x, 1) * 2, cache=True)(X)
+        found.append(made[0].first.graphs[0].compiled.was_kept)
+    assert found == [False, True]
 
 
 # ---- callers -------------------------------------------------------------------------
