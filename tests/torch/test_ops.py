@@ -16,7 +16,7 @@ from .running import compiled, fallbacks, programs, same  # noqa: E402
 
 # What no graph computes yet; the whole list, with all dtypes: tests.torch.sweep --all.
 UNREAD = {
-    "acos", "asin", "atan", "atan2", "topk", "sort", "nonzero", "grid_sampler_2d",
+    "topk", "sort", "nonzero", "grid_sampler_2d",
     "masked_scatter", "as_strided_partial_views",
 }  # fmt: skip
 CORE = {i.formatted_name: i for i in sweep.infos("", False)}

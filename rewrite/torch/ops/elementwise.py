@@ -18,7 +18,9 @@ _FUNCTIONS: dict[str, Callable[..., Tracer]] = {
     "rsqrt": xp.rsqrt, "exp": xp.exp, "exp2": xp.exp2, "expm1": xp.expm1,
     "log": xp.log, "log2": xp.log2, "log10": xp.log10, "log1p": xp.log1p,
     "sin": xp.sin, "cos": xp.cos, "tan": xp.tan, "sinh": xp.sinh, "cosh": xp.cosh,
-    "tanh": xp.tanh, "atanh": xp.atanh, "erf": xp.erf, "floor": xp.floor,
+    "tanh": xp.tanh, "asin": xp.asin, "acos": xp.acos, "atan": xp.atan,
+    "asinh": xp.asinh, "acosh": xp.acosh, "atanh": xp.atanh,
+    "erf": xp.erf, "floor": xp.floor,
     "ceil": xp.ceil, "trunc": xp.trunc, "round": xp.round, "relu": xp.nn.relu,
     "sigmoid": xp.nn.sigmoid, "silu": xp.nn.silu, "reciprocal": xp.reciprocal,
     "square": xp.square, "bitwise_not": xp.bitwise_invert,
@@ -38,7 +40,7 @@ _PAIRS: dict[str, Callable[..., Tracer]] = {
     "mul": xp.multiply, "maximum": xp.maximum, "minimum": xp.minimum,
     "bitwise_and": xp.bitwise_and, "bitwise_or": xp.bitwise_or,
     "bitwise_xor": xp.bitwise_xor, "__and__": xp.bitwise_and, "__or__": xp.bitwise_or,
-    "__xor__": xp.bitwise_xor, "remainder": xp.remainder,
+    "__xor__": xp.bitwise_xor, "remainder": xp.remainder, "atan2": xp.atan2,
 }  # fmt: skip
 _LOGIC: dict[str, Callable[..., Tracer]] = {
     "logical_and": xp.logical_and, "logical_or": xp.logical_or,
@@ -241,27 +243,6 @@ def softplus(s: Site, x: Tracer, beta: float = 1.0, threshold: float = 20.0) -> 
 @op("threshold_backward.default")
 def threshold_backward(s: Site, grad: Tracer, x: Tracer, least: float) -> Tracer:
     return xp.where(x <= least, 0.0, grad)
-
-
-@op("asinh.default")
-def asinh(s: Site, a: Any) -> Tracer:
-    """log(|x| + sqrt(x x + 1)), without cancelling near 0 or overflow far from it."""
-    (x,) = s.own(a)
-    size = xp.abs(x)
-    far = size > 1e4
-    near = xp.where(far, 0.0, size)
-    root = xp.sqrt(near * near + 1.0)
-    inner = xp.log1p(near + near * near / (root + 1.0))
-    return xp.copysign(xp.where(far, xp.log(size) + math.log(2), inner), x)
-
-
-@op("acosh.default")
-def acosh(s: Site, a: Any) -> Tracer:
-    (x,) = s.own(a)
-    far = x > 1e4
-    d = xp.where(far, 0.0, x - 1.0)
-    inner = xp.log1p(d + xp.sqrt(d * d + 2.0 * d))
-    return xp.where(far, xp.log(x) + math.log(2), inner)
 
 
 @op("copysign.Tensor", "copysign.Scalar")
