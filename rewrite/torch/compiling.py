@@ -19,7 +19,6 @@ from rewrite.core.notices import warn
 from rewrite.optimized_graph import OptimizedGraph
 from rewrite.pipeline import optimize_graph
 
-from .draws import draw_apart
 from .library import GraphModule, aot_autograd, aot_common, decompositions, guards
 from .options import Choice
 from .program import Program
@@ -88,7 +87,6 @@ def _program(
 ) -> Callable[..., Any]:
     """What runs one graph of ATen, forward or backward."""
     try:
-        draw_apart(traced)
         static = _static_places() if choice.freeze and inference else ()
         name = f"torch{next(_numbers)}"
         made = Program(traced, lambda part, hints: _optimized(part, choice, hints),

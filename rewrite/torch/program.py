@@ -12,6 +12,7 @@ from typing import Any
 from rewrite.backends.forks import Lock
 from rewrite.core.notices import warn
 
+from .draws import draw_apart
 from .library import Tensor, torch, unset_fake
 from .partition import Fallback, Partition, Step, View, nodes_of, partition
 from .reading import Part, attribute, load, name_of
@@ -126,6 +127,7 @@ class Program:
         self, module: Any, compile: Compile, name: str, strict: bool = False,
         static: Sequence[int] = (), tell: Tell = warn,
     ) -> None:  # fmt: skip
+        draw_apart(module)
         self.tell = tell
         self.module, self.compile, self.name = module, compile, name
         self.strict = strict

@@ -69,6 +69,7 @@ def _check(site: Site, made: Any) -> None:
                             strict=True):  # fmt: skip
         if found is None:
             continue
+        _check_place(value)
         dtype, shape = dtype_of(value), site.sizes.shape(value.shape)
         if found.dtype is not dtype or found.shape != shape:
             raise Unread(f"it was read as {found.type}, not as {dtype}{list(shape)}")
@@ -104,11 +105,17 @@ def _try(node: FxNode, sizes: Sizes) -> None:
         read(Site(node, sizes), scope)
 
 
+def _check_place(value: Any) -> None:
+    if value.device.type != "cpu":
+        raise Unread(f"a tensor on {value.device}")
+    if value.layout is not torch.strided:
+        raise Unread(f"a tensor in the layout {value.layout}")
+
+
 def _input(value: Any, label: str, sizes: Sizes) -> Any:
     if not is_tensor(value):
         return None
-    if value.layout is not torch.strided or value.device.type != "cpu":
-        raise Unread(f"a tensor on {value.device} in the layout {value.layout}")
+    _check_place(value)
     shape = sizes.shape(value.shape)
     return wrap(current().input(label, dtype_of(value), shape))
 

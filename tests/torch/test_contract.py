@@ -228,6 +228,18 @@ def test_a_fallback_says_why_and_where() -> None:
     assert len(made[0].first.graphs) == 2
 
 
+def test_what_is_not_on_the_cpu_is_left_to_pytorch() -> None:
+    def f(x: Any) -> Any:
+        return x + 1, torch.ones(3, device="meta") * 2
+
+    with programs() as made:
+        near, far = compiled(f)(X)
+    same(near, X + 1)
+    assert far.device.type == "meta" and far.shape == (3,)
+    reasons = {m.reason for m in made[0].first.fallbacks}
+    assert reasons == {"a tensor on meta"}
+
+
 def test_branches_and_masks_that_data_decide() -> None:
     def f(x: Any) -> Any:
         y = torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
