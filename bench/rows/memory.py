@@ -55,6 +55,18 @@ def copy(n: int) -> Row:
     )  # fmt: skip
 
 
+def odd_copy(n: int) -> Row:
+    """Of all but the first element: no access of several elements is aligned."""
+    b = Builder()
+    x = b.input("x", BF16, (n + 1,))
+    y = b.slice(x, [1], [n], [1])
+    return Row(
+        f"copy of bf16 {n >> 20}M, from the second on", normalise(kernel_of(b, y)),
+        lambda: [random(n + 1, dtype=torch.bfloat16)], lambda a: a[0][1:].clone(),
+        lambda a: a[0][1:], 0.0, rows=False,
+    )  # fmt: skip
+
+
 def gelu(n: int) -> Row:
     b = Builder()
     x = b.input("x", F32, (n,))
@@ -164,6 +176,7 @@ def transpose(n: int) -> Row:
 
 ROWS: dict[str, Callable[[], Row]] = {
     "copy": lambda: copy(1 << 26),
+    "oddcopy": lambda: odd_copy(1 << 27),
     "gelu": lambda: gelu(1 << 26),
     "silu": lambda: gated(1 << 26),
     "softmax": lambda: softmax(16384, 8192),

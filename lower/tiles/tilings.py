@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from ...extract.schedule.kernel import Kernel, bits
-from ..axes import ceil_div, coefficient
+from ..axes import ceil_div, coefficient, numel
 from ..choice import Holes, hole
 from ..families.rows import common_axes, ordered, row_axes
 from ..families.transpose import tile_axes
@@ -23,6 +23,7 @@ EACH = 8  # that it takes, where it reads one at a time
 LEAST = 32  # threads of an instance then
 TEAM = 128  # threads that one instance has at least, for several rows
 COLUMNS = 16  # threads side by side in a tile of columns
+WIDTHS = (16, 8, 4)  # so few where wider ones leave units of the device idle
 
 
 def lanes(kernel: Kernel, model: DeviceModel) -> int:
@@ -98,14 +99,19 @@ def column_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | 
     inner = [a for a in range(len(kernel.extents)) if a not in rows]
     if not kernel.reductions or not rows or len(inner) != 1:
         return "no reduction along one axis of columns"
-    each = lanes(kernel, model)
-    team = hole(holes, "team", 512 if model.wide else 4 * model.group)
-    team = min(team, model.largest)
-    wide = hole(holes, "columns", COLUMNS if model.wide else 32)
-    last = rows[-1]
+    each, last = lanes(kernel, model), rows[-1]
+    usual = COLUMNS if model.wide else 32
+    strips = numel(kernel.extents, rows) // each  # that a thread each would take
+    fewer = max(
+        (w for w in WIDTHS if 2 * strips >= w * model.units), default=WIDTHS[-1]
+    )
+    wide = hole(holes, "columns", min(usual, fewer))
+    few = wide < usual  # threads to meet, who ask for more at once instead
+    team = 512 if model.wide else 4 * model.group
+    team = min(hole(holes, "team", team // 2 if few else team), model.largest)
     block = min(wide * each, kernel.extents[last])
     threads = max(team // up(ceil_div(block, each)), 1)
-    turn = threads * hole(holes, "vectors", 4)
+    turn = threads * hole(holes, "vectors", 8 if few else 4)
     grid = dict.fromkeys(rows, 1) | {last: block}
     n = kernel.extents[inner[0]]
     return Tiling(grid, (inner[0], turn) if n > turn else None, team)
