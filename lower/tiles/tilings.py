@@ -106,12 +106,12 @@ def column_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | 
         (w for w in WIDTHS if 2 * strips >= w * model.units), default=WIDTHS[-1]
     )
     wide = hole(holes, "columns", min(usual, fewer))
-    few = wide < usual  # threads to meet, who ask for more at once instead
+    few = wide < usual  # threads to meet
     team = 512 if model.wide else 4 * model.group
     team = min(hole(holes, "team", team // 2 if few else team), model.largest)
     block = min(wide * each, kernel.extents[last])
     threads = max(team // up(ceil_div(block, each)), 1)
-    turn = threads * hole(holes, "vectors", 8 if few else 4)
+    turn = threads * hole(holes, "vectors", 4)
     grid = dict.fromkeys(rows, 1) | {last: block}
     n = kernel.extents[inner[0]]
     return Tiling(grid, (inner[0], turn) if n > turn else None, team)
