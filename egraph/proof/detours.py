@@ -23,13 +23,21 @@ def straightened(
     """The proofs of `ends`, what is used before its users, without detours."""
     best = _in_order(found, ends)
     assert best is not None, "a path rests on older equations alone"
-    for pair in list(best):
-        for steps in _shorter(closure, best.get(pair, ())):
-            other = _in_order(_filled(closure, {**best, pair: steps}, pair), ends)
-            if other is not None and uses(other) < uses(best):
-                best = other
-                break
+    while (less := _once(closure, best, ends)) is not None:
+        best = less
     return best
+
+
+def _once(
+    closure: Closure, found: dict[Pair, Steps], ends: Sequence[Pair]
+) -> dict[Pair, Steps] | None:
+    """With one stretch less, or None where none can be spared."""
+    for pair in found:
+        for steps in _shorter(closure, found[pair]):
+            other = _in_order(_filled(closure, {**found, pair: steps}, pair), ends)
+            if other is not None and uses(other) < uses(found):
+                return other
+    return None
 
 
 def uses(found: Found) -> int:

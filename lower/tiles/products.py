@@ -71,8 +71,8 @@ def _checked(kernel: Kernel, c: Contraction, halves: bool) -> Sides | str:
     left, right = (_stored_as(kernel, e) for e in (*p.a, *p.b))
     m, n, k = (max(axes, key=lambda a: (kernel.extents[a], a), default=-1)
                for axes in (c.m, c.n, c.k))  # fmt: skip
-    if len(c.k) > 1 or min(m, n) < 0:
-        return "it sums along several axes"
+    if len(c.k) != 1 or min(m, n) < 0:
+        return "it sums along none or several axes"
     for e, own in ((left, m), (right, n)):
         if not kernel.free[e] >> own & 1 or not kernel.free[e] >> k & 1:
             return "a side that does not vary along an axis of its own"

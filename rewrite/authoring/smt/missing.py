@@ -84,7 +84,7 @@ def _value(e: Elem, known: dict[Elem, float], rng: Random) -> float | None:
             return known.setdefault(e, rng.uniform(-2, 2))
         case Literal(Number(v)):
             return float(v)
-        case Apply(str() as op, args) if op in BY_NAME:
+        case Apply(str() as op, args) if op in BY_NAME and "float" in BY_NAME[op].takes:
             values = [_value(a, known, rng) for a in args]
             if None in values:
                 return None

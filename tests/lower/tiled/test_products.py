@@ -206,6 +206,14 @@ def test_warps_are_not_for_all() -> None:
     assert BY_WARP.accepts(matmul(64, 64, 64, "", F32)) == "sides of f32"
 
 
+def test_an_outer_product_sums_along_no_axis() -> None:
+    b = Builder()
+    x, y = b.input("x", F32, (5, 1)), b.input("y", F32, (1, 5))
+    kernel = normalise(kernel_of(b, [b.contract(x, y, [5, 5], [0, 0])]))
+    for family in (BY_GROUP, BY_THREAD, BY_WARP):
+        assert family.accepts(kernel) is not None
+
+
 @pytest.mark.parametrize(("name", "most"), [("wgpu", 8), ("opencl", 2)])
 def test_on_devices(name: str, most: int) -> None:
     """By threads, in the device's own memory."""
