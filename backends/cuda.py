@@ -38,6 +38,7 @@ from .limits import check_count, check_functions, check_launches
 from .memory import Block, Pool
 from .pending import KEPT, late_error
 from .rates import Rates, rates
+from .tensor_maps import TensorMaps
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 WIDE = 16  # bytes that a thread reads at once
@@ -169,6 +170,7 @@ class _Kernel:
 
     kernel: Any
     grid: Grid
+    maps: TensorMaps
 
     @property
     def name(self) -> str:
@@ -177,7 +179,7 @@ class _Kernel:
     def __call__(self, addresses: Sequence[int], stream: Any) -> None:
         self.kernel.prepared_async_call(
             (self.grid.groups, 1), (self.grid.threads, 1, 1), stream, *addresses,
-            shared_size=self.grid.shared_bytes,
+            *self.maps.of(addresses), shared_size=self.grid.shared_bytes,
         )  # fmt: skip
 
 
@@ -351,11 +353,12 @@ class CudaDevice:
         if isinstance(launch, Products):
             return _Multiplied(launch.name, self.products, arguments(launch))
         kernel = module.get_function(launch.name)
-        kernel.prepare("P" * (len(function.params) + len(function.scratch)))
+        maps = TensorMaps(launch.maps)
+        kernel.prepare(maps.format(len(function.params) + len(function.scratch)))
         if launch.shared_bytes > STATIC_SHARED:
             limit = self.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             kernel.set_attribute(limit, launch.shared_bytes)
-        return _Kernel(kernel, launch)
+        return _Kernel(kernel, launch, maps)
 
     def sync(self) -> None:
         with self._surfacing():

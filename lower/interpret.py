@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from ..egraph.ir.dtypes import BOOL, compute
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from . import fragments
+from .aside import Aside, Moved
 from .evaluate import Env, Trap, Values
 from .loops import Array as ArrayDecl
 from .loops import (
@@ -24,10 +25,14 @@ from .loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
     Commit,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -37,11 +42,12 @@ from .loops import (
     Matrix,
     Mma,
     Regroup,
+    Ring,
     Stmt,
     Store,
     Var,
 )  # fmt: skip
-from .walking import variables
+from .walking import bodies, variables
 
 type Run = Callable[[Env], None]
 type Meeting = tuple[str, Any]  # what a thread waits for, and what it brings
@@ -51,6 +57,7 @@ THREAD = "thread number"  # names in an environment that no variable has
 SHARED = "shared arrays"
 COPIES = "copies under way, by group"
 PRODUCTS = "products under way"
+ASIDE = "what runs beside the group"
 
 
 def run(function: Function, buffers: Sequence[Array]) -> None:
@@ -81,12 +88,11 @@ def _own(thread: int) -> Env:
     return {THREAD: thread, COPIES: copies, PRODUCTS: products}
 
 
+MEETINGS = Barrier | GroupReduce | Await | Mma | Regroup | Beside | Fill | Full | Free
+
+
 def _meets(body: Sequence[Stmt]) -> bool:
-    return any(
-        isinstance(s, (Barrier, GroupReduce, Await, Mma, Regroup))
-        or (isinstance(s, (For, If)) and _meets(s.body))
-        for s in body
-    )
+    return any(isinstance(s, MEETINGS) or any(map(_meets, bodies(s))) for s in body)
 
 
 class _Machine(Values):
@@ -119,7 +125,8 @@ class _Machine(Values):
     def group(self, body: Meet, env: Env) -> None:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
-        every = {**env, SHARED: shared}
+        aside = Aside()
+        every = {**env, SHARED: shared, ASIDE: aside}
         runs = [body({**every, **_own(t)}) for t in range(self.threads)]
         while True:
             met = [next(r, None) for r in runs]
@@ -127,12 +134,23 @@ class _Machine(Values):
             if len(kinds) > 1:
                 raise Trap(f"threads of a group part: {kinds}")
             if met[0] is None:
+                aside.end()
                 return
             self.reduce([m for m in met if m is not None])
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
         if kind in ("barrier", "product"):
+            return
+        if kind in ("full", "free"):
+            (s, aside), turns = met[0][1][:2], {brought[2] for _, brought in met}
+            if len(turns) > 1:
+                raise Trap(f"threads of a group are in turns {turns} of {s.ring!r}")
+            (aside.full if kind == "full" else aside.free)(s.ring, *turns)
+            return
+        if kind == "beside":
+            runs, env = met[0][1]
+            env[ASIDE].start(runs({**env, **_own(self.threads)}))
             return
         if kind == "regroup":
             self.regroup(met[0][1][0], [env for _, (_, env) in met])
@@ -246,6 +264,26 @@ class _Machine(Values):
                     yield ("regroup", (s, env))
 
                 return regroup
+            case Beside(_, beside, inner):
+                runs, goes_on = self.meet(beside), self.meet(inner)
+
+                def fork(env: Env) -> Generator[Meeting]:
+                    yield ("beside", (runs, env))
+                    yield from goes_on(env)
+
+                return fork
+            case Fill():
+                return self.fill(s)
+            case Full(_, turn) | Free(_, turn):
+                number = self.ex(turn)
+                kind = type(s).__name__.lower()
+
+                def waits(env: Env) -> Generator[Meeting]:
+                    if isinstance(s, Free):
+                        self.finish(env, s.products)
+                    yield (kind, (s, env[ASIDE], int(number(env))))
+
+                return waits
             case Await(pending, products):
 
                 def arrived(env: Env) -> Generator[Meeting]:
@@ -263,6 +301,27 @@ class _Machine(Values):
                     yield ("barrier", None)
 
                 return barrier
+
+    def fill(self, s: Fill) -> Meet:
+        turn = self.ex(s.turn)
+        places = [self.ex(b.at) for b in s.boxes]
+        corners = [[self.ex(x) for x in b.corner] for b in s.boxes]
+
+        def fill(env: Env) -> Generator[Meeting]:
+            number = int(turn(env))
+            yield ("fill", (s.ring, number))
+            moved: list[Moved] = []
+            for b, place, corner in zip(s.boxes, places, corners, strict=True):
+                at, there = b.tensor.places(tuple(int(x(env)) for x in corner))
+                source, to = env[b.tensor.source], int(place(env))
+                if not 0 <= to <= len(env[b.array]) - b.size:
+                    raise Trap(f"a box of {b.size} elements at {b.array}[{to}]")
+                value = np.where(there, source[np.where(there, at, 0)], 0)
+                part = env[b.array][to : to + b.size]
+                moved.append(Moved(part, value.astype(source.dtype)))
+            env[ASIDE].fill(s.ring, number, moved)
+
+        return fill
 
     def meeting_loop(self, s: For) -> Meet:
         if s.kind in ("thread", "grid", "block"):
@@ -298,7 +357,12 @@ class _Machine(Values):
                 return self.copy(s)
             case Commit():
                 return lambda env: env[COPIES].append([])
-            case Barrier() | GroupReduce() | Await() | Mma() | Regroup():
+            case Ring(name, places):
+                return lambda env: env[ASIDE].ring(name, places)
+            case (
+                Barrier() | GroupReduce() | Await() | Mma() | Regroup()
+                | Beside() | Fill() | Full() | Free()
+            ):  # fmt: skip
                 raise Trap("threads meet outside a group")
 
     def gemm(self, s: Gemm) -> Run:

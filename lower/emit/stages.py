@@ -22,7 +22,10 @@ from ..loops import (
     AsyncCopy,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     If,
@@ -182,7 +185,7 @@ def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
                 data |= {var.name, *_direct(value)}
             case Store(value=value):
                 data |= set(_direct(value))
-            case Fetch():
+            case Fetch() | Fill() | Full() | Free():
                 pass
             case AsyncCopy(where=where):
                 data |= set(_direct(where)) if where is not None else set()

@@ -12,10 +12,14 @@ from ..loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
     Commit,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -26,11 +30,12 @@ from ..loops import (
     Mma,
     Op,
     Regroup,
+    Ring,
     Stmt,
     Store,
     Var,
 )
-from ..walking import subterms, walk
+from ..walking import subterms, walk, with_bodies
 
 type Change = Callable[[Ex], Ex]
 
@@ -70,6 +75,14 @@ def with_values(s: Stmt, change: Change) -> Stmt:
         case Mma(a=a, b=b):
             a, b = (x._replace(at=change(x.at)) for x in (a, b))
             return replace(s, a=a, b=b)
+        case Fill(_, turn, boxes):
+            made = tuple(
+                b._replace(at=change(b.at), corner=tuple(map(change, b.corner)))
+                for b in boxes
+            )
+            return replace(s, turn=change(turn), boxes=made)
+        case Full(turn=turn) | Free(turn=turn):
+            return replace(s, turn=change(turn))
         case If(cond=cond):
             new = change(cond)
             return s if new is cond else replace(s, cond=new)
@@ -109,12 +122,23 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
         match s:
             case For():
                 return replace(s, var=var(s.var), body=tuple(map(statement, s.body)))
-            case If():
-                return replace(s, body=tuple(map(statement, s.body)))
+            case If() | Beside():
+                return with_bodies(s, lambda body: tuple(map(statement, body)))
             case Let() | Assign() | GroupReduce():
                 return replace(s, var=var(s.var))
-            case Array():
+            case Array() | Ring():
                 return replace(s, name=name(s.name))
+            case Fill(ring, _, boxes):
+                made = tuple(
+                    b._replace(
+                        array=name(b.array),
+                        tensor=b.tensor._replace(source=name(b.tensor.source)),
+                    )
+                    for b in boxes
+                )
+                return replace(s, ring=name(ring), boxes=made)
+            case Full() | Free():
+                return replace(s, ring=name(s.ring))
             case Store() | Fetch():
                 return replace(s, array=name(s.array))
             case Gemm(out=out, a=a, b=b):
@@ -140,7 +164,7 @@ def bound(body: Iterable[Stmt]) -> list[str]:
         match s:
             case For(var=var) | Let(var=var):
                 names.append(var.name)
-            case Array(name=name):
+            case Array(name=name) | Ring(name=name):
                 names.append(name)
             case _:
                 pass
@@ -178,7 +202,7 @@ def unique(function: Function) -> Function:
                 s, rest = _bound_anew(s, rest, own, names.fresh(own))
             if own is not None:
                 seen.add(own)
-            out.append(replace(s, body=again(s.body)) if isinstance(s, For | If) else s)
+            out.append(with_bodies(s, again))
         return tuple(out)
 
     found = bound(function.body)
@@ -191,7 +215,7 @@ def _binds(s: Stmt) -> str | None:
     match s:
         case For(var=var) | Let(var=var):
             return var.name
-        case Array(name=name):
+        case Array(name=name) | Ring(name=name):
             return name
         case _:
             return None
@@ -214,6 +238,7 @@ def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     inner = tuple(walk(tuple(body)))
     stored = frozenset(s.array for s in inner if isinstance(s, Store | AsyncCopy))
     stored |= {s.out for s in inner if isinstance(s, Mma)}
+    stored |= {b.array for s in inner if isinstance(s, Fill) for b in s.boxes}
     stored |= {s.to for s in inner if isinstance(s, Regroup)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 

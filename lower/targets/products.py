@@ -21,17 +21,20 @@ from ..tiles.ir import (
     Ahead,
     Copy,
     Digit,
+    Full,
     Grid,
     Layout,
     Load,
     Loop,
     Mma,
+    Release,
     Stmt,
     Store,
     Tile,
     TileProgram,
     Wait,
 )
+from .boxes import box_of
 from .layouts import Scene, names_in, scene, spread
 from .quads import quads_of
 from .simt import LANES, Simt
@@ -46,6 +49,8 @@ class Warps(NamedTuple):
 
     across: int
     warps: int = 1
+    beside: int = 0  # threads that have the engine for copies fill rings
+    resident: int = 0  # teams
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
         """Where the sums lie (`fragments.py`)."""
@@ -64,6 +69,8 @@ class Threads(NamedTuple):
     height: int
     width: int
     warps: int = 0
+    beside: int = 0
+    resident: int = 0
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
         few = gcd(self.width, FEW)
@@ -98,6 +105,7 @@ class _Products:
         self, grid: Grid, program: TileProgram, units: Units, device: Simt
     ) -> None:
         self.grid, self.units, self.device = grid, units, device
+        self.params = program.buffers
         self.sizes = {b.name: b.dtype.itemsize for b in program.buffers.values()}
         self.scene: Scene = scene(grid)
         self.extents = ir.extents(grid.points)
@@ -107,6 +115,9 @@ class _Products:
         grid = self.grid
         (loop,) = (s for s in grid.body if isinstance(s, Loop))
         (mma,) = (s for s in loop.body if isinstance(s, Mma))
+        if self.units.beside:
+            made = self.brought(loop, mma)
+            return made if isinstance(made, str) else self.placed(loop, mma, made)
         for s in loop.body:
             for x in s.body if isinstance(s, Ahead) else ():
                 tile = ir.bound(x)
@@ -115,17 +126,36 @@ class _Products:
                     if layout is None:
                         return "a side has fewer elements than there are threads"
         body = tuple(self.laid(s) for s in loop.body)
-        body = self.asynchronous(loop, body)
+        body = self.multiplied(self.asynchronous(loop, body))
+        return self.placed(loop, mma, body)
+
+    def placed(self, loop: Loop, mma: Mma, body: tuple[Stmt, ...]) -> Grid:
+        """With the layout of the sums."""
+        grid = self.grid
         tiles = [t for t in map(self.shared(loop).get, _factors(mma)) if t]
         own = [{*t.axes} - {*mma.over} for t in tiles]
         m, n = (next(p for p in grid.points if p.name in names) for names in own)
         (over,) = (p for p in grid.points if p.name in mma.over)
         layout = self.units.layout(m, n, grid.team, self.device.wide)
         layout = (*layout, Digit(over.name, "register", over.extent))
-        body = self.multiplied(body)
         whole = tuple(replace(s, body=body) if s is loop else s for s in grid.body)
-        made = replace(grid, body=whole, layout=layout)
+        resident = self.units.resident
+        made = replace(grid, body=whole, layout=layout, resident=resident)
         return self.regrouped(made, mma.name, n.name, over)
+
+    def brought(self, loop: Loop, mma: Mma) -> tuple[Stmt, ...] | str:
+        """By the engine for copies, as far ahead as there are places; a product goes on
+        while the next one begins."""
+        early = [x for s in loop.body if isinstance(s, Ahead) for x in s.body]
+        for x in early:
+            if not isinstance(x, Load) or x.tile.space != "shared":
+                return "a side is computed before it is multiplied"
+            made = box_of(x, self.scene, self.params[x.buffer])
+            if isinstance(made, str):
+                return f"the engine for copies does not bring it: {made}"
+        product = replace(mma, warps=self.units.warps)
+        ahead = Ahead(tuple(early), self.units.beside)
+        return (ahead, Full(), product, Release(1))
 
     def regrouped(self, grid: Grid, sums: str, n: str, over: ir.Axis) -> Grid:
         """With an exchange of sums before they are stored, where that makes stores

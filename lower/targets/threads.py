@@ -59,6 +59,8 @@ class GridWriter(Exchange):
     def run(self) -> tuple[Stmt, ...]:
         if any(a.extent == 0 for a in (*self.grid.axes, *self.grid.points)):
             return ()
+        if self.besides:
+            return self.team_and_beside()
         body = self.inside()
         self.body(self.grid.body)
         self.out.pop()
@@ -108,6 +110,9 @@ class GridWriter(Exchange):
         return not (made & read) and not ended
 
     def loop(self, s: Loop) -> None:
+        if s in self.besides:
+            self.beside_loop(s)
+            return
         if any(isinstance(x, Ahead) for x in s.body):
             self.ring_loop(s)
             return

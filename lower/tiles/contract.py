@@ -32,6 +32,7 @@ from .products import Blocks, Sides, product_grid, sides_of
 
 HELD = 176  # elements that a thread may have in registers
 REGISTERS, OTHERS = 1 << 16, 40  # of a unit of the device; that are no sums
+BESIDE, FEW, MOST = 128, 24, 240  # threads that only copy, their registers, a team's
 LIKELY = 6  # shapes that are priced in full
 GROUP = 8  # rows of tiles side by side
 
@@ -45,6 +46,7 @@ class Shape(NamedTuple):
     stages: int
     down: int
     across: int
+    beside: int = 0  # threads that have the engine for copies bring tiles
 
     @property
     def each(self) -> tuple[int, int]:
@@ -64,6 +66,12 @@ BY_GROUPS = (
     Shape(128, 128, 64, 3, 1, 1), Shape(128, 128, 64, 4, 2, 1),
     Shape(64, 256, 64, 4, 1, 1), Shape(64, 128, 64, 4, 1, 1),
     Shape(64, 64, 64, 4, 1, 1),
+)  # fmt: skip
+BY_ENGINE = (
+    Shape(128, 256, 64, 4, 2, 1, 128), Shape(256, 128, 64, 4, 2, 1, 128),
+    Shape(128, 192, 64, 4, 2, 1, 128), Shape(192, 192, 64, 4, 3, 1, 128),
+    Shape(128, 128, 64, 6, 2, 1, 128), Shape(64, 256, 64, 4, 1, 1, 128),
+    Shape(64, 128, 64, 8, 1, 1, 128), Shape(64, 64, 64, 12, 1, 1, 128),
 )  # fmt: skip
 BY_THREADS = (
     Shape(128, 128, 16, 2, 16, 16), Shape(64, 64, 16, 2, 16, 16),
@@ -189,7 +197,10 @@ def _written(
     blocks = Blocks(s.rows, s.columns, s.depth, s.stages, group, family.team(s))
     grid, index = product_grid(kernel, sides, blocks, strict, buffers)
     program = TileProgram("f", buffers, (grid,), (), index)
-    made = scheduled_products(program, family.units(s), Simt.of(model))
+    units = family.units(s)
+    if s.beside and isinstance(units, Warps):
+        units = units._replace(resident=max(model.units // 2, 1))
+    made = scheduled_products(program, units, Simt.of(model))
     if isinstance(made, str):
         return made
     if sum(held(made)) > HELD:
@@ -254,21 +265,23 @@ class ByGroups(Multiplied):
         return True
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
-        return BY_GROUPS if model.grouped else ()
+        return (*BY_ENGINE, *BY_GROUPS) if model.grouped else ()
 
     def team(self, shape: Shape) -> int:
         return shape.down * shape.across * WARP * FOUR
 
     def units(self, shape: Shape) -> Units:
-        return Warps(shape.across, FOUR)
+        return Warps(shape.across, FOUR, shape.beside)
 
     def refused(self, shape: Shape, model: DeviceModel) -> str | None:
         s, team = shape, self.team(shape)
-        if team > model.largest or not model.grouped:
+        if team + s.beside > model.largest or not model.grouped:
             return "the device has no such groups"
-        if s.stages < 2 or _odd(s[:3]) or s.depth != PANEL:
+        odd = not s.beside and _odd(s[:3])
+        if s.stages < 2 or odd or s.depth != PANEL or s.beside not in (0, BESIDE):
             return "no ring of such tiles"
-        if s.rows * s.columns // team + OTHERS > REGISTERS // team:
+        room = min((REGISTERS - FEW * s.beside) // team, MOST if s.beside else 256)
+        if s.rows * s.columns // team + OTHERS > room:
             return "a thread would hold too much"
         return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR)
 

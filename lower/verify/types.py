@@ -15,9 +15,13 @@ from ..loops import (
     Array,
     Assign,
     AsyncCopy,
+    Beside,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -29,6 +33,7 @@ from ..loops import (
     Op,
     Param,
     Regroup,
+    Ring,
     Stmt,
     Store,
     Var,
@@ -37,6 +42,7 @@ from ..text.syntax import ARITY
 from .walk import Walk
 
 INDEX = (I32, I64)
+BOX_ROW = 128  # bytes
 INTEGER = ("idiv", "imod")
 
 
@@ -47,6 +53,7 @@ class Types(Walk):
         super().__init__(function)
         self.vars: dict[str, tuple[Var, bool]] = {}  # and whether it is mutable
         self.arrays: dict[str, Array | Param] = {}
+        self.rings: set[str] = set()
         for p in (*function.params, *function.scratch):
             self.param(p, p in function.scratch)
         if function.threads < 1:
@@ -63,7 +70,7 @@ class Types(Walk):
     # ---- names
 
     def bind(self, name: str) -> None:
-        if name in self.vars or name in self.arrays:
+        if name in self.vars or name in self.arrays or name in self.rings:
             self.fault(f"{name!r} is bound already")
         if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
             self.fault(f"{name!r} is no name")
@@ -80,9 +87,9 @@ class Types(Walk):
         return mutable
 
     def body(self, body: tuple[Stmt, ...]) -> None:
-        known = self.vars.copy(), self.arrays.copy()
+        known = self.vars.copy(), self.arrays.copy(), self.rings.copy()
         super().body(body)
-        self.vars, self.arrays = known
+        self.vars, self.arrays, self.rings = known
 
     # ---- statements
 
@@ -119,6 +126,22 @@ class Types(Walk):
                 self.multiplied(s)
             case Regroup():
                 self.regrouped(s)
+            case Ring(name, places):
+                self.bind(name)
+                self.rings.add(name)
+                if places < 1:
+                    self.fault(f"a ring of {places} places")
+            case Beside(threads, aside, body):
+                if threads < 1:
+                    self.fault(f"{threads} threads beside a group")
+                self.body(aside)
+                self.body(body)
+            case Fill():
+                self.filled(s)
+            case Full(ring, turn) | Free(ring, turn):
+                self.turn(ring, turn)
+                if isinstance(s, Free) and s.products < 0:
+                    self.fault(f"all products but {s.products}")
             case Array():
                 self.declare(s)
             case Fetch(array, index):
@@ -174,6 +197,37 @@ class Types(Walk):
             self.fault(f"{s.lanes} elements of {source} are copied at once")
         if s.where is not None:
             self.want(s.where, BOOL, 1, "a test")
+
+    def turn(self, ring: str, turn: Ex) -> None:
+        if ring not in self.rings:
+            self.fault(f"{ring!r} is no ring in scope")
+        self.value(turn)
+        if turn.dtype not in INDEX or turn.lanes != 1:
+            self.fault(f"a turn of {turn.dtype}, {turn.lanes} lanes")
+
+    def filled(self, s: Fill) -> None:
+        """Rows of boxes are those of swizzled arrays; memory is cut by 16 bytes."""
+        self.turn(s.ring, s.turn)
+        for b in s.boxes:
+            to, t = self.place(b.array, b.at, 1), b.tensor
+            held, source = self.arrays.get(b.array), self.arrays.get(t.source)
+            if not isinstance(held, Array) or not isinstance(source, Param):
+                self.fault(f"{t.source!r} is copied to {b.array!r}")
+                continue
+            if to is not source.dtype or held.swizzle != t.sizes[0] or (
+                to.itemsize * t.sizes[0] != BOX_ROW
+            ):
+                self.fault(f"rows of {t.sizes[0]} {source.dtype} to {b.array!r}")
+            ranks = {len(x) for x in (t.extents, t.strides, t.sizes, b.corner)}
+            if len(ranks) > 1 or not ranks <= {*range(1, 6)}:
+                self.fault(f"a tensor of {ranks} axes")
+            odd = [x for x in t.strides[1:] if x * source.dtype.itemsize % 16]
+            if t.strides[0] != 1 or odd or not 0 < max(t.sizes) <= 256:
+                self.fault(f"a tensor by {t.strides} in boxes of {t.sizes}")
+            for x in b.corner:
+                self.value(x)
+                if x.dtype not in INDEX:
+                    self.fault(f"a corner of {x.dtype}")
 
     def multiplied(self, s: Mma) -> None:
         out = self.arrays.get(s.out)

@@ -1,0 +1,64 @@
+"""What the engine for copies of an NVIDIA GPU is told of a buffer, as 128 bytes that a
+kernel takes by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from ..egraph.ir.dtypes import BF16, F16
+from ..lower.device import DeviceError, TensorMap
+
+NBYTES, ALIGN = 128, 64
+KEPT = 64  # maps of other addresses that a kernel keeps
+
+
+class TensorMaps:
+    """The maps of one kernel, made again only for other addresses."""
+
+    def __init__(self, maps: Sequence[TensorMap]) -> None:
+        self.maps = maps
+        self.known: dict[tuple[int, int], bytes] = {}
+
+    def format(self, buffers: int) -> str:
+        """Of a kernel's arguments, so many addresses first (`struct`)."""
+        gap = -8 * buffers % ALIGN
+        tail = f"{NBYTES}s" * len(self.maps)
+        return "P" * buffers + (f"{gap}x{tail}" if self.maps else "")
+
+    def of(self, addresses: Sequence[int]) -> tuple[bytes, ...]:
+        return tuple(
+            self.known.get((i, addresses[m.buffer])) or self._made(i, m, addresses)
+            for i, m in enumerate(self.maps)
+        )
+
+    def _made(self, i: int, m: TensorMap, addresses: Sequence[int]) -> bytes:
+        if len(self.known) >= KEPT:
+            self.known.clear()
+        made = encoded(m, addresses[m.buffer])
+        self.known[i, addresses[m.buffer]] = made
+        return made
+
+
+def encoded(m: TensorMap, address: int) -> bytes:
+    cu: Any = import_module("cuda.bindings.driver")
+    kind = cu.CUtensorMapDataType
+    kinds = {
+        BF16: kind.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        F16: kind.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+    }
+    error, made = cu.cuTensorMapEncodeTiled(
+        kinds[m.dtype], len(m.extents), address,
+        [cu.cuuint64_t(n) for n in m.extents],
+        [cu.cuuint64_t(n * m.dtype.itemsize) for n in m.strides[1:]],
+        [cu.cuuint32_t(n) for n in m.sizes],
+        [cu.cuuint32_t(1)] * len(m.sizes),
+        cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+        cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+    )  # fmt: skip
+    if int(error):
+        raise DeviceError(f"the CUDA driver makes no map of {m}: error {error}")
+    return b"".join(int(x).to_bytes(8, "little") for x in made.opaque)

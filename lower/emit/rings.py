@@ -1,0 +1,113 @@
+"""Rings as CUDA C++ with PTX (sm_90): the engine for copies brings boxes of tensors to
+their places, which barriers in shared memory count full and free.
+
+Of a ring's barriers those of full places come first.  A place is full once all bytes
+that were told are there, free once each warp of the group has said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...egraph.ir.dtypes import DType
+from ..device import TensorMap
+from ..loops import Beside, Box, Fill, Param, Ring, Stmt, Tensor
+
+REGISTERS, FEW, MOST = 1 << 16, 24, 240  # of a unit, of a thread beside, of another
+ROOM = 168  # registers that each thread has without, of which more are no use
+INLINE = "static __device__ __forceinline__"
+HELPERS = r"""struct __align__(64) rw_tensor { u64 opaque[16]; };
+static __device__ __forceinline__ u32 rw_barrier(const u64 *p) {
+  return (u32)__cvta_generic_to_shared(p);
+}
+static __device__ __forceinline__ void rw_ring(u64 *ring, int places, u32 readers) {
+  for (int i = 0; i < 2 * places; i++)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                 :: "r"(rw_barrier(ring + i)), "r"(i < places ? 1 : readers) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+static __device__ __forceinline__ void rw_until(const u64 *p, u32 parity) {
+  asm volatile("{ .reg .pred done;\n"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@done bra over;\nbra again;\nover: }"
+               :: "r"(rw_barrier(p)), "r"(parity) : "memory");
+}
+template <int N>
+static __device__ __forceinline__ void rw_full(const u64 *ring, u32 turn) {
+  rw_until(ring + turn % N, turn / N & 1);
+}
+template <int N>
+static __device__ __forceinline__ void rw_free(const u64 *ring, u32 turn) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 :: "r"(rw_barrier(ring + N + turn % N)) : "memory");
+}
+template <int N>
+static __device__ __forceinline__ void rw_fill(const u64 *ring, u32 turn, u32 bytes) {
+  rw_until(ring + N + turn % N, turn / N & 1 ^ 1);
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(rw_barrier(ring + turn % N)), "r"(bytes) : "memory");
+}
+template <int N> static __device__ __forceinline__ void rw_meet() {
+  asm volatile("bar.sync 1, %0;" :: "n"(N) : "memory");
+}
+template <int N> static __device__ __forceinline__ void rw_fewer() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));
+}
+template <int N> static __device__ __forceinline__ void rw_more() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));
+}
+"""
+
+
+def box_helper(rank: int) -> tuple[str, str]:
+    """Name and text of the function that brings a box."""
+    name = f"rw_box{rank}"
+    params = "".join(f", i32 c{d}" for d in range(rank))
+    corner = ", ".join(f"%{3 + d}" for d in range(rank))
+    given = "".join(f', "r"(c{d})' for d in range(rank))
+    return (
+        name,
+        f"""{INLINE}
+void {name}(void *to, const rw_tensor *t, const u64 *full{params}) {{
+  asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes [%0], [%1, {{{corner}}}], [%2];"
+               :: "r"((u32)__cvta_generic_to_shared(to)), "l"(t),
+                  "r"(rw_barrier(full)){given} : "memory");
+}}
+""",
+    )
+
+
+def tensors(body: Sequence[Stmt]) -> tuple[Tensor, ...]:
+    """Those that statements take boxes of, each once."""
+    boxes = (b for s in body if isinstance(s, Fill) for b in s.boxes)
+    return tuple(dict.fromkeys(b.tensor for b in boxes))
+
+
+def maps(body: Sequence[Stmt], params: Sequence[Param]) -> tuple[TensorMap, ...]:
+    """As a launch wants them."""
+    number = {p.name: i for i, p in enumerate(params)}
+    return tuple(
+        TensorMap(number[t.source], params[number[t.source]].dtype, *t[1:])
+        for t in tensors(body)
+    )
+
+
+def nbytes(boxes: Sequence[Box], arrays: dict[str, DType]) -> int:
+    return sum(b.size * arrays[b.array].itemsize for b in boxes)
+
+
+def shares(team: int, beside: Beside) -> tuple[str, str]:
+    """What threads beside the group and those of the group begin with: registers move
+    from the ones to the others where all alike have too few."""
+    total = team + beside.threads
+    if REGISTERS // total > ROOM or team % 128 or beside.threads % 128:
+        return "", ""
+    left = (REGISTERS - FEW * beside.threads) // team // 8 * 8
+    return f"rw_fewer<{FEW}>();", f"rw_more<{min(left, MOST)}>();"
+
+
+def barriers_of(s: Ring) -> int:
+    return 2 * s.places
