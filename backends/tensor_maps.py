@@ -10,22 +10,24 @@ from typing import Any
 from ..egraph.ir.dtypes import BF16, F16
 from ..lower.device import DeviceError, TensorMap
 
-NBYTES, ALIGN = 128, 64
+NBYTES = 128
 KEPT = 64  # maps of other addresses that a kernel keeps
 
 
 class TensorMaps:
     """The maps of one kernel, made again only for other addresses."""
 
-    def __init__(self, maps: Sequence[TensorMap]) -> None:
-        self.maps = maps
+    def __init__(self, maps: Sequence[TensorMap], offsets: Sequence[int] = ()) -> None:
+        self.maps, self.offsets = maps, offsets
         self.known: dict[tuple[int, int], bytes] = {}
 
     def format(self, buffers: int) -> str:
         """Of a kernel's arguments, so many addresses first (`struct`)."""
-        gap = -8 * buffers % ALIGN
-        tail = f"{NBYTES}s" * len(self.maps)
-        return "P" * buffers + (f"{gap}x{tail}" if self.maps else "")
+        text, at = "P" * buffers, 8 * buffers
+        for offset in self.offsets:
+            text += f"{offset - at}x{NBYTES}s"
+            at = offset + NBYTES
+        return text
 
     def of(self, addresses: Sequence[int]) -> tuple[bytes, ...]:
         return tuple(
@@ -41,6 +43,25 @@ class TensorMaps:
         return made
 
 
+def offsets(cubin: bytes, name: str, params: Sequence[int]) -> tuple[int, ...]:
+    """Where these parameters of a kernel lie: a map begins at a multiple of 64 bytes in
+    the device's memory, not of what all of them take."""
+    cu: Any = import_module("cuda.bindings.driver")
+    (module,) = checked(cu.cuModuleLoadData(cubin))
+    try:
+        (kernel,) = checked(cu.cuModuleGetFunction(module, name.encode()))
+        return tuple(int(checked(cu.cuFuncGetParamInfo(kernel, i))[0]) for i in params)
+    finally:
+        checked(cu.cuModuleUnload(module))
+
+
+def checked(answer: Sequence[Any]) -> tuple[Any, ...]:
+    error, *values = answer
+    if int(error):
+        raise DeviceError(f"the CUDA driver answers with error {error}")
+    return tuple(values)
+
+
 def encoded(m: TensorMap, address: int) -> bytes:
     cu: Any = import_module("cuda.bindings.driver")
     kind = cu.CUtensorMapDataType
@@ -48,7 +69,7 @@ def encoded(m: TensorMap, address: int) -> bytes:
         BF16: kind.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
         F16: kind.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
     }
-    error, made = cu.cuTensorMapEncodeTiled(
+    (made,) = checked(cu.cuTensorMapEncodeTiled(
         kinds[m.dtype], len(m.extents), address,
         [cu.cuuint64_t(n) for n in m.extents],
         [cu.cuuint64_t(n * m.dtype.itemsize) for n in m.strides[1:]],
@@ -58,7 +79,5 @@ def encoded(m: TensorMap, address: int) -> bytes:
         cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
         cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
         cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-    )  # fmt: skip
-    if int(error):
-        raise DeviceError(f"the CUDA driver makes no map of {m}: error {error}")
+    ))  # fmt: skip
     return b"".join(int(x).to_bytes(8, "little") for x in made.opaque)

@@ -263,8 +263,8 @@ class Mma:
     `a` and `b` lie in shared space and are of one type of two bytes, `out` is f32 and
     lies in the threads' own arrays, as `fragments.parts` says.  An instruction is of so
     many `warps`, and `across` of those stand side by side.  Of four, it goes on until
-    an `Await` or a `Free` ends it, or the loop around it: nothing else touches `out` before, and
-    both sides stay as they are."""
+    an `Await` or a `Free` ends it, or the loop around it: nothing else touches `out`
+    before, and both sides stay as they are."""
 
     m: int
     n: int

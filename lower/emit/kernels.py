@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from ...egraph.ir.dtypes import DType
 from ...egraph.ir.scalars import MONOIDS
-from ..fragments import FOUR
 from ..device import DeviceError, Grid, KernelSource, Start
+from ..fragments import FOUR
 from ..loops import (
     Array,
     AsyncCopy,

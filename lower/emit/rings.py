@@ -13,8 +13,8 @@ from ...egraph.ir.dtypes import DType
 from ..device import TensorMap
 from ..loops import Beside, Box, Fill, Param, Ring, Stmt, Tensor
 
-REGISTERS, FEW, MOST = 1 << 16, 24, 240  # of a unit, of a thread beside, of another
-ROOM = 168  # registers that each thread has without, of which more are no use
+REGISTERS, FEW, MOST = 1 << 16, 40, 232  # of a unit, of a thread beside, of another
+ROOM = 240  # registers that each thread has without, of which more are no use
 INLINE = "static __device__ __forceinline__"
 HELPERS = r"""struct __align__(64) rw_tensor { u64 opaque[16]; };
 static __device__ __forceinline__ u32 rw_barrier(const u64 *p) {
@@ -23,7 +23,8 @@ static __device__ __forceinline__ u32 rw_barrier(const u64 *p) {
 static __device__ __forceinline__ void rw_ring(u64 *ring, int places, u32 readers) {
   for (int i = 0; i < 2 * places; i++)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
-                 :: "r"(rw_barrier(ring + i)), "r"(i < places ? 1 : readers) : "memory");
+                 :: "r"(rw_barrier(ring + i)), "r"(i < places ? 1 : readers)
+                 : "memory");
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 static __device__ __forceinline__ void rw_until(const u64 *p, u32 parity) {

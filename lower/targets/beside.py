@@ -10,10 +10,22 @@ from math import prod
 
 from ...egraph.ir.dtypes import BOOL
 from ..families.nests.values import add, divide, mul
-from ..loops import PANEL, Beside, Ex, Fill, For, Free, If, Let, Lit, Op, Ring, Stmt, Var
+from ..loops import (
+    PANEL,
+    Beside,
+    Ex,
+    Fill,
+    For,
+    Free,
+    If,
+    Let,
+    Op,
+    Ring,
+    Stmt,
+    Var,
+)
 from ..loops import Box as Brought
 from ..loops import Full as Arrived
-from ..passes.rebuild import substituted
 from ..tiles import ir
 from ..tiles.ir import Ahead, Full, Load, Loop, Release
 from ..tiles.rings import is_beside, products_left

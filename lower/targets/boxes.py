@@ -53,7 +53,9 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
     made = _axes(index, row, last, tests, view)
     if isinstance(made, str):
         return made
-    if len(made) > AXES or any(a.step * buffer.dtype.itemsize % BYTES for a in made[1:]):
+    if len(made) > AXES or any(
+        a.step * buffer.dtype.itemsize % BYTES for a in made[1:]
+    ):
         return f"steps of {[a.step for a in made]} elements"
     if sum((a.extent - 1) * a.step for a in made) >= buffer.size:
         return "it reaches beyond its buffer"

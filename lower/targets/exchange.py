@@ -28,10 +28,10 @@ from ..tiles.ir import (
     Loop,
     Reduce,
 )
+from .beside import Besides
 from .layouts import of_axes, product
 from .places import Point
 from .quads import quads, quads_of
-from .beside import Besides
 
 PAD = 1  # elements after each row of a copy: columns fall into other banks
 

@@ -27,12 +27,12 @@ from ..targets.simt import Simt, shared_bytes
 from . import ir
 from .family import Tiled
 from .ir import TileProgram
-from .price import price, speed_of_groups, speed_of_warps
+from .price import price, speed_of_groups, speed_of_turns, speed_of_warps
 from .products import Blocks, Sides, product_grid, sides_of
 
 HELD = 176  # elements that a thread may have in registers
 REGISTERS, OTHERS = 1 << 16, 40  # of a unit of the device; that are no sums
-BESIDE, FEW, MOST = 128, 24, 240  # threads that only copy, their registers, a team's
+BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
 LIKELY = 6  # shapes that are priced in full
 GROUP = 8  # rows of tiles side by side
 
@@ -148,7 +148,8 @@ class Multiplied(Tiled):
         near = tiles * (s.rows + s.columns) * k * sides.dtype.itemsize
         busy = occupancy(tiles, max(model.units // 2, 1))
         work = macs / self.speed(s, model) / busy
-        return max(work, near / model.cache_bandwidth)
+        rate = model.engine if s.beside else model.cache_bandwidth
+        return max(work, near / rate)
 
     def program(
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
@@ -286,6 +287,9 @@ class ByGroups(Multiplied):
         return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR)
 
     def speed(self, shape: Shape, model: DeviceModel) -> float:
+        if shape.beside:
+            macs = shape.rows * shape.columns * shape.depth
+            return speed_of_turns(macs, shape.each[1], model)
         return model.grouped * speed_of_groups(shape.each[1])
 
 
@@ -313,7 +317,7 @@ class ByThreads(Multiplied):
         if self.team(shape) > model.largest:
             return "the device has no such groups"
         height, width = s.each
-        if s.stages < 2 or _odd(s) or height * width not in SPEEDS:
+        if s.stages < 2 or _odd(s[:6]) or s.beside or height * width not in SPEEDS:
             return "no ring of such tiles"
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
+from math import hypot, prod
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
@@ -17,7 +17,21 @@ from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
 from ..targets.layouts import Scene, of_axes, product, scene
 from . import ir
-from .ir import Ahead, Copy, Grid, Load, Loop, Mma, Reduce, Store, TileProgram, Wait
+from .ir import (
+    Ahead,
+    Copy,
+    Full,
+    Grid,
+    Load,
+    Loop,
+    Mma,
+    Reduce,
+    Release,
+    Store,
+    TileProgram,
+    Wait,
+)
+from .rings import is_beside
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
@@ -28,6 +42,12 @@ MATRIX, GROUPED, SHARED = 1290, 2048, 128
 LATENCY = 1e-6  # seconds from asking memory to its answer
 FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
+# Where threads beside the team copy: how much more of their speed groups reach, seconds
+# from a turn's copies to its products, and from the last product to the next instance.
+ALONE, TURN, END = 1.28, 2e-7, 1e-6
+# What rows cost that begin at other multiples than those of a line of the last cache:
+# within one, and within a sector.
+LINE_OF_CACHE, SECTOR, ASTRIDE = 128, 32, (1.6, 2.8)
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
@@ -68,6 +88,13 @@ def _ring(grid: Grid, model: DeviceModel) -> _Ring:
     return _Ring(ahead, max(model.units // 2, 1) * max(each, 1))
 
 
+def _astride(pitch: int) -> float:
+    """How many times as long rows take, so many bytes apart, as lines do."""
+    if pitch % LINE_OF_CACHE == 0:
+        return 1.0
+    return ASTRIDE[pitch % SECTOR > 0]
+
+
 def speed_of_warps(rows: int, columns: int) -> float:
     """Of their multiply-adds, where a warp has so many rows and columns: what it reads
     for them comes from shared memory."""
@@ -80,6 +107,14 @@ def speed_of_groups(columns: int) -> float:
     """Of their multiply-adds, where an instruction has so many columns and 64 rows."""
     work, read = columns / GROUPED, 2 * (1 + columns / HIGH) / SHARED
     return work / (max(work, read) + HIDDEN * min(work, read))
+
+
+def speed_of_turns(macs: int, columns: int, model: DeviceModel) -> float:
+    """Multiply-adds a second of groups that do so many each turn, by instructions of so
+    many columns, and copy nothing."""
+    units = max(model.units // 2, 1)
+    fastest = model.grouped * ALONE * speed_of_groups(columns)
+    return units * macs / hypot(units * macs / fastest, TURN)
 
 
 @dataclass(slots=True)
@@ -119,7 +154,34 @@ class _Price:
         at_once = ring.resident if ring.bytes else max(model.units // 2, 1)
         busy = occupancy(instances, at_once)
         fills = -(-instances // ring.resident) * FILL if ring.bytes else 0.0
+        beside = [s for s in self.grid.body if isinstance(s, Loop) and is_beside(s)]
+        if beside:
+            teams = min(self.grid.resident or instances, instances)
+            each = sum(self.turns(view, s) for s in beside) + END
+            return Parts(moved + met, work, -(-instances // teams) * each)
         return Parts(moved + met, work, self.product / busy + fills)
+
+    def turns(self, view: Scene, loop: Loop) -> float:
+        """Seconds of an instance's turns, where threads beside the team copy: what
+        takes longer, products or what the engine for copies brings to this unit."""
+        tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
+        macs, columns, brought = 0, 1, 0.0
+        for s in ir.walk(loop.body):
+            match s:
+                case Mma(name, over=over):
+                    macs += self.points((*tiles[name].axes, *over))
+                    columns = self.columns(s, tiles)
+                case Load(tile, index=index):
+                    pitch = view.along(index, tile.axes[0]) or 0
+                    size = tile.dtype.itemsize
+                    moved = self.points(tile.axes) * size
+                    brought += moved * _astride(pitch * size)
+                case _:
+                    pass
+        units = max(self.model.units // 2, 1)
+        products = units * macs / speed_of_turns(macs, columns, self.model)
+        turn = max(products, brought * units / self.model.engine)
+        return -(-loop.axes[0].extent // loop.step) * turn
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -132,6 +194,11 @@ class _Price:
         match s:
             case Load(tile, buffer, index):
                 copied = tile.space == "shared"
+                if copied and not tile.layout:
+                    buffer_size = self.program.buffers[buffer].size
+                    once = min(self.points(tile.axes) * times, buffer_size)
+                    self.far += once * tile.dtype.itemsize
+                    return
                 self.access(
                     view, buffer, index, s.where, tile.axes, times, tile.layout,
                     copied=copied,
@@ -159,8 +226,16 @@ class _Price:
                 self.work += each * self.points(axes) * times
             case Mma():
                 self.multiply(s, times)
-            case Grid() | Loop() | Ahead() | Wait():
+            case Grid() | Loop() | Ahead() | Wait() | Full() | Release():
                 pass
+
+    def columns(self, s: Mma, tiles: dict[str, ir.Tile]) -> int:
+        """Of an instruction of four warps."""
+        assert isinstance(s.left, Var)
+        mine = tiles[s.left.name].axes
+        (n,) = (a for a in tiles[s.name].axes if a not in mine)
+        across = product(of_axes(self.grid.layout, (n,)), "thread") // 4
+        return self.sizes[n] // across
 
     def multiply(self, s: Mma, times: int) -> None:
         """By warps, of elements of two bytes; else by each thread for itself."""
@@ -171,10 +246,7 @@ class _Price:
         macs = self.points((*out.axes, *s.over)) * times
         held = product(layout, "register", "lane")
         if s.warps == FOUR:
-            wide = self.sizes[next(a for a in out.axes if a not in left.axes)]
-            of = [a for a in out.axes if a not in left.axes]
-            across = product(of_axes(layout, tuple(of)), "thread") // 4
-            speed = speed_of_groups(wide // across)
+            speed = speed_of_groups(self.columns(s, tiles))
             self.product += macs / self.model.grouped / speed
             return
         if not s.warps:

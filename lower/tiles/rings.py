@@ -3,8 +3,9 @@ and overwritten when nothing reads it any more.
 
 Where threads beside the team copy, a turn's tiles are there after `Full`, and their
 places free after the `Release` of the turn; a place that is never free would have both
-wait for each other forever.  Else, in turn t of a loop of n stages, `Ahead` makes the tiles of turn t + n - 1, in the place
-that turn t - 1 read.  A `Wait` is where threads meet.
+wait for each other forever.  Else, in turn t of a loop of n stages, `Ahead` makes the
+tiles of turn t + n - 1, in the place that turn t - 1 read.  A `Wait` is where threads
+meet.
 """
 
 from __future__ import annotations

@@ -182,7 +182,9 @@ class _Grid(Scopes):
             case Ahead(body):
                 self.run_ahead(s, body)
             case Full() | Release():
-                if not self.directly_in_loop() or any(n < 0 for n in ir.parts(s, "number")):
+                if not self.directly_in_loop() or any(
+                    n < 0 for n in ir.parts(s, "number")
+                ):
                     self.fault(f"a {type(s).__name__.lower()} where no ring is")
             case Wait(pending, products):
                 if min(pending, products) < 0 or not self.directly_in_loop():
@@ -263,7 +265,9 @@ class _Grid(Scopes):
         if isinstance(last, Ahead) and last.beside:
             made = box_of(s, self.scene, buffer)
             if isinstance(made, str):
-                self.fault(f"the engine for copies does not bring {s.tile.name}: {made}")
+                self.fault(
+                    f"the engine for copies does not bring {s.tile.name}: {made}"
+                )
 
     def store(self, s: Store) -> None:
         buffer = self.program.buffers.get(s.buffer)

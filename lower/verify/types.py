@@ -214,8 +214,11 @@ class Types(Walk):
             if not isinstance(held, Array) or not isinstance(source, Param):
                 self.fault(f"{t.source!r} is copied to {b.array!r}")
                 continue
-            if to is not source.dtype or held.swizzle != t.sizes[0] or (
-                to.itemsize * t.sizes[0] != BOX_ROW
+            if (
+                to is None
+                or to is not source.dtype
+                or held.swizzle != t.sizes[0]
+                or (to.itemsize * t.sizes[0] != BOX_ROW)
             ):
                 self.fault(f"rows of {t.sizes[0]} {source.dtype} to {b.array!r}")
             ranks = {len(x) for x in (t.extents, t.strides, t.sizes, b.corner)}
