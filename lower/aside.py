@@ -35,6 +35,10 @@ class Aside:
     rings: dict[str, _Ring] = field(default_factory=dict[str, _Ring])
     runs: Generator[tuple[str, Any]] | None = None
     next: Turn | None = None
+    # Buffers, places there, parts of shared arrays, and which of their elements.
+    sent: list[tuple[Array, Array, Array, Array]] = field(
+        default_factory=list[tuple[Array, Array, Array, Array]]
+    )
 
     def ring(self, name: str, places: int) -> None:
         self.rings.setdefault(name, _Ring(places))
@@ -81,7 +85,14 @@ class Aside:
         ring.freed += 1
         self.go_on()
 
+    def land(self) -> None:
+        """What was sent is in its buffer."""
+        for buffer, places, part, there in self.sent:
+            buffer[places] = part[there]
+        self.sent.clear()
+
     def end(self) -> None:
+        self.land()
         if self.next is not None:
             raise Trap(f"a group ends, and turn {self.next[1]} is never filled")
         for name, ring in self.rings.items():

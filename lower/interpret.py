@@ -19,8 +19,8 @@ from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from . import fragments
 from .aside import Aside, Moved
 from .evaluate import Env, Trap, Values
-from .loops import Array as ArrayDecl
 from .loops import (
+    PANEL,
     Assign,
     AsyncCopy,
     Await,
@@ -43,10 +43,12 @@ from .loops import (
     Mma,
     Regroup,
     Ring,
+    Send,
     Stmt,
     Store,
     Var,
 )  # fmt: skip
+from .loops import Array as ArrayDecl
 from .walking import bodies, variables
 
 type Run = Callable[[Env], None]
@@ -89,6 +91,7 @@ def _own(thread: int) -> Env:
 
 
 MEETINGS = Barrier | GroupReduce | Await | Mma | Regroup | Beside | Fill | Full | Free
+MEETINGS |= Send
 
 
 def _meets(body: Sequence[Stmt]) -> bool:
@@ -148,6 +151,9 @@ class _Machine(Values):
                 raise Trap(f"threads of a group are in turns {turns} of {s.ring!r}")
             (aside.full if kind == "full" else aside.free)(s.ring, *turns)
             return
+        if kind == "send":
+            self.send(met[0][1][0], [env for _, (_, env) in met])
+            return
         if kind == "beside":
             runs, env = met[0][1]
             env[ASIDE].start(runs({**env, **_own(self.threads)}))
@@ -179,6 +185,26 @@ class _Machine(Values):
         rows, columns = (p[t] for p in places)
         total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
         env[s.out] += total.sum(1)
+
+    def send(self, s: Send, envs: list[Env]) -> None:
+        """To panels at once; from there to the buffer as late as may be."""
+        env = envs[0]
+        env[ASIDE].land()
+        rows, columns = fragments.places(
+            s.m, s.n, self.threads, s.across, fragments.FOUR
+        )
+        (array, at, tensor, corner), flat = s.box, env[s.box.array]
+        x = Matrix(array, at, PANEL, 1, s.m * PANEL)
+        place = int(self.ex(at)(env)) + x.place(rows, columns)
+        flat[place] = np.stack([e[s.source] for e in envs]).astype(flat.dtype)
+        first = tuple(int(self.ex(c)(env)) for c in corner)
+        sizes = tuple(s.m if n > 1 else 1 for n in tensor.sizes[1:])
+        for panel in range(s.n // PANEL):
+            begin = (first[0] + panel * PANEL, *first[1:])
+            to, there = tensor._replace(sizes=(PANEL, *sizes)).places(begin)
+            size = s.m * PANEL
+            part = flat[int(self.ex(at)(env)) + panel * size :][:size]
+            env[ASIDE].sent.append((env[tensor.source], to[there], part, there))
 
     def regroup(self, s: Regroup, envs: list[Env]) -> None:
         for first in range(0, len(envs), 4):
@@ -258,6 +284,12 @@ class _Machine(Values):
                         env[PRODUCTS].append((s, self.kept(s, env)))
 
                 return product
+            case Send():
+
+                def send(env: Env) -> Generator[Meeting]:
+                    yield ("send", (s, env))
+
+                return send
             case Regroup():
 
                 def regroup(env: Env) -> Generator[Meeting]:
@@ -361,7 +393,7 @@ class _Machine(Values):
                 return lambda env: env[ASIDE].ring(name, places)
             case (
                 Barrier() | GroupReduce() | Await() | Mma() | Regroup()
-                | Beside() | Fill() | Full() | Free()
+                | Beside() | Fill() | Full() | Free() | Send()
             ):  # fmt: skip
                 raise Trap("threads meet outside a group")
 

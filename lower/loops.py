@@ -363,6 +363,20 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
+class Send:
+    """A product of m x n elements, as threads hold it in `source` (`Mma`, by groups of
+    four warps), rounded to panels in the box's array, from which the engine for copies
+    stores it to a tensor from the box's corner on, by boxes of 16 rows; nothing beyond
+    the tensor is stored.  The array is read until the next one, or the group's end."""
+
+    m: int
+    n: int
+    across: int
+    source: str
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
 class Regroup:
     """Of four threads side by side, thread q gets from thread p element
     ((i * 4 + q) * `mid` + h) * `last` + e of `source`, for all i, h < mid and e < last,
@@ -396,6 +410,7 @@ type Stmt = (
     | Fill
     | Full
     | Free
+    | Send
 )
 
 

@@ -22,6 +22,7 @@ from .loops import (
     Load,
     Mma,
     Op,
+    Send,
     Stmt,
     Store,
     Var,
@@ -80,6 +81,8 @@ def values(stmt: Stmt) -> tuple[Ex, ...]:
             return (index, at) if where is None else (index, at, where)
         case Fill(_, turn, boxes):
             return (turn, *(x for b in boxes for x in (b.at, *b.corner)))
+        case Send(box=box):
+            return (box.at, *box.corner)
         case Full(turn=turn) | Free(turn=turn):
             return (turn,)
         case Gemm() | Mma():

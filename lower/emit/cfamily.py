@@ -27,6 +27,7 @@ from ..loops import (
     Mma,
     Regroup,
     Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -78,7 +79,7 @@ class Printer(Expressions):
                     lines += [pad + x for x in self.group_reduce(stmt)]
                 case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
                     lines += [pad + x for x in self.asynchronous(stmt, scope)]
-                case Ring() | Beside() | Fill() | Full() | Free():
+                case Ring() | Beside() | Fill() | Full() | Free() | Send():
                     lines += self.of_rings(stmt, scope, depth)
                 case Gemm():
                     lines.append(pad + self.gemm(stmt, scope))
@@ -231,7 +232,7 @@ class Printer(Expressions):
         raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")
 
     def of_rings(
-        self, stmt: Ring | Beside | Fill | Full | Free, scope: Scope, depth: int
+        self, stmt: Ring | Beside | Fill | Full | Free | Send, scope: Scope, depth: int
     ) -> list[str]:
         raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")
 

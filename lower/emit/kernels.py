@@ -29,6 +29,7 @@ from ..loops import (
     Param,
     Regroup,
     Ring,
+    Send,
     Stmt,
 )
 from ..walking import walk
@@ -265,7 +266,7 @@ class KernelPrinter(Printer):
         return wgmma.product(stmt, self.threads, at, scope, name)
 
     def of_rings(
-        self, stmt: Ring | Beside | Fill | Full | Free, scope: Scope, depth: int
+        self, stmt: Ring | Beside | Fill | Full | Free | Send, scope: Scope, depth: int
     ) -> list[str]:
         if not self.dialect.asynchronous:
             return Printer.of_rings(self, stmt, scope, depth)
@@ -281,6 +282,17 @@ class KernelPrinter(Printer):
                 return self.beside(stmt, scope, depth)
             case Fill():
                 return [pad + x for x in self.fill(stmt, scope)]
+            case Send():
+                self.helpers.setdefault("wgmma", wgmma.HELPERS)
+                self.helpers.setdefault("sends", rings.SENDS)
+                name, text = rings.send_helper(len(stmt.box.corner))
+                self.helpers.setdefault(name, text)
+                at = bare(self.index(stmt.box.at, scope))
+                corner = [bare(self.index(x, scope)) for x in stmt.box.corner]
+                number = rings.tensors(self.own).index(stmt.box.tensor)
+                of = scope.arrays[stmt.box.array]
+                lines = rings.sent(stmt, self.threads, at, corner, number, of)
+                return [pad + x for x in lines]
             case Full(ring, turn) | Free(ring, turn):
                 word = "full" if isinstance(stmt, Full) else "free"
                 call = f"rw_{word}<{self.places[ring]}>({name_of(ring)}, "
@@ -291,6 +303,7 @@ class KernelPrinter(Printer):
 
     def beside(self, s: Beside, scope: Scope, depth: int) -> list[str]:
         pad = "  " * depth
+        sends = any(isinstance(x, Send) for x in self.own)
         few, more = rings.shares(self.threads, s)
         one = f"if (rw_thread == {self.threads}) {{"
         return [
@@ -303,6 +316,7 @@ class KernelPrinter(Printer):
             f"{pad}}} else {{",
             f"{pad}  {more}",
             *self.block(s.body, scope, depth + 1),
+            *([f"{pad}  rw_sent();"] if sends else []),
             pad + "}",
         ]
 

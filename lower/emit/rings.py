@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...egraph.ir.dtypes import DType
+from ...egraph.ir.dtypes import BF16, DType
 from ..device import TensorMap
-from ..loops import Beside, Box, Fill, Param, Ring, Stmt, Tensor
+from ..fragments import FOUR, HIGH, ROWS, WARP
+from ..loops import PANEL, Beside, Box, Fill, Param, Send, Stmt, Tensor
+from .expressions import name_of
 
 REGISTERS, FEW, MOST = 1 << 16, 40, 232  # of a unit, of a thread beside, of another
 ROOM = 240  # registers that each thread has without, of which more are no use
@@ -61,6 +63,38 @@ template <int N> static __device__ __forceinline__ void rw_more() {
 }
 """
 
+# Rows of a warp's part of a product: four matrices of 8 x 8 at once, as `swizzle` mixes
+# rows of 128 bytes.
+SENDS = r"""template <bool brain>
+static __device__ __forceinline__ u32 rw_pair(f32 low, f32 high) {
+  u32 r;
+  if (brain) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  else asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+}
+template <int N, bool brain>
+static __device__ __forceinline__ void rw_put(void *to, u32 apart, const f32 *c) {
+  const u32 lane = threadIdx.x % 32, row = lane / 8 % 2 * 8 + lane % 8;
+  const u32 at = (u32)__cvta_generic_to_shared(to) + row * 128;
+  #pragma unroll
+  for (u32 j = 0; j < N / 8; j += 2) {
+    const u32 piece = j + lane / 16;
+    const u32 place = at + piece / 8 * apart + (piece % 8 ^ lane % 8) * 16;
+    const f32 *const v = c + j * 4;
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(place), "r"(rw_pair<brain>(v[0], v[1])),
+                    "r"(rw_pair<brain>(v[2], v[3])), "r"(rw_pair<brain>(v[4], v[5])),
+                    "r"(rw_pair<brain>(v[6], v[7])) : "memory");
+  }
+}
+static __device__ __forceinline__ void rw_sending() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+static __device__ __forceinline__ void rw_sent() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+"""
+
 
 def box_helper(rank: int) -> tuple[str, str]:
     """Name and text of the function that brings a box."""
@@ -81,9 +115,73 @@ void {name}(void *to, const rw_tensor *t, const u64 *full{params}) {{
     )
 
 
+def send_helper(rank: int) -> tuple[str, str]:
+    """Name and text of the function that stores a box."""
+    name = f"rw_send{rank}"
+    params = "".join(f", i32 c{d}" for d in range(rank))
+    corner = ", ".join(f"%{2 + d}" for d in range(rank))
+    given = "".join(f', "r"(c{d})' for d in range(rank))
+    return (
+        name,
+        f"""{INLINE}
+void {name}(const rw_tensor *t, const void *from{params}) {{
+  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group"
+               " [%0, {{{corner}}}], [%1];"
+               :: "l"(t), "r"((u32)__cvta_generic_to_shared(from)){given} : "memory");
+}}
+""",
+    )
+
+
+def sent(
+    s: Send, team: int, at: str, corner: Sequence[str], tensor: int, of: DType
+) -> list[str]:
+    """Each warp puts its rows to shared memory once the engine has read what it put
+    there before, and sends them by itself."""
+    down = team // WARP // FOUR // s.across
+    high, wide = s.m // down, s.n // s.across
+    array, apart = name_of(s.box.array), s.m * PANEL
+    (row,) = (d for d, n in enumerate(s.box.tensor.sizes) if d and n > 1)
+    place = f"{array}[{at} + rw_first * {apart} + rw_row * {PANEL}"
+    begin = [*corner]
+    begin[0] += f" + (rw_first + rw_p) * {PANEL}"
+    begin[row] += " + rw_row"
+    brain = "true" if of is BF16 else "false"
+    rows = (
+        f"const u32 rw_row = rw_w / {FOUR} / {s.across} * {high} + rw_m * {HIGH}"
+        f" + rw_w % {FOUR} * {ROWS};"
+    )
+    loop = f"for (u32 rw_m = 0; rw_m < {high // HIGH}; rw_m++) {{"
+    return [
+        "{ const u32 rw_w = rw_thread / 32;",
+        f"  const u32 rw_first = rw_w / {FOUR} % {s.across} * {wide // PANEL};",
+        "  rw_sent();",
+        "  __syncwarp();",
+        "  #pragma unroll",
+        f"  {loop}",
+        f"    {rows}",
+        f"    rw_put<{wide}, {brain}>(&{place}], {2 * apart},"
+        f" &{name_of(s.source)}[rw_m * {wide // 2}]);",
+        "  }",
+        "  rw_share();",
+        "  __syncwarp();",
+        "  if (rw_thread % 32 == 0) {",
+        f"    {loop}",
+        f"      {rows}",
+        f"      for (u32 rw_p = 0; rw_p < {wide // PANEL}; rw_p++)",
+        f"        rw_send{len(corner)}(&rw_tensor{tensor},"
+        f" &{place} + rw_p * {apart}], {', '.join(begin)});",
+        "    }",
+        "    rw_sending();",
+        "  }",
+        "}",
+    ]
+
+
 def tensors(body: Sequence[Stmt]) -> tuple[Tensor, ...]:
     """Those that statements take boxes of, each once."""
-    boxes = (b for s in body if isinstance(s, Fill) for b in s.boxes)
+    boxes = [b for s in body if isinstance(s, Fill) for b in s.boxes]
+    boxes += [s.box for s in body if isinstance(s, Send)]
     return tuple(dict.fromkeys(b.tensor for b in boxes))
 
 
@@ -108,7 +206,3 @@ def shares(team: int, beside: Beside) -> tuple[str, str]:
         return "", ""
     left = (REGISTERS - FEW * beside.threads) // team // 8 * 8
     return f"rw_fewer<{FEW}>();", f"rw_more<{min(left, MOST)}>();"
-
-
-def barriers_of(s: Ring) -> int:
-    return 2 * s.places

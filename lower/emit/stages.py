@@ -32,6 +32,7 @@ from ..loops import (
     Let,
     Load,
     Op,
+    Send,
     Stmt,
     Store,
     Var,
@@ -185,7 +186,7 @@ def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
                 data |= {var.name, *_direct(value)}
             case Store(value=value):
                 data |= set(_direct(value))
-            case Fetch() | Fill() | Full() | Free():
+            case Fetch() | Fill() | Full() | Free() | Send():
                 pass
             case AsyncCopy(where=where):
                 data |= set(_direct(where)) if where is not None else set()

@@ -37,6 +37,7 @@ from ..loops import (
     Param,
     Regroup,
     Ring,
+    Send,
     Stmt,
     Store,
 )
@@ -219,7 +220,7 @@ class Printer(Values):
                 return [pad + x for x in self.group_reduce(stmt)]
             case (
                 AsyncCopy() | Commit() | Await() | Mma() | Regroup()
-                | Ring() | Beside() | Fill() | Full() | Free()
+                | Ring() | Beside() | Fill() | Full() | Free() | Send()
             ):  # fmt: skip
                 raise DeviceError(f"WGSL has no {type(stmt).__name__}")
             case Gemm():

@@ -13,6 +13,7 @@ from ..loops import (
     Await,
     Barrier,
     Beside,
+    Box,
     Commit,
     Ex,
     Fetch,
@@ -31,6 +32,7 @@ from ..loops import (
     Op,
     Regroup,
     Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -76,11 +78,10 @@ def with_values(s: Stmt, change: Change) -> Stmt:
             a, b = (x._replace(at=change(x.at)) for x in (a, b))
             return replace(s, a=a, b=b)
         case Fill(_, turn, boxes):
-            made = tuple(
-                b._replace(at=change(b.at), corner=tuple(map(change, b.corner)))
-                for b in boxes
-            )
+            made = tuple(_box(b, change) for b in boxes)
             return replace(s, turn=change(turn), boxes=made)
+        case Send(box=box):
+            return replace(s, box=_box(box, change))
         case Full(turn=turn) | Free(turn=turn):
             return replace(s, turn=change(turn))
         case If(cond=cond):
@@ -91,6 +92,10 @@ def with_values(s: Stmt, change: Change) -> Stmt:
             return replace(s, out=out, a=a, b=b)
         case _:
             return s
+
+
+def _box(b: Box, change: Change) -> Box:
+    return b._replace(at=change(b.at), corner=tuple(map(change, b.corner)))
 
 
 def substituted(x: Ex, by: Mapping[str, Ex]) -> Ex:
@@ -107,6 +112,10 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
 
     def var(v: Var) -> Var:
         return replace(v, name=names[v.name]) if v.name in names else v
+
+    def box(b: Box) -> Box:
+        tensor = b.tensor._replace(source=name(b.tensor.source))
+        return b._replace(array=name(b.array), tensor=tensor)
 
     def change(x: Ex) -> Ex:
         match x:
@@ -129,14 +138,9 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
             case Array() | Ring():
                 return replace(s, name=name(s.name))
             case Fill(ring, _, boxes):
-                made = tuple(
-                    b._replace(
-                        array=name(b.array),
-                        tensor=b.tensor._replace(source=name(b.tensor.source)),
-                    )
-                    for b in boxes
-                )
-                return replace(s, ring=name(ring), boxes=made)
+                return replace(s, ring=name(ring), boxes=tuple(map(box, boxes)))
+            case Send(source=source):
+                return replace(s, source=name(source), box=box(s.box))
             case Full() | Free():
                 return replace(s, ring=name(s.ring))
             case Store() | Fetch():
@@ -239,6 +243,8 @@ def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     stored = frozenset(s.array for s in inner if isinstance(s, Store | AsyncCopy))
     stored |= {s.out for s in inner if isinstance(s, Mma)}
     stored |= {b.array for s in inner if isinstance(s, Fill) for b in s.boxes}
+    for s in inner:
+        stored |= {s.box.array, s.box.tensor.source} if isinstance(s, Send) else set()
     stored |= {s.to for s in inner if isinstance(s, Regroup)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 

@@ -10,8 +10,10 @@ from math import prod
 
 from ...egraph.ir.dtypes import BOOL
 from ..families.nests.values import add, divide, mul
+from ..fragments import ROWS
 from ..loops import (
     PANEL,
+    Array,
     Beside,
     Ex,
     Fill,
@@ -26,23 +28,27 @@ from ..loops import (
 )
 from ..loops import Box as Brought
 from ..loops import Full as Arrived
+from ..loops import Send as Sent
 from ..tiles import ir
-from ..tiles.ir import Ahead, Full, Load, Loop, Release
+from ..tiles.ir import Ahead, Full, Load, Loop, Release, Send
 from ..tiles.rings import is_beside, products_left
 from .boxes import box_of
+from .quads import groups_across
 from .rings import Ringed
 
 BARRIER = 8  # bytes; a place of a ring has two
 
 
 class Besides(Ringed):
-    """`counts`: by loop the name of its ring; `before`: how many instances the team has
-    done; `team_number`: which of the resident ones it is."""
+    """`counts`: by loop the name of its ring; `sends`: by tile the array that it
+    is sent from; `before`: how many instances the team has done; `team_number`: which
+    of the resident ones it is."""
 
     def __init__(self, grid: ir.Grid, program: ir.TileProgram) -> None:
         super().__init__(grid, program)
         self.besides = [s for s in grid.body if isinstance(s, Loop) and is_beside(s)]
         self.counts: dict[str, str] = {}
+        self.sends: dict[str, str] = {}
         self.before: Ex = self.zero
         self.team_number = self.fresh("p")
         if self.teams < self.instances:
@@ -56,6 +62,10 @@ class Besides(Ringed):
                 self.declare_ring(t, s.stages)
             self.counts[s.axes[0].name] = name = self.fresh("r")
             self.emit(Ring(name, s.stages))
+        for t in self.sent_tiles():
+            self.sends[t.name] = name = self.fresh("o")
+            size = prod(self.extents[a] for a in t.axes)
+            self.emit(Array(name, t.dtype, size, "shared", PANEL))
         self.out.pop()
         parts: list[tuple[Stmt, ...]] = []
         for fills in (True, False):
@@ -179,5 +189,29 @@ class Besides(Ringed):
         for k in range(max(turns - release.back, 0), turns):
             self.emit(Free(ring, add(end, self.number(k)), 0))
 
-    def barrier_bytes(self) -> int:
-        return sum(2 * s.stages * BARRIER for s in self.besides)
+    def send(self, s: Send) -> None:
+        """By each warp its rows."""
+        t = s.tile
+        assert isinstance(s.value, Var)
+        load = Load(t, s.buffer, s.index, s.where)
+        made = box_of(load, self.scene, self.buffers[s.buffer])
+        assert not isinstance(made, str), made
+        tensor, corner = made
+        held, across = self.held[s.value.name], groups_across(self.grid, t.axes)
+        assert isinstance(held, str) and across is not None
+        sizes = tuple(ROWS if n > 1 else 1 for n in tensor.sizes[1:])
+        tensor = tensor._replace(sizes=(tensor.sizes[0], *sizes))
+        m, n = (self.extents[a] for a in t.axes)
+        box = Brought(self.sends[t.name], self.zero, tensor, corner)
+        self.emit(Sent(m, n, across, held, box))
+
+    def sent_tiles(self) -> list[ir.Tile]:
+        return [s.tile for s in self.grid.body if isinstance(s, Send)]
+
+    def more_bytes(self) -> int:
+        """Of barriers, and of what is sent."""
+        sent = sum(
+            prod(self.extents[a] for a in t.axes) * t.dtype.itemsize
+            for t in self.sent_tiles()
+        )
+        return sent + sum(2 * s.stages * BARRIER for s in self.besides)

@@ -180,7 +180,7 @@ class Exchange(Besides):
         self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
 
     def shared_bytes(self) -> int:
-        total = self.barrier_bytes()
+        total = self.more_bytes()
         for s in ir.walk(self.grid.body):
             match s:
                 case Loop():

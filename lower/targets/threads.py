@@ -36,6 +36,7 @@ from ..tiles.ir import (
     Map,
     Mma,
     Reduce,
+    Send,
     Store,
     Update,
 )
@@ -71,9 +72,9 @@ class GridWriter(Exchange):
         return nest
 
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
-        groups: list[Group | Loop | Copy | Mma] = []
+        groups: list[Group | Loop | Copy | Mma | Send] = []
         for s in body:
-            if isinstance(s, Loop | Copy | Mma):
+            if isinstance(s, Loop | Copy | Mma | Send):
                 groups.append(s)
                 continue
             axes, layout = self.axes_of(s), self.layout_of(s)
@@ -93,6 +94,8 @@ class GridWriter(Exchange):
                         self.copy(g)
                 case Mma():
                     self.multiply(g)
+                case Send():
+                    self.send(g)
                 case Group():
                     self.group(g)
 

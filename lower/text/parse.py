@@ -32,6 +32,7 @@ from ..loops import (
     Param,
     Regroup,
     Ring,
+    Send,
     Space,
     Stmt,
     Store,
@@ -175,6 +176,15 @@ class _Parser(Expressions):
                 case "fill":
                     self.take()
                     return self.fill()
+                case "send":
+                    self.take()
+                    m, n = (self.integer("a size") for _ in range(2))
+                    self.expect("by")
+                    across = self.integer("a number of warps")
+                    self.expect(":")
+                    source = self.word("an array's name").text
+                    self.expect("to")
+                    return Send(m, n, across, source, self.box())
                 case "full":
                     self.take()
                     return Full(*self.turn())

@@ -33,6 +33,7 @@ from ..loops import (
     Param,
     Regroup,
     Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -160,6 +161,9 @@ class _Printer:
                 lines = [f"{pad}  {_box(b, ex)}" for b in boxes]
                 head = f"{pad}fill {word(ring)}[{ex.show(turn, None)}] {{"
                 return [head, *lines, pad + "}"]
+            case Send(m, n, across, source, box):
+                head = f"{pad}send {m} {n} by {across}: {word(source)}"
+                return [f"{head} to {_box(box, ex)}"]
             case Full(ring, turn):
                 return [f"{pad}full {word(ring)}[{ex.show(turn, None)}]"]
             case Free(ring, turn, products):

@@ -236,12 +236,28 @@ class Store:
     where: Ex | None = field(metadata=TEST, default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A value for each point of a shared tile, where the test holds: rounded to the
+    tile, from which the engine for copies stores it while the team goes on."""
+
+    SYNTAX: ClassVar[str] = (
+        "{tile} = send {value} to {buffer} [ {index} ] ?where {where}"
+    )
+    tile: Tile = field(metadata=TILE)
+    value: Ex = field(metadata=VALUE)
+    buffer: str = field(metadata=WRITES)
+    index: Ex = field(metadata=INDEX)
+    where: Ex | None = field(metadata=TEST, default=None)
+
+
 type Stmt = (
     Grid | Loop | Ahead | Full | Release | Wait | Mma | Load | Map | Update | Reduce
-    | Copy | Store
+    | Copy | Store | Send
 )  # fmt: skip
 KINDS = (
     Grid, Loop, Ahead, Full, Release, Wait, Mma, Load, Map, Update, Reduce, Copy, Store,
+    Send,
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from .ir import (
     Mma,
     Reduce,
     Release,
+    Send,
     Store,
     TileProgram,
     Wait,
@@ -212,6 +213,11 @@ class _Price:
                     )
                 self.access(view, buffer, index, where, over, times, layout, False)
                 self.work += flops(value) * self.points(over) * times
+            case Send(tile, value, buffer):
+                held = self.program.buffers[buffer]
+                stored = min(self.points(tile.axes) * times, held.size)
+                self.far += stored * tile.dtype.itemsize
+                self.work += flops(value) * self.points(tile.axes) * times
             case Reduce(tile, _, value, over):
                 axes = tuple({*tile.axes, *over})
                 self.work += (1 + flops(value)) * self.points(axes) * times

@@ -29,6 +29,7 @@ from ..loops import (
     Op,
     Regroup,
     Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -112,6 +113,12 @@ class Kinds(Walk):
                 self.meets("a wait for a place")
             case Free():
                 self.meets("the end of a place's use")
+            case Send(source=source, box=box):
+                self.meets("what a group sends")
+                if self.spaces.get(source) != "local":
+                    self.fault(f"{source!r} is sent, which is no thread's own")
+                if any(map(self.varies, (box.at, *box.corner))):
+                    self.fault(f"threads send {source!r} to different places")
             case Gemm():
                 if any(loop.kind != "serial" for loop in self.loops):
                     self.fault("a library's product inside of a loop that is shared")

@@ -27,6 +27,7 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Send,
     Stmt,
     Store,
     Tensor,
@@ -87,6 +88,11 @@ class Places(Walk):
                         self.value(x)
                     self.inside(b.array, b.at, b.size)
                     self.fits(b.tensor)
+            case Send(m, n, _, _, box):
+                for x in (box.at, *box.corner):
+                    self.value(x)
+                self.inside(box.array, box.at, m * n)
+                self.fits(box.tensor)
             case Full(turn=turn) | Free(turn=turn):
                 self.value(turn)
             case Fetch(_, index):

@@ -7,7 +7,7 @@ import re
 
 from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
-from ..fragments import refusal
+from ..fragments import FOUR, HIGH, ROWS, refusal
 from ..intervals import of_type
 from ..loops import (
     PANEL,
@@ -16,6 +16,7 @@ from ..loops import (
     Assign,
     AsyncCopy,
     Beside,
+    Box,
     Ex,
     Fetch,
     Fill,
@@ -34,6 +35,7 @@ from ..loops import (
     Param,
     Regroup,
     Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -138,6 +140,8 @@ class Types(Walk):
                 self.body(body)
             case Fill():
                 self.filled(s)
+            case Send():
+                self.sent(s)
             case Full(ring, turn) | Free(ring, turn):
                 self.turn(ring, turn)
                 if isinstance(s, Free) and s.products < 0:
@@ -206,31 +210,49 @@ class Types(Walk):
             self.fault(f"a turn of {turn.dtype}, {turn.lanes} lanes")
 
     def filled(self, s: Fill) -> None:
-        """Rows of boxes are those of swizzled arrays; memory is cut by 16 bytes."""
         self.turn(s.ring, s.turn)
         for b in s.boxes:
-            to, t = self.place(b.array, b.at, 1), b.tensor
-            held, source = self.arrays.get(b.array), self.arrays.get(t.source)
-            if not isinstance(held, Array) or not isinstance(source, Param):
-                self.fault(f"{t.source!r} is copied to {b.array!r}")
-                continue
-            if (
-                to is None
-                or to is not source.dtype
-                or held.swizzle != t.sizes[0]
-                or (to.itemsize * t.sizes[0] != BOX_ROW)
-            ):
-                self.fault(f"rows of {t.sizes[0]} {source.dtype} to {b.array!r}")
-            ranks = {len(x) for x in (t.extents, t.strides, t.sizes, b.corner)}
-            if len(ranks) > 1 or not ranks <= {*range(1, 6)}:
-                self.fault(f"a tensor of {ranks} axes")
-            odd = [x for x in t.strides[1:] if x * source.dtype.itemsize % 16]
-            if t.strides[0] != 1 or odd or not 0 < max(t.sizes) <= 256:
-                self.fault(f"a tensor by {t.strides} in boxes of {t.sizes}")
-            for x in b.corner:
-                self.value(x)
-                if x.dtype not in INDEX:
-                    self.fault(f"a corner of {x.dtype}")
+            self.box(b)
+
+    def box(self, b: Box) -> None:
+        """Rows of boxes are those of swizzled arrays; memory is cut by 16 bytes."""
+        here, t = self.place(b.array, b.at, 1), b.tensor
+        held, buffer = self.arrays.get(b.array), self.arrays.get(t.source)
+        if here is None or not isinstance(held, Array) or not isinstance(buffer, Param):
+            self.fault(f"a box of {t.source!r} at {b.array!r}")
+            return
+        row = here.itemsize * t.sizes[0]
+        if here is not buffer.dtype or held.swizzle != t.sizes[0] or row != BOX_ROW:
+            self.fault(f"rows of {t.sizes[0]} {buffer.dtype} at {b.array!r}")
+        ranks = {len(x) for x in (t.extents, t.strides, t.sizes, b.corner)}
+        if len(ranks) > 1 or not ranks <= {*range(1, 6)}:
+            self.fault(f"a tensor of {ranks} axes")
+        odd = [x for x in t.strides[1:] if x * here.itemsize % 16]
+        if t.strides[0] != 1 or odd or not 0 < max(t.sizes) <= 256:
+            self.fault(f"a tensor by {t.strides} in boxes of {t.sizes}")
+        for x in b.corner:
+            self.value(x)
+            if x.dtype not in INDEX:
+                self.fault(f"a corner of {x.dtype}")
+
+    def sent(self, s: Send) -> None:
+        self.box(s.box)
+        source = self.arrays.get(s.source)
+        threads = self.function.threads
+        reason = refusal(s.m, s.n, HIGH, threads, s.across, FOUR)
+        if reason:
+            self.fault(reason)
+        elif (
+            source is None
+            or source.dtype is not F32
+            or (source.size * threads != s.m * s.n)
+        ):
+            self.fault(f"{s.source!r} does not hold what is sent")
+        buffer = self.arrays.get(s.box.tensor.source)
+        if not isinstance(buffer, Param) or not buffer.writable:
+            self.fault(f"sent to {s.box.tensor.source!r}, which is read only")
+        if sorted(n for n in s.box.tensor.sizes[1:] if n > 1) != [ROWS]:
+            self.fault(f"sent by boxes of {s.box.tensor.sizes}")
 
     def multiplied(self, s: Mma) -> None:
         out = self.arrays.get(s.out)

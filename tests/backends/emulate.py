@@ -172,7 +172,7 @@ void rw_group(f32 *c, u64 a, u64 b) {
 
 # A full place counts the times that it was, a free one the warps that have said so.
 RINGS = r"""
-struct rw_tensor { const u16 *data; i64 extents[5], strides[5], sizes[5]; };
+struct rw_tensor { u16 *data; i64 extents[5], strides[5], sizes[5]; };
 static std::barrier<> *team;
 static u32 readers, told;
 static std::atomic<u64> &rw_count(const u64 *p) { return *(std::atomic<u64> *)p; }
@@ -194,7 +194,8 @@ template <int N> void rw_fill(const u64 *ring, u32 turn, u32 bytes) {
   rw_until(ring + N + turn % N, turn / N * readers);
   told = bytes;
 }
-static void rw_box(void *to, const rw_tensor *t, const u64 *full, const i32 (&c)[5]) {
+template <class Move>
+static u32 rw_each(const rw_tensor *t, const i32 (&c)[5], Move move) {
   const i64 *n = t->sizes;
   u32 e = 0;
   for (i64 i4 = 0; i4 < n[4]; i4++) for (i64 i3 = 0; i3 < n[3]; i3++)
@@ -206,14 +207,47 @@ static void rw_box(void *to, const rw_tensor *t, const u64 *full, const i32 (&c)
         for (int d = 0; d < 5; d++)
           from += at[d] * t->strides[d], there &= at[d] >= 0 && at[d] < t->extents[d];
         const u32 byte = e * 2 ^ (e >> 6 & 7) << 4;
-        *(u16 *)((u8 *)to + byte) = there ? t->data[from] : 0;
+        move(byte, there ? t->data + from : nullptr);
       }
-  told -= e * 2;
+  return e * 2;
+}
+static void rw_box(void *to, const rw_tensor *t, const u64 *full, const i32 (&c)[5]) {
+  told -= rw_each(t, c, [=](u32 byte, u16 *from) {
+    *(u16 *)((u8 *)to + byte) = from ? *from : 0;
+  });
   if (!told) rw_count(full)++;
 }
 template <int N> void rw_meet() { team->arrive_and_wait(); }
 template <int N> void rw_fewer() {}
 template <int N> void rw_more() {}
+"""
+
+# What is sent lands when it is waited for, as late as may be.
+SENDS = r"""
+struct Sent { const rw_tensor *t; const void *from; i32 c[5]; };
+static thread_local std::vector<Sent> sending;
+static void rw_send(const rw_tensor *t, const void *from, const i32 (&c)[5]) {
+  sending.push_back({t, from, {c[0], c[1], c[2], c[3], c[4]}});
+}
+static void rw_sending() {}
+static void rw_sent() {
+  for (auto &s : sending)
+    rw_each(s.t, s.c, [=](u32 byte, u16 *to) {
+      if (to) *to = *(const u16 *)((const u8 *)s.from + byte);
+    });
+  sending.clear();
+}
+template <int N, bool brain> void rw_put(void *to, u32 apart, const f32 *c) {
+  const u32 lane = threadIdx.x % 32;
+  for (u32 i = 0; i < N / 2; i++) {
+    const u32 row = i / 2 % 2 * 8 + lane / 4, piece = i / 4;
+    const u32 at = row * 128 + (piece % 8 ^ row % 8) * 16 + lane % 4 * 4 + i % 2 * 2;
+    const u32 bits = same_bits<u32>(c[i]);
+    const u16 rounded = brain ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+                              : rw_to_half(c[i]);
+    *(u16 *)((u8 *)to + piece / 8 * apart + at) = rounded;
+  }
+}
 """
 
 
@@ -226,8 +260,9 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
         source.text, flags=re.DOTALL,
     )  # fmt: skip
     text = text.replace(mma.HELPERS, WARPS).replace(wgmma.HELPERS, GROUPS)
-    text = text.replace(rings.HELPERS, RINGS)
-    text = re.sub(r"void (rw_box\d)\((.*?)\) \{.*?\n}\n", _box, text, flags=re.DOTALL)
+    text = text.replace(rings.HELPERS, RINGS).replace(rings.SENDS, SENDS)
+    moves = r"void (rw_(?:box|send)\d)\((.*?)\) \{.*?\n}\n"
+    text = re.sub(moves, _box, text, flags=re.DOTALL)
     text = re.sub(
         r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.))\(.*?\n}\n", _group, text,
         flags=re.DOTALL,
@@ -258,14 +293,16 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
 
 def _box(found: re.Match[str]) -> str:
     corner = ", ".join(re.findall(r"\bc\d", found[2]))
-    return f"void {found[1]}({found[2]}) {{ rw_box(to, t, full, {{{corner}}}); }}\n"
+    brings = found[1].startswith("rw_box")
+    call = "rw_box(to, t, full" if brings else "rw_send(t, from"
+    return f"void {found[1]}({found[2]}) {{ {call}, {{{corner}}}); }}\n"
 
 
 def _tensor(m: TensorMap) -> str:
     rest = 5 - len(m.sizes)
     parts = (m.extents + (1,) * rest, m.strides + (0,) * rest, m.sizes + (1,) * rest)
     texts = (", ".join(map(str, p)) for p in parts)
-    return f"rw_tensor{{(const u16 *)p[{m.buffer}], {{{'}, {'.join(texts)}}}}}"
+    return f"rw_tensor{{(u16 *)p[{m.buffer}], {{{'}, {'.join(texts)}}}}}"
 
 
 def _group(found: re.Match[str]) -> str:
