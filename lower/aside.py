@@ -7,6 +7,8 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..egraph.ir.scalars import Array
 from .evaluate import Trap
 
@@ -85,11 +87,16 @@ class Aside:
         ring.freed += 1
         self.go_on()
 
-    def land(self) -> None:
-        """What was sent is in its buffer."""
-        for buffer, places, part, there in self.sent:
-            buffer[places] = part[there]
-        self.sent.clear()
+    def land(self, piece: Array | None = None) -> None:
+        """What was sent from a piece is in its buffer, or all that was sent."""
+        left: list[tuple[Array, Array, Array, Array]] = []
+        for sent in self.sent:
+            buffer, places, part, there = sent
+            if piece is None or np.shares_memory(piece, part):
+                buffer[places] = part[there]
+            else:
+                left.append(sent)
+        self.sent = left
 
     def end(self) -> None:
         self.land()

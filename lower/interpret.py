@@ -187,24 +187,35 @@ class _Machine(Values):
         env[s.out] += total.sum(1)
 
     def send(self, s: Send, envs: list[Env]) -> None:
-        """To panels at once; from there to the buffer as late as may be."""
-        env = envs[0]
-        env[ASIDE].land()
+        """To pieces at once; from there to the buffer as late as may be."""
+        (array, at, tensor, corner), aside = s.box, envs[0][ASIDE]
         rows, columns = fragments.places(
             s.m, s.n, self.threads, s.across, fragments.FOUR
         )
-        (array, at, tensor, corner), flat = s.box, env[s.box.array]
-        x = Matrix(array, at, PANEL, 1, s.m * PANEL)
-        place = int(self.ex(at)(env)) + x.place(rows, columns)
-        flat[place] = np.stack([e[s.source] for e in envs]).astype(flat.dtype)
-        first = tuple(int(self.ex(c)(env)) for c in corner)
-        sizes = tuple(s.m if n > 1 else 1 for n in tensor.sizes[1:])
-        for panel in range(s.n // PANEL):
-            begin = (first[0] + panel * PANEL, *first[1:])
-            to, there = tensor._replace(sizes=(PANEL, *sizes)).places(begin)
-            size = s.m * PANEL
-            part = flat[int(self.ex(at)(env)) + panel * size :][:size]
-            env[ASIDE].sent.append((env[tensor.source], to[there], part, there))
+        whole = np.zeros((s.m, s.n), np.float32)
+        whole[rows, columns] = np.stack([e[s.source] for e in envs])
+        first = tuple(int(self.ex(c)(envs[0])) for c in corner)
+        (row,) = (d for d, n in enumerate(tensor.sizes) if d and n > 1)
+        flat, begin = envs[0][array], int(self.ex(at)(envs[0]))
+        warps = self.threads // fragments.WARP
+        held = (flat.size - begin) // warps // s.box.size
+        for w in range(warps):
+            mine = slice(w * fragments.WARP, (w + 1) * fragments.WARP)
+            blocks = sorted(
+                {(int(i) // 16 * 16, int(j) // PANEL * PANEL)
+                 for i, j in zip(rows[mine].flat, columns[mine].flat, strict=True)}
+            )  # fmt: skip
+            for q, (i, j) in enumerate(blocks):
+                place = begin + (w * held + q % held) * s.box.size
+                part = flat[place : place + s.box.size]
+                aside.land(part)
+                part[...] = whole[i : i + 16, j : j + PANEL].ravel().astype(flat.dtype)
+                to = [*first]
+                to[0] += j
+                to[row] += i
+                places, there = tensor.places(tuple(to))
+                buffer = envs[0][tensor.source]
+                aside.sent.append((buffer, places[there], part, there))
 
     def regroup(self, s: Regroup, envs: list[Env]) -> None:
         for first in range(0, len(envs), 4):

@@ -365,9 +365,10 @@ class Free:
 @dataclass(frozen=True, slots=True)
 class Send:
     """A product of m x n elements, as threads hold it in `source` (`Mma`, by groups of
-    four warps), rounded to panels in the box's array, from which the engine for copies
-    stores it to a tensor from the box's corner on, by boxes of 16 rows; nothing beyond
-    the tensor is stored.  The array is read until the next one, or the group's end."""
+    four warps), to a tensor from the box's corner on; nothing beyond it is stored.  The
+    box's array has pieces of 16 x 64 elements for each warp, which it takes in turn: it
+    rounds elements to one, from which the engine for copies stores them while it goes
+    on.  Pieces are read until their next turn, or the group's end."""
 
     m: int
     n: int

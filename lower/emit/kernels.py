@@ -85,6 +85,7 @@ class KernelPrinter(Printer):
     own: tuple[Stmt, ...] = ()  # its statements, outer before inner
     meeting: str = ""  # where its group meets
     places: dict[str, int] = field(default_factory=dict[str, int])  # of its rings
+    sizes: dict[str, int] = field(default_factory=dict[str, int])  # of its arrays
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
@@ -94,6 +95,7 @@ class KernelPrinter(Printer):
         self.threads = sizes.get(stage.kind) or group_size(stage)
         self.own = tuple(walk(stage.body))
         self.groups = any(isinstance(s, Mma) and s.warps == FOUR for s in self.own)
+        self.sizes = {s.name: s.size for s in self.own if isinstance(s, Array)}
         self.places = {s.name: s.places for s in self.own if isinstance(s, Ring)}
         beside = sum(s.threads for s in self.own if isinstance(s, Beside))
         self.meeting = self.dialect.barrier
@@ -291,7 +293,9 @@ class KernelPrinter(Printer):
                 corner = [bare(self.index(x, scope)) for x in stmt.box.corner]
                 number = rings.tensors(self.own).index(stmt.box.tensor)
                 of = scope.arrays[stmt.box.array]
-                lines = rings.sent(stmt, self.threads, at, corner, number, of)
+                each = self.threads // WARP * stmt.box.size
+                held = self.sizes[stmt.box.array] // each
+                lines = rings.sent(stmt, self.threads, at, corner, number, of, held)
                 return [pad + x for x in lines]
             case Full(ring, turn) | Free(ring, turn):
                 word = "full" if isinstance(stmt, Full) else "free"
@@ -316,7 +320,7 @@ class KernelPrinter(Printer):
             f"{pad}}} else {{",
             f"{pad}  {more}",
             *self.block(s.body, scope, depth + 1),
-            *([f"{pad}  rw_sent();"] if sends else []),
+            *([f"{pad}  rw_sent<0>();"] if sends else []),
             pad + "}",
         ]
 

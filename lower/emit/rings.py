@@ -63,8 +63,8 @@ template <int N> static __device__ __forceinline__ void rw_more() {
 }
 """
 
-# Rows of a warp's part of a product: four matrices of 8 x 8 at once, as `swizzle` mixes
-# rows of 128 bytes.
+# A piece of 16 x 64 elements: four matrices of 8 x 8 at once, as `swizzle` mixes rows
+# of 128 bytes.
 SENDS = r"""template <bool brain>
 static __device__ __forceinline__ u32 rw_pair(f32 low, f32 high) {
   u32 r;
@@ -72,14 +72,13 @@ static __device__ __forceinline__ u32 rw_pair(f32 low, f32 high) {
   else asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
   return r;
 }
-template <int N, bool brain>
-static __device__ __forceinline__ void rw_put(void *to, u32 apart, const f32 *c) {
+template <bool brain>
+static __device__ __forceinline__ void rw_put(void *to, const f32 *c) {
   const u32 lane = threadIdx.x % 32, row = lane / 8 % 2 * 8 + lane % 8;
   const u32 at = (u32)__cvta_generic_to_shared(to) + row * 128;
   #pragma unroll
-  for (u32 j = 0; j < N / 8; j += 2) {
-    const u32 piece = j + lane / 16;
-    const u32 place = at + piece / 8 * apart + (piece % 8 ^ lane % 8) * 16;
+  for (u32 j = 0; j < 8; j += 2) {
+    const u32 place = at + ((j + lane / 16) ^ lane % 8) * 16;
     const f32 *const v = c + j * 4;
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                  :: "r"(place), "r"(rw_pair<brain>(v[0], v[1])),
@@ -90,8 +89,8 @@ static __device__ __forceinline__ void rw_put(void *to, u32 apart, const f32 *c)
 static __device__ __forceinline__ void rw_sending() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
-static __device__ __forceinline__ void rw_sent() {
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+template <int N> static __device__ __forceinline__ void rw_sent() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
 }
 """
 
@@ -134,45 +133,45 @@ void {name}(const rw_tensor *t, const void *from{params}) {{
 
 
 def sent(
-    s: Send, team: int, at: str, corner: Sequence[str], tensor: int, of: DType
+    s: Send,
+    team: int,
+    at: str,
+    corner: Sequence[str],
+    tensor: int,
+    of: DType,
+    held: int,
 ) -> list[str]:
-    """Each warp puts its rows to shared memory once the engine has read what it put
-    there before, and sends them by itself."""
-    down = team // WARP // FOUR // s.across
+    """Each warp puts 16 x 64 elements after the other to its next piece, once the
+    engine has read what it put there before, and sends them by itself."""
+    warps = team // WARP
+    down = warps // FOUR // s.across
     high, wide = s.m // down, s.n // s.across
-    array, apart = name_of(s.box.array), s.m * PANEL
+    panels, number = wide // PANEL, high // HIGH * (wide // PANEL)
     (row,) = (d for d, n in enumerate(s.box.tensor.sizes) if d and n > 1)
-    place = f"{array}[{at} + rw_first * {apart} + rw_row * {PANEL}"
     begin = [*corner]
-    begin[0] += f" + (rw_first + rw_p) * {PANEL}"
-    begin[row] += " + rw_row"
+    begin[0] += f" + (rw_w / {FOUR} % {s.across} * {panels} + rw_p) * {PANEL}"
+    begin[row] += f" + rw_w / {FOUR} / {s.across} * {high} + rw_m * {HIGH}"
+    begin[row] += f" + rw_w % {FOUR} * {ROWS}"
     brain = "true" if of is BF16 else "false"
-    rows = (
-        f"const u32 rw_row = rw_w / {FOUR} / {s.across} * {high} + rw_m * {HIGH}"
-        f" + rw_w % {FOUR} * {ROWS};"
-    )
-    loop = f"for (u32 rw_m = 0; rw_m < {high // HIGH}; rw_m++) {{"
+    odd = f"if (rw_q) rw_sent<{held - 1}>(); else rw_sent<0>();"
+    waits = odd if number % held else f"rw_sent<{held - 1}>();"
+    piece = f"{name_of(s.box.array)} + {at} + (rw_w * {held} + rw_q % {held})"
     return [
         "{ const u32 rw_w = rw_thread / 32;",
-        f"  const u32 rw_first = rw_w / {FOUR} % {s.across} * {wide // PANEL};",
-        "  rw_sent();",
-        "  __syncwarp();",
         "  #pragma unroll",
-        f"  {loop}",
-        f"    {rows}",
-        f"    rw_put<{wide}, {brain}>(&{place}], {2 * apart},"
-        f" &{name_of(s.source)}[rw_m * {wide // 2}]);",
-        "  }",
-        "  rw_share();",
-        "  __syncwarp();",
-        "  if (rw_thread % 32 == 0) {",
-        f"    {loop}",
-        f"      {rows}",
-        f"      for (u32 rw_p = 0; rw_p < {wide // PANEL}; rw_p++)",
-        f"        rw_send{len(corner)}(&rw_tensor{tensor},"
-        f" &{place} + rw_p * {apart}], {', '.join(begin)});",
+        f"  for (u32 rw_q = 0; rw_q < {number}; rw_q++) {{",
+        f"    const u32 rw_m = rw_q / {panels}, rw_p = rw_q % {panels};",
+        f"    void *const rw_piece = {piece} * {s.box.size};",
+        f"    {waits}",
+        "    __syncwarp();",
+        f"    rw_put<{brain}>(rw_piece, &{name_of(s.source)}[rw_q * {PANEL // 2}]);",
+        "    rw_share();",
+        "    __syncwarp();",
+        "    if (rw_thread % 32 == 0) {",
+        f"      rw_send{len(corner)}(&rw_tensor{tensor}, rw_piece,",
+        f"        {', '.join(begin)});",
+        "      rw_sending();",
         "    }",
-        "    rw_sending();",
         "  }",
         "}",
     ]

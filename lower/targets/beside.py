@@ -10,7 +10,7 @@ from math import prod
 
 from ...egraph.ir.dtypes import BOOL
 from ..families.nests.values import add, divide, mul
-from ..fragments import ROWS
+from ..fragments import ROWS, WARP
 from ..loops import (
     PANEL,
     Array,
@@ -23,16 +23,16 @@ from ..loops import (
     Let,
     Op,
     Ring,
+    Send,
     Stmt,
     Var,
 )
 from ..loops import Box as Brought
 from ..loops import Full as Arrived
-from ..loops import Send as Sent
 from ..tiles import ir
-from ..tiles.ir import Ahead, Full, Load, Loop, Release, Send
+from ..tiles.ir import Ahead, Full, Load, Loop, Release, Store
 from ..tiles.rings import is_beside, products_left
-from .boxes import box_of
+from .boxes import box_of, loaded
 from .quads import groups_across
 from .rings import Ringed
 
@@ -40,9 +40,9 @@ BARRIER = 8  # bytes; a place of a ring has two
 
 
 class Besides(Ringed):
-    """`counts`: by loop the name of its ring; `sends`: by tile the array that it
-    is sent from; `before`: how many instances the team has done; `team_number`: which
-    of the resident ones it is."""
+    """`counts`: by loop the name of its ring; `sends`: by buffer the array that
+    it is sent from; `before`: how many instances the team has done; `team_number`:
+    which of the resident ones it is."""
 
     def __init__(self, grid: ir.Grid, program: ir.TileProgram) -> None:
         super().__init__(grid, program)
@@ -62,10 +62,10 @@ class Besides(Ringed):
                 self.declare_ring(t, s.stages)
             self.counts[s.axes[0].name] = name = self.fresh("r")
             self.emit(Ring(name, s.stages))
-        for t in self.sent_tiles():
-            self.sends[t.name] = name = self.fresh("o")
-            size = prod(self.extents[a] for a in t.axes)
-            self.emit(Array(name, t.dtype, size, "shared", PANEL))
+        for s in self.sent:
+            self.sends[s.buffer] = name = self.fresh("o")
+            kind = self.buffers[s.buffer].dtype
+            self.emit(Array(name, kind, self.pieces(s), "shared", PANEL))
         self.out.pop()
         parts: list[tuple[Stmt, ...]] = []
         for fills in (True, False):
@@ -189,29 +189,31 @@ class Besides(Ringed):
         for k in range(max(turns - release.back, 0), turns):
             self.emit(Free(ring, add(end, self.number(k)), 0))
 
-    def send(self, s: Send) -> None:
-        """By each warp its rows."""
-        t = s.tile
+    def send(self, s: Store) -> None:
+        """By each warp its rows, piece by piece."""
         assert isinstance(s.value, Var)
-        load = Load(t, s.buffer, s.index, s.where)
-        made = box_of(load, self.scene, self.buffers[s.buffer])
+        buffer = self.buffers[s.buffer]
+        made = box_of(loaded(s, buffer.dtype), self.scene, buffer)
         assert not isinstance(made, str), made
         tensor, corner = made
-        held, across = self.held[s.value.name], groups_across(self.grid, t.axes)
+        held, across = self.held[s.value.name], groups_across(self.grid, s.over)
         assert isinstance(held, str) and across is not None
         sizes = tuple(ROWS if n > 1 else 1 for n in tensor.sizes[1:])
         tensor = tensor._replace(sizes=(tensor.sizes[0], *sizes))
-        m, n = (self.extents[a] for a in t.axes)
-        box = Brought(self.sends[t.name], self.zero, tensor, corner)
-        self.emit(Sent(m, n, across, held, box))
+        m, n = (self.extents[a] for a in s.over)
+        box = Brought(self.sends[s.buffer], self.zero, tensor, corner)
+        self.emit(Send(m, n, across, held, box))
 
-    def sent_tiles(self) -> list[ir.Tile]:
-        return [s.tile for s in self.grid.body if isinstance(s, Send)]
+    @property
+    def sent(self) -> list[Store]:
+        return [s for s in self.grid.body if isinstance(s, Store) and s.through]
+
+    def pieces(self, s: Store) -> int:
+        """Elements of shared memory that a store goes through."""
+        return self.grid.team // WARP * s.through * ROWS * PANEL
 
     def more_bytes(self) -> int:
         """Of barriers, and of what is sent."""
-        sent = sum(
-            prod(self.extents[a] for a in t.axes) * t.dtype.itemsize
-            for t in self.sent_tiles()
-        )
-        return sent + sum(2 * s.stages * BARRIER for s in self.besides)
+        sizes = [self.pieces(s) * self.buffers[s.buffer].dtype.itemsize
+                 for s in self.sent]  # fmt: skip
+        return sum(sizes) + sum(2 * s.stages * BARRIER for s in self.besides)

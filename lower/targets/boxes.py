@@ -64,6 +64,12 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
     return Box(Tensor(buffer.name, *map(tuple, parts)), corner)
 
 
+def loaded(s: ir.Store, dtype: DType) -> ir.Load:
+    """The load of what a store writes."""
+    tile = ir.Tile("", dtype, s.over, (), "shared")
+    return ir.Load(tile, s.buffer, s.index, s.where)
+
+
 def _tests(x: Ex | None, view: Scene) -> Mapping[str, tuple[Form, int]] | None:
     """By axis of the tile what must be less than what."""
     match x:

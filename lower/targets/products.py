@@ -29,19 +29,19 @@ from ..tiles.ir import (
     Map,
     Mma,
     Release,
-    Send,
     Stmt,
     Store,
     Tile,
     TileProgram,
     Wait,
 )
-from .boxes import box_of
+from .boxes import box_of, loaded
 from .layouts import Scene, names_in, scene, spread
 from .quads import product_layout, quads_of
 from .simt import LANES, Simt
 
 FEW = 4  # columns that a thread has side by side, where it multiplies by itself
+PIECES = 2  # that a warp stores through
 LEAST = 4  # bytes of an asynchronous copy
 
 
@@ -168,16 +168,12 @@ class _Products:
 
     def send(self, s: Store, whole: set[str], number: int) -> tuple[Stmt, ...] | None:
         buffer = self.params[s.buffer]
-        lies = sorted(s.over, key=lambda a: self.scene.along(s.index, a) == 1)
-        if {*s.over} != whole or [*s.over] != lies:
+        if {*s.over} != whole:
             return None
-        tile = Tile(f"w{number}", buffer.dtype, s.over, (), "shared")
-        load = Load(tile, s.buffer, s.index, s.where)
-        if isinstance(box_of(load, self.scene, buffer), str):
+        if isinstance(box_of(loaded(s, buffer.dtype), self.scene, buffer), str):
             return None
         value = Tile(f"v{number}{s.buffer}", s.value.dtype, s.over)
-        send = Send(tile, ir.var(value), s.buffer, s.index, s.where)
-        return Map(value, s.value), send
+        return Map(value, s.value), replace(s, value=ir.var(value), through=PIECES)
 
     def regrouped(self, grid: Grid, sums: str, n: str, over: ir.Axis) -> Grid:
         """With an exchange of sums before they are stored, where that makes stores
@@ -186,7 +182,7 @@ class _Products:
         own = grid.layout[:-1]
         new = quads_of(own)
         stores = [s for s in grid.body if isinstance(s, Store)]
-        if any(isinstance(s, Send) for s in grid.body):
+        if any(s.through for s in stores):
             return grid
         wide = all(self.scene.even(s.index, s.where, n, LANES) for s in stores)
         if new is None or not wide or not self.units.warps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeIs
 
 from ...egraph.ir.dtypes import BOOL
 from ..families.nests.values import combine, identity
@@ -36,7 +37,6 @@ from ..tiles.ir import (
     Map,
     Mma,
     Reduce,
-    Send,
     Store,
     Update,
 )
@@ -72,9 +72,9 @@ class GridWriter(Exchange):
         return nest
 
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
-        groups: list[Group | Loop | Copy | Mma | Send] = []
+        groups: list[Group | Loop | Copy | Mma | Store] = []
         for s in body:
-            if isinstance(s, Loop | Copy | Mma | Send):
+            if isinstance(s, Loop | Copy | Mma) or _sent(s):
                 groups.append(s)
                 continue
             axes, layout = self.axes_of(s), self.layout_of(s)
@@ -94,7 +94,7 @@ class GridWriter(Exchange):
                         self.copy(g)
                 case Mma():
                     self.multiply(g)
-                case Send():
+                case Store():
                     self.send(g)
                 case Group():
                     self.group(g)
@@ -330,6 +330,10 @@ class GridWriter(Exchange):
         slot = point.slot(s.tile.axes, self.zero)
         before = Read(held, slot, s.tile.dtype)
         self.when(test, Write(held, slot, combine(s.monoid, before, value)))
+
+
+def _sent(s: ir.Stmt) -> TypeIs[Store]:
+    return isinstance(s, Store) and s.through > 0
 
 
 def _at_lane(point: Point, lane: Var, zero: Lit) -> Point:

@@ -30,7 +30,6 @@ from .ir import (
     Mma,
     Reduce,
     Release,
-    Send,
     Stmt,
     Store,
     TileProgram,
@@ -145,8 +144,6 @@ class _Run:
                 self.keep(s.tile, self.reduce(s))
             case Store():
                 self.store(s)
-            case Send(tile, value, buffer, index, where):
-                self.store(Store(buffer, index, value, tile.axes, where))
             case Grid() | Ahead() | Full() | Release():
                 raise TileError(f"{type(s).__name__.lower()} in a wrong place")
 

@@ -224,40 +224,29 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A value for each point of `over`, where the test holds."""
+    """A value for each point of `over`, where the test holds.
+
+    With pieces, `through` so many of shared memory for each warp: it rounds them there,
+    and the engine for copies stores them while the team goes on."""
 
     SYNTAX: ClassVar[str] = (
-        "store {buffer} [ {index} ] = {value} ?over {over} ?where {where}"
+        "store {buffer} [ {index} ] = {value} ?over {over} ?where {where} "
+        "?through {through}"
     )
     buffer: str = field(metadata=WRITES)
     index: Ex = field(metadata=INDEX)
     value: Ex = field(metadata=VALUE)
     over: tuple[str, ...] = field(metadata=NAMES, default=())
     where: Ex | None = field(metadata=TEST, default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """A value for each point of a shared tile, where the test holds: rounded to the
-    tile, from which the engine for copies stores it while the team goes on."""
-
-    SYNTAX: ClassVar[str] = (
-        "{tile} = send {value} to {buffer} [ {index} ] ?where {where}"
-    )
-    tile: Tile = field(metadata=TILE)
-    value: Ex = field(metadata=VALUE)
-    buffer: str = field(metadata=WRITES)
-    index: Ex = field(metadata=INDEX)
-    where: Ex | None = field(metadata=TEST, default=None)
+    through: int = field(metadata=NUMBER, default=0)
 
 
 type Stmt = (
     Grid | Loop | Ahead | Full | Release | Wait | Mma | Load | Map | Update | Reduce
-    | Copy | Store | Send
+    | Copy | Store
 )  # fmt: skip
 KINDS = (
     Grid, Loop, Ahead, Full, Release, Wait, Mma, Load, Map, Update, Reduce, Copy, Store,
-    Send,
 )  # fmt: skip
 
 

@@ -27,7 +27,6 @@ from .ir import (
     Mma,
     Reduce,
     Release,
-    Send,
     Store,
     TileProgram,
     Wait,
@@ -213,11 +212,11 @@ class _Price:
                     )
                 self.access(view, buffer, index, where, over, times, layout, False)
                 self.work += flops(value) * self.points(over) * times
-            case Send(tile, value, buffer):
+            case Store(buffer, _, value, over) if s.through:
+                stored = self.points(over) * times
                 held = self.program.buffers[buffer]
-                stored = min(self.points(tile.axes) * times, held.size)
-                self.far += stored * tile.dtype.itemsize
-                self.work += flops(value) * self.points(tile.axes) * times
+                self.far += min(stored, held.size) * held.dtype.itemsize
+                self.work += flops(value) * stored
             case Reduce(tile, _, value, over):
                 axes = tuple({*tile.axes, *over})
                 self.work += (1 + flops(value)) * self.points(axes) * times

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import MONOIDS
 from ..intervals import Interval, interval
-from ..loops import Ex, Lit, Op, Var
-from ..targets.boxes import box_of
+from ..loops import Ex, Lit, Op, Param, Var
+from ..targets.boxes import box_of, loaded
 from ..targets.layouts import of_axes, product, scene
 from ..targets.quads import groups_across
 from ..text.syntax import ARITY
@@ -36,7 +36,6 @@ from .ir import (
     Mma,
     Reduce,
     Release,
-    Send,
     Stmt,
     Store,
     Tile,
@@ -125,19 +124,19 @@ class _Grid(Scopes):
         last = max(a.extent - 1, 0) // max(step, 1) * step
         self.axes[a.name] = Interval(0, last)
 
-    def bind(self, tile: Tile, sent: bool = False) -> None:
+    def bind(self, tile: Tile) -> None:
         self.name(tile.name)
         if not set(tile.axes) <= self.points:
             self.fault(f"tile {tile.name!r} over {tile.axes}, which are no points")
         ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
-        if tile.space == "shared" and not ahead and not sent:
+        if tile.space == "shared" and not ahead:
             self.fault(f"shared tile {tile.name!r} outside of what runs ahead")
         if compute(tile.dtype) is not tile.dtype and tile.space == "register":
             self.fault(f"tile {tile.name!r} has the storage type {tile.dtype}")
         if tile.layout:
             self.laid(tile.layout, f"tile {tile.name!r}", set(tile.axes))
         held = of_axes(tile.layout or self.grid.layout, tile.axes)
-        if (ahead or sent) and tile.space == "shared" and not tile.layout:
+        if ahead and tile.space == "shared" and not tile.layout:
             held = ()  # it goes through no thread
         if (n := product(held, "register", "lane")) > REGISTERS:
             self.fault(f"tile {tile.name!r} has a thread hold {n} elements")
@@ -211,11 +210,9 @@ class _Grid(Scopes):
                     self.fault(f"{tile.name!r} is no copy of a tile like it")
             case Store():
                 self.store(s)
-            case Send():
-                self.send(s)
         tile = ir.bound(s)
         if tile is not None:
-            self.bind(tile, isinstance(s, Send))
+            self.bind(tile)
 
     def loop(self, axes: tuple[Axis, ...], step: int, body: tuple[Stmt, ...]) -> None:
         if len(axes) != 1:
@@ -283,24 +280,19 @@ class _Grid(Scopes):
         self.fits(s.value, s.over, compute(buffer.dtype), f"a store to {s.buffer}")
         self.region(s.buffer, buffer.size, s.index, s.where, s.over)
         self.apart(s)
+        if s.through:
+            self.sent(s, buffer)
 
-    def send(self, s: Send) -> None:
-        buffer, tile = self.program.buffers.get(s.buffer), s.tile
-        if buffer is None or not buffer.writable:
-            self.fault(f"{tile.name!r} is sent to {s.buffer!r}, no buffer to write")
-            return
-        if tile.space != "shared" or tile.dtype is not buffer.dtype or self.loops:
-            self.fault(f"{tile.name!r} is {tile.dtype}, not shared or sent in a loop")
-        self.fits(s.value, tile.axes, compute(buffer.dtype), tile.name)
-        self.region(s.buffer, buffer.size, s.index, s.where, tile.axes)
-        self.apart(Store(s.buffer, s.index, s.value, tile.axes, s.where))
-        made = box_of(Load(tile, s.buffer, s.index, s.where), self.scene, buffer)
+    def sent(self, s: Store, buffer: Param) -> None:
+        made = box_of(loaded(s, buffer.dtype), self.scene, buffer)
+        if self.loops:
+            self.fault(f"{s.buffer!r} is stored by the engine for copies in a loop")
         if isinstance(made, str):
-            self.fault(f"the engine for copies does not store {tile.name!r}: {made}")
+            self.fault(f"the engine for copies does not store {s.buffer!r}: {made}")
         elif self.grid.layout and not isinstance(s.value, Var):
-            self.fault(f"{tile.name!r} is sent while it is computed")
-        elif self.grid.layout and groups_across(self.grid, tile.axes) is None:
-            self.fault(f"{tile.name!r} does not lie as instructions leave it")
+            self.fault(f"what {s.buffer!r} takes is sent while it is computed")
+        elif self.grid.layout and groups_across(self.grid, s.over) is None:
+            self.fault(f"what {s.buffer!r} takes is not as instructions leave it")
 
     # ---- expressions
 

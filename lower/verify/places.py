@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from ..fragments import WARP
 from ..intervals import Interval, Linear, extremes, interval, linear, of_loop
 from ..loops import (
     Array,
@@ -88,10 +89,10 @@ class Places(Walk):
                         self.value(x)
                     self.inside(b.array, b.at, b.size)
                     self.fits(b.tensor)
-            case Send(m, n, _, _, box):
+            case Send(box=box):
                 for x in (box.at, *box.corner):
                     self.value(x)
-                self.inside(box.array, box.at, m * n)
+                self.inside(box.array, box.at, self.function.threads // WARP * box.size)
                 self.fits(box.tensor)
             case Full(turn=turn) | Free(turn=turn):
                 self.value(turn)

@@ -7,7 +7,7 @@ import re
 
 from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
-from ..fragments import FOUR, HIGH, ROWS, refusal
+from ..fragments import FOUR, HIGH, ROWS, WARP, refusal
 from ..intervals import of_type
 from ..loops import (
     PANEL,
@@ -251,6 +251,9 @@ class Types(Walk):
         buffer = self.arrays.get(s.box.tensor.source)
         if not isinstance(buffer, Param) or not buffer.writable:
             self.fault(f"sent to {s.box.tensor.source!r}, which is read only")
+        held = self.arrays.get(s.box.array)
+        if held is not None and held.size % (threads // WARP * s.box.size or 1):
+            self.fault(f"{held.size} elements are no pieces for {threads} threads")
         if sorted(n for n in s.box.tensor.sizes[1:] if n > 1) != [ROWS]:
             self.fault(f"sent by boxes of {s.box.tensor.sizes}")
 

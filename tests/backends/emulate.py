@@ -225,27 +225,28 @@ template <int N> void rw_more() {}
 # What is sent lands when it is waited for, as late as may be.
 SENDS = r"""
 struct Sent { const rw_tensor *t; const void *from; i32 c[5]; };
-static thread_local std::vector<Sent> sending;
+static thread_local std::deque<Sent> sending;
 static void rw_send(const rw_tensor *t, const void *from, const i32 (&c)[5]) {
   sending.push_back({t, from, {c[0], c[1], c[2], c[3], c[4]}});
 }
 static void rw_sending() {}
-static void rw_sent() {
-  for (auto &s : sending)
+template <size_t N> void rw_sent() {
+  for (; sending.size() > N; sending.pop_front()) {
+    auto &s = sending.front();
     rw_each(s.t, s.c, [=](u32 byte, u16 *to) {
       if (to) *to = *(const u16 *)((const u8 *)s.from + byte);
     });
-  sending.clear();
+  }
 }
-template <int N, bool brain> void rw_put(void *to, u32 apart, const f32 *c) {
+template <bool brain> void rw_put(void *to, const f32 *c) {
   const u32 lane = threadIdx.x % 32;
-  for (u32 i = 0; i < N / 2; i++) {
+  for (u32 i = 0; i < 32; i++) {
     const u32 row = i / 2 % 2 * 8 + lane / 4, piece = i / 4;
     const u32 at = row * 128 + (piece % 8 ^ row % 8) * 16 + lane % 4 * 4 + i % 2 * 2;
     const u32 bits = same_bits<u32>(c[i]);
     const u16 rounded = brain ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16
                               : rw_to_half(c[i]);
-    *(u16 *)((u8 *)to + piece / 8 * apart + at) = rounded;
+    *(u16 *)((u8 *)to + at) = rounded;
   }
 }
 """
