@@ -90,8 +90,9 @@ def _own(thread: int) -> Env:
     return {THREAD: thread, COPIES: copies, PRODUCTS: products}
 
 
-MEETINGS = Barrier | GroupReduce | Await | Mma | Regroup | Beside | Fill | Full | Free
-MEETINGS |= Send
+MEETINGS = (
+    Barrier | GroupReduce | Await | Mma | Regroup | Beside | Fill | Full | Free | Send
+)
 
 
 def _meets(body: Sequence[Stmt]) -> bool:

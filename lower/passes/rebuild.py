@@ -243,8 +243,8 @@ def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     stored = frozenset(s.array for s in inner if isinstance(s, Store | AsyncCopy))
     stored |= {s.out for s in inner if isinstance(s, Mma)}
     stored |= {b.array for s in inner if isinstance(s, Fill) for b in s.boxes}
-    for s in inner:
-        stored |= {s.box.array, s.box.tensor.source} if isinstance(s, Send) else set()
+    sends = [s.box for s in inner if isinstance(s, Send)]
+    stored |= {name for b in sends for name in (b.array, b.tensor.source)}
     stored |= {s.to for s in inner if isinstance(s, Regroup)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 

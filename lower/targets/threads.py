@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeIs
 
 from ...egraph.ir.dtypes import BOOL
 from ..families.nests.values import combine, identity
@@ -74,7 +73,7 @@ class GridWriter(Exchange):
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
         groups: list[Group | Loop | Copy | Mma | Store] = []
         for s in body:
-            if isinstance(s, Loop | Copy | Mma) or _sent(s):
+            if isinstance(s, Loop | Copy | Mma) or (isinstance(s, Store) and s.through):
                 groups.append(s)
                 continue
             axes, layout = self.axes_of(s), self.layout_of(s)
@@ -330,10 +329,6 @@ class GridWriter(Exchange):
         slot = point.slot(s.tile.axes, self.zero)
         before = Read(held, slot, s.tile.dtype)
         self.when(test, Write(held, slot, combine(s.monoid, before, value)))
-
-
-def _sent(s: ir.Stmt) -> TypeIs[Store]:
-    return isinstance(s, Store) and s.through > 0
 
 
 def _at_lane(point: Point, lane: Var, zero: Lit) -> Point:

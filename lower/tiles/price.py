@@ -203,6 +203,11 @@ class _Price:
                     view, buffer, index, s.where, tile.axes, times, tile.layout,
                     copied=copied,
                 )  # fmt: skip
+            case Store(buffer, _, value, over) if s.through:
+                stored = self.points(over) * times
+                held = self.program.buffers[buffer]
+                self.far += min(stored, held.size) * held.dtype.itemsize
+                self.work += flops(value) * stored
             case Store(buffer, index, value, over, where):
                 layout = self.grid.layout
                 if isinstance(value, Var):
@@ -212,11 +217,6 @@ class _Price:
                     )
                 self.access(view, buffer, index, where, over, times, layout, False)
                 self.work += flops(value) * self.points(over) * times
-            case Store(buffer, _, value, over) if s.through:
-                stored = self.points(over) * times
-                held = self.program.buffers[buffer]
-                self.far += min(stored, held.size) * held.dtype.itemsize
-                self.work += flops(value) * stored
             case Reduce(tile, _, value, over):
                 axes = tuple({*tile.axes, *over})
                 self.work += (1 + flops(value)) * self.points(axes) * times
