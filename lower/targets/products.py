@@ -156,8 +156,8 @@ class _Products:
     def sent(self, body: tuple[Stmt, ...], m: ir.Axis, n: ir.Axis) -> tuple[Stmt, ...]:
         """Results by the engine for copies, where they are of two bytes, and nothing
         else is read over all of a tile: that is faster by 16 bytes at once."""
-        whole = {m.name, n.name}
-        loads = [s for s in body if isinstance(s, Load) and whole <= {*s.tile.axes}]
+        whole = (m.name, n.name)
+        loads = [s for s in body if isinstance(s, Load) and {*whole} <= {*s.tile.axes}]
         out: list[Stmt] = []
         for i, s in enumerate(body):
             made = self.send(s, whole, i) if isinstance(s, Store) else (s,)
@@ -166,9 +166,11 @@ class _Products:
                 return body
         return tuple(out)
 
-    def send(self, s: Store, whole: set[str], number: int) -> tuple[Stmt, ...] | None:
+    def send(
+        self, s: Store, whole: tuple[str, ...], number: int
+    ) -> tuple[Stmt, ...] | None:
         buffer = self.params[s.buffer]
-        if {*s.over} != whole:
+        if s.over != whole:
             return None
         if isinstance(box_of(loaded(s, buffer.dtype), self.scene, buffer), str):
             return None

@@ -30,7 +30,7 @@ from ..harness import buffers_for, close, reference
 from .products import random_product
 from .test_products import HOPPER, matmul
 
-SUMS = "m/thread 4, m/register 2, n/register 8, m/thread 8, n/thread 4, n/lane 2"
+SUMS = "m/thread 4, n/register 8, m/register 2, m/thread 8, n/thread 4, n/lane 2"
 BESIDE = f"""\
 tiles brought(b0: bf16[16384], b1: bf16[16384], out b2: f32[4096]) {{
   grid over m < 64, k < 64, n < 64 team 128 resident 2 laid {SUMS}, k/register 64 {{
@@ -81,6 +81,42 @@ MUTANTS = {
         "that the team and threads beside it",
     ),
 }
+SENT = BESIDE.replace("f32[4096]", "bf16[4096]").replace(
+    "    store b2[m * 64 + n] = a over m, n\n",
+    "    v: f32[m, n] = a * 0.5\n    store b2[m * 64 + n] = v over m, n through 2\n",
+)
+UNSENT = {
+    "another type": ("out b2: bf16", "out b2: f32", "does not store 'b2': elements of"),
+    "rows across": ("b2[m * 64 + n]", "b2[n * 64 + m]", "it does not lie in rows"),
+    "while it is computed": ("= v over", "= v + 1.0 over", "sent while it is computed"),
+    "laid otherwise": (
+        "n/register 8, m/register 2",
+        "m/register 2, n/register 8",
+        "is not as instructions leave it",
+    ),
+    "some points": (
+        "m, n through",
+        "m, n where m + n < 80 through",
+        "its test is about",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "says"), UNSENT.values(), ids=UNSENT)
+def test_what_the_engine_does_not_store(old: str, new: str, says: str) -> None:
+    assert old in SENT
+    assert not faults(parse(SENT))
+    found = faults(parse(SENT.replace(old, new, 1)))
+    assert any(says in f for f in found), found
+
+
+def test_pieces_are_shared() -> None:
+    """Two of 16 x 64 elements for each of four warps."""
+    more = 4 * 2 * 16 * 64 * 2
+    shared = 3 * (2 * 64 * 64 * 2 + 2 * 8) + more
+    assert not faults(parse(SENT), shared)
+    assert faults(parse(SENT), shared - 1)
+    assert parse(show(parse(SENT))) == parse(SENT)
 
 
 def values(text: str) -> np.ndarray:
@@ -152,6 +188,24 @@ BROKEN = {
 def test_loops_that_break_the_rules(old: str, new: str, says: str | None) -> None:
     assert old in LOOPS, LOOPS
     found = [str(f) for f in loop_faults(parse_loops(LOOPS.replace(old, new, 1)))]
+    assert any(says in f for f in found) if says else not found, found
+
+
+SENDING = show_loops(lowered(parse(SENT)))
+UNSOUND = {
+    "of another size": ("send 64 64", "send 64 128", "does not hold what is sent"),
+    "of other groups": ("64 by 1: v", "64 by 2: v", "do not share"),
+    "read only": ("= b2 at", "= b1 at", "which is read only"),
+    "no pieces": ("shared o5: bf16[8192]", "shared o5: bf16[8256]", "are no pieces"),
+    "of all rows": ("16 of 64 by 64", "64 of 64 by 64", "sent by boxes of"),
+    "of what is shared": ("by 1: v18", "by 1: x2", "does not hold what is sent"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "says"), UNSOUND.values(), ids=UNSOUND)
+def test_sends_that_break_the_rules(old: str, new: str, says: str | None) -> None:
+    assert old in SENDING, SENDING
+    found = [str(f) for f in loop_faults(parse_loops(SENDING.replace(old, new, 1)))]
     assert any(says in f for f in found) if says else not found, found
 
 
