@@ -11,6 +11,7 @@ from ..egraph.ir.dtypes import BF16, F16
 from ..lower.device import DeviceError, TensorMap
 
 NBYTES = 128
+LINE = 128  # bytes, of the last cache
 KEPT = 64  # maps of other addresses that a kernel keeps
 
 
@@ -65,6 +66,9 @@ def checked(answer: Sequence[Any]) -> tuple[Any, ...]:
 def encoded(m: TensorMap, address: int) -> bytes:
     cu: Any = import_module("cuda.bindings.driver")
     kind = cu.CUtensorMapDataType
+    promotion = cu.CUtensorMapL2promotion
+    # Rows that begin within a line would bring twice as many lines as they have.
+    whole = all(n * m.dtype.itemsize % LINE == 0 for n in m.strides[1:])
     kinds = {
         BF16: kind.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
         F16: kind.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
@@ -77,7 +81,8 @@ def encoded(m: TensorMap, address: int) -> bytes:
         [cu.cuuint32_t(1)] * len(m.sizes),
         cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
         cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
-        cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B if whole
+        else promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     ))  # fmt: skip
     return b"".join(int(x).to_bytes(8, "little") for x in made.opaque)

@@ -25,12 +25,14 @@ from ..loops import (
     Full,
     Function,
     GroupReduce,
+    Let,
     Mma,
     Param,
     Regroup,
     Ring,
     Send,
     Stmt,
+    Store,
 )
 from ..walking import walk
 from . import mma, rings, wgmma
@@ -45,6 +47,7 @@ from .stages import Stage, index_lets, stages
 WARP = 32
 SHARED_ALIGN = 16  # bytes
 AHEAD = 128  # statements of a thread's loop, written out
+TURNS, MUCH = 16, 64  # of a loop of products, and statements of one
 
 type GroupSize = Callable[[Stage], int]
 
@@ -143,6 +146,11 @@ class KernelPrinter(Printer):
 
     def pragma(self, loop: For, count: int) -> str:
         """A thread asks for all that a short loop reads before it waits for any."""
+        straight = all(isinstance(s, Let | Store) for s in loop.body)
+        if loop.kind == "serial" and self.dialect.asynchronous and straight:
+            # Operands of the next turns are on their way while this one multiplies.
+            much = count <= TURNS and len(loop.body) >= MUCH
+            return self.dialect.unroll.format(n=count) if much else ""
         if loop.kind != "thread":
             return Printer.pragma(self, loop, count)
         turns = count // self.threads

@@ -16,7 +16,6 @@ from ..choice import Domains, Holes, hole
 from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
 from ..families.products.products import classify
-from ..families.products.shared_tiles import SPEEDS
 from ..fragments import FOUR, WARP
 from ..fragments import refusal as unfit
 from ..loops import PANEL
@@ -27,11 +26,18 @@ from ..targets.simt import Simt, shared_bytes
 from . import ir
 from .family import Tiled
 from .ir import TileProgram
-from .price import price, speed_of_groups, speed_of_turns, speed_of_warps
+from .price import (
+    OTHERS,
+    REGISTERS,
+    THREADS,
+    price,
+    speed_of_groups,
+    speed_of_turns,
+    speed_of_warps,
+)
 from .products import Blocks, Sides, product_grid, sides_of
 
 HELD = 176  # elements that a thread may have in registers
-REGISTERS, OTHERS = 1 << 16, 40  # of a unit of the device; that are no sums
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
 LIKELY = 6  # shapes that are priced in full
 GROUP = 8  # rows of tiles side by side
@@ -72,6 +78,9 @@ BY_ENGINE = (
     Shape(128, 192, 64, 4, 2, 1, 128), Shape(192, 192, 64, 3, 3, 1, 128),
     Shape(128, 128, 64, 6, 2, 1, 128), Shape(64, 256, 64, 4, 1, 1, 128),
     Shape(64, 128, 64, 8, 1, 1, 128), Shape(64, 64, 64, 12, 1, 1, 128),
+)  # fmt: skip
+BY_MANY = (  # sums of a thread, which has many registers
+    Shape(256, 128, 16, 2, 16, 16), Shape(128, 256, 16, 2, 16, 16),
 )  # fmt: skip
 BY_THREADS = (
     Shape(128, 128, 16, 2, 16, 16), Shape(64, 64, 16, 2, 16, 16),
@@ -304,7 +313,7 @@ class ByThreads(Multiplied):
         return False
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
-        return BY_THREADS
+        return (*BY_MANY, *BY_THREADS) if model.matrix else BY_THREADS
 
     def team(self, shape: Shape) -> int:
         return shape.down * shape.across
@@ -317,13 +326,13 @@ class ByThreads(Multiplied):
         if self.team(shape) > model.largest:
             return "the device has no such groups"
         height, width = s.each
-        if s.stages < 2 or _odd(s[:6]) or s.beside or height * width not in SPEEDS:
+        if s.stages < 2 or _odd(s[:6]) or s.beside or height * width not in THREADS:
             return "no ring of such tiles"
         return None
 
     def speed(self, shape: Shape, model: DeviceModel) -> float:
         height, width = shape.each
-        return model.product * SPEEDS.get(height * width, min(SPEEDS.values()))
+        return model.product * THREADS.get(height * width, min(THREADS.values()))
 
 
 def _odd(sizes: Iterable[int]) -> bool:

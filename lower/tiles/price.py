@@ -36,18 +36,18 @@ from .rings import is_beside
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
 RESIDENT = 2048  # threads that a unit of the device keeps
+REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
+THREADS = {**SPEEDS, 64: 1.17, 128: 1.29}  # of a thread's sums, by their number
 LATENCY = 1e-6  # seconds from asking memory to its answer
 FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 # Where threads beside the team copy: how much more of their speed groups reach, seconds
 # from a turn's copies to its products, and from the last product to the next instance.
 ALONE, TURN, END = 1.28, 2e-7, 1e-6
-# What rows cost that begin at other multiples than those of a line of the last cache:
-# within one, and within a sector.
-LINE_OF_CACHE, SECTOR, ASTRIDE = 128, 32, (1.6, 2.8)
+LINE_OF_CACHE, ASTRIDE = 128, 1.65  # bytes, and what rows cost that begin within one
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
@@ -75,24 +75,27 @@ class _Ring(NamedTuple):
 
 
 def _ring(grid: Grid, model: DeviceModel) -> _Ring:
-    sizes, total, ahead = ir.extents(grid.points), 0, 0
-    for loop in grid.body:
-        if isinstance(loop, Loop):
-            copies = (s for s in ir.walk(loop.body) if isinstance(s, Load))
-            for t in (s.tile for s in copies):
-                if t.space == "shared":
-                    held = prod(sizes[a] for a in t.axes) * t.dtype.itemsize
-                    total += held * loop.stages
-                    ahead += held * (loop.stages - 1)
-    each = min(RESIDENT // max(grid.team, 1), max(model.shared, 1) // max(total, 1))
+    sizes, total, ahead, sums = ir.extents(grid.points), 0, 0, 0
+    tiles = {t.name: t for s in ir.walk(grid.body) for t in ir.seen_after(s)}
+    for loop in (s for s in grid.body if isinstance(s, Loop)):
+        copied = {s.tile.name for s in ir.walk(loop.body) if isinstance(s, Load)}
+        for t in (t for s in loop.body for t in ir.seen_after(s)):
+            if t.space == "shared":
+                held = prod(sizes[a] for a in t.axes) * t.dtype.itemsize
+                total += held * loop.stages
+                ahead += held * (loop.stages - 1) * (t.name in copied)
+        for s in loop.body:
+            if isinstance(s, Mma):
+                t = tiles[s.name]
+                mine = of_axes(t.layout or grid.layout, t.axes)
+                sums += product(mine, "register", "lane")
+    team = max(grid.team, 1)
+    each = min(
+        RESIDENT // team,
+        REGISTERS // (team * (sums + OTHERS)),
+        max(model.shared, 1) // max(total, 1),
+    )
     return _Ring(ahead, max(model.units // 2, 1) * max(each, 1))
-
-
-def _astride(pitch: int) -> float:
-    """How many times as long rows take, so many bytes apart, as lines do."""
-    if pitch % LINE_OF_CACHE == 0:
-        return 1.0
-    return ASTRIDE[pitch % SECTOR > 0]
 
 
 def speed_of_warps(rows: int, columns: int) -> float:
@@ -175,7 +178,8 @@ class _Price:
                     pitch = view.along(index, tile.axes[0]) or 0
                     size = tile.dtype.itemsize
                     moved = self.points(tile.axes) * size
-                    brought += moved * _astride(pitch * size)
+                    astride = pitch * size % LINE_OF_CACHE > 0
+                    brought += moved * (ASTRIDE if astride else 1.0)
                 case _:
                     pass
         units = max(self.model.units // 2, 1)
@@ -255,7 +259,7 @@ class _Price:
             self.product += macs / self.model.grouped / speed
             return
         if not s.warps:
-            speed = SPEEDS.get(held, min(SPEEDS.values()))
+            speed = THREADS.get(held, min(THREADS.values()))
             self.product += macs / self.model.product / speed
             return
         rows = next(a for a in left.axes if a not in s.over)
