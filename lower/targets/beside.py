@@ -50,8 +50,8 @@ class Besides(Ringed):
         self.counts: dict[str, str] = {}
         self.sends: dict[str, str] = {}
         self.before: Ex = self.zero
-        self.team_number = self.fresh("p")
-        if self.teams < self.instances:
+        self.team_number = self.fresh("p") if self.besides else ""
+        if self.besides and self.teams < self.instances:
             self.before = Var(self.fresh("w"), self.index)
 
     def team_and_beside(self) -> tuple[Stmt, ...]:

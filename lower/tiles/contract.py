@@ -16,6 +16,7 @@ from ..choice import Domains, Holes, hole
 from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
 from ..families.products.products import classify
+from ..families.products.shared_tiles import SPEEDS
 from ..fragments import FOUR, WARP
 from ..fragments import refusal as unfit
 from ..loops import PANEL
@@ -27,11 +28,12 @@ from . import ir
 from .family import Tiled
 from .ir import TileProgram
 from .price import (
+    MANY,
     OTHERS,
     REGISTERS,
-    THREADS,
     price,
     speed_of_groups,
+    speed_of_threads,
     speed_of_turns,
     speed_of_warps,
 )
@@ -40,7 +42,7 @@ from .products import Blocks, Sides, product_grid, sides_of
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
 LIKELY = 6  # shapes that are priced in full
-GROUP = 8  # rows of tiles side by side
+GROUPS = (16, 8)  # rows of tiles side by side: the first that divides them
 
 
 class Shape(NamedTuple):
@@ -178,7 +180,7 @@ def _program(
     if own is None:
         return "no tile fits the device"
     asked = own._replace(**{n: v for n, v in holes if n in Shape._fields})
-    group = hole(holes, "group", GROUP)
+    group = hole(holes, "group", _group(kernel.extents[sides.m], asked))
     return family.refused(asked, model) or _written(
         family, kernel, sides, asked, group, model, strict
     )
@@ -191,12 +193,18 @@ def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape 
     assert not isinstance(sides, str), sides
     priced: list[tuple[float, Shape]] = []
     for s in family.likely(kernel, sides, model):
-        made = _written(family, kernel, sides, s, GROUP, model, False)
+        group = _group(kernel.extents[sides.m], s)
+        made = _written(family, kernel, sides, s, group, model, False)
         if not isinstance(made, str):
             priced.append((overlapped(price(made, model)), s))
         if len(priced) == LIKELY:
             break
     return min(priced)[1] if priced else None
+
+
+def _group(rows: int, s: Shape) -> int:
+    tiles = ceil_div(rows, s.rows)
+    return next((g for g in GROUPS if s.beside and tiles % g == 0), GROUPS[-1])
 
 
 def _written(
@@ -326,13 +334,18 @@ class ByThreads(Multiplied):
         if self.team(shape) > model.largest:
             return "the device has no such groups"
         height, width = s.each
-        if s.stages < 2 or _odd(s[:6]) or s.beside or height * width not in THREADS:
+        if (
+            s.stages < 2
+            or _odd(s[:6])
+            or s.beside
+            or height * width not in {*SPEEDS, *MANY}
+        ):
             return "no ring of such tiles"
         return None
 
     def speed(self, shape: Shape, model: DeviceModel) -> float:
         height, width = shape.each
-        return model.product * THREADS.get(height * width, min(THREADS.values()))
+        return model.product * speed_of_threads(height * width, model)
 
 
 def _odd(sizes: Iterable[int]) -> bool:

@@ -40,7 +40,7 @@ REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
-THREADS = {**SPEEDS, 64: 1.17, 128: 1.29}  # of a thread's sums, by their number
+MANY = {64: 1.17, 128: 1.29}  # of a thread's sums, where it has registers for them
 LATENCY = 1e-6  # seconds from asking memory to its answer
 FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
@@ -96,6 +96,12 @@ def _ring(grid: Grid, model: DeviceModel) -> _Ring:
         max(model.shared, 1) // max(total, 1),
     )
     return _Ring(ahead, max(model.units // 2, 1) * max(each, 1))
+
+
+def speed_of_threads(sums: int, model: DeviceModel) -> float:
+    """Of the model's multiply-adds, where each thread has so many sums."""
+    known = {**SPEEDS, **MANY} if model.matrix else SPEEDS
+    return known.get(sums, min(SPEEDS.values()))
 
 
 def speed_of_warps(rows: int, columns: int) -> float:
@@ -259,7 +265,7 @@ class _Price:
             self.product += macs / self.model.grouped / speed
             return
         if not s.warps:
-            speed = THREADS.get(held, min(THREADS.values()))
+            speed = speed_of_threads(held, self.model)
             self.product += macs / self.model.product / speed
             return
         rows = next(a for a in left.axes if a not in s.over)
