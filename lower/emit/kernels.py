@@ -47,7 +47,7 @@ from .stages import Stage, index_lets, stages
 WARP = 32
 SHARED_ALIGN = 16  # bytes
 AHEAD = 128  # statements of a thread's loop, written out
-TURNS, MUCH = 16, 64  # of a loop of products, and statements of one
+TURNS, MUCH = 32, 64  # of a loop of products, and statements of one
 
 type GroupSize = Callable[[Stage], int]
 

@@ -82,7 +82,8 @@ BY_ENGINE = (
     Shape(64, 128, 64, 8, 1, 1, 128), Shape(64, 64, 64, 12, 1, 1, 128),
 )  # fmt: skip
 BY_MANY = (  # sums of a thread, which has many registers
-    Shape(256, 128, 16, 2, 16, 16), Shape(128, 256, 16, 2, 16, 16),
+    Shape(128, 256, 32, 2, 16, 16), Shape(256, 128, 16, 2, 16, 16),
+    Shape(128, 256, 16, 2, 16, 16),
 )  # fmt: skip
 BY_THREADS = (
     Shape(128, 128, 16, 2, 16, 16), Shape(64, 64, 16, 2, 16, 16),
