@@ -3,7 +3,7 @@ rings as early as rings let it, and what it copies arrives as late as it may."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..egraph.ir.scalars import Array
 from .evaluate import Trap
+from .loops import Tensor
 
 type Turn = tuple[str, int]  # of a ring
 
@@ -86,6 +87,24 @@ class Aside:
             raise Trap(f"turn {turn} of {name!r} is free after {ring.freed - 1}")
         ring.freed += 1
         self.go_on()
+
+    def send(
+        self, tensor: Tensor, first: tuple[int, ...], whole: Array,
+        corners: Sequence[tuple[int, int]], pieces: Array, buffer: Array,
+    ) -> None:  # fmt: skip
+        """Parts of a product to a warp's pieces in turn; from there to the buffer as
+        late as may be."""
+        (row,) = (d for d, n in enumerate(tensor.sizes) if d and n > 1)
+        for q, (i, j) in enumerate(corners):
+            piece = pieces[q % len(pieces)]
+            self.land(piece)
+            part = whole[i : i + tensor.sizes[row], j : j + tensor.sizes[0]]
+            piece[...] = part.ravel().astype(piece.dtype)
+            to = [*first]
+            to[0] += int(j)
+            to[row] += int(i)
+            places, there = tensor.places(tuple(to))
+            self.sent.append((buffer, places[there], piece, there))
 
     def land(self, piece: Array | None = None) -> None:
         """What was sent from a piece is in its buffer, or all that was sent."""

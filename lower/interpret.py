@@ -188,35 +188,27 @@ class _Machine(Values):
         env[s.out] += total.sum(1)
 
     def send(self, s: Send, envs: list[Env]) -> None:
-        """To pieces at once; from there to the buffer as late as may be."""
-        (array, at, tensor, corner), aside = s.box, envs[0][ASIDE]
-        rows, columns = fragments.places(
-            s.m, s.n, self.threads, s.across, fragments.FOUR
-        )
+        """What threads hold, put together, then by each warp its pieces."""
+        places = fragments.places(s.m, s.n, self.threads, s.across, fragments.FOUR)
         whole = np.zeros((s.m, s.n), np.float32)
-        whole[rows, columns] = np.stack([e[s.source] for e in envs])
-        first = tuple(int(self.ex(c)(envs[0])) for c in corner)
-        (row,) = (d for d, n in enumerate(tensor.sizes) if d and n > 1)
-        flat, begin = envs[0][array], int(self.ex(at)(envs[0]))
-        warps = self.threads // fragments.WARP
-        held = (flat.size - begin) // warps // s.box.size
-        for w in range(warps):
-            mine = slice(w * fragments.WARP, (w + 1) * fragments.WARP)
-            blocks = sorted(
-                {(int(i) // 16 * 16, int(j) // PANEL * PANEL)
-                 for i, j in zip(rows[mine].flat, columns[mine].flat, strict=True)}
-            )  # fmt: skip
-            for q, (i, j) in enumerate(blocks):
-                place = begin + (w * held + q % held) * s.box.size
-                part = flat[place : place + s.box.size]
-                aside.land(part)
-                part[...] = whole[i : i + 16, j : j + PANEL].ravel().astype(flat.dtype)
-                to = [*first]
-                to[0] += j
-                to[row] += i
-                places, there = tensor.places(tuple(to))
-                buffer = envs[0][tensor.source]
-                aside.sent.append((buffer, places[there], part, there))
+        whole[places] = np.stack([e[s.source] for e in envs])
+        env = envs[0]
+        first = tuple(int(self.ex(c)(env)) for c in s.box.corner)
+        pieces = env[s.box.array][int(self.ex(s.box.at)(env)) :]
+        rows, columns = (p.reshape(-1, fragments.WARP * p.shape[1]) for p in places)
+        each = pieces.reshape(len(rows), -1, s.box.size)
+        for mine, i, j in zip(each, rows, columns, strict=True):
+            corners = sorted(
+                {
+                    *zip(
+                        i // fragments.ROWS * fragments.ROWS,
+                        j // PANEL * PANEL,
+                        strict=True,
+                    )
+                }
+            )
+            buffer = env[s.box.tensor.source]
+            env[ASIDE].send(s.box.tensor, first, whole, corners, mine, buffer)
 
     def regroup(self, s: Regroup, envs: list[Env]) -> None:
         for first in range(0, len(envs), 4):
