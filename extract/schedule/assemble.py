@@ -186,6 +186,8 @@ class Assembler:
                 return self.expr("eq", self._clip(args[0], o.payload), (), BOOL)
             case "reduce":
                 return self._reduce(o, args)
+            case "scan":
+                return self._scan(o, args)
             case "foreign":
                 raise Untraceable(f"{o.payload} runs on its own")
             case _:
@@ -243,6 +245,24 @@ class Assembler:
             self.free.append(free & ~bound)
         return self.memo[e]
 
+    def _scan(self, o: Occurrence, args: tuple[int, ...]) -> int:
+        monoid, acc = o.payload
+        axes = tuple(a for x in o.bound for a in _numbers(self._atom(x)))
+        return self.expr("scan", args, (monoid, axes, acc), o.dtype, bits(axes))
+
+    def _one_order(self, outputs: Sequence[Output]) -> None:
+        """Scans of one kernel go along the same loops, which all its outputs have, and
+        nothing is reduced beside them."""
+        found = {e.attr[1] for e in self.exprs if e.op == "scan"}
+        if not found:
+            return
+        over = {bits(o.axes) for o in outputs}
+        reduced = any(e.op == "reduce" for e in self.exprs)
+        if len(found) > 1 or len(over) > 1 or reduced or self.t.scattered:
+            raise Untraceable("a scan stands beside loops of another order")
+        if bits(*found) & ~over.pop():
+            raise Untraceable("a scan is asked for at one place only")
+
     def kernel(self) -> Traced:
         """The kernel of all roots; Untraceable where they have no loop in common."""
         t = self.t
@@ -258,6 +278,7 @@ class Assembler:
         outputs = tuple(Output(len(reads) + k, *m) for k, m in enumerate(made))
         if update:
             outputs += (update._replace(slot=len(reads)),)
+        self._one_order(outputs)
         kernel = Kernel(
             tuple(self.extents), tuple(self.exprs), tuple(self.free), outputs, slots,
             len(reads),
@@ -277,7 +298,7 @@ class Assembler:
 
     def _axes(self, v: Affine) -> tuple[int, ...]:
         """The loops of an index, which are the digits of one, from the outermost."""
-        return tuple(a for a, _ in self.affine(v).terms if isinstance(a, int))
+        return _numbers(self.affine(v))
 
     def _update(self, s: Scattered) -> Output:
         """Its slot is that of the output before it."""
@@ -291,6 +312,11 @@ class Assembler:
                     self._build(a.expr)
         update = Update(s.mode, when, serial)
         return Output(0, value, axes, self._offset(s.cls, s.to), update)
+
+
+def _numbers(v: Affine) -> tuple[int, ...]:
+    """The axes of a sum of axes, from the outermost."""
+    return tuple(a for a, _ in v.terms if isinstance(a, int))
 
 
 def _values(o: Occurrence) -> Iterator[Affine]:

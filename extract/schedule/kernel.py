@@ -73,6 +73,8 @@ class Expr(NamedTuple):
     reduce   a         (monoid, axes: tuple[int, ...], acc: DType)
     reduce   a, i      (argmax | argmin, axes, acc): the least integer `i` of those
                        where `a` is best; a NaN is better than any number
+    scan     a         (monoid, axes, acc): of the values along `axes`, the outermost
+                       first, those up to here
     <opcode> a [, b]   ()                  an entry of `scalars.BY_NAME`
     """
 
@@ -126,6 +128,10 @@ class Kernel:
     @property
     def reductions(self) -> tuple[int, ...]:
         return tuple(i for i, e in enumerate(self.exprs) if e.op == "reduce")
+
+    @property
+    def scans(self) -> tuple[int, ...]:
+        return tuple(i for i, e in enumerate(self.exprs) if e.op == "scan")
 
 
 # ---- what an expression is computed from ---------------------------------------------
