@@ -25,7 +25,7 @@ from .nests.writer import parameters
 from .rows import TILES, ordered, tile_of
 
 # Seconds from one element of a line to the next: an addition, on a GPU a load as well.
-STEP, STEP_OF_THREAD = 1.4e-9, 2e-8
+STEP, STEP_OF_THREAD = 0.6e-9, 2e-8
 PARTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 LEAST = 1024  # elements that are worth a part of their own
 EACH = 8  # elements of a thread of a group, one after another
@@ -117,9 +117,9 @@ def _rest(kernel: Kernel) -> tuple[int, ...]:
 
 
 def _threads(kernel: Kernel, model: DeviceModel) -> int:
-    if model.cpu_like or not _parted(kernel):
-        return 0
     size, length = 32, numel(kernel.extents, axes_of(kernel))
+    if model.cpu_like or not _parted(kernel) or length < 2 * size:
+        return 0
     while size * EACH < length and size < min(model.group, model.largest):
         size *= 2
     return size
@@ -170,8 +170,11 @@ def _work(kernel: Kernel, way: Way, model: DeviceModel) -> Parts:
     points = numel(kernel.extents, kernel.outputs[0].axes)
     length = numel(kernel.extents, axes_of(kernel)) / way.parts
     if grouped:
-        meets = (EACH + 1) * model.meeting * length / (way.threads * EACH)
-        return parts._replace(scalar=parts.scalar + meets * ceil_div(units, model.units))
+        stretches = ceil_div(int(length), way.threads * EACH)
+        meets = (way.threads.bit_length() + 1) * model.meeting * stretches
+        return parts._replace(
+            scalar=parts.scalar + meets * ceil_div(units, model.units)
+        )
     if not model.cpu_like:
         return parts._replace(scalar=parts.scalar + length * STEP_OF_THREAD)
     wait = 0.0 if way.vector is not None else points * STEP * len(kernel.scans)
@@ -184,10 +187,9 @@ def _priced(kernel: Kernel, way: Way, model: DeviceModel) -> Cost:
     if way.parts == 1:
         return total("scan", 1, work, model)
     read = sum(dtype.itemsize * n for dtype, n in kernel.slots[: kernel.reads])
-    again = Parts(work.bytes + model.moving(read), work.scalar * 2, work.product)
+    twice = 1.5 if model.cpu_like else 2.0
+    again = Parts(work.bytes + model.moving(read), work.scalar * twice, work.product)
     return total("scan", 3, again, model)
 
 
 SCAN = Scan()
-
-

@@ -343,6 +343,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
 }  # fmt: skip
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "__cumprod__": _cumprod, "__cumsum__": _cumsum, "__dot__": _dot, "__round__": _round, "__swapaxes__": _swapaxes,
-    "__squeeze__": _squeeze, "__take__": _take, "__transpose__": _transpose,
+    "__cumprod__": _cumprod, "__cumsum__": _cumsum, "__dot__": _dot,
+    "__round__": _round, "__squeeze__": _squeeze, "__swapaxes__": _swapaxes,
+    "__take__": _take, "__transpose__": _transpose,
 }  # fmt: skip

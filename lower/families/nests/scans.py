@@ -15,7 +15,10 @@ from .nest import Nest
 from .plan import LoopOrder, Step
 from .values import add, combine, mul
 
-type Accumulators = Mapping[int, tuple[Var, ...]]
+type Runs = Mapping[int, Var]  # by scan, what it has come to
+
+LANES = 16  # of the total of a part
+BLOCK = 8  # elements folded by themselves first: of so many only one waits for the last
 
 
 class Scanning(Nest):
@@ -36,12 +39,25 @@ class Scanning(Nest):
         """From here on, in this scope, scan `r` has come to `total`."""
         self.define(r, self.result(r, total))
 
-    def point(self, accs: Accumulators) -> None:
-        """Takes the element at hand in, and stores what follows from it."""
-        for r, acc in accs.items():
-            self.take(r, acc)
-            self.reached(r, acc[0])
-        self.store_all()
+    def line(self, axis: int, first: Ex, count: int, runs: Runs) -> None:
+        """So many elements along `axis`, one after the other."""
+        whole = count // BLOCK * BLOCK
+        with self.loop("serial", whole, step=BLOCK) as base:
+            self._block(axis, add(first, base), BLOCK, runs)
+        if whole < count:
+            start = add(first, self.number(whole))
+            self._block(axis, start, count - whole, runs)
+
+    def _block(self, axis: int, first: Ex, count: int, runs: Runs) -> None:
+        own = {r: self.accumulator(r) for r in runs}
+        with self.loop("unroll", count) as x:
+            self.at(axis, add(first, x))
+            for r, run in runs.items():
+                self.take(r, own[r])
+                self.reached(r, combine(self.monoid(r), run, own[r][0]))
+            self.store_all()
+        for r, run in runs.items():
+            self.emit(Assign(run, combine(self.monoid(r), run, own[r][0])))
 
     def store_all(self) -> None:
         outputs = self.kernel.outputs
@@ -57,8 +73,10 @@ class Lines(Scanning):
     def _stores(self, s: Step) -> None:
         scans = self.kernel.scans
         if self.vector is None:
-            accs = {r: self.accumulator(r) for r in scans}
-            self.descend(s, lambda: self.point(accs))
+            runs = {r: self.accumulator(r)[0] for r in scans}
+            last, start = s.axes[-1], self.number(0)
+            n = self.kernel.extents[last]
+            self.descend(s, lambda: self.line(last, start, n, runs), 1)
             return
         lanes = {r: self.lane_array(r, self.columns) for r in scans}
         self.descend(s, lambda: self._over_columns(s, lambda i: self._at(lanes, i)))
@@ -107,9 +125,7 @@ class InParts(Scanning):
             self.emit(Store(name, at, run))
             self.emit(Assign(run, combine(self.monoid(r), run, own)))
 
-    def _each(
-        self, todo: LoopOrder, lines: int, do: Callable[[Ex, Ex], None]
-    ) -> None:
+    def _each(self, todo: LoopOrder, lines: int, do: Callable[[Ex, Ex], None]) -> None:
         """For each part of each line: its number, and its first element."""
         with self.loop(self.unit, lines * self.parts) as g:
             count, line, part = self.number(self.parts), g, self.number(0)
@@ -142,42 +158,46 @@ class Pieces(InParts):
     unit = "grid"
 
     def totals(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
-        accs = {r: self.accumulator(r) for r in names}
+        """In lanes, which do not wait for each other."""
 
-        def take() -> None:
+        def walk(count: int) -> None:
+            whole = count // LANES * LANES
+            accs = {r: self.lane_array(r, LANES) for r in names}
+            with self.loop("serial", whole, step=LANES) as base:
+                self._lanes_at(accs, add(first, base), LANES)
+            self._lanes_at(accs, add(first, self.number(whole)), count - whole)
+            for r, name in names.items():
+                self.emit(Store(name, at, self.fold_lanes(r, accs[r], LANES)[0]))
+
+        self._sized(first, walk)
+
+    def _lanes_at(self, accs: Mapping[int, Arrays], first: Ex, count: int) -> None:
+        with self.loop("simd", count) as lane:
+            self.at(self.along, add(first, lane))
             for r, acc in accs.items():
-                self.take(r, acc)
-
-        self._walk(first, take)
-        for r, name in names.items():
-            self.emit(Store(name, at, accs[r][0]))
+                self.accumulate(r, acc, lane, self.terms(r))
 
     def again(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
-        accs = {r: (self.start(r, name, at),) for r, name in names.items()}
-        self._walk(first, lambda: self.point(accs))
+        runs = {r: self.start(r, name, at) for r, name in names.items()}
+        self._sized(first, lambda n: self.line(self.along, first, n, runs))
 
-    def _walk(self, first: Ex, do: Callable[[], None]) -> None:
-        """Over the elements of a part; the last one of a line may have fewer."""
+    def _sized(self, first: Ex, do: Callable[[int], None]) -> None:
+        """With the elements of a part; the last one of a line may have fewer."""
         rest = self.extent % self.part
+        if not rest:
+            do(self.part)
+            return
         last = Op("eq", (first, self.number(self.extent - rest)), BOOL)
-        if rest:
-            with self.when(last):
-                self._over(first, rest, do)
-            with self.when(Op("not", (last,), BOOL)):
-                self._over(first, self.part, do)
-        else:
-            self._over(first, self.part, do)
-
-    def _over(self, first: Ex, count: int, do: Callable[[], None]) -> None:
-        with self.loop("serial", count) as x:
-            self.at(self.along, add(first, x))
-            do()
+        with self.when(last):
+            do(rest)
+        with self.when(Op("not", (last,), BOOL)):
+            do(self.part)
 
 
 class Groups(InParts):
-    """A part by a group of threads, a stretch at a time, of which each thread has `each`
-    elements; what lies before them is found in log2(threads) steps (Hillis and Steele,
-    1986)."""
+    """A part by a group of threads, a stretch at a time, in which each thread has
+    `each` elements; what lies before them is found in log2(threads) steps (Hillis and
+    Steele, 1986)."""
 
     unit = "block"
 
