@@ -176,8 +176,7 @@ class Facts:
 
     def _scan(self, node: Node, x: Range) -> Range:
         """Folds of at least one entry, and of no more than the axis has."""
-        monoid, axis, _ = node.attrs
-        t = node.dtype
+        monoid, axis, t = node.attrs[0], int(node.attrs[1]), node.dtype
         if monoid in ("max", "min"):
             return x
         if monoid == "sum" and t.is_float:

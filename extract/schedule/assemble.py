@@ -29,6 +29,7 @@ from .kernel import (
     Val,
     bits,
     exactly,
+    out_of_order,
 )
 from .movement import Index
 from .trace import Conflict, Guard, Occurrence, Scattered, Tracer
@@ -250,19 +251,6 @@ class Assembler:
         axes = tuple(a for x in o.bound for a in _numbers(self._atom(x)))
         return self.expr("scan", args, (monoid, axes, acc), o.dtype, bits(axes))
 
-    def _one_order(self, outputs: Sequence[Output]) -> None:
-        """Scans of one kernel go along the same loops, which all its outputs have, and
-        nothing is reduced beside them."""
-        found = {e.attr[1] for e in self.exprs if e.op == "scan"}
-        if not found:
-            return
-        over = {bits(o.axes) for o in outputs}
-        reduced = any(e.op == "reduce" for e in self.exprs)
-        if len(found) > 1 or len(over) > 1 or reduced or self.t.scattered:
-            raise Untraceable("a scan stands beside loops of another order")
-        if bits(*found) & ~over.pop():
-            raise Untraceable("a scan is asked for at one place only")
-
     def kernel(self) -> Traced:
         """The kernel of all roots; Untraceable where they have no loop in common."""
         t = self.t
@@ -278,11 +266,12 @@ class Assembler:
         outputs = tuple(Output(len(reads) + k, *m) for k, m in enumerate(made))
         if update:
             outputs += (update._replace(slot=len(reads)),)
-        self._one_order(outputs)
         kernel = Kernel(
             tuple(self.extents), tuple(self.exprs), tuple(self.free), outputs, slots,
             len(reads),
         )  # fmt: skip
+        if reason := out_of_order(kernel):
+            raise Untraceable(reason)
         passive = ("load", "const", "index", "foreign")
         inside = (o.cls for o in t.occ if o.cls >= 0 and o.kind not in passive)
         own = (c for c in writes if t.terms.node(c).op == "scatter")

@@ -149,6 +149,20 @@ def exactly(value: float) -> tuple[Any, ...]:
     return (value, "-") if value == 0 and copysign(1, value) < 0 else (value,)
 
 
+def out_of_order(kernel: Kernel) -> str | None:
+    """Why the scans of a kernel are no walk along one line: they share their loops,
+    which all outputs have, and nothing is reduced or changed beside them."""
+    orders = {kernel.exprs[i].attr[1] for i in kernel.scans}
+    if not orders:
+        return None
+    over = {bits(o.axes) for o in kernel.outputs}
+    beside = kernel.updates or bool(kernel.reductions)
+    if beside or len(orders) > 1 or len(over) > 1:
+        return "its scans stand beside loops of another order"
+    inside = not any(bits(axes) & ~every for axes in orders for every in over)
+    return None if inside else "its scans go along loops that outputs lack"
+
+
 def expr_affines(e: Expr) -> Iterator[Affine]:
     if e.op == "load":
         yield from subforms(e.attr[1])

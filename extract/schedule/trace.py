@@ -270,7 +270,7 @@ class Tracer:
     def _scan(self, o: Occurrence, node: Term) -> None:
         """Over the loops that count its axis, if nothing else does; what is met out of
         that order is stored first."""
-        monoid, axis, acc = node.attrs
+        monoid, axis, acc = cast(tuple[str, int, DType], node.attrs)
         n, at = self._shape(o.cls)[axis], o.index[axis]
         beside = (*o.index[:axis], *o.index[axis + 1 :], *(c.value for c in o.guard))
         loops = self.ranges.exact_radix(at, n) if n > 1 else []

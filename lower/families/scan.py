@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...egraph.ir.dtypes import F64
-from ...extract.schedule.kernel import Cost, Kernel, bits
+from ...extract.schedule.kernel import Cost, Kernel, bits, out_of_order
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
@@ -49,7 +49,7 @@ class Scan(AsTheyAre):
     def accepts(self, kernel: Kernel) -> str | None:
         if not kernel.scans:
             return "it has no running folds"
-        return None if all(kernel.extents) else "it is empty"
+        return out_of_order(kernel)
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0

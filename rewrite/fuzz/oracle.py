@@ -206,7 +206,7 @@ def _wide(b: Builder, noise: Array, node: Node) -> int:
 def _summed(b: Builder, node: Node, args: list[int]) -> dims.Shape:
     """The sizes of the axes that are summed over."""
     if node.op == "scan":
-        return (node.shape[node.attr("axis")],)
+        return (node.shape[int(node.attrs[1])],)
     full = node.attr("full") if node.op == "contract" else b.shape(args[0])
     return tuple(d for d, m in zip(full, node.attr("mask"), strict=True) if m)
 

@@ -9,7 +9,19 @@ from contextlib import contextmanager
 from ....egraph.ir.dtypes import BOOL, F32, F64, DType
 from ....extract.schedule.kernel import Kernel
 from ...axes import ceil_div, numel
-from ...loops import Assign, Barrier, Ex, GroupReduce, Lit, Load, Op, Param, Store, Var
+from ...loops import (
+    Assign,
+    Barrier,
+    Ex,
+    GroupReduce,
+    Lit,
+    Load,
+    LoopKind,
+    Op,
+    Param,
+    Store,
+    Var,
+)  # fmt: skip
 from .accumulate import Arrays
 from .nest import Nest
 from .plan import LoopOrder, Step
@@ -93,11 +105,13 @@ class Lines(Scanning):
 class InParts(Scanning):
     """Lines in parts: the totals of parts, what comes before each, the parts again."""
 
+    unit: LoopKind = "grid"  # of a part
+
     def __init__(
         self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], parts: int
     ) -> None:
         super().__init__(kernel, strict, buffers)
-        (self.along,) = kernel.exprs[kernel.scans[0]].attr[1]
+        self.along: int = kernel.exprs[kernel.scans[0]].attr[1][0]
         self.extent = kernel.extents[self.along]
         self.part = ceil_div(self.extent, parts)  # elements
         self.parts = ceil_div(self.extent, self.part)
@@ -141,10 +155,6 @@ class InParts(Scanning):
         value = Load(name, at, kind) if self.parts > 1 else self.starts(r)[0]
         return self.variable(value)
 
-    @property
-    @abstractmethod
-    def unit(self) -> str: ...
-
     @abstractmethod
     def totals(self, names: Mapping[int, str], at: Ex, first: Ex) -> None: ...
 
@@ -154,8 +164,6 @@ class InParts(Scanning):
 
 class Pieces(InParts):
     """A part by one thread."""
-
-    unit = "grid"
 
     def totals(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
         """In lanes, which do not wait for each other."""
@@ -199,7 +207,7 @@ class Groups(InParts):
     `each` elements; what lies before them is found in log2(threads) steps (Hillis and
     Steele, 1986)."""
 
-    unit = "block"
+    unit: LoopKind = "block"
 
     def __init__(
         self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], parts: int,
