@@ -204,7 +204,7 @@ class Panels(Sides):
         )
 
     def _register_tile(self, left: Panel, right: Panel, sums: str, corner: Ex) -> None:
-        """A block of k sums up by itself: long sums lose as few digits as short ones."""
+        """Each block of k by itself: long sums lose as few digits as short ones."""
         b, dtype = self.blocks, self.c.dtype
         acc = {
             (i, j): Var(self.fresh("c"), dtype, b.lanes)
