@@ -174,6 +174,15 @@ def transpose(n: int) -> Row:
                lambda a: a[0].T, 0.0, turned=True)  # fmt: skip
 
 
+def running(shape: tuple[int, ...], axis: int) -> Row:
+    b = Builder()
+    y = b.scan("sum", b.input("x", F32, shape), axis)
+    name = "x".join(map(str, shape)) if len(shape) > 1 else f"{shape[0] >> 20}M"
+    return Row(f"running sum f32 {name} along {axis}", normalise(kernel_of(b, y)),
+               lambda: [random(*shape) + 1], lambda a: a[0].cumsum(axis),
+               lambda a: a[0].cumsum(axis), 1e-5, rows=False)  # fmt: skip
+
+
 ROWS: dict[str, Callable[[], Row]] = {
     "copy": lambda: copy(1 << 26),
     "oddcopy": lambda: odd_copy(1 << 27),
@@ -187,5 +196,8 @@ ROWS: dict[str, Callable[[], Row]] = {
     "sum": lambda: total(1 << 28),
     "crossentropy": lambda: cross_entropy(8192, 128256),
     "softmax32k": lambda: softmax(4096, 32768),
+    "running": lambda: running((16384, 8192), 1),
+    "runningdown": lambda: running((16384, 8192), 0),
+    "runningall": lambda: running((1 << 26,), 0),
     "oddsoftmax": lambda: softmax(16384, 8191),
 }

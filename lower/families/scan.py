@@ -139,10 +139,14 @@ def _ways(kernel: Kernel, model: DeviceModel) -> Iterator[Way]:
     threads = _threads(kernel, model)
     if threads:
         yield Way(None, 1, 1, threads)
+    lines = numel(kernel.extents, rest)
     most = length // (LEAST * (EACH if threads else 1))
-    wanted = ceil_div(4 * model.units, numel(kernel.extents, rest))
+    wanted = ceil_div(4 * model.units, lines)
     if min(most, wanted) > 1:
         yield Way(None, 1, min(most, wanted), threads)
+    most, wanted = length // LEAST, ceil_div(model.units * model.group, lines)
+    if threads and min(most, wanted) > 1:
+        yield Way(None, 1, min(most, wanted), 0)
 
 
 def _plan(kernel: Kernel, way: Way, model: DeviceModel) -> LoopOrder:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 from ....egraph.ir.dtypes import BOOL, F32, F64, DType
@@ -25,7 +25,7 @@ from ...loops import (
 from .accumulate import Arrays
 from .nest import Nest
 from .plan import LoopOrder, Step
-from .values import add, combine, mul
+from .values import add, combine, divide, mul
 
 type Runs = Mapping[int, Var]  # by scan, what it has come to
 
@@ -125,29 +125,30 @@ class InParts(Scanning):
                 Param(name, self.acc_type(r), count, True) for r, name in names.items()
             )
             self._each(todo, lines, lambda at, first: self.totals(names, at, first))
-            with self.loop("grid", lines) as line:
-                for r, name in names.items():
-                    self._before(r, name, mul(line, self.parts))
+            with self.loop(self.unit, lines) as line:
+                self.before(names, mul(line, self.parts))
         self._each(todo, lines, lambda at, first: self.again(names, at, first))
 
-    def _before(self, r: int, name: str, line: Ex) -> None:
+    def before(self, names: Mapping[int, str], line: Ex) -> None:
         """The total of each part of a line becomes that of those before it."""
-        (run,) = self.accumulator(r)
-        with self.loop("serial", self.parts) as k:
-            at = add(line, k)
-            own = self.let(Load(name, at, self.acc_type(r)), "t")
-            self.emit(Store(name, at, run))
-            self.emit(Assign(run, combine(self.monoid(r), run, own)))
+        for r, name in names.items():
+            (run,) = self.accumulator(r)
+            with self.loop("serial", self.parts) as k:
+                at = add(line, k)
+                own = self.let(Load(name, at, self.acc_type(r)), "t")
+                self.emit(Store(name, at, run))
+                self.emit(Assign(run, combine(self.monoid(r), run, own)))
 
     def _each(self, todo: LoopOrder, lines: int, do: Callable[[Ex, Ex], None]) -> None:
-        """For each part of each line: its number, and its first element."""
+        """For each part of each line: its number, and its first element.  Neighbours
+        have the same part of lines side by side."""
         with self.loop(self.unit, lines * self.parts) as g:
-            count, line, part = self.number(self.parts), g, self.number(0)
+            line, part = g, self.number(0)
             if self.parts > 1:
-                part = self.let(Op("imod", (g, count), self.index), "t")
-                line = Op("idiv", (g, count), self.index)
+                line = self.let(divide(g, lines, True), "t")
+                part = self.let(divide(g, lines, False), "t")
             self.unravel(todo.outer, line)
-            do(g, self.let(mul(part, self.part), "o"))
+            do(add(mul(line, self.parts), part), self.let(mul(part, self.part), "o"))
 
     def start(self, r: int, name: str, at: Ex) -> Var:
         """What comes before a part."""
@@ -228,23 +229,73 @@ class Groups(InParts):
             for r, name in names.items():
                 self.emit(Store(name, at, accs[r][0]))
 
+    def before(self, names: Mapping[int, str], line: Ex) -> None:
+        """A part a thread, as many at a time as there are threads."""
+        ends = self._ends(names)
+        runs = {r: self.accumulator(r)[0] for r in names}
+        with self.loop("serial", self.parts, step=self.threads) as base:
+            with self.loop("thread", self.threads) as t:
+                for r, name in names.items():
+                    (own,) = self.accumulator(r)
+                    with self._a_part(add(base, t)):
+                        at = add(line, add(base, t))
+                        self.emit(Assign(own, Load(name, at, self.acc_type(r))))
+                    self.emit(Store(ends[r][0], t, own))
+            self.emit(Barrier())
+            here = {r: self._ended(r, pair) for r, pair in ends.items()}
+            with self.loop("thread", self.threads) as t:
+                before = self._up_to(here, runs, t)
+                with self._a_part(add(base, t)):
+                    for r, name in names.items():
+                        self.emit(Store(name, add(line, add(base, t)), before[r]))
+            self._go_on(here, runs)
+
+    @contextmanager
+    def _a_part(self, part: Ex) -> Generator[None]:
+        if self.parts % self.threads:
+            with self.when(Op("lt", (part, self.number(self.parts)), BOOL)):
+                yield
+        else:
+            yield
+
+    def _ends(self, names: Mapping[int, str]) -> dict[int, list[str]]:
+        return {
+            r: [
+                self.array("end", self.acc_type(r), self.threads, "shared")
+                for _ in range(2)
+            ]
+            for r in names
+        }
+
+    def _up_to(self, here: Mapping[int, str], runs: Runs, t: Ex) -> dict[int, Var]:
+        """What lies before thread t's elements."""
+        before = {r: self.variable(run) for r, run in runs.items()}
+        with self.when(Op("lt", (self.number(0), t), BOOL)):
+            one = Op("sub", (t, self.number(1)), self.index)
+            for r, total in before.items():
+                left = Load(here[r], one, self.acc_type(r))
+                self.emit(Assign(total, combine(self.monoid(r), total, left)))
+        return before
+
+    def _go_on(self, here: Mapping[int, str], runs: Runs) -> None:
+        """To the next stretch, when all have read of this one."""
+        for r, run in runs.items():
+            last = self.number(self.threads - 1)
+            whole = Load(here[r], last, self.acc_type(r))
+            self.emit(Assign(run, combine(self.monoid(r), run, whole)))
+        self.emit(Barrier())
+
     def again(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
         runs = {r: self.start(r, name, at) for r, name in names.items()}
         kinds = {r: self.acc_type(r) for r in names}
-        ends = {
-            r: [self.array("end", kind, self.threads, "shared") for _ in range(2)]
-            for r, kind in kinds.items()
-        }
+        ends = self._ends(names)
         own = {r: self.array("own", kind, self.each) for r, kind in kinds.items()}
         with self.loop("serial", self.part, step=self.stretch) as base:
             origin = self.let(add(first, base), "o")
             self._own(ends, own, origin, base)
             here = {r: self._ended(r, pair) for r, pair in ends.items()}
             self._spread(here, own, runs, origin, base)
-            for r, run in runs.items():
-                whole = Load(here[r], self.number(self.threads - 1), kinds[r])
-                self.emit(Assign(run, combine(self.monoid(r), run, whole)))
-            self.emit(Barrier())
+            self._go_on(here, runs)
 
     def _own(
         self, ends: Mapping[int, list[str]], own: Mapping[int, str], origin: Ex,
@@ -287,13 +338,7 @@ class Groups(InParts):
     ) -> None:  # fmt: skip
         """Each thread's elements from what lies before them on."""
         with self.loop("thread", self.threads) as t:
-            before = {r: self.variable(run) for r, run in runs.items()}
-            with self.when(Op("lt", (self.number(0), t), BOOL)):
-                one = Op("sub", (t, self.number(1)), self.index)
-                for r, total in before.items():
-                    left = Load(here[r], one, self.acc_type(r))
-                    more = combine(self.monoid(r), total, left)
-                    self.emit(Assign(total, more))
+            before = self._up_to(here, runs, t)
             with self.loop("serial", self.each) as e:
                 place = add(mul(t, self.each), e)
                 with self._inside(origin, place, base):
@@ -303,7 +348,7 @@ class Groups(InParts):
                     self.store_all()
 
     @contextmanager
-    def _inside(self, origin: Ex, place: Ex, base: Ex | None = None):
+    def _inside(self, origin: Ex, place: Ex, base: Ex | None = None) -> Generator[None]:
         """At an element of the part, if there is one."""
         at = self.let(add(origin, place), "x")
         tests: list[Ex] = []
