@@ -34,14 +34,7 @@ SMALL = 32
 RULES = load_rules()
 
 # Programs whose best form the rules do not reach yet.  One that is found comes off.
-FAR = (
-    "product_of_grams", "sum_of_log_products", "sum_of_prefix_sums", "differences", "turned_by_exchange",
-    "kron_sum_times_vector",
-    "mahalanobis_distances",
-    "polynomial_kernel_times_vector", "mean_squared_distances",
-    "independence_log_likelihood", "matrix_polynomial", "matrix_product_state",
-    "norm_of_tensor_sum",
-)  # fmt: skip
+FAR = ("sum_of_log_products",)  # nothing says that its factors are of one sign
 
 
 def cases() -> list[Any]:
