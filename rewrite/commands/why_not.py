@@ -138,7 +138,7 @@ def as_data(a: Answer) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ---- of a model alone ------------------------------------------------------------------
+# ---- of a model alone ----------------------------------------------------------------
 
 LOSES = {
     "ieee": "may change the sign of a zero",

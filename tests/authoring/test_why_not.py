@@ -240,7 +240,7 @@ def test_costs_are_told_apart_only_where_they_differ() -> None:
     assert "holds itself" in told(2e-6, math.inf, needed=True, used=False)
 
 
-# ---- of a model alone ------------------------------------------------------------------
+# ---- of a model alone ----------------------------------------------------------------
 
 PAIRS = """graph pairs(q: f32[512]) {
   a: f32[512, 1] = reshape q

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bench.programs import PROGRAMS, Program
-from bench.programs.contestants import OURS, closed, listed
+from bench.programs.contestants import OURS, closed, listed, threads
 from bench.programs.orders import (
     FLOPS,
     MOVED,
@@ -141,6 +141,10 @@ def test_a_race_checks_answers_and_says_who_is_missing() -> None:
     missing = race(replace(right, f=fails), SMALL, (OURS, "NumPy"), 1)
     assert missing.figures.keys() == {"NumPy"}
     assert "no_such_function" in missing.absent[OURS]
+
+
+def test_peers_get_as_many_threads_as_we_have() -> None:
+    assert threads() >= 1
 
 
 def test_the_page_says_who_is_met_and_who_is_missing() -> None:

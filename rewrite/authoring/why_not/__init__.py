@@ -2,6 +2,6 @@
 rules the precision keeps out of a model: `wider.py`."""
 
 from .answer import Answer, why_not
-from .wider import Wider, Widened, widened
+from .wider import Widened, Wider, widened
 
-__all__ = ["Answer", "Wider", "Widened", "why_not", "widened"]
+__all__ = ["Answer", "Widened", "Wider", "why_not", "widened"]
