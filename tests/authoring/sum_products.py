@@ -84,7 +84,7 @@ class Form:
         return parts[0][0]
 
     def _summed(self, e: Expression, part: Part, *, late: bool) -> Part:
-        """Axes that no other factor has are summed: all, or some while that can wait."""
+        """Axes that no other factor has are summed: all, or some if that can wait."""
         node, axes, below = part
         others = (f for k, f in enumerate(e.factors) if k not in below)
         free = axes - e.kept - frozenset[int]().union(*others)
