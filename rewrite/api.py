@@ -41,7 +41,8 @@ def optimize(
 
     `precision`: "default" reorders sums and takes numbers to be finite: inf * 0 may be
     0, and x - x is 0 also where x is inf or NaN.  "strict" keeps what NumPy computes,
-    those cases and the order of sums included.  "fast" also takes approximations.
+    those cases and the order of sums included.  "fast" also takes approximations,
+    "unstable" also laws by which digits may cancel.
     `rules` are rule files beside the bundled ones, `effort` 0 to 3 bounds the search
     (3: kernels are also tuned by the clock, for up to half a minute; docs/tune.md),
     `hints` are likely values of symbolic sizes.  `cost` is what a kernel costs: as

@@ -55,7 +55,7 @@ def torch(p: Program, arrays: Sequence[Array]) -> Call:
     library: Any = importlib.import_module("torch")
 
     library._dynamo.reset()  # so many compilations of one function and it gives up
-    library.set_num_threads(_threads())
+    library.set_num_threads(threads())
     names = _TorchNames(library)
     compiled = library.compile(_in(names, p), fullgraph=True, dynamic=False)
     given = [library.from_numpy(a) for a in arrays]
@@ -83,7 +83,7 @@ class _TorchNames:
 
 def numba(p: Program, arrays: Sequence[Array]) -> Call:
     library: Any = importlib.import_module("numba")
-    library.set_num_threads(_threads())
+    library.set_num_threads(threads())
     warnings.filterwarnings("ignore", category=library.NumbaPerformanceWarning)
     f = closed(p.f, library.njit)
     fast = library.njit(parallel=True, fastmath=True)(f)
@@ -115,8 +115,8 @@ def closed(f: Callable[..., Any], jit: Callable[..., Any]) -> Callable[..., Any]
     return names[f.__name__]
 
 
-def _threads() -> int:
-    from rewrite.backends.pool import thread_count
+def threads() -> int:
+    from rewrite.backends.native.pool import thread_count
 
     return thread_count()
 

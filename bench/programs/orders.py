@@ -13,6 +13,7 @@ from rewrite.core.options import MOVES
 from rewrite.core.planning import own_plan
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import Precision, RuleSet, load_rules
+from rewrite.egraph.rules.ruleset import PRECISIONS
 from rewrite.egraph.saturate.saturate import Saturated, Saturator
 from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Kernel, Launch
@@ -58,6 +59,12 @@ class Order:
     enodes: int
     seconds: float  # of saturation
     stopped: str  # the budgets that were spent
+    precision: Precision = "default"
+
+    @property
+    def best(self) -> float:
+        """The flops of the best form that the precision allows."""
+        return self.program.best(self.n, self.precision)
 
     @property
     def flops(self) -> int:
@@ -70,7 +77,7 @@ class Order:
     @property
     def times_best(self) -> float:
         """How many times the best form's flops the plan has."""
-        return self.flops / self.program.flops(self.n)
+        return self.flops / self.best
 
     @property
     def times_least(self) -> float:
@@ -104,7 +111,7 @@ def order(
     return Order(
         program, n, made, launched(made), written(program, n), program.moved(n),
         sum(s.enodes for s, _ in watched.found),
-        sum(t for _, t in watched.found), ", ".join(stopped),
+        sum(t for _, t in watched.found), ", ".join(stopped), precision,
     )  # fmt: skip
 
 
@@ -124,10 +131,10 @@ HEAD = (
 
 
 def line(o: Order) -> str:
-    best = o.program.flops(o.n)
+    at = "" if o.precision == "default" else f", {o.precision}"
     text = (
-        f"{o.program.name:35}{o.n:5} {o.program.growth:6}{o.flops:10.3g}"
-        f"{o.times_best:8.1f}{o.written / best:8.1f}{o.times_least:7.1f}"
+        f"{o.program.name + at:35}{o.n:5} {o.program.growth:6}{o.flops:10.3g}"
+        f"{o.times_best:8.1f}{o.written / o.best:8.1f}{o.times_least:7.1f}"
         f"{o.enodes:9}{o.seconds:7.2f}  {'best' if o.is_best else 'FAR '}"
     )
     return text + (f"  spent: {o.stopped}" if o.stopped else "")
@@ -144,12 +151,24 @@ def kernel_lines(o: Order) -> Iterator[str]:
 
 
 def summary(orders: Iterable[Order]) -> str:
-    found = list(orders)
-    reached = sum(o.is_best for o in found)
+    """A program counts that is in its best order at each precision that was asked."""
+    found: dict[tuple[str, int], list[Order]] = {}
+    for o in orders:
+        found.setdefault((o.program.name, o.n), []).append(o)
+    reached = sum(all(o.is_best for o in mine) for mine in found.values())
+    wider = sum(len(mine) > 1 for mine in found.values())
     return (
         f"{reached} of {len(found)} in their best order (at most {FLOPS:g} times the "
-        f"flops of the best form and {MOVED:g} times its bytes)"
+        f"flops of the best form and {MOVED:g} times its bytes); {wider} of them asked "
+        "at default for the best form that is stable, and for the best with the option"
     )
+
+
+def asked(program: Program, precision: Precision) -> tuple[Precision, ...]:
+    """The precisions at which a program is planned: that one, and its option."""
+    both = dict.fromkeys((precision, program.option))
+    first = PRECISIONS.index(precision)
+    return tuple(p for p in both if PRECISIONS.index(p) >= first)
 
 
 def chosen(programs: Mapping[str, Program], words: Iterable[str]) -> list[Program]:

@@ -19,10 +19,11 @@ def bond(n: int) -> int:
     lambda n: [*[normal(PHYSICAL, bond(n), bond(n))] * 3, normal(bond(n) ** 2)],
     lambda n: 3 * 4 * PHYSICAL * bond(n) ** 3,
     "n^1.5",
+    passes=2,
 )
 def matrix_product_state(xp: Any, a: Any, b: Any, c: Any, right: Any) -> Any:
     """Three transfer matrices of a state, and what is to their right; bonds have a
-    dimension whose square is near n."""
+    dimension whose square is near n.  Two products with each tensor of a site."""
     n = right.shape[0]
     first, second, third = (
         xp.einsum("sij,skl->ikjl", m, m).reshape((n, n)) for m in (a, b, c)

@@ -13,6 +13,7 @@ from rewrite.egraph.ir.dtypes import F32, I64, DType
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.rules.ruleset import PRECISIONS, Precision
 from rewrite.extract.schedule.assemble import concrete
 
 type Kind = Literal["normal", "positive", "stochastic", "index"]
@@ -67,6 +68,9 @@ class Program:
     `lower/costs.py` counts: two for each term of a sum of products, more for what is
     no product or sum.  `growth` says the same in a word.  That form goes over its
     inputs so many times (`passes`): three products with one matrix read it three times.
+
+    Where that form rests on laws that `default` leaves out, `option` is the first
+    precision that has them, and `stable` what the best form without them costs.
     """
 
     f: Callable[..., Any]
@@ -74,6 +78,13 @@ class Program:
     flops: Callable[[int], float]
     growth: str
     passes: int = 1
+    option: Precision = "default"
+    stable: Callable[[int], float] | None = None
+
+    def best(self, n: int, precision: Precision) -> float:
+        """The flops of the best form that a precision allows."""
+        reached = PRECISIONS.index(precision) >= PRECISIONS.index(self.option)
+        return (self.flops if reached or self.stable is None else self.stable)(n)
 
     @property
     def name(self) -> str:
@@ -114,13 +125,16 @@ class Collection:
         flops: Callable[[int], float],
         growth: str,
         passes: int = 1,
+        option: Precision = "default",
+        stable: Callable[[int], float] | None = None,
     ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Decorates the function of a program."""
 
         def add(f: Callable[..., Any]) -> Callable[..., Any]:
             assert f.__name__ not in self.programs, f.__name__
-            made = Program(f, lambda n: tuple(inputs(n)), flops, growth, passes)
-            self.programs[f.__name__] = made
+            self.programs[f.__name__] = Program(
+                f, lambda n: tuple(inputs(n)), flops, growth, passes, option, stable
+            )
             return f
 
         return add

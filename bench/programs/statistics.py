@@ -70,8 +70,10 @@ def independence_criterion(xp: Any, k: Any, m: Any) -> Any:
     lambda n: [normal(n, 64), normal(64), normal(64, 64)],
     lambda n: 2 * n * 64 * 64,
     "n",
+    passes=2,
 )
 def mahalanobis_distances(xp: Any, x: Any, mean: Any, precision: Any) -> Any:
+    """Two products with the same deviations."""
     d = x - mean
     n = x.shape[0]
     return xp.sum((d @ precision @ d.T) * xp.eye(n, dtype=x.dtype), axis=1)
@@ -137,8 +139,9 @@ def mixture_log_likelihood(xp: Any, x: Any, centres: Any, log_weights: Any) -> A
 
 
 @program(
-    lambda n: [positive(n, n), positive(n), positive(n)], lambda n: 3 * n * n, "n^2"
-)
+    lambda n: [positive(n, n), positive(n), positive(n)], lambda n: 3 * n * n, "n^2",
+    option="fast", stable=lambda n: 23 * n * n,
+)  # fmt: skip
 def independence_log_likelihood(xp: Any, counts: Any, rows: Any, columns: Any) -> Any:
     """Of a table of counts, were its rows and columns independent."""
     return xp.sum(counts * xp.log(rows[:, None] * columns[None, :]))

@@ -118,9 +118,15 @@ def sum_of_log_products(xp: Any, a: Any, b: Any) -> Any:
     return xp.sum(xp.log(a[:, None] * b[None, :]))
 
 
-@program(lambda n: [normal(n)], lambda n: 4 * n, "n")
+@program(
+    lambda n: [normal(n)], lambda n: 4 * n, "n", option="unstable",
+    stable=lambda n: 3 * n * n,
+)  # fmt: skip
 def pair_interactions(xp: Any, q: Any) -> Any:
-    """The energy of all pairs of charges at equal distances."""
+    """The energy of all pairs of charges at equal distances.
+
+    The square of the sum less the sum of the squares cancels.
+    """
     others = 1 - xp.eye(q.shape[0], dtype=q.dtype)
     return xp.sum(xp.outer(q, q) * others) / 2
 

@@ -24,6 +24,7 @@ from rewrite.egraph.ir.convolution import Frame
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.rules.ruleset import PRECISIONS
 
 # ---- the file: protocol buffers, of which it uses numbers and messages ---------------
 
@@ -322,7 +323,7 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("file", type=Path, metavar="graph_subst.pb")
     add("--rules", type=Path, action="append", default=[], help="beside the bundled")
-    add("--precision", default="default", choices=("strict", "default", "fast"))
+    add("--precision", default="default", choices=PRECISIONS)
     add("--missing", action="store_true", help="show what is not shown, and its gap")
     add("--only", default="", help="substitutions whose text contains it")
     return parser.parse_args()

@@ -10,7 +10,7 @@ from typing import Literal
 from .sexpr import Atom, Expr, Form, Place, printed
 from .tables import facts
 
-type Precision = Literal["strict", "default", "fast"]
+type Precision = Literal["strict", "default", "fast", "unstable"]
 
 # Relations on terms that analysis of the graph fills (egraph/saturate/facts.py); the
 # rows take the inputs to be finite, so a rule that reads one is no bitwise law.
@@ -21,7 +21,9 @@ CONTRACTS: dict[Precision, frozenset[str]] = {
     "strict": frozenset(("bitwise",)),
     "default": frozenset(("bitwise", "ieee", "real")),
     "fast": frozenset(("bitwise", "ieee", "real", "approx")),
+    "unstable": frozenset(("bitwise", "ieee", "real", "approx", "unstable")),
 }
+PRECISIONS = tuple(CONTRACTS)  # each allows what those before it do
 KNOWN_CONTRACTS = ("bitwise", "ieee", "real", "approx", "unstable")
 
 

@@ -285,7 +285,7 @@ def first_wrong(
     graph: Graph, arrays: dict[str, Any], got: dict[str, Any], precision: str
 ) -> str | None:
     """The worst element that is further off than rounding explains."""
-    if precision != "fast":
+    if precision in ("strict", "default"):
         return compare(graph, arrays, got, "smooth")
     want = evaluate(graph, arrays, "f64")
     error, label = max((largest_error(v, want[k]), k) for k, v in got.items())

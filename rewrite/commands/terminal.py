@@ -23,6 +23,7 @@ from rewrite.egraph.ir.text import parse
 from rewrite.egraph.proof.check import CheckError
 from rewrite.egraph.proof.explain import ExplainError
 from rewrite.egraph.rules.rulefile import RuleFileError
+from rewrite.egraph.rules.ruleset import PRECISIONS
 from rewrite.egraph.saturate.encode import EncodeError
 from rewrite.egraph.saturate.engine import EngineError
 from rewrite.extract.memory.remat import MemoryLimitError
@@ -94,7 +95,7 @@ RuleFiles = Annotated[
     list[Path] | None,
     typer.Option("--rules", help="Rule files, added to the bundled ones."),
 ]
-PrecisionName = Annotated[str, typer.Option(help="strict, default or fast.")]
+PrecisionName = Annotated[str, typer.Option(help="strict, default, fast or unstable.")]
 Dims = Annotated[
     list[str] | None, typer.Option("--dim", help="A symbolic size, as in b=4.")
 ]
@@ -184,8 +185,11 @@ def read_arrays(path: Path) -> dict[str, Any]:
 
 
 def precision_named(text: str) -> Precision:
-    if text not in ("strict", "default", "fast"):
-        fail(f"--precision {text}: strict, default or fast was expected")
+    if text not in PRECISIONS:
+        fail(
+            f"--precision {text}: {', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]} "
+            "was expected"
+        )
     return text  # type: ignore[return-value]
 
 

@@ -24,40 +24,57 @@ from rewrite.commands.terminal import (
 )
 
 if TYPE_CHECKING:
-    from ..authoring.why_not import Answer
+    from ..authoring.why_not import Answer, Widened
     from ..authoring.why_not.price import Prices
 
 
 def why_not(
-    rule: Annotated[str, typer.Argument(help="The name of a rule.")],
-    node: Annotated[str, typer.Argument(help="Its name, or %12 as text prints it.")],
-    model: Annotated[Path, typer.Argument(help="A .graph or .onnx file.")],
+    asked: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[RULE NODE] MODEL",
+            help="A rule's name, a node's (or %12 as text prints it), and a .graph or "
+            ".onnx file; of a file alone, which rules the precision keeps out.",
+        ),
+    ],
     rules: RuleFiles = None, precision: PrecisionName = "default",
     device: DeviceName = None, effort: Effort = 2, dim: Dims = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Why a rule did not fire at a node, or why what it made is not in the result.
 
-    All forms of the node are asked, those that other rules made of it as well.
+    All forms of the node are asked, those that other rules made of it as well.  Of a
+    model alone: which rules would help it that the precision does not allow, and the
+    option that does.
     """
     from rewrite.authoring.cover import Setting
     from rewrite.authoring.models import NoModel, check_sizes, find, load
-    from rewrite.authoring.why_not import why_not as asked
+    from rewrite.authoring.why_not import why_not as answered
+    from rewrite.authoring.why_not import widened
     from rewrite.core.labels import Unknown
 
     with plain_errors():
+        if len(asked) not in (1, 3):
+            fail("why-not RULE NODE MODEL, or why-not MODEL, was expected")
+        *question, file = asked
         level, bound = precision_named(precision), tuple(map(named_size, dim or ()))
         setting = Setting(tuple(rules or ()), level, device, effort, sizes=bound)
         try:
-            (path,) = find([model])
+            (path,) = find([Path(file)])
             check_sizes([path], bound)
-            answer = asked(rule, node, load(path, bound), setting)
+            model = load(path, bound)
+            if question:
+                answer = answered(question[0], question[1], model, setting)
+                shown, data = text(answer), as_data(answer)
+            else:
+                found = widened(model, setting)
+                shown, data = widened_text(found), widened_data(found)
         except (NoModel, Unknown) as e:
             fail(str(e))
         if as_json:
-            print(json.dumps(as_data(answer), indent=2))
+            print(json.dumps(data, indent=2))
         else:
-            out.print(text(answer), soft_wrap=True, markup=False)
+            out.print(shown, soft_wrap=True, markup=False)
 
 
 UNREACHED = 4  # conditions after the one that fails that are shown
@@ -118,4 +135,48 @@ def as_data(a: Answer) -> dict[str, Any]:
             for x in a.lines
         ],
         "costs": costs, "nearest": a.nearest, "notes": a.notes,
+    }  # fmt: skip
+
+
+# ---- of a model alone ----------------------------------------------------------------
+
+LOSES = {
+    "ieee": "may change the sign of a zero",
+    "real": "round differently, and take numbers to be finite",
+    "approx": "are less exact, by as much as they say",
+    "unstable": "lose digits where terms cancel, or overflow sooner",
+}  # what the rules of a contract do that narrower ones do not
+
+
+def widened_text(w: Widened) -> str:
+    lines = [
+        f"{w.model}: {w.seconds * 1e6:.2f} us predicted at --precision {w.precision}"
+    ]
+    for x in w.wider:
+        lines.append(f"{x.seconds * 1e6:.2f} us at --precision {x.precision}, by")
+        width = max(len(r.name) for r in x.rules)
+        for r in x.rules:
+            at = f"{r.place.file}:{r.place.line}"
+            lines.append(f"  {r.name:{width}}  {r.contract:8}  {at}  {r.doc}")
+        contracts = dict.fromkeys(r.contract for r in x.rules)
+        lines += [f"  {c} rules {LOSES[c]}" for c in contracts]
+    if not w.wider:
+        lines.append("no rule that it keeps out would make this model faster")
+    return "\n".join(lines)
+
+
+def widened_data(w: Widened) -> dict[str, Any]:
+    return {
+        "model": w.model, "precision": w.precision, "predicted_s": w.seconds,
+        "wider": [
+            {
+                "precision": x.precision, "predicted_s": x.seconds,
+                "rules": [
+                    {"rule": r.name, "contract": r.contract,
+                     "place": f"{r.place.file}:{r.place.line}", "says": r.doc}
+                    for r in x.rules
+                ],
+            }
+            for x in w.wider
+        ],
     }  # fmt: skip

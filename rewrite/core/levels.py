@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.rules.ruleset import PRECISIONS
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.kernel import KernelCost
 from rewrite.extract.schedule.start import Level
@@ -15,7 +16,6 @@ from .costs import CostModel, cost_for
 from .options import Options, Precision
 
 THOROUGH = 3  # the effort that starts from what fewer rules found
-PRECISIONS: tuple[Precision, ...] = ("strict", "default", "fast")
 
 
 def levels(

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import TypedDict, Unpack
+
+from rewrite.egraph.rules.ruleset import PRECISIONS, Precision
 
 from .costs import NAMES, CostModel, is_named
-
-type Precision = Literal["strict", "default", "fast"]
 
 MOVES = {0: 0, 1: 10, 2: 40, 3: 200}  # extraction moves per class, by effort
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10,
@@ -90,9 +90,10 @@ def count_bytes(asked: int | str | None) -> int | None:
 
 def check_options(options: Options) -> None:
     """ValueError for an option that cannot be."""
-    if options.precision not in ("strict", "default", "fast"):
+    if options.precision not in PRECISIONS:
+        known = ", ".join(map(repr, PRECISIONS[:-1]))
         raise ValueError(
-            f"precision={options.precision!r}: 'strict', 'default' or 'fast' expected"
+            f"precision={options.precision!r}: {known} or {PRECISIONS[-1]!r} expected"
         )
     if not (is_named(options.cost) or callable(options.cost)):
         names = ", ".join(map(repr, NAMES))

@@ -38,7 +38,7 @@ FATES: tuple[Fate, ...] = (
 @functools.cache
 def library() -> RuleSet:
     """Every rule of the bundled files, those for operators and approximate ones too."""
-    return load_rules(precision="fast", goal="operators")
+    return load_rules(precision="unstable", goal="operators")
 
 
 @functools.cache

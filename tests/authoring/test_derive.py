@@ -182,7 +182,7 @@ def test_the_command_reads_cases_and_graphs(tmp_path: Path) -> None:
         (["x:q9[2]", "x"], "unknown dtype 'q9'"),
         (['(Macro1 "frob" x [0,1] 0.0)', "x"], "unknown macro 'frob'"),
         (["x", "none.graph"], "two terms or two graphs were expected"),
-        (["x", "x", "--precision", "high"], "strict, default or fast"),
+        (["x", "x", "--precision", "high"], "strict, default, fast or unstable"),
     ],
 )
 def test_bad_input_is_said(args: list[str], message: str) -> None:

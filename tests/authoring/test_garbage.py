@@ -194,7 +194,10 @@ def test_words_that_mean_nothing(tmp_path: Path, graph: Path) -> None:
         ("unknown device 'none'", ("reduce", graph, "--device", "none")),
         ("unknown device 'none'", ("cover", graph, "--device", "none", "--jobs", "1")),
         ("is a quote not closed", ("reduce", graph, "--check", "a 'b")),
-        ("strict, default or fast", ("why-not", "a", "z", graph, "--precision", "x")),
+        (
+            "strict, default, fast or unstable",
+            ("why-not", "a", "z", graph, "--precision", "x"),
+        ),
         ("--only and --inputs", ("reduce", graph, "--check", "true", "--only", "x")),
         ("an .npz", ("reduce", graph, "--inputs", rules)),
         ("one of each", ("derive", graph, "(x)")),

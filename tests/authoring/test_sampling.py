@@ -19,7 +19,7 @@ from rewrite.egraph.rules.premises import Algebra, definitions
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import Rule
 
-RULES = load_rules(precision="fast", goal="operators")
+RULES = load_rules(precision="unstable", goal="operators")
 ALGEBRA = Algebra(RULES)
 GUARDED = [r for r in RULES.rules if r.when][::5]
 

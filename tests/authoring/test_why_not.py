@@ -13,9 +13,9 @@ import pytest
 
 from rewrite.authoring.cover import Setting
 from rewrite.authoring.models import Model
-from rewrite.authoring.why_not import Answer, why_not
+from rewrite.authoring.why_not import Answer, why_not, widened
 from rewrite.authoring.why_not.price import Prices
-from rewrite.commands.why_not import text
+from rewrite.commands.why_not import text, widened_text
 from rewrite.core.labels import Unknown
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.text import parse
@@ -238,3 +238,55 @@ def test_costs_are_told_apart_only_where_they_differ() -> None:
     )
     assert "2.00 us, with or without it" in told(2e-6, 2e-6, needed=False, used=False)
     assert "holds itself" in told(2e-6, math.inf, needed=True, used=False)
+
+
+# ---- of a model alone ----------------------------------------------------------------
+
+PAIRS = """graph pairs(q: f32[512]) {
+  a: f32[512, 1] = reshape q
+  b: f32[1, 512] = reshape q
+  aw: f32[512, 512] = expand a mask=[0, 1]
+  bw: f32[512, 512] = expand b mask=[1, 0]
+  p: f32[512, 512] = mul aw bw
+  i: i32[512, 512] = iota axis=0
+  j: i32[512, 512] = iota axis=1
+  others: bool[512, 512] = ne i j
+  zero: f32[512, 512] = const 0.0
+  kept: f32[512, 512] = select others p zero
+  y: f32[1, 1] = reduce sum kept mask=[1, 1] acc=f32
+  return y
+}
+"""
+
+
+def test_a_model_alone_is_told_what_its_precision_keeps_out() -> None:
+    model = Model("pairs", parse(PAIRS))
+    found = widened(model, Setting(device="c"))
+    (wider,) = found.wider
+    assert wider.precision == "unstable" and wider.seconds < found.seconds / 2
+    assert [r.name for r in wider.rules] == ["sum-apart"]
+    told = widened_text(found)
+    assert "us at --precision unstable, by" in told
+    assert re.search(r"sum-apart +unstable +updates.egg:\d+ +Σ \(x \+ y\)", told)
+    assert "unstable rules lose digits where terms cancel" in told
+    there = widened(model, Setting(device="c", precision="unstable"))
+    assert not there.wider and there.seconds == wider.seconds
+    assert "no rule that it keeps out" in widened_text(there)
+
+
+def test_the_command_of_a_model_alone(tmp_path: Path) -> None:
+    model = tmp_path / "pairs.graph"
+    model.write_text(PAIRS)
+
+    def run(*args: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rewrite", "why-not", *args]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    done = run(str(model), "--device", "c", "--json")
+    assert done.returncode == 0, done.stderr
+    (wider,) = json.loads(done.stdout)["wider"]
+    assert wider["precision"] == "unstable"
+    assert [r["contract"] for r in wider["rules"]] == ["unstable"]
+    done = run("sum-apart", str(model))
+    assert done.returncode == 2
+    assert "why-not RULE NODE MODEL, or why-not MODEL, was expected" in done.stderr

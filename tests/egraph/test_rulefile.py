@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rewrite.egraph.rules.rulefile import RuleFileError, check, load_rules
+from rewrite.egraph.rules.ruleset import PRECISIONS
 from rewrite.egraph.rules.sexpr import parse
 
 BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.egg"))
@@ -59,9 +60,11 @@ def test_notes_belong_to_the_form_below_them(tmp_path: Path) -> None:
 def test_precision_selects_contracts() -> None:
     on = {
         p: {r.name: r.contract for r in load_rules(precision=p).rules}
-        for p in ("strict", "default", "fast")
+        for p in PRECISIONS
     }
     assert set(on["strict"]) < set(on["default"]) < set(on["fast"])
+    assert set(on["fast"]) < set(on["unstable"])
+    assert "unstable" not in on["fast"].values()
     assert set(on["strict"].values()) == {"bitwise"}
     assert set(on["default"].values()) == {"bitwise", "ieee", "real"}
     assert "distribute" in on["fast"] and "distribute" not in on["default"]

@@ -17,7 +17,7 @@ from rewrite.egraph.judge.sound import sample_rule
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturate
 
-RULES = load_rules(precision="fast", goal="operators")
+RULES = load_rules(precision="unstable", goal="operators")
 NAMES = [r.name for r in RULES.rules]
 
 

@@ -18,12 +18,12 @@ from random import Random
 
 import rewrite.onnx
 from rewrite import xp
-from rewrite.core.levels import PRECISIONS
 from rewrite.core.planning import own_plan
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.rules.rulefile import Precision, load_rules
+from rewrite.egraph.rules.ruleset import PRECISIONS
 from rewrite.egraph.saturate.saturate import Saturator, saturator
 from rewrite.extract.schedule.part import CLEARLY
 from rewrite.extract.schedule.plan import plan

@@ -145,7 +145,7 @@ def test_a_malformed_graph_is_one_line_with_a_place(path: Path) -> None:
         (["run", "nowhere.graph"], "nowhere.graph"),
         (["run", "GRAPH", "--device", "abacus"], "known: cuda, c, numpy"),
         (["run", "GRAPH", "--dim", "b=4"], "symbols here: none"),
-        (["run", "GRAPH", "--precision", "vague"], "strict, default or fast"),
+        (["run", "GRAPH", "--precision", "vague"], "strict, default, fast or unstable"),
         (["optimize", "GRAPH", "--rules", "nowhere.egg"], "nowhere.egg"),
     ],
 )

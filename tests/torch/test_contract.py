@@ -312,7 +312,10 @@ def test_strict_shows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ("asked", "said"),
     [
         ({"options": {"prescision": "fast"}}, "no prescision; known: .*precision"),
-        ({"options": {"precision": "sloppy"}}, "'strict', 'default' or 'fast'"),
+        (
+            {"options": {"precision": "sloppy"}},
+            "'strict', 'default', 'fast' or 'unstable'",
+        ),
         ({"mode": "quick"}, "'max-autotune'"),
     ],
 )

@@ -5,7 +5,7 @@ then two terms as examples write them, or two graphs.
 
     ;; A scale leaves a product.
     ;;@ expect equal              ; or: unequal
-    ;;@ precision default         ; strict, default or fast; may be left out
+    ;;@ precision default         ; strict, default, fast or unstable; may be left out
     ;;@ goal kernels              ; or: operators; may be left out
     ;;@ wanted WORDS              ; why no rule shows it yet; in `wanted/` alone
     (Bin "mul" (Bin "mul" x 2.0) y)
@@ -22,13 +22,12 @@ from typing import Literal
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.text import parse as parse_graph
 from rewrite.egraph.rules.rulefile import read_text
-from rewrite.egraph.rules.ruleset import Precision
+from rewrite.egraph.rules.ruleset import PRECISIONS, Precision
 from rewrite.egraph.rules.sexpr import Comment, Expr, RuleFileError, parse
 
 from ..terms import graphs_of
 from .derivation import aligned
 
-PRECISIONS: tuple[Precision, ...] = ("strict", "default", "fast")
 GOALS = ("kernels", "operators")
 
 

@@ -24,6 +24,7 @@ NEEDS: dict[str, Precision] = {
     "ieee": "default",
     "real": "default",
     "approx": "fast",
+    "unstable": "unstable",
 }
 
 
