@@ -63,6 +63,7 @@ class Problem:
     nan_free: frozenset[int]
     constant: frozenset[int]  # inputs that are the same in every run
     values: Mapping[str, int]  # of its symbols, at the witness
+    weights: bool  # whether it reads data, or what was made of it
 
     @staticmethod
     def of(
@@ -70,12 +71,12 @@ class Problem:
         nan_free: frozenset[int],
         constant: frozenset[int],
         hints: Mapping[str, int] | None,
+        weights: bool | None = None,
     ) -> Problem:
-        return Problem(graph, nan_free, constant, witness(graph, hints))
-
-    @property
-    def weights(self) -> bool:
-        return bool(self.constant) or any(n.op == "data" for n in self.graph.nodes)
+        """`weights`: as its constants say, where it is not known."""
+        if weights is None:
+            weights = bool(constant) or any(n.op == "data" for n in graph.nodes)
+        return Problem(graph, nan_free, constant, witness(graph, hints), weights)
 
     @property
     def at_sizes(self) -> Graph:

@@ -66,18 +66,20 @@ def plan(
     graph = expand_macros(graph)
     levels = (*before, Level(saturate, cost))
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
-    same = constant_nodes(graph, steady)
+    same, held = constant_nodes(graph, steady), constant_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         given = tuple(i in same for i in piece.inputs)
-        key = structure(graph, piece), facts, given, _aliases(graph, piece)
+        weights = not held.isdisjoint(piece.inputs)
+        key = structure(graph, piece), facts, given, weights, _aliases(graph, piece)
         if key not in memo:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
             given = frozenset(where[i] for i in same.intersection(piece.inputs))
-            memo[key] = part_of(Problem.of(cut, local, given, hints), levels, moves)
+            problem = Problem.of(cut, local, given, hints, weights)
+            memo[key] = part_of(problem, levels, moves)
         made.append((piece, memo[key]))
     return replace(_stitch(graph, made), steady=steady)
 
