@@ -38,6 +38,7 @@ from .limits import check_count, check_functions, check_launches
 from .memory import Block, Pool
 from .pending import KEPT, late_error
 from .rates import Rates, rates
+from .tensor_maps import TensorMaps, checked, offsets
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 WIDE = 16  # bytes that a thread reads at once
@@ -101,7 +102,7 @@ class _Graph:
 
     def __call__(self) -> None:
         self.launched.extend(self.names)
-        _driver_check(self.driver.cuGraphLaunch(self.executable, self.stream))
+        checked(self.driver.cuGraphLaunch(self.executable, self.stream))
 
 
 @dataclass(slots=True)
@@ -132,14 +133,14 @@ class CudaModule:
         stream = self.device.stream
         handle = cu.CUstream(stream.handle)
         mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        _driver_check(cu.cuStreamBeginCapture(handle, mode))
+        checked(cu.cuStreamBeginCapture(handle, mode))
         try:
             for name, buffers in calls:
                 self._launch(name, buffers, None, stream)
         finally:
             ended = cu.cuStreamEndCapture(handle)
-        (graph,) = _driver_check(ended)
-        (executable,) = _driver_check(cu.cuGraphInstantiate(graph, 0))
+        (graph,) = checked(ended)
+        (executable,) = checked(cu.cuGraphInstantiate(graph, 0))
         names = tuple(x.name for f, _ in calls for x in self.starts[f])
         held = (self, stream, graph, tuple(calls))
         return _Graph(cu, executable, handle, names, self.device.launched, held)
@@ -169,6 +170,7 @@ class _Kernel:
 
     kernel: Any
     grid: Grid
+    maps: TensorMaps
 
     @property
     def name(self) -> str:
@@ -177,7 +179,7 @@ class _Kernel:
     def __call__(self, addresses: Sequence[int], stream: Any) -> None:
         self.kernel.prepared_async_call(
             (self.grid.groups, 1), (self.grid.threads, 1, 1), stream, *addresses,
-            shared_size=self.grid.shared_bytes,
+            *self.maps.of(addresses), shared_size=self.grid.shared_bytes,
         )  # fmt: skip
 
 
@@ -327,7 +329,9 @@ class CudaDevice:
         by_name = {f.name: f for f in functions}
         made = {
             name: tuple(
-                self._start(module, by_name[name], x)
+                self._start(
+                    module, by_name[name], x, lambda: self.binary(source, contract)
+                )
                 for x in each
                 if isinstance(x, Products) or x.groups
             )
@@ -347,15 +351,23 @@ class CudaDevice:
         cubin = nvrtc.kept_cubin(source.text, self.arch, contract, anew=True)
         return self.driver.module_from_buffer(cubin)
 
-    def _start(self, module: Any, function: Function, launch: Start) -> Started:
+    def _start(
+        self, module: Any, function: Function, launch: Start, cubin: Callable[[], bytes]
+    ) -> Started:
         if isinstance(launch, Products):
             return _Multiplied(launch.name, self.products, arguments(launch))
         kernel = module.get_function(launch.name)
-        kernel.prepare("P" * (len(function.params) + len(function.scratch)))
+        buffers = len(function.params) + len(function.scratch)
+        at: tuple[int, ...] = ()
+        if launch.maps:
+            after = range(buffers, buffers + len(launch.maps))
+            at = offsets(cubin(), launch.name, after)
+        maps = TensorMaps(launch.maps, at)
+        kernel.prepare(maps.format(buffers))
         if launch.shared_bytes > STATIC_SHARED:
             limit = self.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             kernel.set_attribute(limit, launch.shared_bytes)
-        return _Kernel(kernel, launch)
+        return _Kernel(kernel, launch, maps)
 
     def sync(self) -> None:
         with self._surfacing():
@@ -406,10 +418,3 @@ def _fault() -> str | None:
     except DeviceError as e:
         return str(e)
     return None
-
-
-def _driver_check(answer: Sequence[Any]) -> tuple[Any, ...]:
-    error, *values = answer
-    if int(error):
-        raise DeviceError(f"the CUDA driver answers with error {error}")
-    return tuple(values)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.ir.dtypes import DType, compute
+from ..egraph.ir.dtypes import F32, F64, DType, compute
 from ..egraph.ir.indexing import SCATTER
-from ..egraph.ir.reduction import folded
+from ..egraph.ir.reduction import folded, scanned
 from ..egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, UNROUNDED, Array
 from ..extract.dag.postorder import postorder
 from ..extract.schedule.kernel import (
@@ -132,6 +132,8 @@ class _Run:
                 return args[0].astype(source, copy=False).view(e.dtype.numpy)
             case "reduce":
                 return self.reduce(i, e)
+            case "scan":
+                return self.scan(e, args[0])
             case _:
                 return BY_NAME[e.op].numpy(*args)
 
@@ -196,6 +198,18 @@ class _Run:
         is_best = (body == best) | (body != body)
         last = np.iinfo(at.dtype).max
         return np.where(is_best, at, last).min(axis=axes, keepdims=True)
+
+    def scan(self, e: Expr, body: Array) -> Array:
+        monoid, axes, acc = e.attr
+        wide = compute(acc)
+        kind = wide if monoid != "sum" or wide is not F32 else F64
+        body = np.broadcast_to(body, self.over(body, axes)).astype(kind.numpy)
+        at = range(-len(axes), 0)
+        lines = np.moveaxis(body, axes, at)
+        flat = lines.reshape(*lines.shape[: self.rank - len(axes)], -1)
+        total = scanned(MONOIDS[monoid], flat, -1).reshape(lines.shape)
+        total = total.astype(wide.numpy, copy=False)
+        return np.moveaxis(total, at, axes).astype(compute(e.dtype).numpy, copy=False)
 
     def over(self, body: Array, axes: Sequence[int]) -> tuple[int, ...]:
         n = self.kernel.extents

@@ -25,13 +25,13 @@ from ..extract.schedule.kernel import (
     subforms,
 )
 
-SIDE_BY_SIDE = "its outputs run over different loops"
+SIDE_BY_SIDE = "its outputs run over different loops, or in an order"
 
 
 def nested(kernel: Kernel) -> bool:
-    """Whether the loops of each output are among those of the widest, and no output
-    changes what another stored."""
-    if kernel.updates:
+    """Whether the loops of each output are among those of the widest, no output changes
+    what another stored, and no point needs those before it."""
+    if kernel.updates or kernel.scans:
         return False
     sets = [bits(o.axes) for o in kernel.outputs]
     widest = max(sets, key=int.bit_count, default=0)
@@ -93,7 +93,7 @@ def rebuild(
             attr = (affine(attr[0]),)
         elif e.op == "inside":
             attr = (conds(attr[0]),)
-        elif e.op == "reduce":
+        elif e.op in ("reduce", "scan"):
             attr = (attr[0], group(attr[1]), attr[2])
         return e._replace(attr=attr)
 
@@ -122,6 +122,8 @@ def free_axes(exprs: tuple[Expr, ...]) -> tuple[int, ...]:
             free |= out[a]
         if e.op == "reduce":
             free &= ~bits(e.attr[1])
+        elif e.op == "scan":
+            free |= bits(e.attr[1])
         out.append(free)
     return tuple(out)
 
@@ -192,7 +194,7 @@ def _drop(kernel: Kernel) -> Kernel:
 
 def _mergeable(kernel: Kernel) -> tuple[int, int] | None:
     """Axes (a, b) that every index form and every loop uses as `a * |b| + b`."""
-    sets = [set(e.attr[1]) for e in kernel.exprs if e.op == "reduce"]
+    sets = [set(e.attr[1]) for e in kernel.exprs if e.op in ("reduce", "scan")]
     sets += [set(o.axes) for o in kernel.outputs]
     sets += [set(o.update.serial) for o in kernel.outputs if o.update]
     forms = [dict(v.terms) for v in affines(kernel)]

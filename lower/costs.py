@@ -64,6 +64,8 @@ def flops(kernel: Kernel) -> int:
         points = numel(kernel.extents, kernel.axes_of(free))
         if e.op == "reduce":
             total += points * numel(kernel.extents, e.attr[1])
+        elif e.op == "scan":
+            total += points
         elif e.op in BY_NAME:
             total += points * BY_NAME[e.op].flops
     return total

@@ -58,14 +58,27 @@ class Probe:
     detail: str
 
 
+class TensorMap(NamedTuple):
+    """A buffer of a function, by its number, as the engine for copies is told of it
+    (`loops.Tensor`): rows of a box are mixed as in swizzled arrays."""
+
+    buffer: int
+    dtype: DType
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One kernel of a function's: `groups` groups of `threads` threads."""
+    """One kernel of a function's: `groups` groups of `threads` threads; `maps` follow
+    its buffers."""
 
     name: str
     groups: int
     threads: int
     shared_bytes: int
+    maps: tuple[TensorMap, ...] = ()
 
 
 class Placed(NamedTuple):

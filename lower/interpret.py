@@ -17,17 +17,22 @@ from numpy.lib.stride_tricks import as_strided
 from ..egraph.ir.dtypes import BOOL, compute
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from . import fragments
+from .aside import Aside, Moved
 from .evaluate import Env, Trap, Values
-from .loops import Array as ArrayDecl
 from .loops import (
+    PANEL,
     Assign,
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
     Commit,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -37,11 +42,14 @@ from .loops import (
     Matrix,
     Mma,
     Regroup,
+    Ring,
+    Send,
     Stmt,
     Store,
     Var,
 )  # fmt: skip
-from .walking import variables
+from .loops import Array as ArrayDecl
+from .walking import bodies, variables
 
 type Run = Callable[[Env], None]
 type Meeting = tuple[str, Any]  # what a thread waits for, and what it brings
@@ -51,6 +59,7 @@ THREAD = "thread number"  # names in an environment that no variable has
 SHARED = "shared arrays"
 COPIES = "copies under way, by group"
 PRODUCTS = "products under way"
+ASIDE = "what runs beside the group"
 
 
 def run(function: Function, buffers: Sequence[Array]) -> None:
@@ -81,12 +90,13 @@ def _own(thread: int) -> Env:
     return {THREAD: thread, COPIES: copies, PRODUCTS: products}
 
 
+MEETINGS = (
+    Barrier | GroupReduce | Await | Mma | Regroup | Beside | Fill | Full | Free | Send
+)
+
+
 def _meets(body: Sequence[Stmt]) -> bool:
-    return any(
-        isinstance(s, (Barrier, GroupReduce, Await, Mma, Regroup))
-        or (isinstance(s, (For, If)) and _meets(s.body))
-        for s in body
-    )
+    return any(isinstance(s, MEETINGS) or any(map(_meets, bodies(s))) for s in body)
 
 
 class _Machine(Values):
@@ -119,7 +129,8 @@ class _Machine(Values):
     def group(self, body: Meet, env: Env) -> None:
         """The body once by all threads, each advancing to the next meeting in turn."""
         shared: dict[str, Array] = {}
-        every = {**env, SHARED: shared}
+        aside = Aside()
+        every = {**env, SHARED: shared, ASIDE: aside}
         runs = [body({**every, **_own(t)}) for t in range(self.threads)]
         while True:
             met = [next(r, None) for r in runs]
@@ -127,12 +138,26 @@ class _Machine(Values):
             if len(kinds) > 1:
                 raise Trap(f"threads of a group part: {kinds}")
             if met[0] is None:
+                aside.end()
                 return
             self.reduce([m for m in met if m is not None])
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
         if kind in ("barrier", "product"):
+            return
+        if kind in ("full", "free"):
+            (s, aside), turns = met[0][1][:2], {brought[2] for _, brought in met}
+            if len(turns) > 1:
+                raise Trap(f"threads of a group are in turns {turns} of {s.ring!r}")
+            (aside.full if kind == "full" else aside.free)(s.ring, *turns)
+            return
+        if kind == "send":
+            self.send(met[0][1][0], [env for _, (_, env) in met])
+            return
+        if kind == "beside":
+            runs, env = met[0][1]
+            env[ASIDE].start(runs({**env, **_own(self.threads)}))
             return
         if kind == "regroup":
             self.regroup(met[0][1][0], [env for _, (_, env) in met])
@@ -161,6 +186,29 @@ class _Machine(Values):
         rows, columns = (p[t] for p in places)
         total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
         env[s.out] += total.sum(1)
+
+    def send(self, s: Send, envs: list[Env]) -> None:
+        """What threads hold, put together, then by each warp its pieces."""
+        places = fragments.places(s.m, s.n, self.threads, s.across, fragments.FOUR)
+        whole = np.zeros((s.m, s.n), np.float32)
+        whole[places] = np.stack([e[s.source] for e in envs])
+        env = envs[0]
+        first = tuple(int(self.ex(c)(env)) for c in s.box.corner)
+        pieces = env[s.box.array][int(self.ex(s.box.at)(env)) :]
+        rows, columns = (p.reshape(-1, fragments.WARP * p.shape[1]) for p in places)
+        each = pieces.reshape(len(rows), -1, s.box.size)
+        for mine, i, j in zip(each, rows, columns, strict=True):
+            corners = sorted(
+                {
+                    *zip(
+                        i // fragments.ROWS * fragments.ROWS,
+                        j // PANEL * PANEL,
+                        strict=True,
+                    )
+                }
+            )
+            buffer = env[s.box.tensor.source]
+            env[ASIDE].send(s.box.tensor, first, whole, corners, mine, buffer)
 
     def regroup(self, s: Regroup, envs: list[Env]) -> None:
         for first in range(0, len(envs), 4):
@@ -240,12 +288,38 @@ class _Machine(Values):
                         env[PRODUCTS].append((s, self.kept(s, env)))
 
                 return product
+            case Send():
+
+                def send(env: Env) -> Generator[Meeting]:
+                    yield ("send", (s, env))
+
+                return send
             case Regroup():
 
                 def regroup(env: Env) -> Generator[Meeting]:
                     yield ("regroup", (s, env))
 
                 return regroup
+            case Beside(_, beside, inner):
+                runs, goes_on = self.meet(beside), self.meet(inner)
+
+                def fork(env: Env) -> Generator[Meeting]:
+                    yield ("beside", (runs, env))
+                    yield from goes_on(env)
+
+                return fork
+            case Fill():
+                return self.fill(s)
+            case Full(_, turn) | Free(_, turn):
+                number = self.ex(turn)
+                kind = type(s).__name__.lower()
+
+                def waits(env: Env) -> Generator[Meeting]:
+                    if isinstance(s, Free):
+                        self.finish(env, s.products)
+                    yield (kind, (s, env[ASIDE], int(number(env))))
+
+                return waits
             case Await(pending, products):
 
                 def arrived(env: Env) -> Generator[Meeting]:
@@ -263,6 +337,27 @@ class _Machine(Values):
                     yield ("barrier", None)
 
                 return barrier
+
+    def fill(self, s: Fill) -> Meet:
+        turn = self.ex(s.turn)
+        places = [self.ex(b.at) for b in s.boxes]
+        corners = [[self.ex(x) for x in b.corner] for b in s.boxes]
+
+        def fill(env: Env) -> Generator[Meeting]:
+            number = int(turn(env))
+            yield ("fill", (s.ring, number))
+            moved: list[Moved] = []
+            for b, place, corner in zip(s.boxes, places, corners, strict=True):
+                at, there = b.tensor.places(tuple(int(x(env)) for x in corner))
+                source, to = env[b.tensor.source], int(place(env))
+                if not 0 <= to <= len(env[b.array]) - b.size:
+                    raise Trap(f"a box of {b.size} elements at {b.array}[{to}]")
+                value = np.where(there, source[np.where(there, at, 0)], 0)
+                part = env[b.array][to : to + b.size]
+                moved.append(Moved(part, value.astype(source.dtype)))
+            env[ASIDE].fill(s.ring, number, moved)
+
+        return fill
 
     def meeting_loop(self, s: For) -> Meet:
         if s.kind in ("thread", "grid", "block"):
@@ -298,7 +393,12 @@ class _Machine(Values):
                 return self.copy(s)
             case Commit():
                 return lambda env: env[COPIES].append([])
-            case Barrier() | GroupReduce() | Await() | Mma() | Regroup():
+            case Ring(name, places):
+                return lambda env: env[ASIDE].ring(name, places)
+            case (
+                Barrier() | GroupReduce() | Await() | Mma() | Regroup()
+                | Beside() | Fill() | Full() | Free() | Send()
+            ):  # fmt: skip
                 raise Trap("threads meet outside a group")
 
     def gemm(self, s: Gemm) -> Run:

@@ -26,8 +26,10 @@ across them, a variable only if not mutable).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import copysign
+from math import copysign, prod
 from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
 
 from ..egraph.ir.dtypes import BF16, F16, F32, F64, DType
 from ..extract.schedule.kernel import Kernel
@@ -261,8 +263,8 @@ class Mma:
     `a` and `b` lie in shared space and are of one type of two bytes, `out` is f32 and
     lies in the threads' own arrays, as `fragments.parts` says.  An instruction is of so
     many `warps`, and `across` of those stand side by side.  Of four, it goes on until
-    an `Await` ends it, or the loop around it: nothing else touches `out` before, and
-    both sides stay as they are."""
+    an `Await` or a `Free` ends it, or the loop around it: nothing else touches `out`
+    before, and both sides stay as they are."""
 
     m: int
     n: int
@@ -277,6 +279,102 @@ class Mma:
     def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:
         """With rows and columns."""
         return (self.a, self.m, self.k), (self.b, self.k, self.n)
+
+
+class Tensor(NamedTuple):
+    """A buffer as the engine for copies sees it: along each axis, the innermost first,
+    so many elements, so far apart, and of a box so many.  Beyond them are zeros."""
+
+    source: str
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]  # the first is 1
+    sizes: tuple[int, ...]
+
+    def places(self, corner: tuple[int, ...]) -> tuple[Any, Any]:
+        """Of a box's elements, in order: where they are, and whether they are any."""
+        at, there = 0, True
+        rank = len(self.sizes)
+        for d, first in enumerate(corner):
+            shape = [-1 if i == rank - 1 - d else 1 for i in range(rank)]
+            x = (np.arange(self.sizes[d]) + first).reshape(shape)
+            at = at + x * self.strides[d]
+            there = there & (x >= 0) & (x < self.extents[d])
+        return np.ravel(at), np.ravel(there)
+
+
+class Box(NamedTuple):
+    """A part of a tensor from `corner` on, to `array` from `at` on, element by
+    element."""
+
+    array: str
+    at: Ex
+    tensor: Tensor
+    corner: tuple[Ex, ...]
+
+    @property
+    def size(self) -> int:
+        return prod(self.tensor.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """So many `places` in shared arrays, which turns 0, 1, 2, ... of the group take one
+    after the other: each is filled, read, and free again.  Scope as of an array."""
+
+    name: str
+    places: int
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """`body` by the group, and meanwhile `aside` by one thread of `threads` more, which
+    do nothing else: it fills places of rings.  Directly in a block."""
+
+    threads: int
+    aside: tuple[Stmt, ...]
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Waits until the place of a turn is free, then begins to copy these boxes: all
+    that goes to it in this turn."""
+
+    ring: str
+    turn: Ex
+    boxes: tuple[Box, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Each thread of the group waits until what fills the place of a turn is there."""
+
+    ring: str
+    turn: Ex
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """All products but so many are done; then the place of a turn is free."""
+
+    ring: str
+    turn: Ex
+    products: int
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A product of m x n elements, as threads hold it in `source` (`Mma`, by groups of
+    four warps), to a tensor from the box's corner on; nothing beyond it is stored.  The
+    box's array has pieces of 16 x 64 elements for each warp, which it takes in turn: it
+    rounds elements to one, from which the engine for copies stores them while it goes
+    on.  Pieces are read until their next turn, or the group's end."""
+
+    m: int
+    n: int
+    across: int
+    source: str
+    box: Box
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +406,12 @@ type Stmt = (
     | Commit
     | Await
     | Mma
+    | Ring
+    | Beside
+    | Fill
+    | Full
+    | Free
+    | Send
 )
 
 

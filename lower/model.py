@@ -58,6 +58,9 @@ class DeviceModel:
     widths: Curve = ()
     matrix: float = 0.0  # multiply-adds a second of warps' instructions on 2 bytes
     grouped: float = 0.0  # of those of four warps
+    engine: float = (
+        0.0  # bytes a second that the engine for copies brings from the cache
+    )
     meeting: float = 0.0  # seconds for which a group's threads wait for each other
 
     def scalar_rate(self, dtype: DType) -> float:
@@ -101,7 +104,7 @@ H200 = DeviceModel(
     scalar=25e12, narrow=8, product=17.6e12, shared=227 << 10,
     # Beside a copy by 16 bytes; softmax, norms and copies of bf16 and f32 on an H100.
     widths=((1, 0.25), (2, 0.45), (4, 0.7), (8, 0.87), (16, 1.0)), meeting=3e-7,
-    matrix=300e12, grouped=427e12,
+    matrix=300e12, grouped=427e12, engine=14.5e12,
 )  # fmt: skip
 
 
@@ -138,7 +141,7 @@ def _by_kind(caps: Caps) -> DeviceModel:
         scalar=base.scalar, narrow=base.narrow, product=base.product,
         largest=caps.max_threads, library=bool(caps.library),
         shared=caps.shared_bytes, widths=base.widths, meeting=base.meeting,
-        matrix=base.matrix, grouped=base.grouped,
+        matrix=base.matrix, grouped=base.grouped, engine=base.engine,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from .families.fold import FOLD
 from .families.full import FULL
 from .families.library import LIBRARY
 from .families.rows import COLUMN, MAP, ROW
+from .families.scan import SCAN
 from .families.scatter import SCATTER
 from .families.transpose import TRANSPOSE
 from .families.window import WINDOW
@@ -24,6 +25,7 @@ FAMILIES: tuple[Family, ...] = (
     FULL,
     TRANSPOSE,
     SCATTER,
+    SCAN,
     *TILED,
     *MULTIPLIED,
 )

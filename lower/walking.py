@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from .loops import (
     Assign,
     AsyncCopy,
+    Beside,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Gemm,
     GroupReduce,
     If,
@@ -17,6 +22,7 @@ from .loops import (
     Load,
     Mma,
     Op,
+    Send,
     Stmt,
     Store,
     Var,
@@ -31,8 +37,31 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement, outer before inner."""
     for stmt in body:
         yield stmt
-        if isinstance(stmt, For | If):
-            yield from walk(stmt.body)
+        for body in bodies(stmt):
+            yield from walk(body)
+
+
+def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """What a statement has others in."""
+    match stmt:
+        case For(body=body) | If(body=body):
+            return (body,)
+        case Beside(_, aside, body):
+            return aside, body
+        case _:
+            return ()
+
+
+def with_bodies(stmt: Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]
+                ) -> Stmt:  # fmt: skip
+    """The statement with each of its bodies changed."""
+    match stmt:
+        case For(body=body) | If(body=body):
+            return replace(stmt, body=change(body))
+        case Beside(_, aside, body):
+            return replace(stmt, aside=change(aside), body=change(body))
+        case _:
+            return stmt
 
 
 def values(stmt: Stmt) -> tuple[Ex, ...]:
@@ -50,6 +79,12 @@ def values(stmt: Stmt) -> tuple[Ex, ...]:
             return (var,)
         case AsyncCopy(index=index, at=at, where=where):
             return (index, at) if where is None else (index, at, where)
+        case Fill(_, turn, boxes):
+            return (turn, *(x for b in boxes for x in (b.at, *b.corner)))
+        case Send(box=box):
+            return (box.at, *box.corner)
+        case Full(turn=turn) | Free(turn=turn):
+            return (turn,)
         case Gemm() | Mma():
             return tuple(x.at for x, _, _ in stmt.matrices)
         case _:

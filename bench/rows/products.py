@@ -66,6 +66,8 @@ PRODUCTS: dict[str, Callable[[], Row]] = {
     "dense": lambda: dense(8192, 4096, 16384),
     "batched": lambda: product(1024, 1024, 1024, batch=64),
     "odd": lambda: product(5000, 2000, 3000),
+    "short": lambda: product(4096, 4096, 512),
+    "low": lambda: product(128, 8192, 8192),
     "thin": lambda: product(17, 8192, 8192),
     "gemv": lambda: product(1, 8192, 8192),
     "gemmf32": lambda: product(4096, 4096, 4096, F32),

@@ -13,8 +13,9 @@ SIGNATURES: dict[str, str] = {
     "Random": "sssv", "Un": "st", "Bin": "stt", "Select": "ttt", "Cast": "ts",
     "Bitcast": "ts", "Reshape": "tv", "Permute": "tv", "Expand": "tvv", "Pad": "tvvt",
     "Slice": "tvvv", "Window": "tiiiii", "Concat": "tti", "Reduce": "stvs",
-    "Argreduce": "stis", "Contract": "ttvvs", "Gather": "tti", "Scatter": "sttti",
-    "Call": "sisvT", "Macro1": "stvf", "Macro2": "sttvf", "Macro3": "stttvf",
+    "Argreduce": "stis", "Scan": "stis", "Contract": "ttvvs", "Gather": "tti",
+    "Scatter": "sttti", "Call": "sisvT", "Macro1": "stvf", "Macro2": "sttvf",
+    "Macro3": "stttvf",
 }  # fmt: skip
 SORTS = {"t": "T", "T": "TV", "s": "String", "i": "i64", "f": "f64", "v": "IV"}
 

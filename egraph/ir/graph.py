@@ -215,6 +215,10 @@ class Builder:
         mask = tuple(int(i in chosen) for i in range(t.rank))
         return self.add("reduce", (a,), (monoid, mask, compute(t.dtype)))
 
+    def scan(self, monoid: str, a: int, axis: int) -> int:
+        """Each element folded with those before it, accumulated as `reduce` does."""
+        return self.add("scan", (a,), (monoid, axis, compute(self.type(a).dtype)))
+
     def contract(self, a: int, b: int, full: Sequence[Dim], mask: Sequence[int]) -> int:
         acc = compute(self.type(a).dtype)
         return self.add("contract", (a, b), (tuple(full), tuple(mask), acc))

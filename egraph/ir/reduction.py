@@ -1,4 +1,4 @@
-"""Reductions, arg-reductions and contractions.
+"""Reductions, scans, arg-reductions and contractions.
 
 Reduced axes stay with size 1 and are named by a 0/1 mask of full rank.
 """
@@ -64,6 +64,30 @@ def folded(monoid: Monoid, a: Array, over: tuple[int, ...], start: Any) -> Array
     return np.asarray(r).astype(a.dtype, copy=False)
 
 
+def _scan_type(types: Types, attrs: Attrs) -> TensorType:
+    (t,), (name, axis, acc) = types, attrs
+    check(name in MONOIDS, "unknown monoid {!r}; known: {}", name, ", ".join(MONOIDS))
+    check(MONOIDS[name].takes(t.dtype), "{} does not take {}", name, t.dtype)
+    check_axis(int(axis), t.rank)
+    _check_acc(acc, t.dtype)
+    return t
+
+
+def _scan(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
+    name, axis, acc = attrs
+    a = args[0]
+    wide = a.astype(_at_least(acc, a), copy=False)
+    if name == "sum" and wide.dtype == np.float32 and a.shape[axis] > LONG:
+        wide = wide.astype(np.float64)  # as `folded` has it
+    with np.errstate(all="ignore"):
+        return scanned(MONOIDS[name], wide, int(axis)).astype(out.dtype.numpy)
+
+
+def scanned(monoid: Monoid, a: Array, axis: int) -> Array:
+    """Each element folded with those before it along `axis`, in the array's type."""
+    return monoid.ufunc.accumulate(a, axis=axis, dtype=a.dtype)
+
+
 def _at_least(acc: DType, a: Array) -> np.dtype[Any]:
     """The accumulator's type, or the array's where an oracle computes wider."""
     return a.dtype if a.dtype.itemsize > acc.itemsize else acc.numpy
@@ -121,5 +145,6 @@ def _contract(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
 
 
 define("reduce", 1, "monoid:str mask:mask acc:dtype", _reduce_type, _reduce)
+define("scan", 1, "monoid:str axis:int acc:dtype", _scan_type, _scan)
 define("argreduce", 1, "kind:str axis:int dtype:dtype", _arg_type, _arg)
 define("contract", 2, "full:shape mask:mask acc:dtype", _contract_type, _contract)

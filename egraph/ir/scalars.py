@@ -244,7 +244,11 @@ class Monoid:
 
     name: str
     op: str
-    reduce: Callable[..., Array]
+    ufunc: np.ufunc
+
+    @property
+    def reduce(self) -> Callable[..., Array]:
+        return self.ufunc.reduce
 
     def takes(self, dtype: DType) -> bool:
         if self.name in ("any", "all"):
@@ -270,12 +274,12 @@ class Monoid:
 MONOIDS: dict[str, Monoid] = {
     m.name: m
     for m in (
-        Monoid("sum", "add", np.add.reduce),
-        Monoid("prod", "mul", np.multiply.reduce),
-        Monoid("max", "max", np.maximum.reduce),
-        Monoid("min", "min", np.minimum.reduce),
-        Monoid("any", "or", np.logical_or.reduce),
-        Monoid("all", "and", np.logical_and.reduce),
+        Monoid("sum", "add", np.add),
+        Monoid("prod", "mul", np.multiply),
+        Monoid("max", "max", np.maximum),
+        Monoid("min", "min", np.minimum),
+        Monoid("any", "or", np.logical_or),
+        Monoid("all", "and", np.logical_and),
     )
 }
 

@@ -47,7 +47,8 @@ def _summed_in(n: Node) -> int:
     """The bits that it accumulates sums or products in; 0: it rounds none."""
     if n.op in MACROS:
         return compute(n.dtype).bits
-    sums = n.op == "contract" or (n.op == "reduce" and n.attrs[0] in ("sum", "prod"))
+    rounds = n.op in ("reduce", "scan") and n.attrs[0] in ("sum", "prod")
+    sums = n.op == "contract" or rounds
     return n.attrs[2].bits if sums else 0
 
 

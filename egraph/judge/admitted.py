@@ -31,7 +31,7 @@ def admits(e: Expr, dtype: DType) -> bool:
             return _scalar(a[0], a[1:], dtype)
         case "Select":
             return admits(a[0], BOOL) and _all(a[1:], dtype)
-        case "Reduce":
+        case "Reduce" | "Scan":
             monoid = _word(a[0])
             takes = monoid not in MONOIDS or MONOIDS[monoid].takes(dtype)
             return takes and admits(a[1], dtype)

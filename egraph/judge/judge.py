@@ -267,7 +267,7 @@ class Judge:
             if bool(odd) != minute or not all(least <= abs(c) < 1 for c in odd):
                 continue
             nodes = (self.graph.nodes[n] for n in self.below[i])
-            sums = [n for n in nodes if n.op in ("reduce", "contract")]
+            sums = [n for n in nodes if n.op in ("reduce", "scan", "contract")]
             if all(n.attrs[2] is compute(n.dtype) for n in sums):
                 yield i, p, right, dtype
 

@@ -25,7 +25,7 @@ WIDEST = DType("wide", "float", 128, np.dtype(np.longdouble))
 NOISE = 16  # ulp of the widest type that a value may be off by, after a few operations
 # Opcodes that round nothing.
 KEPT = frozenset(name for name, s in BY_NAME.items() if s.picks or s.whole)
-STORED = frozenset(("reduce", "contract", "cast", "const", "input", "data"))
+STORED = frozenset(("reduce", "scan", "contract", "cast", "const", "input", "data"))
 
 
 class Oracle:
@@ -112,7 +112,7 @@ def _rounds(node: Node) -> bool:
         return False
     if node.op in ("un", "bin"):
         return node.attrs[0] not in KEPT
-    return node.op in ("reduce", "contract")
+    return node.op in ("reduce", "scan", "contract")
 
 
 def _unit(node: Node) -> Any:

@@ -50,14 +50,23 @@ class Sampler(Terms):
         return dtypes.of(name)
 
     def _reduce(self, a: Sequence[Expr], want: TensorType) -> int:
-        monoids = (
-            ("any", "all") if want.dtype is BOOL else ("sum", "max", "min", "prod")
-        )
-        monoid = self.attr(a[0], lambda: self.rng.choice(monoids))
+        monoid = self.attr(a[0], lambda: self._monoid(want.dtype))
         mask, shape = self._folded(a[2], want)
         acc = self._acc(a[3], want.dtype)
         x = self.term(a[1], TensorType(want.dtype, shape))
         return self.builder.add("reduce", (x,), (monoid, mask, acc))
+
+    def _scan(self, a: Sequence[Expr], want: TensorType) -> int:
+        axis = self._axis(a[2], want.rank)
+        monoid = self.attr(a[0], lambda: self._monoid(want.dtype))
+        acc = self._acc(a[3], want.dtype)
+        return self.builder.add("scan", (self.term(a[1], want),), (monoid, axis, acc))
+
+    def _monoid(self, dtype: DType) -> str:
+        logical = dtype is BOOL
+        return self.rng.choice(
+            ("any", "all") if logical else ("sum", "max", "min", "prod")
+        )
 
     def _contract(self, a: Sequence[Expr], want: TensorType) -> int:
         mask, full = self._folded(a[3], want)

@@ -175,6 +175,8 @@ class _Decimals:
                 return self._scalar(node, args)
             case "reduce" if floats:
                 return self._folded(node.attrs[0], args[0], node.attrs[1])
+            case "scan" if floats:
+                return self._scanned(node.attrs[0], args[0], node.attrs[1])
             case "contract" if floats:
                 full, mask, _ = node.attrs
                 product = self._mapped("mul", [np.broadcast_to(a, full) for a in args])
@@ -251,6 +253,13 @@ class _Decimals:
         for k in range(flat.shape[-1]):
             result = np.asarray(join(result, flat[..., k]), object)
         return result.reshape(shape)
+
+    def _scanned(self, name: str, a: Array, axis: int) -> Array:
+        join = np.frompyfunc(self._noted(MONOIDS[name].op), 2, 1)
+        result = np.moveaxis(a, axis, 0).copy()
+        for k in range(1, len(result)):
+            result[k] = join(result[k - 1], result[k])
+        return np.moveaxis(result, 0, axis)
 
     def _cast(self, a: Array, node: Node) -> Array:
         if node.dtype.is_float:

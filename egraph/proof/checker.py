@@ -321,7 +321,7 @@ class Checker:
                 steps = zip(plain[1], plain[2], strict=True)
                 step = tuple(1 if size == 1 else d for size, d in steps)
                 return self.term(("Slice", *args, plain[0], plain[1], step))
-            case "un" | "bin" | "reduce" | "argreduce" | "scatter":
+            case "un" | "bin" | "reduce" | "argreduce" | "scan" | "scatter":
                 return self.term((n.op.capitalize(), plain[0], *args, *plain[1:]))
             case op if op in MACROS:
                 named = dict(zip((k for _, k in MACROS[op].attrs), plain, strict=True))

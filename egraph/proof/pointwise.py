@@ -232,6 +232,18 @@ class Points:
             rows = values.reshape(len(where), n)
             return monoid.reduce(rows, axis=1, initial=start, dtype=values.dtype)
 
+    def _scan(self, i: int, node: Node, where: Positions) -> Array:
+        """A fold over the axis, of which what lies behind is left out."""
+        (a,), (name, axis, _) = node.args, node.attrs
+        mask = [int(k == axis) for k in range(len(self.shape(a)))]
+        spread, n = self._spread(where, self.shape(a), mask)
+        monoid, values = MONOIDS[name], self.at(a, spread)
+        start = np.asarray(monoid.identity(node.dtype), values.dtype)[()]
+        before = spread[:, axis] <= np.repeat(where[:, axis], n)
+        rows = np.where(before, values, start).reshape(len(where), n)
+        with np.errstate(all="ignore"):
+            return monoid.reduce(rows, axis=1, initial=start, dtype=values.dtype)
+
     def _contract(self, i: int, node: Node, where: Positions) -> Array:
         full, mask, _ = node.attrs
         spread, n = self._spread(where, _sizes(full), mask)

@@ -21,6 +21,7 @@ WORDS: Mapping[str, tuple[str, Collection[str]]] = MappingProxyType({
     "Un": ("opcode of one operand", [s.name for s in UNARY]),
     "Bin": ("opcode of two operands", [s.name for s in BINARY]),
     "Reduce": ("monoid", list(MONOIDS)),
+    "Scan": ("monoid", list(MONOIDS)),
     "Argreduce": ("arg-reduction", ("argmax", "argmin")),
     "Scatter": ("way to scatter", list(SCATTER)),
     **{
@@ -33,7 +34,8 @@ WORDS: Mapping[str, tuple[str, Collection[str]]] = MappingProxyType({
 # Constructor -> the field that holds its dtype.
 DTYPES: Mapping[str, int] = MappingProxyType({
     "Input": 1, "Const": 1, "Odd": 1, "Data": 1, "Iota": 1, "Random": 2, "Cast": 1,
-    "Bitcast": 1, "Reduce": 3, "Argreduce": 3, "Contract": 4,
+    "Bitcast": 1, "Reduce": 3, "Argreduce": 3, "Scan": 3,
+    "Contract": 4,
 })  # fmt: skip
 
 

@@ -164,7 +164,7 @@ def _row(node: Node, args: Sequence[int], names: Names) -> Row:
             start, size, step = attrs
             steps = tuple(1 if n == 1 else d for n, d in zip(size, step, strict=True))
             return ("Slice", *args, start, size, steps)
-        case "un" | "bin" | "reduce" | "argreduce" | "scatter":
+        case "un" | "bin" | "reduce" | "argreduce" | "scan" | "scatter":
             return (node.op.capitalize(), attrs[0], *args, *attrs[1:])
         case op if op in MACROS:
             mask, number = _macro_fields(node)
@@ -271,7 +271,7 @@ def decode(row: Row, names: Names, value: Callable[[int], Const]) -> ENode:
             return ENode(head.lower(), f[1:], f[:1])
         case "Scatter":
             return ENode("scatter", f[1:4], (f[0], f[4]))
-        case "Reduce" | "Argreduce":
+        case "Reduce" | "Argreduce" | "Scan":
             return ENode(head.lower(), f[1:2], (f[0], f[2], _dtype(f[3])))
         case "Pad":
             return ENode("pad", f[:1], (f[1], f[2], value(f[3])))

@@ -107,6 +107,8 @@ class Facts:
                 return _unknown(t)
             case "reduce":
                 return self._reduce(node, args[0])
+            case "scan":
+                return self._scan(node, args[0])
             case "select":
                 c, a, b = node.args
                 return self._where(c, True, a).join(self._where(c, False, b))
@@ -171,6 +173,17 @@ class Facts:
                 return whole(t) if x.finite and not x.reach and t.bits >= 16 else LOST
             case _:
                 return whole(t)
+
+    def _scan(self, node: Node, x: Range) -> Range:
+        """Folds of at least one entry, and of no more than the axis has."""
+        monoid, axis, t = node.attrs[0], int(node.attrs[1]), node.dtype
+        if monoid in ("max", "min"):
+            return x
+        if monoid == "sum" and t.is_float:
+            return x.join(total(x, count([node.shape[axis]]), t))
+        if monoid == "prod" and t.is_float:
+            return whole(t) if x.finite and not x.reach and t.bits >= 16 else LOST
+        return whole(t)
 
     def _cast(self, node: Node, x: Range) -> Range:
         source = self.nodes[node.args[0]].dtype

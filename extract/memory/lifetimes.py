@@ -50,9 +50,9 @@ def same_place(kernel: Kernel) -> Pairs:
 
 @lru_cache(maxsize=4096)
 def pointwise(kernel: Kernel) -> Pairs:
-    """The pairs that every lowering allows: one output and no reduction, so that each
-    point is read, computed and written once."""
-    plain = len(kernel.outputs) == 1 and not kernel.reductions
+    """The pairs that every lowering allows: one output and no fold, so that each point
+    is read, computed and written once."""
+    plain = len(kernel.outputs) == 1 and not kernel.reductions and not kernel.scans
     return same_place(kernel) if plain else ()
 
 

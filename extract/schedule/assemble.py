@@ -29,6 +29,7 @@ from .kernel import (
     Val,
     bits,
     exactly,
+    out_of_order,
 )
 from .movement import Index
 from .trace import Conflict, Guard, Occurrence, Scattered, Tracer
@@ -186,6 +187,8 @@ class Assembler:
                 return self.expr("eq", self._clip(args[0], o.payload), (), BOOL)
             case "reduce":
                 return self._reduce(o, args)
+            case "scan":
+                return self._scan(o, args)
             case "foreign":
                 raise Untraceable(f"{o.payload} runs on its own")
             case _:
@@ -243,6 +246,11 @@ class Assembler:
             self.free.append(free & ~bound)
         return self.memo[e]
 
+    def _scan(self, o: Occurrence, args: tuple[int, ...]) -> int:
+        monoid, acc = o.payload
+        axes = tuple(a for x in o.bound for a in _numbers(self._atom(x)))
+        return self.expr("scan", args, (monoid, axes, acc), o.dtype, bits(axes))
+
     def kernel(self) -> Traced:
         """The kernel of all roots; Untraceable where they have no loop in common."""
         t = self.t
@@ -262,6 +270,8 @@ class Assembler:
             tuple(self.extents), tuple(self.exprs), tuple(self.free), outputs, slots,
             len(reads),
         )  # fmt: skip
+        if reason := out_of_order(kernel):
+            raise Untraceable(reason)
         passive = ("load", "const", "index", "foreign")
         inside = (o.cls for o in t.occ if o.cls >= 0 and o.kind not in passive)
         own = (c for c in writes if t.terms.node(c).op == "scatter")
@@ -277,7 +287,7 @@ class Assembler:
 
     def _axes(self, v: Affine) -> tuple[int, ...]:
         """The loops of an index, which are the digits of one, from the outermost."""
-        return tuple(a for a, _ in self.affine(v).terms if isinstance(a, int))
+        return _numbers(self.affine(v))
 
     def _update(self, s: Scattered) -> Output:
         """Its slot is that of the output before it."""
@@ -291,6 +301,11 @@ class Assembler:
                     self._build(a.expr)
         update = Update(s.mode, when, serial)
         return Output(0, value, axes, self._offset(s.cls, s.to), update)
+
+
+def _numbers(v: Affine) -> tuple[int, ...]:
+    """The axes of a sum of axes, from the outermost."""
+    return tuple(a for a, _ in v.terms if isinstance(a, int))
 
 
 def _values(o: Occurrence) -> Iterator[Affine]:

@@ -16,6 +16,8 @@ def describe(kernel: Kernel) -> str:
             product = e.attr[0] == "sum" and inner.op == "mul"
             matmul = product and _outer(kernel.free, inner.args)
             words.append("matmul" if matmul else e.attr[0])
+        elif e.op == "scan":
+            words.append(f"running {e.attr[0]}")
         elif e.op not in ("load", "const", "inside", "cast"):
             words.append(e.op)
     modes = (o.update.mode for o in kernel.outputs if o.update)

@@ -73,6 +73,8 @@ class Expr(NamedTuple):
     reduce   a         (monoid, axes: tuple[int, ...], acc: DType)
     reduce   a, i      (argmax | argmin, axes, acc): the least integer `i` of those
                        where `a` is best; a NaN is better than any number
+    scan     a         (monoid, axes, acc): of the values along `axes`, the outermost
+                       first, those up to here
     <opcode> a [, b]   ()                  an entry of `scalars.BY_NAME`
     """
 
@@ -127,6 +129,10 @@ class Kernel:
     def reductions(self) -> tuple[int, ...]:
         return tuple(i for i, e in enumerate(self.exprs) if e.op == "reduce")
 
+    @property
+    def scans(self) -> tuple[int, ...]:
+        return tuple(i for i, e in enumerate(self.exprs) if e.op == "scan")
+
 
 # ---- what an expression is computed from ---------------------------------------------
 
@@ -141,6 +147,20 @@ def bits(axes: tuple[int, ...]) -> int:
 def exactly(value: float) -> tuple[Any, ...]:
     """What a constant is known by; -0.0, which equals 0.0, by its sign as well."""
     return (value, "-") if value == 0 and copysign(1, value) < 0 else (value,)
+
+
+def out_of_order(kernel: Kernel) -> str | None:
+    """Why the scans of a kernel are no walk along one line: they share their loops,
+    which all outputs have, and nothing is reduced or changed beside them."""
+    orders = {kernel.exprs[i].attr[1] for i in kernel.scans}
+    if not orders:
+        return None
+    over = {bits(o.axes) for o in kernel.outputs}
+    beside = kernel.updates or bool(kernel.reductions)
+    if beside or len(orders) > 1 or len(over) > 1:
+        return "its scans stand beside loops of another order"
+    inside = not any(bits(axes) & ~every for axes in orders for every in over)
+    return None if inside else "its scans go along loops that outputs lack"
 
 
 def expr_affines(e: Expr) -> Iterator[Affine]:

@@ -23,7 +23,7 @@ EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
-FOLDS = frozenset(("reduce", "argreduce", "contract"))
+FOLDS = frozenset(("reduce", "argreduce", "contract", "scan"))
 
 
 class Search(State):

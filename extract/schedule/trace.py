@@ -183,6 +183,8 @@ class Tracer:
             o.kind, o.payload = "index", o.index[node.attrs[0]]
         elif op in ("reduce", "argreduce", "contract"):
             self.reductions.append(i)
+        elif op == "scan":
+            self._scan(o, node)
         elif op in ("un", "bin", "select", "cast", "bitcast"):
             o.kind = node.attrs[0] if op in ("un", "bin") else op
             o.args = [self.meet(a, o.index, o.guard) for a in node.args]
@@ -264,6 +266,21 @@ class Tracer:
             self.ranges.val_max[clip] = n - 1
             index[axis] = Affine(((Val(clip), 1),))
         o.kind, o.args = "same", [self.meet(x, tuple(index), o.guard)]
+
+    def _scan(self, o: Occurrence, node: Term) -> None:
+        """Over the loops that count its axis, if nothing else does; what is met out of
+        that order is stored first."""
+        monoid, axis, acc = cast(tuple[str, int, DType], node.attrs)
+        n, at = self._shape(o.cls)[axis], o.index[axis]
+        beside = (*o.index[:axis], *o.index[axis + 1 :], *(c.value for c in o.guard))
+        loops = self.ranges.exact_radix(at, n) if n > 1 else []
+        if loops is None or self._involved([at]) & self._involved(beside):
+            o.kind, o.payload = "foreign", "scan"
+            return
+        o.args = [self.meet(node.args[0], o.index, o.guard)]
+        o.kind, o.payload, o.bound = "same", (monoid, acc), loops
+        if loops:
+            o.kind = "scan"
 
     # ---- reductions ------------------------------------------------------------------
 

@@ -217,10 +217,10 @@ class Kernels(Indices):
         }
         if op in forms:
             return Expr(op, (), forms[op](), dtype)
-        if op == "reduce":
-            return self.reduction(dtype)
+        if op in ("reduce", "scan"):
+            return self.folded(op, dtype)
         if op not in ARITY:
-            near = get_close_matches(op, (*ARITY, *forms, "reduce"), 1)
+            near = get_close_matches(op, (*ARITY, *forms, "reduce", "scan"), 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise self.error(at, f"expected an expression, found {op!r}{hint}")
         return Expr(op, self.operands(at, op, ARITY[op]), (), dtype)
@@ -233,19 +233,20 @@ class Kernels(Indices):
             raise self.error(at, f"expected {count} operands of {op!r}")
         return tuple(args)
 
-    def reduction(self, dtype: DType) -> Expr:
+    def folded(self, op: str, dtype: DType) -> Expr:
         at = self.peek
         monoid = self._name("a monoid")
-        if monoid not in (*MONOIDS, *CHOICES):
+        known = (*MONOIDS, *CHOICES) if op == "reduce" else (*MONOIDS,)
+        if monoid not in known:
             raise self.error(
-                at, f"expected one of {', '.join((*MONOIDS, *CHOICES))}, found "
-                f"{monoid!r}")  # fmt: skip
+                at, f"expected one of {', '.join(known)}, found {monoid!r}"
+            )
         args = self.operands(at, monoid, 2 if monoid in CHOICES else 1)
         self.expect("over")
         axes = self.axes()
         self.expect("acc")
         self.expect("=")
-        return Expr("reduce", args, (monoid, axes, self._dtype()), dtype)
+        return Expr(op, args, (monoid, axes, self._dtype()), dtype)
 
     def constant(self) -> float | int | bool:
         if self.at("true", "false"):

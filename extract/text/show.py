@@ -78,9 +78,9 @@ def _expr(e: Expr) -> str:
             return f"index {affine(e.attr[0])}"
         case "inside":
             return f"inside {_conds(e.attr[0])}".rstrip()
-        case "reduce":
+        case "reduce" | "scan":
             monoid, axes, acc = e.attr
-            return f"reduce {monoid} {_values(e)} over {_axes(axes)} acc={acc}"
+            return f"{e.op} {monoid} {_values(e)} over {_axes(axes)} acc={acc}"
         case _:
             return f"{e.op} {_values(e)}"
 

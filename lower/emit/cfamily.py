@@ -12,16 +12,22 @@ from ..loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
     Commit,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Gemm,
     GroupReduce,
     If,
     Let,
     Mma,
     Regroup,
+    Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -73,6 +79,8 @@ class Printer(Expressions):
                     lines += [pad + x for x in self.group_reduce(stmt)]
                 case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
                     lines += [pad + x for x in self.asynchronous(stmt, scope)]
+                case Ring() | Beside() | Fill() | Full() | Free() | Send():
+                    lines += self.of_rings(stmt, scope, depth)
                 case Gemm():
                     lines.append(pad + self.gemm(stmt, scope))
         return lines
@@ -220,6 +228,11 @@ class Printer(Expressions):
 
     def asynchronous(
         self, stmt: AsyncCopy | Commit | Await | Mma | Regroup, scope: Scope
+    ) -> list[str]:
+        raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")
+
+    def of_rings(
+        self, stmt: Ring | Beside | Fill | Full | Free | Send, scope: Scope, depth: int
     ) -> list[str]:
         raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")
 

@@ -7,26 +7,35 @@ in one dimension.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...egraph.ir.dtypes import DType
 from ...egraph.ir.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource, Start
+from ..fragments import FOUR
 from ..loops import (
     Array,
     AsyncCopy,
     Await,
+    Beside,
     Commit,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     GroupReduce,
+    Let,
     Mma,
     Param,
     Regroup,
+    Ring,
+    Send,
     Stmt,
+    Store,
 )
 from ..walking import walk
-from . import mma, wgmma
+from . import mma, rings, wgmma
 from .cfamily import Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
@@ -38,6 +47,7 @@ from .stages import Stage, index_lets, stages
 WARP = 32
 SHARED_ALIGN = 16  # bytes
 AHEAD = 128  # statements of a thread's loop, written out
+TURNS, MUCH = 32, 64  # of a loop of products, and statements of one
 
 type GroupSize = Callable[[Stage], int]
 
@@ -76,6 +86,9 @@ class KernelPrinter(Printer):
     threads: int = 1
     groups: bool = False
     own: tuple[Stmt, ...] = ()  # its statements, outer before inner
+    meeting: str = ""  # where its group meets
+    places: dict[str, int] = field(default_factory=dict[str, int])  # of its rings
+    sizes: dict[str, int] = field(default_factory=dict[str, int])  # of its arrays
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
@@ -83,19 +96,29 @@ class KernelPrinter(Printer):
         params = (*function.params, *function.scratch)
         sizes = {"block": function.threads, "single": 1}
         self.threads = sizes.get(stage.kind) or group_size(stage)
-        self.groups = wgmma.goes_on(stage.body)
         self.own = tuple(walk(stage.body))
+        self.groups = any(isinstance(s, Mma) and s.warps == FOUR for s in self.own)
+        self.sizes = {s.name: s.size for s in self.own if isinstance(s, Array)}
+        self.places = {s.name: s.places for s in self.own if isinstance(s, Ring)}
+        beside = sum(s.threads for s in self.own if isinstance(s, Beside))
+        self.meeting = self.dialect.barrier
+        if beside:
+            self.meeting = f"rw_meet<{self.threads}>();"
         share = 1 if stage.kind == "block" else self.threads
         count = -(-stage.points // share)
         shared, nbytes = self.shared_arrays(stage)
-        launch = Grid(stage.name, count, self.threads, nbytes)
+        maps = rings.maps(self.own, params)
+        launch = Grid(stage.name, count, self.threads + beside, nbytes, maps)
         self.index_only = index_lets(stage.body)
         scope = Scope({p.name: p.dtype for p in params})
         wide = self.dialect.index is not None
         for loop in stage.loops:
             scope = scope.with_index(loop.var.name, loop.step, wide)
-        qualifiers = self.dialect.kernel.format(n=self.threads)
+        bound = f"{launch.threads}, 1" if beside else launch.threads
+        qualifiers = self.dialect.kernel.format(n=bound)
         pointers = [self.pointer(p) for p in params]
+        pointers += [f"const __grid_constant__ rw_tensor rw_tensor{i}"
+                     for i in range(len(maps))]  # fmt: skip
         lines = [headed(f"{qualifiers} {stage.name}", pointers, " {")]
         lines += [*self.promises(params, stage), *shared]
         lines += self.position(stage, count)
@@ -123,6 +146,11 @@ class KernelPrinter(Printer):
 
     def pragma(self, loop: For, count: int) -> str:
         """A thread asks for all that a short loop reads before it waits for any."""
+        straight = all(isinstance(s, Let | Store) for s in loop.body)
+        if loop.kind == "serial" and self.dialect.asynchronous and straight:
+            # Operands of the next turns are on their way while this one multiplies.
+            much = count <= TURNS and len(loop.body) >= MUCH
+            return self.dialect.unroll.format(n=count) if much else ""
         if loop.kind != "thread":
             return Printer.pragma(self, loop, count)
         turns = count // self.threads
@@ -165,7 +193,8 @@ class KernelPrinter(Printer):
         return lines
 
     def shared_arrays(self, stage: Stage) -> tuple[list[str], int]:
-        """Declarations of what the group shares, and its bytes."""
+        """Declarations of what the group shares, and its bytes; arrays of panels come
+        first, at multiples of what is mixed."""
         wanted: dict[str, tuple[str, int, int]] = {}
         for stmt in walk(stage.body):
             if isinstance(stmt, Array) and stmt.space == "shared":
@@ -177,17 +206,22 @@ class KernelPrinter(Printer):
                 name = _buffer(stmt)
                 if not entry[2]:
                     continue
+            elif isinstance(stmt, Ring):
+                name, entry = name_of(stmt.name), ("u64", 8, 2 * stmt.places)
             else:
                 continue
             if wanted.setdefault(name, entry) != entry:
                 raise DeviceError(f"{stage.name}: two shared arrays called {name!r}")
-        block, align = self.dialect.shared_block, SHARED_ALIGN
+        block = self.dialect.shared_block
         if self.groups:  # a block of another name: all of one name are aligned alike
-            block, align = block.replace("16", str(wgmma.ALIGN)), wgmma.ALIGN
+            block = block.replace("16", str(wgmma.ALIGN))
             block = block.replace("rw_shared", "rw_panels")
         lines = [f"  {block}"] if block and wanted else []
         offset = 0
-        for name, (t, itemsize, n) in wanted.items():
+        narrow = [x for x in wanted.items() if x[1][1] == 2 and self.groups]
+        rest = [x for x in wanted.items() if x not in narrow]
+        for name, (t, itemsize, n) in (*narrow, *rest):
+            align = wgmma.ALIGN if itemsize == 2 and self.groups else SHARED_ALIGN
             form = self.dialect.shared
             form = form.replace("rw_shared", "rw_panels") if self.groups else form
             lines.append("  " + form.format(t=t, name=name, n=n, i=offset))
@@ -224,7 +258,7 @@ class KernelPrinter(Printer):
             case Commit():
                 return ["rw_commit();"]
             case Await(pending, left):
-                barrier = self.dialect.barrier
+                barrier = self.meeting
                 met = wgmma.meets(barrier, left) if self.groups else [barrier]
                 return [f"rw_await<{pending}>();", *met]
             case Mma():
@@ -241,10 +275,82 @@ class KernelPrinter(Printer):
         self.helpers.setdefault(name, text)
         return wgmma.product(stmt, self.threads, at, scope, name)
 
+    def of_rings(
+        self, stmt: Ring | Beside | Fill | Full | Free | Send, scope: Scope, depth: int
+    ) -> list[str]:
+        if not self.dialect.asynchronous:
+            return Printer.of_rings(self, stmt, scope, depth)
+        self.helpers.setdefault("mma", mma.HELPERS)
+        self.helpers.setdefault("rings", rings.HELPERS)
+        pad = "  " * depth
+        match stmt:
+            case Ring(name, places):
+                readers = self.threads // WARP
+                call = f"rw_ring({name_of(name)}, {places}, {readers});"
+                return [f"{pad}if (rw_thread == 0) {call}"]
+            case Beside():
+                return self.beside(stmt, scope, depth)
+            case Fill():
+                return [pad + x for x in self.fill(stmt, scope)]
+            case Send():
+                self.helpers.setdefault("wgmma", wgmma.HELPERS)
+                self.helpers.setdefault("sends", rings.SENDS)
+                name, text = rings.send_helper(len(stmt.box.corner))
+                self.helpers.setdefault(name, text)
+                at = bare(self.index(stmt.box.at, scope))
+                corner = [bare(self.index(x, scope)) for x in stmt.box.corner]
+                number = rings.tensors(self.own).index(stmt.box.tensor)
+                of = scope.arrays[stmt.box.array]
+                each = self.threads // WARP * stmt.box.size
+                held = self.sizes[stmt.box.array] // each
+                lines = rings.sent(stmt, self.threads, at, corner, number, of, held)
+                return [pad + x for x in lines]
+            case Full(ring, turn) | Free(ring, turn):
+                word = "full" if isinstance(stmt, Full) else "free"
+                call = f"rw_{word}<{self.places[ring]}>({name_of(ring)}, "
+                lines = [f"{pad}{call}{bare(self.index(turn, scope))});"]
+                if isinstance(stmt, Free) and self.groups:
+                    lines.insert(0, f"{pad}rw_group_wait<{stmt.products}>();")
+                return lines
+
+    def beside(self, s: Beside, scope: Scope, depth: int) -> list[str]:
+        pad = "  " * depth
+        sends = any(isinstance(x, Send) for x in self.own)
+        few, more = rings.shares(self.threads, s)
+        one = f"if (rw_thread == {self.threads}) {{"
+        return [
+            pad + self.dialect.barrier,
+            f"{pad}if (rw_thread >= {self.threads}) {{",
+            f"{pad}  {few}",
+            f"{pad}  {one}",
+            *self.block(s.aside, scope, depth + 2),
+            f"{pad}  }}",
+            f"{pad}}} else {{",
+            f"{pad}  {more}",
+            *self.block(s.body, scope, depth + 1),
+            *([f"{pad}  rw_sent<0>();"] if sends else []),
+            pad + "}",
+        ]
+
+    def fill(self, s: Fill, scope: Scope) -> list[str]:
+        ring, places = name_of(s.ring), self.places[s.ring]
+        turn = bare(self.index(s.turn, scope))
+        every = rings.tensors(self.own)
+        told = rings.nbytes(s.boxes, scope.arrays)
+        lines = [f"{{ const u32 rw_turn = {turn};"]
+        lines.append(f"  rw_fill<{places}>({ring}, rw_turn, {told});")
+        for b in s.boxes:
+            name, text = rings.box_helper(len(b.corner))
+            self.helpers.setdefault(name, text)
+            to = f"&{name_of(b.array)}[{bare(self.index(b.at, scope))}]"
+            corner = ", ".join(bare(self.index(x, scope)) for x in b.corner)
+            map_ = f"&rw_tensor{every.index(b.tensor)}"
+            full = f"{ring} + rw_turn % {places}"
+            lines.append(f"  {name}({to}, {map_}, {full}, {corner});")
+        return [*lines, "}"]
+
     def barrier(self) -> list[str]:
-        return (
-            wgmma.meets(self.dialect.barrier) if self.groups else Printer.barrier(self)
-        )
+        return wgmma.meets(self.meeting) if self.groups else [self.meeting]
 
     def loop(self, loop: For, scope: Scope, depth: int) -> list[str]:
         lines = Printer.loop(self, loop, scope, depth)
@@ -274,13 +380,13 @@ class KernelPrinter(Printer):
         pair = (f"{buffer}[rw_thread]", f"{buffer}[rw_thread + rw_s]")
         return [
             f"{buffer}[rw_thread] = {v};",
-            self.dialect.barrier,
+            self.meeting,
             f"for (i32 rw_s = {first}; rw_s > 0; rw_s >>= 1) {{",
             f"  if ({fits}) {buffer}[rw_thread] = {self.combine(stmt, *pair)};",
-            f"  {self.dialect.barrier}",
+            f"  {self.meeting}",
             "}",
             f"{v} = {buffer}[{begin}];",
-            self.dialect.barrier,
+            self.meeting,
         ]
 
     def warp_reduce(self, stmt: GroupReduce, v: str, buffer: str) -> list[str]:
@@ -302,10 +408,10 @@ class KernelPrinter(Printer):
         return [
             *lines,
             f"if (rw_thread % {WARP} == 0) {buffer}[rw_thread / {WARP}] = {v};",
-            self.dialect.barrier,
+            self.meeting,
             f"{v} = {buffer}[{first}];",
             f"for (i32 rw_w = {second}; rw_w < {end}; rw_w++) {v} = {each};",
-            self.dialect.barrier,
+            self.meeting,
         ]
 
     def combine(self, stmt: GroupReduce, a: str, b: str) -> str:

@@ -22,13 +22,17 @@ from ..loops import (
     AsyncCopy,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     If,
     Let,
     Load,
     Op,
+    Send,
     Stmt,
     Store,
     Var,
@@ -182,7 +186,7 @@ def index_lets(body: tuple[Stmt, ...]) -> frozenset[str]:
                 data |= {var.name, *_direct(value)}
             case Store(value=value):
                 data |= set(_direct(value))
-            case Fetch():
+            case Fetch() | Fill() | Full() | Free() | Send():
                 pass
             case AsyncCopy(where=where):
                 data |= set(_direct(where)) if where is not None else set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...egraph.ir.dtypes import BF16, DType
 from ..fragments import DEPTH, FOUR, HIGH, WARP
-from ..loops import PANEL, For, Matrix, Mma, Stmt
+from ..loops import PANEL, Matrix, Mma, Stmt
 from .expressions import Scope, name_of
 
 ALIGN = 1024  # bytes: the rows that are mixed among each other
@@ -104,5 +104,4 @@ def _within(x: Matrix, along_k: bool, first: str, size: int) -> tuple[str, int, 
 
 def goes_on(body: tuple[Stmt, ...]) -> bool:
     """Whether products are on their way at the end of a body."""
-    return any((isinstance(s, Mma) and s.warps == FOUR) or
-               (isinstance(s, For) and goes_on(s.body)) for s in body)  # fmt: skip
+    return any(isinstance(s, Mma) and s.warps == FOUR for s in body)

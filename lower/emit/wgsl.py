@@ -21,9 +21,13 @@ from ..loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
     Commit,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -32,6 +36,8 @@ from ..loops import (
     Mma,
     Param,
     Regroup,
+    Ring,
+    Send,
     Stmt,
     Store,
 )
@@ -212,7 +218,10 @@ class Printer(Values):
                 return [pad + x for x in BARRIER]
             case GroupReduce():
                 return [pad + x for x in self.group_reduce(stmt)]
-            case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
+            case (
+                AsyncCopy() | Commit() | Await() | Mma() | Regroup()
+                | Ring() | Beside() | Fill() | Full() | Free() | Send()
+            ):  # fmt: skip
                 raise DeviceError(f"WGSL has no {type(stmt).__name__}")
             case Gemm():
                 raise DeviceError("WGSL has no library of products")

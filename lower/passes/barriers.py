@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..loops import Await, Barrier, For, Function, If, Stmt
+from ..loops import Await, Barrier, Beside, For, Function, If, Stmt
 from ..verify.kinds import Kinds
 from ..walking import trips
 from .rebuild import unique
@@ -91,6 +91,10 @@ class _Placer:
             return made, cond + self.heads(inner), cond + last, False
         if isinstance(s, For) and s.kind != "thread":
             return self.loop(s)
+        if isinstance(s, Beside):
+            inner, last = self.body(s.body, [])
+            made = replace(s, body=inner)
+            return made, self.heads(inner), last, _meets(inner)
         mine = self.touches.of((s,))
         return s, mine, mine, isinstance(s, Await)
 
@@ -110,7 +114,7 @@ class _Placer:
         for s in body:
             if isinstance(s, Barrier | Await):
                 break
-            if isinstance(s, For) and _meets((s,)):
+            if isinstance(s, For | Beside) and _meets((s,)):
                 return result + self.heads(s.body)
             result += self.touches.of((s,))
         return result
@@ -120,6 +124,7 @@ def _meets(body: Iterable[Stmt]) -> bool:
     """Whether there is a barrier that is always reached."""
     return any(
         isinstance(s, Barrier | Await)
+        or (isinstance(s, Beside) and _meets(s.body))
         or (
             isinstance(s, For)
             and s.kind != "thread"

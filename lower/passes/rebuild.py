@@ -12,10 +12,15 @@ from ..loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
+    Box,
     Commit,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -26,11 +31,13 @@ from ..loops import (
     Mma,
     Op,
     Regroup,
+    Ring,
+    Send,
     Stmt,
     Store,
     Var,
 )
-from ..walking import subterms, walk
+from ..walking import subterms, walk, with_bodies
 
 type Change = Callable[[Ex], Ex]
 
@@ -70,6 +77,13 @@ def with_values(s: Stmt, change: Change) -> Stmt:
         case Mma(a=a, b=b):
             a, b = (x._replace(at=change(x.at)) for x in (a, b))
             return replace(s, a=a, b=b)
+        case Fill(_, turn, boxes):
+            made = tuple(_box(b, change) for b in boxes)
+            return replace(s, turn=change(turn), boxes=made)
+        case Send(box=box):
+            return replace(s, box=_box(box, change))
+        case Full(turn=turn) | Free(turn=turn):
+            return replace(s, turn=change(turn))
         case If(cond=cond):
             new = change(cond)
             return s if new is cond else replace(s, cond=new)
@@ -78,6 +92,10 @@ def with_values(s: Stmt, change: Change) -> Stmt:
             return replace(s, out=out, a=a, b=b)
         case _:
             return s
+
+
+def _box(b: Box, change: Change) -> Box:
+    return b._replace(at=change(b.at), corner=tuple(map(change, b.corner)))
 
 
 def substituted(x: Ex, by: Mapping[str, Ex]) -> Ex:
@@ -95,6 +113,10 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
     def var(v: Var) -> Var:
         return replace(v, name=names[v.name]) if v.name in names else v
 
+    def box(b: Box) -> Box:
+        tensor = b.tensor._replace(source=name(b.tensor.source))
+        return b._replace(array=name(b.array), tensor=tensor)
+
     def change(x: Ex) -> Ex:
         match x:
             case Var():
@@ -109,12 +131,18 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
         match s:
             case For():
                 return replace(s, var=var(s.var), body=tuple(map(statement, s.body)))
-            case If():
-                return replace(s, body=tuple(map(statement, s.body)))
+            case If() | Beside():
+                return with_bodies(s, lambda body: tuple(map(statement, body)))
             case Let() | Assign() | GroupReduce():
                 return replace(s, var=var(s.var))
-            case Array():
+            case Array() | Ring():
                 return replace(s, name=name(s.name))
+            case Fill(ring, _, boxes):
+                return replace(s, ring=name(ring), boxes=tuple(map(box, boxes)))
+            case Send(source=source):
+                return replace(s, source=name(source), box=box(s.box))
+            case Full() | Free():
+                return replace(s, ring=name(s.ring))
             case Store() | Fetch():
                 return replace(s, array=name(s.array))
             case Gemm(out=out, a=a, b=b):
@@ -140,7 +168,7 @@ def bound(body: Iterable[Stmt]) -> list[str]:
         match s:
             case For(var=var) | Let(var=var):
                 names.append(var.name)
-            case Array(name=name):
+            case Array(name=name) | Ring(name=name):
                 names.append(name)
             case _:
                 pass
@@ -178,7 +206,7 @@ def unique(function: Function) -> Function:
                 s, rest = _bound_anew(s, rest, own, names.fresh(own))
             if own is not None:
                 seen.add(own)
-            out.append(replace(s, body=again(s.body)) if isinstance(s, For | If) else s)
+            out.append(with_bodies(s, again))
         return tuple(out)
 
     found = bound(function.body)
@@ -191,7 +219,7 @@ def _binds(s: Stmt) -> str | None:
     match s:
         case For(var=var) | Let(var=var):
             return var.name
-        case Array(name=name):
+        case Array(name=name) | Ring(name=name):
             return name
         case _:
             return None
@@ -214,6 +242,9 @@ def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     inner = tuple(walk(tuple(body)))
     stored = frozenset(s.array for s in inner if isinstance(s, Store | AsyncCopy))
     stored |= {s.out for s in inner if isinstance(s, Mma)}
+    stored |= {b.array for s in inner if isinstance(s, Fill) for b in s.boxes}
+    sends = [s.box for s in inner if isinstance(s, Send)]
+    stored |= {name for b in sends for name in (b.array, b.tensor.source)}
     stored |= {s.to for s in inner if isinstance(s, Regroup)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 

@@ -14,6 +14,7 @@ from ..intervals import Interval, Linear, extremes, interval, linear, of_loop, o
 from ..loops import (
     Array,
     AsyncCopy,
+    Beside,
     Ex,
     For,
     Function,
@@ -25,7 +26,7 @@ from ..loops import (
     Store,
     Var,
 )
-from ..walking import subterms, trips, values
+from ..walking import bodies, subterms, trips, values
 from .rebuild import arrays_of, bound, constant_arrays, variables_of
 
 TOGETHER = "shared buffers"  # that may be one memory
@@ -67,8 +68,9 @@ class Touches:
                     self.known[var.name] = of_loop(s)
                     self.forms[var.name] = Linear(((var.name, 1),), 0)
                     self._learn(s.body, threaded or s.kind == "thread")
-                case If():
-                    self._learn(s.body, threaded)
+                case If() | Beside():
+                    for inner in bodies(s):
+                        self._learn(inner, threaded)
                 case Let(var, value, False) if var.dtype.is_int and var.lanes == 1:
                     self._let(var, value, threaded)
                 case Array(name, space="shared"):
@@ -110,7 +112,7 @@ class Touches:
                 yield made._replace(late=True)
             if isinstance(s, For) and trips(s):
                 yield from self._of(s.body, s if s.kind == "thread" else thread)
-            if isinstance(s, If):
+            if isinstance(s, If | Beside):  # what is beside meets by rings alone
                 yield from self._of(s.body, thread)
 
     def heads(self, s: Stmt, thread: For | None = None) -> Iterator[Touch]:

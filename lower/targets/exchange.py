@@ -28,15 +28,15 @@ from ..tiles.ir import (
     Loop,
     Reduce,
 )
+from .beside import Besides
 from .layouts import of_axes, product
 from .places import Point
 from .quads import quads, quads_of
-from .rings import Ringed
 
 PAD = 1  # elements after each row of a copy: columns fall into other banks
 
 
-class Exchange(Ringed):
+class Exchange(Besides):
     """Reductions across threads, and copies."""
 
     def across_threads(self, s: Reduce, layout: Layout) -> None:
@@ -180,7 +180,7 @@ class Exchange(Ringed):
         self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
 
     def shared_bytes(self) -> int:
-        total = 0
+        total = self.more_bytes()
         for s in ir.walk(self.grid.body):
             match s:
                 case Loop():

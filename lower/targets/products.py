@@ -13,7 +13,7 @@ from math import gcd
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
-from ..fragments import FOUR, parts
+from ..fragments import FOUR
 from ..loops import Ex
 from ..passes.rebuild import substituted
 from ..tiles import ir
@@ -21,22 +21,27 @@ from ..tiles.ir import (
     Ahead,
     Copy,
     Digit,
+    Full,
     Grid,
     Layout,
     Load,
     Loop,
+    Map,
     Mma,
+    Release,
     Stmt,
     Store,
     Tile,
     TileProgram,
     Wait,
 )
+from .boxes import box_of, loaded
 from .layouts import Scene, names_in, scene, spread
-from .quads import quads_of
+from .quads import product_layout, quads_of
 from .simt import LANES, Simt
 
 FEW = 4  # columns that a thread has side by side, where it multiplies by itself
+PIECES = 2  # that a warp stores through
 LEAST = 4  # bytes of an asynchronous copy
 
 
@@ -46,16 +51,11 @@ class Warps(NamedTuple):
 
     across: int
     warps: int = 1
+    beside: int = 0  # threads that have the engine for copies fill rings
+    resident: int = 0  # teams
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
-        """Where the sums lie (`fragments.py`)."""
-        axis = {True: m.name, False: n.name}
-        out: list[Digit] = []
-        for p in parts(m.extent, n.extent, team, self.across, self.warps):
-            place = "register" if p.who == "element" else "thread"
-            out.append(Digit(axis[p.rows], place, p.size))
-        out[-1] = out[-1]._replace(place="lane")
-        return tuple(d for d in out if d.size > 1)
+        return product_layout(m, n, team, self.across, self.warps)
 
 
 class Threads(NamedTuple):
@@ -64,6 +64,8 @@ class Threads(NamedTuple):
     height: int
     width: int
     warps: int = 0
+    beside: int = 0
+    resident: int = 0
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
         few = gcd(self.width, FEW)
@@ -98,6 +100,7 @@ class _Products:
         self, grid: Grid, program: TileProgram, units: Units, device: Simt
     ) -> None:
         self.grid, self.units, self.device = grid, units, device
+        self.params = program.buffers
         self.sizes = {b.name: b.dtype.itemsize for b in program.buffers.values()}
         self.scene: Scene = scene(grid)
         self.extents = ir.extents(grid.points)
@@ -107,6 +110,9 @@ class _Products:
         grid = self.grid
         (loop,) = (s for s in grid.body if isinstance(s, Loop))
         (mma,) = (s for s in loop.body if isinstance(s, Mma))
+        if self.units.beside:
+            made = self.brought(loop, mma)
+            return made if isinstance(made, str) else self.placed(loop, mma, made)
         for s in loop.body:
             for x in s.body if isinstance(s, Ahead) else ():
                 tile = ir.bound(x)
@@ -115,17 +121,61 @@ class _Products:
                     if layout is None:
                         return "a side has fewer elements than there are threads"
         body = tuple(self.laid(s) for s in loop.body)
-        body = self.asynchronous(loop, body)
+        body = self.multiplied(self.asynchronous(loop, body))
+        return self.placed(loop, mma, body)
+
+    def placed(self, loop: Loop, mma: Mma, body: tuple[Stmt, ...]) -> Grid:
+        """With the layout of the sums."""
+        grid = self.grid
         tiles = [t for t in map(self.shared(loop).get, _factors(mma)) if t]
         own = [{*t.axes} - {*mma.over} for t in tiles]
         m, n = (next(p for p in grid.points if p.name in names) for names in own)
         (over,) = (p for p in grid.points if p.name in mma.over)
         layout = self.units.layout(m, n, grid.team, self.device.wide)
         layout = (*layout, Digit(over.name, "register", over.extent))
-        body = self.multiplied(body)
         whole = tuple(replace(s, body=body) if s is loop else s for s in grid.body)
-        made = replace(grid, body=whole, layout=layout)
+        resident = self.units.resident
+        whole = self.sent(whole, m, n) if self.units.beside else whole
+        made = replace(grid, body=whole, layout=layout, resident=resident)
         return self.regrouped(made, mma.name, n.name, over)
+
+    def brought(self, loop: Loop, mma: Mma) -> tuple[Stmt, ...] | str:
+        """By the engine for copies, as far ahead as there are places; a product goes on
+        while the next one begins."""
+        early = [x for s in loop.body if isinstance(s, Ahead) for x in s.body]
+        for x in early:
+            if not isinstance(x, Load) or x.tile.space != "shared":
+                return "a side is computed before it is multiplied"
+            made = box_of(x, self.scene, self.params[x.buffer])
+            if isinstance(made, str):
+                return f"the engine for copies does not bring it: {made}"
+        product = replace(mma, warps=self.units.warps)
+        ahead = Ahead(tuple(early), self.units.beside)
+        return (ahead, Full(), product, Release(1))
+
+    def sent(self, body: tuple[Stmt, ...], m: ir.Axis, n: ir.Axis) -> tuple[Stmt, ...]:
+        """Results by the engine for copies, where they are of two bytes, and nothing
+        else is read over all of a tile: that is faster by 16 bytes at once."""
+        whole = (m.name, n.name)
+        loads = [s for s in body if isinstance(s, Load) and {*whole} <= {*s.tile.axes}]
+        out: list[Stmt] = []
+        for i, s in enumerate(body):
+            made = self.send(s, whole, i) if isinstance(s, Store) else (s,)
+            out += made or ()
+            if made is None or loads:
+                return body
+        return tuple(out)
+
+    def send(
+        self, s: Store, whole: tuple[str, ...], number: int
+    ) -> tuple[Stmt, ...] | None:
+        buffer = self.params[s.buffer]
+        if s.over != whole:
+            return None
+        if isinstance(box_of(loaded(s, buffer.dtype), self.scene, buffer), str):
+            return None
+        value = Tile(f"v{number}{s.buffer}", s.value.dtype, s.over)
+        return Map(value, s.value), replace(s, value=ir.var(value), through=PIECES)
 
     def regrouped(self, grid: Grid, sums: str, n: str, over: ir.Axis) -> Grid:
         """With an exchange of sums before they are stored, where that makes stores
@@ -134,6 +184,8 @@ class _Products:
         own = grid.layout[:-1]
         new = quads_of(own)
         stores = [s for s in grid.body if isinstance(s, Store)]
+        if any(s.through for s in stores):
+            return grid
         wide = all(self.scene.even(s.index, s.where, n, LANES) for s in stores)
         if new is None or not wide or not self.units.warps:
             return grid

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from math import prod
 
-from ..tiles.ir import Digit, Layout
+from ..fragments import FOUR as WARPS
+from ..fragments import HIGH, parts, refusal
+from ..tiles.ir import Axis, Digit, Grid, Layout
+from .layouts import of_axes
 
 FOUR, PAIR = 4, 2
 
@@ -31,6 +34,34 @@ def quads_of(layout: Layout) -> Layout | None:
     d = layout[at]
     parts = (Digit(d.axis, "register", d.size // FOUR),) if d.size > FOUR else ()
     return (*layout[:at], *parts, *layout[at + 1 : -1], Digit(d.axis, "lane", 8))
+
+
+def groups_across(grid: Grid, axes: tuple[str, ...]) -> int | None:
+    """Groups of four warps side by side, where a tile lies as their instructions leave
+    a product over these axes."""
+    m, n = (next(p for p in grid.points if p.name == a) for a in axes)
+    mine = of_axes(grid.layout, axes)
+    across = prod(d.size for d in mine if d.place == "thread" and d.axis == n.name) // 4
+    fits = (
+        grid.team
+        and across
+        and not refusal(m.extent, n.extent, HIGH, grid.team, across, WARPS)
+    )
+    same = fits and mine == product_layout(m, n, grid.team, across, WARPS)
+    return across if same else None
+
+
+def product_layout(
+    m: Axis, n: Axis, team: int, across: int, warps: int
+) -> Layout:  # fmt: skip
+    """Where the sums lie that so many warps' instructions make (`fragments.py`)."""
+    axis = {True: m.name, False: n.name}
+    out: list[Digit] = []
+    for p in parts(m.extent, n.extent, team, across, warps):
+        place = "register" if p.who == "element" else "thread"
+        out.append(Digit(axis[p.rows], place, p.size))
+    out[-1] = out[-1]._replace(place="lane")
+    return tuple(d for d in out if d.size > 1)
 
 
 def _place(layout: Layout) -> int | None:

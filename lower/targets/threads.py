@@ -59,6 +59,8 @@ class GridWriter(Exchange):
     def run(self) -> tuple[Stmt, ...]:
         if any(a.extent == 0 for a in (*self.grid.axes, *self.grid.points)):
             return ()
+        if self.besides:
+            return self.team_and_beside()
         body = self.inside()
         self.body(self.grid.body)
         self.out.pop()
@@ -69,9 +71,9 @@ class GridWriter(Exchange):
         return nest
 
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
-        groups: list[Group | Loop | Copy | Mma] = []
+        groups: list[Group | Loop | Copy | Mma | Store] = []
         for s in body:
-            if isinstance(s, Loop | Copy | Mma):
+            if isinstance(s, Loop | Copy | Mma) or (isinstance(s, Store) and s.through):
                 groups.append(s)
                 continue
             axes, layout = self.axes_of(s), self.layout_of(s)
@@ -91,6 +93,8 @@ class GridWriter(Exchange):
                         self.copy(g)
                 case Mma():
                     self.multiply(g)
+                case Store():
+                    self.send(g)
                 case Group():
                     self.group(g)
 
@@ -108,6 +112,9 @@ class GridWriter(Exchange):
         return not (made & read) and not ended
 
     def loop(self, s: Loop) -> None:
+        if s in self.besides:
+            self.beside_loop(s)
+            return
         if any(isinstance(x, Ahead) for x in s.body):
             self.ring_loop(s)
             return

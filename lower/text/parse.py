@@ -12,9 +12,15 @@ from ..loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
+    Box,
     Commit,
+    Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -25,9 +31,12 @@ from ..loops import (
     Mma,
     Param,
     Regroup,
+    Ring,
+    Send,
     Space,
     Stmt,
     Store,
+    Tensor,
     Var,
 )  # fmt: skip
 from .expressions import Expressions
@@ -153,6 +162,37 @@ class _Parser(Expressions):
                     pending = self.integer("a number of groups")
                     late = self.integer("of products") if self.skip(",") else 0
                     return Await(pending, late)
+                case "ring":
+                    self.take()
+                    name = self.word("a ring's name").text
+                    self.expect("of")
+                    return Ring(name, self.integer("a number of places"))
+                case "beside":
+                    self.take()
+                    threads = self.integer("a number of threads")
+                    aside = self.block()
+                    self.expect("group")
+                    return Beside(threads, aside, self.block())
+                case "fill":
+                    self.take()
+                    return self.fill()
+                case "send":
+                    self.take()
+                    m, n = (self.integer("a size") for _ in range(2))
+                    self.expect("by")
+                    across = self.integer("a number of warps")
+                    self.expect(":")
+                    source = self.word("an array's name").text
+                    self.expect("to")
+                    return Send(m, n, across, source, self.box())
+                case "full":
+                    self.take()
+                    return Full(*self.turn())
+                case "free":
+                    self.take()
+                    ring, turn = self.turn()
+                    late = self.integer("of products") if self.skip(",") else 0
+                    return Free(ring, turn, late)
                 case "mma":
                     self.take()
                     return self.mma()
@@ -186,6 +226,45 @@ class _Parser(Expressions):
         index, at = (self.typed(x.index, None) for x in (to, source))
         name, lanes = to.at.text, to.lanes
         return AsyncCopy(name, index, source.at.text, at, lanes, where)
+
+    def turn(self) -> tuple[str, Ex]:
+        at = self.place(self.word("a ring's name"))
+        return at.at.text, self.typed(at.index, None)
+
+    def fill(self) -> Fill:
+        ring, turn = self.turn()
+        boxes: list[Box] = []
+        self.expect("{")
+        self.blank()
+        while not self.at("}"):
+            boxes.append(self.box())
+            self.end_line()
+            self.blank()
+        self.expect("}")
+        return Fill(ring, turn, tuple(boxes))
+
+    def box(self) -> Box:
+        at = self.place(self.word("a shared array's name"))
+        self.expect("=")
+        source = self.word("a buffer's name").text
+        self.expect("at")
+        corner = [self.expression()]
+        while self.skip(","):
+            corner.append(self.expression())
+        self.expect("in")
+        sizes: list[int] = []
+        extents: list[int] = []
+        strides: list[int] = []
+        while True:
+            sizes.append(self.integer("elements of a box"))
+            self.expect("of")
+            extents.append(self.integer("elements of a tensor"))
+            self.expect("by")
+            strides.append(self.integer("a step"))
+            if not self.skip(","):
+                break
+        tensor = Tensor(source, tuple(extents), tuple(strides), tuple(sizes))
+        return Box(at.at.text, self.typed(at.index, None), tensor, tuple(corner))
 
     def regroup(self) -> Regroup:
         to = self.word("an array's name").text

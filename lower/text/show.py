@@ -12,10 +12,15 @@ from ..loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
+    Box,
     Commit,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -27,6 +32,8 @@ from ..loops import (
     Op,
     Param,
     Regroup,
+    Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -143,6 +150,25 @@ class _Printer:
             case Await(pending, products):
                 late = f", {products}" if products else ""
                 return [f"{pad}await {pending}{late}"]
+            case Ring(name, places):
+                return [f"{pad}ring {word(name)} of {places}"]
+            case Beside(threads, aside, body):
+                lines = self.block(aside, depth + 1, names, arrays)
+                rest = self.block(body, depth + 1, names, arrays)
+                head = f"{pad}beside {threads} {{"
+                return [head, *lines, pad + "} group {", *rest, pad + "}"]
+            case Fill(ring, turn, boxes):
+                lines = [f"{pad}  {_box(b, ex)}" for b in boxes]
+                head = f"{pad}fill {word(ring)}[{ex.show(turn, None)}] {{"
+                return [head, *lines, pad + "}"]
+            case Send(m, n, across, source, box):
+                head = f"{pad}send {m} {n} by {across}: {word(source)}"
+                return [f"{head} to {_box(box, ex)}"]
+            case Full(ring, turn):
+                return [f"{pad}full {word(ring)}[{ex.show(turn, None)}]"]
+            case Free(ring, turn, products):
+                late = f", {products}" if products else ""
+                return [f"{pad}free {word(ring)}[{ex.show(turn, None)}]{late}"]
             case Mma(m, n, k, across, out, a, b, warps):
                 sides = (
                     f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"
@@ -251,6 +277,17 @@ class _Expressions:
         elif name == "splat":
             args.append(str(x.lanes))
         return f"{word(name)}({', '.join(args)})", TIGHT
+
+
+def _box(b: Box, ex: _Expressions) -> str:
+    t = b.tensor
+    corner = ", ".join(ex.show(x, None) for x in b.corner)
+    axes = ", ".join(
+        f"{size} of {extent} by {stride}"
+        for size, extent, stride in zip(t.sizes, t.extents, t.strides, strict=True)
+    )
+    to = ex.place(b.array, b.at, 1)
+    return f"{to} = {word(t.source)} at {corner} in {axes}"
 
 
 def _is_infix(x: Op) -> bool:

@@ -15,7 +15,8 @@ CONSTANTS = ("true", "false", "inf", "nan")
 KEYWORDS = frozenset(
     (*KINDS, *CONSTANTS, "function", "threads", "out", "in", "scratch", "by", "let",
      "var", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product",
-     "transfer", "commit", "await", "mma", "of", "regroup")
+     "transfer", "commit", "await", "mma", "of", "regroup", "ring", "beside", "group",
+     "fill", "full", "free", "at", "send", "to")
 )  # fmt: skip
 WORD = r"[^\W\d]\w*"
 

@@ -27,13 +27,22 @@ from ..targets.simt import Simt, shared_bytes
 from . import ir
 from .family import Tiled
 from .ir import TileProgram
-from .price import price, speed_of_groups, speed_of_warps
+from .price import (
+    MANY,
+    OTHERS,
+    REGISTERS,
+    price,
+    speed_of_groups,
+    speed_of_threads,
+    speed_of_turns,
+    speed_of_warps,
+)
 from .products import Blocks, Sides, product_grid, sides_of
 
 HELD = 176  # elements that a thread may have in registers
-REGISTERS, OTHERS = 1 << 16, 40  # of a unit of the device; that are no sums
+BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
 LIKELY = 6  # shapes that are priced in full
-GROUP = 8  # rows of tiles side by side
+GROUPS = (16, 8)  # rows of tiles side by side: the first that divides them
 
 
 class Shape(NamedTuple):
@@ -45,6 +54,7 @@ class Shape(NamedTuple):
     stages: int
     down: int
     across: int
+    beside: int = 0  # threads that have the engine for copies bring tiles
 
     @property
     def each(self) -> tuple[int, int]:
@@ -64,6 +74,16 @@ BY_GROUPS = (
     Shape(128, 128, 64, 3, 1, 1), Shape(128, 128, 64, 4, 2, 1),
     Shape(64, 256, 64, 4, 1, 1), Shape(64, 128, 64, 4, 1, 1),
     Shape(64, 64, 64, 4, 1, 1),
+)  # fmt: skip
+BY_ENGINE = (
+    Shape(128, 256, 64, 4, 2, 1, 128), Shape(256, 128, 64, 4, 2, 1, 128),
+    Shape(128, 192, 64, 4, 2, 1, 128), Shape(192, 192, 64, 3, 3, 1, 128),
+    Shape(128, 128, 64, 6, 2, 1, 128), Shape(64, 256, 64, 4, 1, 1, 128),
+    Shape(64, 128, 64, 8, 1, 1, 128), Shape(64, 64, 64, 12, 1, 1, 128),
+)  # fmt: skip
+BY_MANY = (  # sums of a thread, which has many registers
+    Shape(128, 256, 32, 2, 16, 16), Shape(256, 128, 16, 2, 16, 16),
+    Shape(128, 256, 16, 2, 16, 16),
 )  # fmt: skip
 BY_THREADS = (
     Shape(128, 128, 16, 2, 16, 16), Shape(64, 64, 16, 2, 16, 16),
@@ -140,7 +160,8 @@ class Multiplied(Tiled):
         near = tiles * (s.rows + s.columns) * k * sides.dtype.itemsize
         busy = occupancy(tiles, max(model.units // 2, 1))
         work = macs / self.speed(s, model) / busy
-        return max(work, near / model.cache_bandwidth)
+        rate = model.engine if s.beside else model.cache_bandwidth
+        return max(work, near / rate)
 
     def program(
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
@@ -160,7 +181,7 @@ def _program(
     if own is None:
         return "no tile fits the device"
     asked = own._replace(**{n: v for n, v in holes if n in Shape._fields})
-    group = hole(holes, "group", GROUP)
+    group = hole(holes, "group", _group(kernel.extents[sides.m], asked))
     return family.refused(asked, model) or _written(
         family, kernel, sides, asked, group, model, strict
     )
@@ -173,12 +194,18 @@ def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape 
     assert not isinstance(sides, str), sides
     priced: list[tuple[float, Shape]] = []
     for s in family.likely(kernel, sides, model):
-        made = _written(family, kernel, sides, s, GROUP, model, False)
+        group = _group(kernel.extents[sides.m], s)
+        made = _written(family, kernel, sides, s, group, model, False)
         if not isinstance(made, str):
             priced.append((overlapped(price(made, model)), s))
         if len(priced) == LIKELY:
             break
     return min(priced)[1] if priced else None
+
+
+def _group(rows: int, s: Shape) -> int:
+    tiles = ceil_div(rows, s.rows)
+    return next((g for g in GROUPS if s.beside and tiles % g == 0), GROUPS[-1])
 
 
 def _written(
@@ -189,7 +216,10 @@ def _written(
     blocks = Blocks(s.rows, s.columns, s.depth, s.stages, group, family.team(s))
     grid, index = product_grid(kernel, sides, blocks, strict, buffers)
     program = TileProgram("f", buffers, (grid,), (), index)
-    made = scheduled_products(program, family.units(s), Simt.of(model))
+    units = family.units(s)
+    if s.beside and isinstance(units, Warps):
+        units = units._replace(resident=max(model.units // 2, 1))
+    made = scheduled_products(program, units, Simt.of(model))
     if isinstance(made, str):
         return made
     if sum(held(made)) > HELD:
@@ -254,25 +284,30 @@ class ByGroups(Multiplied):
         return True
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
-        return BY_GROUPS if model.grouped else ()
+        return (*BY_ENGINE, *BY_GROUPS) if model.grouped else ()
 
     def team(self, shape: Shape) -> int:
         return shape.down * shape.across * WARP * FOUR
 
     def units(self, shape: Shape) -> Units:
-        return Warps(shape.across, FOUR)
+        return Warps(shape.across, FOUR, shape.beside)
 
     def refused(self, shape: Shape, model: DeviceModel) -> str | None:
         s, team = shape, self.team(shape)
-        if team > model.largest or not model.grouped:
+        if team + s.beside > model.largest or not model.grouped:
             return "the device has no such groups"
-        if s.stages < 2 or _odd(s[:3]) or s.depth != PANEL:
+        odd = not s.beside and _odd(s[:3])
+        if s.stages < 2 or odd or s.depth != PANEL or s.beside not in (0, BESIDE):
             return "no ring of such tiles"
-        if s.rows * s.columns // team + OTHERS > REGISTERS // team:
+        room = min((REGISTERS - FEW * s.beside) // team, MOST if s.beside else 256)
+        if s.rows * s.columns // team + OTHERS > room:
             return "a thread would hold too much"
         return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR)
 
     def speed(self, shape: Shape, model: DeviceModel) -> float:
+        if shape.beside:
+            macs = shape.rows * shape.columns * shape.depth
+            return speed_of_turns(macs, shape.each[1], model)
         return model.grouped * speed_of_groups(shape.each[1])
 
 
@@ -287,7 +322,7 @@ class ByThreads(Multiplied):
         return False
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
-        return BY_THREADS
+        return (*BY_MANY, *BY_THREADS) if model.matrix else BY_THREADS
 
     def team(self, shape: Shape) -> int:
         return shape.down * shape.across
@@ -300,13 +335,18 @@ class ByThreads(Multiplied):
         if self.team(shape) > model.largest:
             return "the device has no such groups"
         height, width = s.each
-        if s.stages < 2 or _odd(s) or height * width not in SPEEDS:
+        if (
+            s.stages < 2
+            or _odd(s[:6])
+            or s.beside
+            or height * width not in {*SPEEDS, *MANY}
+        ):
             return "no ring of such tiles"
         return None
 
     def speed(self, shape: Shape, model: DeviceModel) -> float:
         height, width = shape.each
-        return model.product * SPEEDS.get(height * width, min(SPEEDS.values()))
+        return model.product * speed_of_threads(height * width, model)
 
 
 def _odd(sizes: Iterable[int]) -> bool:

@@ -22,18 +22,21 @@ from . import ir
 from .ir import (
     Ahead,
     Copy,
+    Full,
     Grid,
     Load,
     Loop,
     Map,
     Mma,
     Reduce,
+    Release,
     Stmt,
     Store,
     TileProgram,
     Update,
     Wait,
 )
+from .rings import is_beside, products_left
 
 GARBAGE = 0xA5  # a byte of what nothing was stored to
 
@@ -141,7 +144,7 @@ class _Run:
                 self.keep(s.tile, self.reduce(s))
             case Store():
                 self.store(s)
-            case Grid() | Ahead():
+            case Grid() | Ahead() | Full() | Release():
                 raise TileError(f"{type(s).__name__.lower()} in a wrong place")
 
     def loop(self, s: Loop) -> None:
@@ -150,6 +153,9 @@ class _Run:
         turns = -(-axis.extent // s.step)
         self.rings |= {t.name: self.ring(t, s.stages) for x in ir.walk(s.body)
                        for t in ir.seen_after(x) if t.space == "shared"}  # fmt: skip
+        if is_beside(s):
+            self.beside(s, turns)
+            return
         for turn in range(1 - s.stages, turns):
             for x in s.body:
                 if isinstance(x, Ahead):
@@ -163,6 +169,38 @@ class _Run:
                     self.turn(axis.name, turn, s)
                     self.statement(x)
         self.finish(0)
+
+    def beside(self, s: Loop, turns: int) -> None:
+        """Copies begin as soon as their places are free, and arrive as late as may
+        be."""
+        (axis,) = s.axes
+        begun = freed = 0
+        for turn in range(turns):
+            for x in s.body:
+                while begun < min(turns, freed + s.stages):
+                    self.turn(axis.name, begun, s)
+                    for early in s.body:
+                        self.body(early.body if isinstance(early, Ahead) else ())
+                    self.groups.append([])
+                    begun += 1
+                self.turn(axis.name, turn, s)
+                match x:
+                    case Full():
+                        if turn >= begun:
+                            raise TileError("a turn waits for places that are not free")
+                        late = self.groups[turn - begun - 1]
+                        for place, value in late:
+                            place[...] = value
+                        late.clear()
+                    case Release(back) if turn >= back:
+                        self.finish(products_left(s, x))
+                        freed = turn - back + 1
+                    case Ahead() | Release():
+                        pass
+                    case _:
+                        self.statement(x)
+        self.finish(0)
+        self.groups = [[]]
 
     def turn(self, axis: str, turn: int, s: Loop) -> None:
         at = np.asarray(turn * s.step, self.index.numpy)

@@ -84,13 +84,16 @@ class Grid:
     has tiles over `points`.  Grids run one after the other."""
 
     SYNTAX: ClassVar[str] = (
-        "grid {axes} ?over {points} ?team {team} ?laid {layout} {body}"
+        "grid {axes} ?over {points} ?team {team} ?resident {resident} ?laid {layout} "
+        "{body}"
     )
     axes: tuple[Axis, ...] = field(metadata=AXES)
     points: tuple[Axis, ...] = field(metadata=AXES)
     body: tuple[Stmt, ...] = field(metadata=BODY)
     team: int = field(metadata=NUMBER, default=0)  # threads; 0: as the target likes
     layout: Layout = field(metadata=LAYOUT, default=())
+    # So many teams, each of which takes every so many-th instance; 0: one for each.
+    resident: int = field(metadata=NUMBER, default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,31 @@ class Loop:
 class Ahead:
     """Of a loop with stages, for the turn that is `stages` - 1 later; also before the
     first turn, for those that come until then.  Its copies to shared tiles are one
-    group; where it has any, there is a group also for turns that do not come."""
+    group; where it has any, there is a group also for turns that do not come.
 
-    SYNTAX: ClassVar[str] = "ahead {body}"
+    With so many threads `beside` the team it is theirs: they have the engine for copies
+    bring the tiles as early as their places are free, also those of the team's next
+    instance."""
+
+    SYNTAX: ClassVar[str] = "ahead ?beside {beside} {body}"
     body: tuple[Stmt, ...] = field(metadata=BODY)
+    beside: int = field(metadata=NUMBER, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Until all that threads beside the team copy for this turn is there."""
+
+    SYNTAX: ClassVar[str] = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The products of the turn so many turns `back` are done, and its places free; at
+    the end of the loop, those of all turns."""
+
+    SYNTAX: ClassVar[str] = "release {back}"
+    back: int = field(metadata=NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,22 +224,30 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A value for each point of `over`, where the test holds."""
+    """A value for each point of `over`, where the test holds.
+
+    With pieces, `through` so many of shared memory for each warp: it rounds them there,
+    and the engine for copies stores them while the team goes on."""
 
     SYNTAX: ClassVar[str] = (
-        "store {buffer} [ {index} ] = {value} ?over {over} ?where {where}"
+        "store {buffer} [ {index} ] = {value} ?over {over} ?where {where} "
+        "?through {through}"
     )
     buffer: str = field(metadata=WRITES)
     index: Ex = field(metadata=INDEX)
     value: Ex = field(metadata=VALUE)
     over: tuple[str, ...] = field(metadata=NAMES, default=())
     where: Ex | None = field(metadata=TEST, default=None)
+    through: int = field(metadata=NUMBER, default=0)
 
 
 type Stmt = (
-    Grid | Loop | Ahead | Wait | Mma | Load | Map | Update | Reduce | Copy | Store
-)
-KINDS = (Grid, Loop, Ahead, Wait, Mma, Load, Map, Update, Reduce, Copy, Store)
+    Grid | Loop | Ahead | Full | Release | Wait | Mma | Load | Map | Update | Reduce
+    | Copy | Store
+)  # fmt: skip
+KINDS = (
+    Grid, Loop, Ahead, Full, Release, Wait, Mma, Load, Map, Update, Reduce, Copy, Store,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
+from math import hypot, prod
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
@@ -17,17 +17,37 @@ from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
 from ..targets.layouts import Scene, of_axes, product, scene
 from . import ir
-from .ir import Ahead, Copy, Grid, Load, Loop, Mma, Reduce, Store, TileProgram, Wait
+from .ir import (
+    Ahead,
+    Copy,
+    Full,
+    Grid,
+    Load,
+    Loop,
+    Mma,
+    Reduce,
+    Release,
+    Store,
+    TileProgram,
+    Wait,
+)
+from .rings import is_beside
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
 RESIDENT = 2048  # threads that a unit of the device keeps
+REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
+MANY = {64: 1.17, 128: 1.29}  # of a thread's sums, where it has registers for them
 LATENCY = 1e-6  # seconds from asking memory to its answer
 FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
+# Where threads beside the team copy: how much more of their speed groups reach, seconds
+# from a turn's copies to its products, and from the last product to the next instance.
+ALONE, TURN, END = 1.28, 2e-7, 1e-6
+LINE_OF_CACHE, ASTRIDE = 128, 1.65  # bytes, and what rows cost that begin within one
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
@@ -55,17 +75,33 @@ class _Ring(NamedTuple):
 
 
 def _ring(grid: Grid, model: DeviceModel) -> _Ring:
-    sizes, total, ahead = ir.extents(grid.points), 0, 0
-    for loop in grid.body:
-        if isinstance(loop, Loop):
-            copies = (s for s in ir.walk(loop.body) if isinstance(s, Load))
-            for t in (s.tile for s in copies):
-                if t.space == "shared":
-                    held = prod(sizes[a] for a in t.axes) * t.dtype.itemsize
-                    total += held * loop.stages
-                    ahead += held * (loop.stages - 1)
-    each = min(RESIDENT // max(grid.team, 1), max(model.shared, 1) // max(total, 1))
+    sizes, total, ahead, sums = ir.extents(grid.points), 0, 0, 0
+    tiles = {t.name: t for s in ir.walk(grid.body) for t in ir.seen_after(s)}
+    for loop in (s for s in grid.body if isinstance(s, Loop)):
+        copied = {s.tile.name for s in ir.walk(loop.body) if isinstance(s, Load)}
+        for t in (t for s in loop.body for t in ir.seen_after(s)):
+            if t.space == "shared":
+                held = prod(sizes[a] for a in t.axes) * t.dtype.itemsize
+                total += held * loop.stages
+                ahead += held * (loop.stages - 1) * (t.name in copied)
+        for s in loop.body:
+            if isinstance(s, Mma):
+                t = tiles[s.name]
+                mine = of_axes(t.layout or grid.layout, t.axes)
+                sums += product(mine, "register", "lane")
+    team = max(grid.team, 1)
+    each = min(
+        RESIDENT // team,
+        REGISTERS // (team * (sums + OTHERS)),
+        max(model.shared, 1) // max(total, 1),
+    )
     return _Ring(ahead, max(model.units // 2, 1) * max(each, 1))
+
+
+def speed_of_threads(sums: int, model: DeviceModel) -> float:
+    """Of the model's multiply-adds, where each thread has so many sums."""
+    known = {**SPEEDS, **MANY} if model.matrix else SPEEDS
+    return known.get(sums, min(SPEEDS.values()))
 
 
 def speed_of_warps(rows: int, columns: int) -> float:
@@ -80,6 +116,14 @@ def speed_of_groups(columns: int) -> float:
     """Of their multiply-adds, where an instruction has so many columns and 64 rows."""
     work, read = columns / GROUPED, 2 * (1 + columns / HIGH) / SHARED
     return work / (max(work, read) + HIDDEN * min(work, read))
+
+
+def speed_of_turns(macs: int, columns: int, model: DeviceModel) -> float:
+    """Multiply-adds a second of groups that do so many each turn, by instructions of so
+    many columns, and copy nothing."""
+    units = max(model.units // 2, 1)
+    fastest = model.grouped * ALONE * speed_of_groups(columns)
+    return units * macs / hypot(units * macs / fastest, TURN)
 
 
 @dataclass(slots=True)
@@ -119,7 +163,35 @@ class _Price:
         at_once = ring.resident if ring.bytes else max(model.units // 2, 1)
         busy = occupancy(instances, at_once)
         fills = -(-instances // ring.resident) * FILL if ring.bytes else 0.0
+        beside = [s for s in self.grid.body if isinstance(s, Loop) and is_beside(s)]
+        if beside:
+            teams = min(self.grid.resident or instances, instances)
+            each = sum(self.turns(view, s) for s in beside) + END
+            return Parts(moved + met, work, -(-instances // teams) * each)
         return Parts(moved + met, work, self.product / busy + fills)
+
+    def turns(self, view: Scene, loop: Loop) -> float:
+        """Seconds of an instance's turns, where threads beside the team copy: what
+        takes longer, products or what the engine for copies brings to this unit."""
+        tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
+        macs, columns, brought = 0, 1, 0.0
+        for s in ir.walk(loop.body):
+            match s:
+                case Mma(name, over=over):
+                    macs += self.points((*tiles[name].axes, *over))
+                    columns = self.columns(s, tiles)
+                case Load(tile, index=index):
+                    pitch = view.along(index, tile.axes[0]) or 0
+                    size = tile.dtype.itemsize
+                    moved = self.points(tile.axes) * size
+                    astride = pitch * size % LINE_OF_CACHE > 0
+                    brought += moved * (ASTRIDE if astride else 1.0)
+                case _:
+                    pass
+        units = max(self.model.units // 2, 1)
+        products = units * macs / speed_of_turns(macs, columns, self.model)
+        turn = max(products, brought * units / self.model.engine)
+        return -(-loop.axes[0].extent // loop.step) * turn
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -132,10 +204,20 @@ class _Price:
         match s:
             case Load(tile, buffer, index):
                 copied = tile.space == "shared"
+                if copied and not tile.layout:
+                    buffer_size = self.program.buffers[buffer].size
+                    once = min(self.points(tile.axes) * times, buffer_size)
+                    self.far += once * tile.dtype.itemsize
+                    return
                 self.access(
                     view, buffer, index, s.where, tile.axes, times, tile.layout,
                     copied=copied,
                 )  # fmt: skip
+            case Store(buffer, _, value, over) if s.through:
+                stored = self.points(over) * times
+                held = self.program.buffers[buffer]
+                self.far += min(stored, held.size) * held.dtype.itemsize
+                self.work += flops(value) * stored
             case Store(buffer, index, value, over, where):
                 layout = self.grid.layout
                 if isinstance(value, Var):
@@ -159,8 +241,16 @@ class _Price:
                 self.work += each * self.points(axes) * times
             case Mma():
                 self.multiply(s, times)
-            case Grid() | Loop() | Ahead() | Wait():
+            case Grid() | Loop() | Ahead() | Wait() | Full() | Release():
                 pass
+
+    def columns(self, s: Mma, tiles: dict[str, ir.Tile]) -> int:
+        """Of an instruction of four warps."""
+        assert isinstance(s.left, Var)
+        mine = tiles[s.left.name].axes
+        (n,) = (a for a in tiles[s.name].axes if a not in mine)
+        across = product(of_axes(self.grid.layout, (n,)), "thread") // 4
+        return self.sizes[n] // across
 
     def multiply(self, s: Mma, times: int) -> None:
         """By warps, of elements of two bytes; else by each thread for itself."""
@@ -171,14 +261,11 @@ class _Price:
         macs = self.points((*out.axes, *s.over)) * times
         held = product(layout, "register", "lane")
         if s.warps == FOUR:
-            wide = self.sizes[next(a for a in out.axes if a not in left.axes)]
-            of = [a for a in out.axes if a not in left.axes]
-            across = product(of_axes(layout, tuple(of)), "thread") // 4
-            speed = speed_of_groups(wide // across)
+            speed = speed_of_groups(self.columns(s, tiles))
             self.product += macs / self.model.grouped / speed
             return
         if not s.warps:
-            speed = SPEEDS.get(held, min(SPEEDS.values()))
+            speed = speed_of_threads(held, self.model)
             self.product += macs / self.model.product / speed
             return
         rows = next(a for a in left.axes if a not in s.over)

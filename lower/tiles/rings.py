@@ -1,8 +1,11 @@
 """Rules of rings: a shared tile is read when its copies have arrived, for all threads,
 and overwritten when nothing reads it any more.
 
-In turn t of a loop of n stages, `Ahead` makes the tiles of turn t + n - 1, in the place
-that turn t - 1 read.  A `Wait` is where threads meet.
+Where threads beside the team copy, a turn's tiles are there after `Full`, and their
+places free after the `Release` of the turn; a place that is never free would have both
+wait for each other forever.  Else, in turn t of a loop of n stages, `Ahead` makes the
+tiles of turn t + n - 1, in the place that turn t - 1 read.  A `Wait` is where threads
+meet.
 """
 
 from __future__ import annotations
@@ -11,7 +14,20 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..loops import Var
-from .ir import Ahead, Load, Loop, Mma, Stmt, Tile, Wait, seen_after, values, walk
+from .ir import (
+    Ahead,
+    Full,
+    Load,
+    Loop,
+    Mma,
+    Release,
+    Stmt,
+    Tile,
+    Wait,
+    seen_after,
+    values,
+    walk,
+)
 
 
 class Made(NamedTuple):
@@ -31,6 +47,11 @@ def ring_faults(loop: Loop) -> Iterator[str]:
     for s in loop.body:
         if isinstance(s, Loop) and any(isinstance(x, Ahead) for x in walk(s.body)):
             yield "a ring in the loop of a ring"
+    if is_beside(loop):
+        yield from _beside_faults(loop, made)
+        return
+    if any(isinstance(s, Full | Release) for s in loop.body):
+        yield "the places of a ring that its own team fills are full after a wait"
     for m in made:
         reads = [i for i, s in enumerate(loop.body) if _reads(s, m.tile.name)]
         for at in reads:
@@ -97,3 +118,44 @@ def _left(loop: Loop, m: Made, read: int) -> bool:
             if read not in late or s.products <= len(after):
                 return True
     return False
+
+
+# ---- rings that threads beside the team fill
+
+
+def is_beside(loop: Loop) -> bool:
+    return any(isinstance(s, Ahead) and s.beside for s in loop.body)
+
+
+def products_left(loop: Loop, release: Release) -> int:
+    """Products of later turns than the one that a release ends."""
+    late = [isinstance(s, Mma) and s.warps > 1 for s in loop.body]
+    at = next(i for i, s in enumerate(loop.body) if s is release)
+    return sum(late[:at]) + (release.back - 1) * sum(late) if release.back else 0
+
+
+def _beside_faults(loop: Loop, made: list[Made]) -> Iterator[str]:
+    early = [s for s in loop.body if isinstance(s, Ahead)]
+    if len({s.beside for s in early}) > 1:
+        yield "a ring that the team and threads beside it fill"
+    if any(not isinstance(x, Load) or x.tile.space != "shared"
+           for s in early for x in s.body):  # fmt: skip
+        yield "threads beside the team do other than copy"
+    if any(isinstance(s, Wait) for s in loop.body):
+        yield "a wait for copies that are not the team's own"
+    full = [i for i, s in enumerate(loop.body) if isinstance(s, Full)]
+    ends = [i for i, s in enumerate(loop.body) if isinstance(s, Release)]
+    if len(ends) != 1 or not full:
+        yield "a ring whose places are full and free other than once in a turn"
+        return
+    (end,) = ends
+    release = loop.body[end]
+    assert isinstance(release, Release)
+    if release.back + (end > full[0]) > loop.stages:
+        yield "a turn waits for a place that is free only after it"
+    for m in made:
+        reads = [i for i, s in enumerate(loop.body) if _reads(s, m.tile.name)]
+        if any(at < full[0] for at in reads):
+            yield f"{m.tile.name!r} is read before all of it must have arrived"
+        if not release.back and any(at > end for at in reads):
+            yield f"{m.tile.name!r} is overwritten where it may still be read"

@@ -37,7 +37,8 @@ WORDS = frozenset(
     ("tiles", "grid", "loop", "load", "store", "copy", "reduce", "update", "mutable",
      "over", "where", "by", "team", "laid", "index", "out", "in", "scratch", "shared",
      "register", "thread", "lane", "stages", "ahead", "wait", "mma", "and", "warps",
-     "products")
+     "products", "resident", "beside", "full", "release",
+     "through")
 )  # fmt: skip
 
 

@@ -18,20 +18,24 @@ from typing import NamedTuple
 from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import MONOIDS
 from ..intervals import Interval, interval
-from ..loops import Ex, Lit, Op, Var
-from ..targets.layouts import of_axes, product
+from ..loops import Ex, Lit, Op, Param, Var
+from ..targets.boxes import box_of, loaded
+from ..targets.layouts import of_axes, product, scene
+from ..targets.quads import groups_across
 from ..text.syntax import ARITY
 from . import ir
 from .ir import (
     Ahead,
     Axis,
     Copy,
+    Full,
     Grid,
     Load,
     Loop,
     Map,
     Mma,
     Reduce,
+    Release,
     Stmt,
     Store,
     Tile,
@@ -82,6 +86,7 @@ class _Grid(Scopes):
     def __init__(self, program: TileProgram, grid: Grid) -> None:
         super().__init__()
         self.program, self.grid = program, grid
+        self.scene = scene(grid)
         self.axes: dict[str, Interval] = {}
         self.points = {p.name for p in grid.points}
         self.used: set[str] = set()
@@ -97,6 +102,8 @@ class _Grid(Scopes):
         if any(a.extent == 0 for a in (*self.grid.axes, *self.grid.points)):
             return self.found  # nothing runs
         self.body(self.grid.body)
+        if self.grid.resident < 0:
+            self.fault(f"{self.grid.resident} resident teams")
         if self.grid.layout:
             self.laid(self.grid.layout, "the grid", self.points)
         return self.found
@@ -129,6 +136,8 @@ class _Grid(Scopes):
         if tile.layout:
             self.laid(tile.layout, f"tile {tile.name!r}", set(tile.axes))
         held = of_axes(tile.layout or self.grid.layout, tile.axes)
+        if ahead and tile.space == "shared" and not tile.layout:
+            held = ()  # it goes through no thread
         if (n := product(held, "register", "lane")) > REGISTERS:
             self.fault(f"tile {tile.name!r} has a thread hold {n} elements")
         self.tiles[tile.name] = tile
@@ -173,6 +182,11 @@ class _Grid(Scopes):
                 self.found += [f"{self.program.name}: {x}" for x in ring_faults(s)]
             case Ahead(body):
                 self.run_ahead(s, body)
+            case Full() | Release():
+                if not self.directly_in_loop() or any(
+                    n < 0 for n in ir.parts(s, "number")
+                ):
+                    self.fault(f"a {type(s).__name__.lower()} where no ring is")
             case Wait(pending, products):
                 if min(pending, products) < 0 or not self.directly_in_loop():
                     self.fault(f"a wait for all but {pending}, in no loop")
@@ -248,6 +262,13 @@ class _Grid(Scopes):
         ):
             self.fault(f"{s.tile.name!r} is {s.tile.dtype}, {s.buffer} {buffer.dtype}")
         self.region(s.buffer, buffer.size, s.index, s.where, s.tile.axes)
+        last = self.around[-1] if self.around else None
+        if isinstance(last, Ahead) and last.beside:
+            made = box_of(s, self.scene, buffer)
+            if isinstance(made, str):
+                self.fault(
+                    f"the engine for copies does not bring {s.tile.name}: {made}"
+                )
 
     def store(self, s: Store) -> None:
         buffer = self.program.buffers.get(s.buffer)
@@ -259,6 +280,19 @@ class _Grid(Scopes):
         self.fits(s.value, s.over, compute(buffer.dtype), f"a store to {s.buffer}")
         self.region(s.buffer, buffer.size, s.index, s.where, s.over)
         self.apart(s)
+        if s.through:
+            self.sent(s, buffer)
+
+    def sent(self, s: Store, buffer: Param) -> None:
+        made = box_of(loaded(s, buffer.dtype), self.scene, buffer)
+        if self.loops:
+            self.fault(f"{s.buffer!r} is stored by the engine for copies in a loop")
+        if isinstance(made, str):
+            self.fault(f"the engine for copies does not store {s.buffer!r}: {made}")
+        elif self.grid.layout and not isinstance(s.value, Var):
+            self.fault(f"what {s.buffer!r} takes is sent while it is computed")
+        elif self.grid.layout and groups_across(self.grid, s.over) is None:
+            self.fault(f"what {s.buffer!r} takes is not as instructions leave it")
 
     # ---- expressions
 

@@ -11,10 +11,14 @@ from ..loops import (
     AsyncCopy,
     Await,
     Barrier,
+    Beside,
     Commit,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -24,6 +28,8 @@ from ..loops import (
     Mma,
     Op,
     Regroup,
+    Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -41,6 +47,8 @@ class Kinds(Walk):
         self.spaces: dict[str, str] = {}
         self.varying: set[str] = set()
         self.apart = False  # under a condition that varies
+        self.aside = False  # beside the group
+        self.forks: set[int] = set()  # by identity: loops are gone through again
         kinds = {s.kind for s in function.body if isinstance(s, For)}
         self.nests = bool(kinds & {"grid", "block"})
 
@@ -48,6 +56,8 @@ class Kinds(Walk):
         return any(loop.kind == kind for loop in self.loops)
 
     def statement(self, s: Stmt) -> None:
+        if self.aside and not isinstance(s, For | If | Let | Fill):
+            self.fault(f"a {type(s).__name__} beside the group")
         match s:
             case For():
                 self.placed(s)
@@ -92,9 +102,35 @@ class Kinds(Walk):
                 if {self.spaces.get(to), self.spaces.get(source)} != {"local"}:
                     self.fault(f"{source!r} and {to!r} are not the threads' own")
                 self.varying.add(to)
+            case Ring(name):
+                self.array(name, "shared")
+            case Beside():
+                self.beside(s)
+            case Fill():
+                if not self.aside:
+                    self.fault("a ring is filled by the group itself")
+            case Full():
+                self.meets("a wait for a place")
+            case Free():
+                self.meets("the end of a place's use")
+            case Send(source=source, box=box):
+                self.meets("what a group sends")
+                if self.spaces.get(source) != "local":
+                    self.fault(f"{source!r} is sent, which is no thread's own")
+                if any(map(self.varies, (box.at, *box.corner))):
+                    self.fault(f"threads send {source!r} to different places")
             case Gemm():
                 if any(loop.kind != "serial" for loop in self.loops):
                     self.fault("a library's product inside of a loop that is shared")
+
+    def beside(self, s: Beside) -> None:
+        self.forks.add(id(s))
+        if {loop.kind for loop in self.loops} != {"block"} or len(self.forks) > 1:
+            self.fault("threads beside a group that is none, or has some")
+        self.aside = True
+        self.body(s.aside)
+        self.aside = False
+        self.body(s.body)
 
     def multiplied(self, s: Mma) -> None:
         self.meets("a product of the group")
@@ -117,6 +153,8 @@ class Kinds(Walk):
                 self.fault(f"a {s.kind} loop inside of something else")
             elif s.kind == "block" and inner and len(self.loops[-1].body) > 1:
                 self.fault("a block loop beside something else in a block loop")
+        if self.aside and s.kind != "serial":
+            self.fault(f"a {s.kind} loop beside the group")
         if s.kind == "thread":
             if "block" not in inner:
                 self.fault("a thread loop outside of a block")

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import math
 
+from ..fragments import WARP
 from ..intervals import Interval, Linear, extremes, interval, linear, of_loop
 from ..loops import (
     Array,
     AsyncCopy,
+    Beside,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     If,
@@ -23,8 +28,10 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Send,
     Stmt,
     Store,
+    Tensor,
 )  # fmt: skip
 from .walk import Walk
 
@@ -72,6 +79,23 @@ class Places(Walk):
                 self.apart(array, index, lanes)
             case AsyncCopy():
                 self.copied(s)
+            case Beside(_, aside, body):
+                self.body(aside)
+                self.body(body)
+            case Fill(_, turn, boxes):
+                self.value(turn)
+                for b in boxes:
+                    for x in (b.at, *b.corner):
+                        self.value(x)
+                    self.inside(b.array, b.at, b.size)
+                    self.fits(b.tensor)
+            case Send(box=box):
+                for x in (box.at, *box.corner):
+                    self.value(x)
+                self.inside(box.array, box.at, self.function.threads // WARP * box.size)
+                self.fits(box.tensor)
+            case Full(turn=turn) | Free(turn=turn):
+                self.value(turn)
             case Fetch(_, index):
                 self.value(index)
             case Gemm() | Mma():
@@ -89,6 +113,13 @@ class Places(Walk):
         self.guards += s.where is not None
         self.inside(s.source, s.at, s.lanes)
         self.guards -= s.where is not None
+
+    def fits(self, t: Tensor) -> None:
+        """All of the tensor lies in its buffer."""
+        pairs = zip(t.extents, t.strides, strict=True)
+        last = sum((n - 1) * step for n, step in pairs)
+        if min(t.extents) < 1 or last >= self.sizes.get(t.source, 0):
+            self.fault(f"a tensor of {t.extents} by {t.strides} in {t.source!r}")
 
     def forget(self, name: str) -> None:
         self.known.pop(name, None)

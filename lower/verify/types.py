@@ -7,7 +7,7 @@ import re
 
 from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
-from ..fragments import refusal
+from ..fragments import FOUR, HIGH, ROWS, WARP, refusal
 from ..intervals import of_type
 from ..loops import (
     PANEL,
@@ -15,9 +15,14 @@ from ..loops import (
     Array,
     Assign,
     AsyncCopy,
+    Beside,
+    Box,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     Gemm,
     GroupReduce,
@@ -29,6 +34,8 @@ from ..loops import (
     Op,
     Param,
     Regroup,
+    Ring,
+    Send,
     Stmt,
     Store,
     Var,
@@ -37,6 +44,7 @@ from ..text.syntax import ARITY
 from .walk import Walk
 
 INDEX = (I32, I64)
+BOX_ROW = 128  # bytes
 INTEGER = ("idiv", "imod")
 
 
@@ -47,6 +55,7 @@ class Types(Walk):
         super().__init__(function)
         self.vars: dict[str, tuple[Var, bool]] = {}  # and whether it is mutable
         self.arrays: dict[str, Array | Param] = {}
+        self.rings: set[str] = set()
         for p in (*function.params, *function.scratch):
             self.param(p, p in function.scratch)
         if function.threads < 1:
@@ -63,7 +72,7 @@ class Types(Walk):
     # ---- names
 
     def bind(self, name: str) -> None:
-        if name in self.vars or name in self.arrays:
+        if name in self.vars or name in self.arrays or name in self.rings:
             self.fault(f"{name!r} is bound already")
         if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
             self.fault(f"{name!r} is no name")
@@ -80,9 +89,9 @@ class Types(Walk):
         return mutable
 
     def body(self, body: tuple[Stmt, ...]) -> None:
-        known = self.vars.copy(), self.arrays.copy()
+        known = self.vars.copy(), self.arrays.copy(), self.rings.copy()
         super().body(body)
-        self.vars, self.arrays = known
+        self.vars, self.arrays, self.rings = known
 
     # ---- statements
 
@@ -119,6 +128,24 @@ class Types(Walk):
                 self.multiplied(s)
             case Regroup():
                 self.regrouped(s)
+            case Ring(name, places):
+                self.bind(name)
+                self.rings.add(name)
+                if places < 1:
+                    self.fault(f"a ring of {places} places")
+            case Beside(threads, aside, body):
+                if threads < 1:
+                    self.fault(f"{threads} threads beside a group")
+                self.body(aside)
+                self.body(body)
+            case Fill():
+                self.filled(s)
+            case Send():
+                self.sent(s)
+            case Full(ring, turn) | Free(ring, turn):
+                self.turn(ring, turn)
+                if isinstance(s, Free) and s.products < 0:
+                    self.fault(f"all products but {s.products}")
             case Array():
                 self.declare(s)
             case Fetch(array, index):
@@ -174,6 +201,61 @@ class Types(Walk):
             self.fault(f"{s.lanes} elements of {source} are copied at once")
         if s.where is not None:
             self.want(s.where, BOOL, 1, "a test")
+
+    def turn(self, ring: str, turn: Ex) -> None:
+        if ring not in self.rings:
+            self.fault(f"{ring!r} is no ring in scope")
+        self.value(turn)
+        if turn.dtype not in INDEX or turn.lanes != 1:
+            self.fault(f"a turn of {turn.dtype}, {turn.lanes} lanes")
+
+    def filled(self, s: Fill) -> None:
+        self.turn(s.ring, s.turn)
+        for b in s.boxes:
+            self.box(b)
+
+    def box(self, b: Box) -> None:
+        """Rows of boxes are those of swizzled arrays; memory is cut by 16 bytes."""
+        here, t = self.place(b.array, b.at, 1), b.tensor
+        held, buffer = self.arrays.get(b.array), self.arrays.get(t.source)
+        if here is None or not isinstance(held, Array) or not isinstance(buffer, Param):
+            self.fault(f"a box of {t.source!r} at {b.array!r}")
+            return
+        row = here.itemsize * t.sizes[0]
+        if here is not buffer.dtype or held.swizzle != t.sizes[0] or row != BOX_ROW:
+            self.fault(f"rows of {t.sizes[0]} {buffer.dtype} at {b.array!r}")
+        ranks = {len(x) for x in (t.extents, t.strides, t.sizes, b.corner)}
+        if len(ranks) > 1 or not ranks <= {*range(1, 6)}:
+            self.fault(f"a tensor of {ranks} axes")
+        odd = [x for x in t.strides[1:] if x * here.itemsize % 16]
+        if t.strides[0] != 1 or odd or not 0 < max(t.sizes) <= 256:
+            self.fault(f"a tensor by {t.strides} in boxes of {t.sizes}")
+        for x in b.corner:
+            self.value(x)
+            if x.dtype not in INDEX:
+                self.fault(f"a corner of {x.dtype}")
+
+    def sent(self, s: Send) -> None:
+        self.box(s.box)
+        source = self.arrays.get(s.source)
+        threads = self.function.threads
+        reason = refusal(s.m, s.n, HIGH, threads, s.across, FOUR)
+        if reason:
+            self.fault(reason)
+        elif (
+            source is None
+            or source.dtype is not F32
+            or (source.size * threads != s.m * s.n)
+        ):
+            self.fault(f"{s.source!r} does not hold what is sent")
+        buffer = self.arrays.get(s.box.tensor.source)
+        if not isinstance(buffer, Param) or not buffer.writable:
+            self.fault(f"sent to {s.box.tensor.source!r}, which is read only")
+        held = self.arrays.get(s.box.array)
+        if held is not None and held.size % (threads // WARP * s.box.size or 1):
+            self.fault(f"{held.size} elements are no pieces for {threads} threads")
+        if sorted(n for n in s.box.tensor.sizes[1:] if n > 1) != [ROWS]:
+            self.fault(f"sent by boxes of {s.box.tensor.sizes}")
 
     def multiplied(self, s: Mma) -> None:
         out = self.arrays.get(s.out)

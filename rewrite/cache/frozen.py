@@ -30,7 +30,8 @@ KNOWN: tuple[Any, ...] = (
     kernel.Update, kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch,
     kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
     program.Invoke, program.Program, loops.Function, loops.Param,
-    device.Grid, device.Placed, device.Products, device.KernelSource, Leaf, OnnxNode,
+    device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
+    Leaf, OnnxNode,
 )  # fmt: skip
 
 

@@ -82,7 +82,8 @@ class _Generator(Named):
     def _step(self) -> bool:
         """One more operation, or False where the drawn one does not apply."""
         makers: list[tuple[int, Callable[[], int | None]]] = [
-            (7, self._unary), (11, self._binary), (5, self._reduce), (3, self._reshape),
+            (7, self._unary), (11, self._binary), (5, self._reduce), (2, self._scan),
+            (3, self._reshape),
             (3, self._permute), (3, self._expand), (2, self._slice), (2, self._pad),
             (1, self._window), (2, self._concat), (2, self._select), (2, self._cast),
             (3, self._contract), (2, self._gather), (1, self._scatter), (1, self._arg),
@@ -233,6 +234,23 @@ class _Generator(Named):
             bound = Bound(max(bound.top, 1.0) ** count, bound.grain * count)
         rough = self._inexact(x) and monoid in ("sum", "prod")
         return self._checked(self.b.reduce(monoid, x, over), bound, rough)
+
+    def _scan(self) -> int | None:
+        x = self._pick(lambda i: bool(self._ints(i)))
+        axis = self.rng.randrange(len(self._ints(x)))
+        count = self._ints(x)[axis]
+        bound, kinds = self.bound[x], ("sum", "sum", "max", "min", "prod")
+        if self._kind(x) == "bool":
+            kinds = ("any", "all")
+        monoid = self.rng.choice(kinds)
+        if monoid == "sum":
+            bound = bound.either(bound.summed(count))
+        if monoid == "prod":
+            if count > 12:
+                return None
+            bound = Bound(max(bound.top, 1.0) ** max(count, 1), bound.grain * count)
+        rough = self._inexact(x) and monoid in ("sum", "prod")
+        return self._checked(self.b.scan(monoid, x, axis), bound, rough)
 
     def _nested(self) -> int | None:
         """A reduction of a reduction, over the same axes or others."""

@@ -177,7 +177,8 @@ def noisy_graph(graph: Graph, seed: int, ulps: float = _ULPS) -> Graph:
 
 def _sums(node: Node) -> bool:
     """Whether many terms are added in an order that is not fixed."""
-    summed = node.op == "contract" or (node.op == "reduce" and node.attrs[0] == "sum")
+    folds = node.op in ("reduce", "scan") and node.attrs[0] == "sum"
+    summed = node.op == "contract" or folds
     return summed and node.dtype.is_float
 
 
@@ -204,6 +205,8 @@ def _wide(b: Builder, noise: Array, node: Node) -> int:
 
 def _summed(b: Builder, node: Node, args: list[int]) -> dims.Shape:
     """The sizes of the axes that are summed over."""
+    if node.op == "scan":
+        return (node.shape[int(node.attrs[1])],)
     full = node.attr("full") if node.op == "contract" else b.shape(args[0])
     return tuple(d for d, m in zip(full, node.attr("mask"), strict=True) if m)
 
@@ -215,6 +218,6 @@ def _rounds(node: Node) -> bool:
         name = node.attrs[0]
         exact = ("neg", "abs", "sign", "max", "min", "relu")
         return name in BY_NAME and name not in exact
-    if node.op == "reduce":
+    if node.op in ("reduce", "scan"):
         return node.attrs[0] in ("sum", "prod")
     return not TABLE[node.op].view and node.op not in ("gather", "scatter", "bitcast")

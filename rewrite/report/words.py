@@ -104,6 +104,8 @@ class Words:
             return (f"-{inner}", 3) if code == "neg" else (f"1 / {inner}", 2)
         if node.op in ("reduce", "argreduce"):
             return self._called(str(node.attrs[0]), node.args, depth)
+        if node.op == "scan":
+            return self._called(f"running {node.attrs[0]}", node.args, depth)
         word = {"contract": "matmul", "permute": "transpose"}.get(node.op, code)
         return self._called(word, node.args, depth)
 
@@ -165,6 +167,8 @@ def title(node: Node) -> str:
             return str(node.attrs[0])
         case "reduce":
             return f"{node.attrs[0]} over {','.join(map(str, axes(node.attrs[1])))}"
+        case "scan":
+            return f"running {node.attrs[0]} along {node.attrs[1]}"
         case "argreduce":
             return f"{node.attrs[0]} over {node.attrs[1]}"
         case "contract":

@@ -133,6 +133,7 @@ from .functions.manipulation import (
     tile,
     unstack,
 )
+from .functions.running import cumulative_prod, cumulative_sum, diff
 from .functions.statistical import (
     all,
     any,
@@ -214,6 +215,9 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
     "divide",
     "e",
     "einsum",

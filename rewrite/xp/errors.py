@@ -11,8 +11,6 @@ class TraceError(TypeError):
 
 
 _NO_SORT = "there is no sort; use max, min, argmax or argmin"
-_NO_SCAN = "there is no scan"
-_BY_PRODUCT = f"{_NO_SCAN}; use matmul with tril(ones((n, n)))"
 _BY_VALUES = "its shape depends on values"
 
 INSTEAD = {
@@ -28,11 +26,8 @@ INSTEAD = {
     "average": "use mean, or sum(x * w) / sum(w)",
     "concatenate": "use concat",
     "convolve": "use sliding_window and a product",
-    "cumprod": _NO_SCAN,
-    "cumsum": _BY_PRODUCT,
-    "cumulative_prod": _NO_SCAN,
-    "cumulative_sum": _BY_PRODUCT,
-    "diff": "use x[1:] - x[:-1]",
+    "cumprod": "use cumulative_prod",
+    "cumsum": "use cumulative_sum",
     "dot": "use matmul, vecdot or tensordot",
     "flatnonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
     "hstack": "use concat along axis 1",

@@ -97,6 +97,12 @@ class Methods(Operators):
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Self:
         return functions["argmax"](self, axis=axis, keepdims=keepdims)
 
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> Self:
+        return functions["__cumsum__"](self, axis, dtype)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> Self:
+        return functions["__cumprod__"](self, axis, dtype)
+
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Self:
         return functions["argmin"](self, axis=axis, keepdims=keepdims)
 

@@ -15,6 +15,7 @@ import numpy as np
 from .building import apart
 from .errors import TraceError, instead_of
 from .functions.manipulation import reshape
+from .functions.running import running
 from .numpy_functions import FUNCTIONS
 from .operators import functions
 from .tracer import lift
@@ -31,6 +32,7 @@ _REDUCTIONS = {
     "add": "sum", "logical_and": "all", "logical_or": "any", "maximum": "max",
     "minimum": "min", "multiply": "prod",
 }  # fmt: skip
+_FLAT = {"any": "max", "all": "min"}  # of running folds
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -41,6 +43,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> 
         _no_out(said)
     if method == "reduce" and name in _REDUCTIONS:
         return _reduce(said, _REDUCTIONS[name], inputs[0], keywords)
+    if method == "accumulate" and name in _REDUCTIONS:
+        return _accumulate(said, _REDUCTIONS[name], inputs[0], keywords)
     ours = functions.get(_UFUNCS.get(name, name))
     if ours is None or method not in ("__call__", "outer"):
         _unknown(said, name)
@@ -56,6 +60,15 @@ def _reduce(said: str, name: str, x: Any, keywords: dict[str, Any]) -> Any:
     widens = name in ("sum", "prod")
     _only(said, keywords, {"axis", "keepdims"} | ({"dtype"} if widens else set()))
     return functions[name](x, **{"axis": 0, **keywords})
+
+
+def _accumulate(said: str, name: str, x: Any, keywords: dict[str, Any]) -> Any:
+    _only(said, keywords, {"axis"} | ({"dtype"} if name in ("sum", "prod") else set()))
+    x = lift(x)
+    if name in ("any", "all"):
+        x = x != 0
+    axis, dtype = keywords.get("axis", 0), keywords.get("dtype")
+    return running(_FLAT.get(name, name), x, axis, dtype)
 
 
 def array_function(

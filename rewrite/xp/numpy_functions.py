@@ -17,6 +17,7 @@ from .functions import (
     indexing,
     linear,
     manipulation,
+    running,
     statistical,
 )
 from .tracer import Tracer, astype, broadcast, is_scalar, lift, promote
@@ -131,15 +132,29 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", *,
     return manipulation.pad(x, [(a, b) for a, b in pairs], constant_values)
 
 
-def _diff(a: Any, n: int = 1, axis: int = -1) -> Tracer:
-    x = lift(a)
-    front: list[Any] = [slice(None)] * x.ndim
-    back = list(front)
-    front[axis], back[axis] = slice(1, None), slice(None, -1)
-    for _ in range(n):
-        x = elementwise.not_equal(x[tuple(front)], x[tuple(back)]) if (
-            x.dtype.kind == "bool") else x[tuple(front)] - x[tuple(back)]  # fmt: skip
-    return x
+def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+          ) -> Tracer:  # fmt: skip
+    return running.diff(a, axis=axis, n=n, prepend=prepend, append=append)
+
+
+def _running(monoid: str) -> Callable[..., Any]:
+    def g(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None
+          ) -> Tracer:  # fmt: skip
+        x = lift(a) if axis is not None else _ravel(a)
+        return running.running(monoid, x, axis, dtype)
+
+    return g
+
+
+def _cumulative(monoid: str) -> Callable[..., Any]:
+    def g(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None,
+          include_initial: bool = False) -> Tracer:  # fmt: skip
+        return running.running(monoid, x, axis, dtype, include_initial)
+
+    return g
+
+
+_cumsum, _cumprod = _running("sum"), _running("prod")
 
 
 def _where(condition: Any, x: Any = None, y: Any = None, /) -> Tracer:
@@ -302,7 +317,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.any: _reduction(statistical.any), np.all: _reduction(statistical.all),
     np.mean: _mean, np.std: _spread(statistical.std), np.var: _spread(statistical.var),
     np.argmax: _arg(statistical.argmax), np.argmin: _arg(statistical.argmin),
-    np.count_nonzero: _count_nonzero,
+    np.count_nonzero: _count_nonzero, np.cumsum: _cumsum, np.cumprod: _cumprod,
+    np.cumulative_sum: _cumulative("sum"), np.cumulative_prod: _cumulative("prod"),
     # Movement.
     np.transpose: _transpose, np.swapaxes: _swapaxes, np.moveaxis: _moveaxis,
     np.matrix_transpose: linear.matrix_transpose, np.reshape: _reshape,
@@ -327,6 +343,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
 }  # fmt: skip
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "__dot__": _dot, "__round__": _round, "__swapaxes__": _swapaxes,
-    "__squeeze__": _squeeze, "__take__": _take, "__transpose__": _transpose,
+    "__cumprod__": _cumprod, "__cumsum__": _cumsum, "__dot__": _dot,
+    "__round__": _round, "__squeeze__": _squeeze, "__swapaxes__": _swapaxes,
+    "__take__": _take, "__transpose__": _transpose,
 }  # fmt: skip

@@ -13,12 +13,14 @@ import numpy as np
 
 from rewrite.backends import nvrtc
 from rewrite.egraph.ir.scalars import Array
-from rewrite.lower.emit import mma, wgmma
+from rewrite.lower.device import TensorMap
+from rewrite.lower.emit import mma, rings, wgmma
 from rewrite.lower.loops import Function
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
 RUNTIME = r"""
+#include <atomic>
 #include <barrier>
 #include <cmath>
 #include <cstring>
@@ -29,7 +31,8 @@ RUNTIME = r"""
 #define __device__
 #define __shared__
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 struct Index { unsigned x; };
 static thread_local Index threadIdx, blockIdx, blockDim;
@@ -46,6 +49,7 @@ template <class T> T __shfl_xor_sync(unsigned, T value, int distance) {
   warp.arrive_and_wait();
   return value;
 }
+static void __syncwarp() { warps[threadIdx.x / 32].arrive_and_wait(); }
 template <class To, class From> To same_bits(From a) {
   To r;
   std::memcpy(&r, &a, sizeof r);
@@ -166,6 +170,87 @@ void rw_group(f32 *c, u64 a, u64 b) {
 }
 """
 
+# A full place counts the times that it was, a free one the warps that have said so.
+RINGS = r"""
+struct rw_tensor { u16 *data; i64 extents[5], strides[5], sizes[5]; };
+static std::barrier<> *team;
+static u32 readers, told;
+static std::atomic<u64> &rw_count(const u64 *p) { return *(std::atomic<u64> *)p; }
+static void rw_ring(u64 *ring, int places, u32 warps) {
+  for (int i = 0; i < 2 * places; i++) rw_count(ring + i) = 0;
+  readers = warps, team = new std::barrier<>(warps * 32);
+}
+static void rw_until(const u64 *p, u64 count) {
+  while (rw_count(p) < count) std::this_thread::yield();
+}
+template <int N> void rw_full(const u64 *ring, u32 turn) {
+  rw_until(ring + turn % N, turn / N + 1);
+}
+template <int N> void rw_free(const u64 *ring, u32 turn) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) rw_count(ring + N + turn % N)++;
+}
+template <int N> void rw_fill(const u64 *ring, u32 turn, u32 bytes) {
+  rw_until(ring + N + turn % N, turn / N * readers);
+  told = bytes;
+}
+template <class Move>
+static u32 rw_each(const rw_tensor *t, const i32 (&c)[5], Move move) {
+  const i64 *n = t->sizes;
+  u32 e = 0;
+  for (i64 i4 = 0; i4 < n[4]; i4++) for (i64 i3 = 0; i3 < n[3]; i3++)
+    for (i64 i2 = 0; i2 < n[2]; i2++) for (i64 i1 = 0; i1 < n[1]; i1++)
+      for (i64 i0 = 0; i0 < n[0]; i0++, e++) {
+        const i64 at[5] = {c[0] + i0, c[1] + i1, c[2] + i2, c[3] + i3, c[4] + i4};
+        i64 from = 0;
+        bool there = true;
+        for (int d = 0; d < 5; d++)
+          from += at[d] * t->strides[d], there &= at[d] >= 0 && at[d] < t->extents[d];
+        const u32 byte = e * 2 ^ (e >> 6 & 7) << 4;
+        move(byte, there ? t->data + from : nullptr);
+      }
+  return e * 2;
+}
+static void rw_box(void *to, const rw_tensor *t, const u64 *full, const i32 (&c)[5]) {
+  told -= rw_each(t, c, [=](u32 byte, u16 *from) {
+    *(u16 *)((u8 *)to + byte) = from ? *from : 0;
+  });
+  if (!told) rw_count(full)++;
+}
+template <int N> void rw_meet() { team->arrive_and_wait(); }
+template <int N> void rw_fewer() {}
+template <int N> void rw_more() {}
+"""
+
+# What is sent lands when it is waited for, as late as may be.
+SENDS = r"""
+struct Sent { const rw_tensor *t; const void *from; i32 c[5]; };
+static thread_local std::deque<Sent> sending;
+static void rw_send(const rw_tensor *t, const void *from, const i32 (&c)[5]) {
+  sending.push_back({t, from, {c[0], c[1], c[2], c[3], c[4]}});
+}
+static void rw_sending() {}
+template <size_t N> void rw_sent() {
+  for (; sending.size() > N; sending.pop_front()) {
+    auto &s = sending.front();
+    rw_each(s.t, s.c, [=](u32 byte, u16 *to) {
+      if (to) *to = *(const u16 *)((const u8 *)s.from + byte);
+    });
+  }
+}
+template <bool brain> void rw_put(void *to, const f32 *c) {
+  const u32 lane = threadIdx.x % 32;
+  for (u32 i = 0; i < 32; i++) {
+    const u32 row = i / 2 % 2 * 8 + lane / 4, piece = i / 4;
+    const u32 at = row * 128 + (piece % 8 ^ row % 8) * 16 + lane % 4 * 4 + i % 2 * 2;
+    const u32 bits = same_bits<u32>(c[i]);
+    const u16 rounded = brain ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+                              : rw_to_half(c[i]);
+    *(u16 *)((u8 *)to + at) = rounded;
+  }
+}
+"""
+
 
 def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     """The writable arrays after the function's launches, one after the other."""
@@ -176,6 +261,9 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
         source.text, flags=re.DOTALL,
     )  # fmt: skip
     text = text.replace(mma.HELPERS, WARPS).replace(wgmma.HELPERS, GROUPS)
+    text = text.replace(rings.HELPERS, RINGS).replace(rings.SENDS, SENDS)
+    moves = r"void (rw_(?:box|send)\d)\((.*?)\) \{.*?\n}\n"
+    text = re.sub(moves, _box, text, flags=re.DOTALL)
     text = re.sub(
         r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.))\(.*?\n}\n", _group, text,
         flags=re.DOTALL,
@@ -187,7 +275,8 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
         head = re.search(rf" {x.name}\((.*?)\) {{", text, re.DOTALL)
         assert head
         types = [re.sub(r"__restrict__ \w+", "", t) for t in head[1].split(",")]
-        args = ", ".join(f"({t})p[{i}]" for i, t in enumerate(types))
+        args = ", ".join(f"({t})p[{i}]" for i, t in enumerate(types) if "*" in t)
+        args += "".join(f", {_tensor(m)}" for m in x.maps)
         calls += f"  launch({x.groups}, {x.threads}, [=] {{ {x.name}({args}); }});\n"
     main = f'extern "C" void run_all(void **p) {{\n{calls}}}\n'
     file = folder / "kernel.cpp"
@@ -201,6 +290,20 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     ctypes.CDLL(str(library)).run_all(table)
     every = zip(held, function.params, strict=False)
     return tuple(a for a, p in every if p.writable)
+
+
+def _box(found: re.Match[str]) -> str:
+    corner = ", ".join(re.findall(r"\bc\d", found[2]))
+    brings = found[1].startswith("rw_box")
+    call = "rw_box(to, t, full" if brings else "rw_send(t, from"
+    return f"void {found[1]}({found[2]}) {{ {call}, {{{corner}}}); }}\n"
+
+
+def _tensor(m: TensorMap) -> str:
+    rest = 5 - len(m.sizes)
+    parts = (m.extents + (1,) * rest, m.strides + (0,) * rest, m.sizes + (1,) * rest)
+    texts = (", ".join(map(str, p)) for p in parts)
+    return f"rw_tensor{{(u16 *)p[{m.buffer}], {{{'}, {'.join(texts)}}}}}"
 
 
 def _group(found: re.Match[str]) -> str:

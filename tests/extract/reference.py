@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, Array
 from rewrite.extract.schedule.kernel import (
     Affine,
@@ -90,8 +91,26 @@ class Reference:
                 start = np.asarray(m.identity(acc), acc.numpy)[()]
                 r = m.reduce(full, axis=tuple(axes), keepdims=True, initial=start)
                 return np.asarray(r).astype(e.dtype.numpy)
+            case "scan":
+                return self.scan(args[0], *e.attr).astype(e.dtype.numpy)
             case _:
                 return BY_NAME[e.op].numpy(*args).astype(e.dtype.numpy)
+
+    def scan(
+        self, body: Array, monoid: str, axes: tuple[int, ...], acc: DType
+    ) -> Array:
+        """Place after place, the last axis the fastest."""
+        m, n = MONOIDS[monoid], self.k.extents
+        shape = [n[a] if a in axes else s for a, s in enumerate(body.shape)]
+        out = np.array(np.broadcast_to(body, shape), acc.numpy)
+        total = np.asarray(m.identity(acc), acc.numpy)
+        for place in np.ndindex(*(n[a] for a in axes)):
+            at: list[slice | int] = [slice(None)] * len(shape)
+            for a, i in zip(axes, place, strict=True):
+                at[a] = i
+            total = m.ufunc(total, out[tuple(at)])
+            out[tuple(at)] = total
+        return out
 
     def update(self, o: Output, flat: Array) -> None:
         """Point after point."""

@@ -16,9 +16,9 @@ def _size(k: Kernel, bits: int) -> float:
 
 def is_product(k: Kernel, i: int) -> bool:
     """A sum of products in which each factor misses a loop that the other has."""
-    (a,) = k.exprs[i].args
+    a, *at = k.exprs[i].args
     e = k.exprs[a]
-    if k.exprs[i].attr[0] != "sum" or e.op != "mul":
+    if at or k.exprs[i].attr[0] != "sum" or e.op != "mul":
         return False
     x, y = (k.free[j] for j in e.args)
     return x != y and bool(x & ~y) and bool(y & ~x)
@@ -36,11 +36,13 @@ def cost(kernel: Kernel) -> Cost | None:
     scalar = product = 0.0
     for i, e in enumerate(k.exprs):
         if e.op == "reduce":
-            (a,) = e.args
+            a = e.args[0]
             if i in products:
                 product += 2 * _size(k, k.free[a])
             else:
                 scalar += _size(k, k.free[a])
+        elif e.op == "scan":
+            scalar += _size(k, k.free[i])
         elif e.op in BY_NAME and not (
             products and any(i in k.exprs[p].args for p in products)
         ):

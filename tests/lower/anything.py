@@ -10,9 +10,14 @@ from rewrite.lower.loops import (
     Array,
     Assign,
     Barrier,
+    Beside,
+    Box,
     Ex,
     Fetch,
+    Fill,
     For,
+    Free,
+    Full,
     Function,
     GroupReduce,
     If,
@@ -21,8 +26,11 @@ from rewrite.lower.loops import (
     Load,
     Op,
     Param,
+    Ring,
+    Send,
     Stmt,
     Store,
+    Tensor,
     Var,
 )  # fmt: skip
 
@@ -67,12 +75,26 @@ VALUES: st.SearchStrategy[Ex] = st.recursive(
 )
 
 
+def _tensors(rank: int) -> st.SearchStrategy[Tensor]:
+    sizes = st.tuples(*(SIZES for _ in range(rank)))
+    return st.builds(Tensor, NAMES, sizes, sizes, sizes)
+
+
+def _boxes(rank: int) -> st.SearchStrategy[Box]:
+    corner = st.tuples(*(VALUES for _ in range(rank)))
+    return st.builds(Box, NAMES, VALUES, _tensors(rank), corner)
+
+
+BOXES = st.integers(1, 3).flatmap(_boxes)
+
+
 def _nested(inner: st.SearchStrategy[Stmt]) -> st.SearchStrategy[Stmt]:
     body = st.lists(inner, max_size=4).map(tuple)
     kinds = st.sampled_from(("grid", "block", "thread", "serial", "simd", "unroll"))
     return st.one_of(
         st.builds(For, VARS, SIZES, kinds, body, st.integers(1, 4)),
         st.builds(If, VALUES, body),
+        st.builds(Beside, SIZES, body, body),
     )
 
 
@@ -84,6 +106,11 @@ STATEMENTS: st.SearchStrategy[Stmt] = st.recursive(
         st.builds(Store, NAMES, VALUES, VALUES, LANES),
         st.builds(Fetch, NAMES, VALUES, st.booleans()),
         st.just(Barrier()),
+        st.builds(Ring, NAMES, SIZES),
+        st.builds(Fill, NAMES, VALUES, st.lists(BOXES, max_size=2).map(tuple)),
+        st.builds(Full, NAMES, VALUES),
+        st.builds(Free, NAMES, VALUES, SIZES),
+        st.builds(Send, SIZES, SIZES, SIZES, NAMES, BOXES),
         st.builds(
             GroupReduce, VARS, st.sampled_from(("sum", "max")),
             st.sampled_from((0, 2, 3)),

@@ -237,6 +237,50 @@ def row_of_the_best(b: Builder) -> list[int]:
     return [b.gather(table, at, 0)]
 
 
+# ---- scans ----
+
+
+@case
+def running_sums(b: Builder) -> list[int]:
+    """Along rows, of what is computed, and what is computed of them."""
+    total = b.scan("sum", b.un("tanh", b.input("x", F32, (5, 150))), 1)
+    return [total, b.un("sigmoid", total)]
+
+
+@case
+def running_sums_of_columns(b: Builder) -> list[int]:
+    return [b.scan("sum", b.input("x", F16, (13, 70)), 0)]
+
+
+@case
+def running_best(b: Builder) -> list[int]:
+    """Two folds of one line, of small integers, in the middle."""
+    x = b.input("x", I8, (3, 40, 5))
+    return [b.bin("sub", b.scan("max", x, 1), b.scan("min", x, 1))]
+
+
+@case
+def running_truth(b: Builder) -> list[int]:
+    """Backwards, so that what is read runs against the order."""
+    x = b.slice(b.input("x", BOOL, (7, 45)), (0, 44), (7, 45), (1, -1))
+    return [b.scan("all", x, 1)]
+
+
+@case
+def sums_of_sums(b: Builder) -> list[int]:
+    """A line that cannot be cut: the second scan needs the first."""
+    once = b.scan("sum", b.input("x", F64, (300,)), 0)
+    return [b.scan("sum", b.bin("mul", once, b.input("y", F64, (300,))), 0)]
+
+
+@case
+def running_products_over_digits(b: Builder) -> list[int]:
+    """One line by three loops, for what is scanned is split."""
+    x, y = b.input("x", BF16, (4, 60)), b.input("y", BF16, (4, 5, 3, 4))
+    folded = b.reshape(b.permute(y, (0, 3, 2, 1)), (4, 60))
+    return [b.scan("prod", b.bin("mul", x, b.un("tanh", folded)), 1)]
+
+
 # ---- scatters ----
 
 

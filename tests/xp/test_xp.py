@@ -128,6 +128,23 @@ STANDARD: dict[str, Case] = {
 
 # Functions and forms that NumPy has and the standard has not.
 NUMPY: dict[str, Case] = {
+    "cumulative_sum": (lambda xp, x: xp.cumulative_sum(x), (ROW,)),
+    "cumulative_sum axis": (
+        lambda xp, x: xp.cumulative_sum(x, axis=-2, include_initial=True), (T3,)
+    ),
+    "cumulative_sum of integers": (lambda xp, x: xp.cumulative_sum(x, axis=0), (I,)),
+    "cumulative_sum of truth": (
+        lambda xp, x: xp.cumulative_sum(x, axis=1, dtype=xp.int32), (B,)
+    ),
+    "cumulative_prod": (
+        lambda xp, x: xp.cumulative_prod(x, axis=1, include_initial=True), (X,)
+    ),
+    "diff": (lambda xp, x: xp.diff(x), (X,)),
+    "diff twice": (lambda xp, x: xp.diff(x, axis=0, n=2), (T3,)),
+    "diff ends": (
+        lambda xp, x, y: xp.diff(x, axis=1, prepend=y, append=y), (X, X[:, :1])
+    ),
+    "diff of truth": (lambda xp, x: xp.diff(x, axis=0), (B,)),
     **each("exp2", X),
     **each("outer", ROW, IDX.astype(np.float32)),
     "squeeze": (lambda xp, x: xp.squeeze(x[:, None], axis=1), (X,)),

@@ -72,6 +72,8 @@ I = np.array([0, 2, 1])  # noqa: E741
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "arange": (2, 9, 3), "asarray": ([[1.5, 2]],), "astype": (X, xp.int8),
     "broadcast_to": (X, (2, 3, 4)), "clip": (X, -1, 2.5), "concat": ([X, X],),
+    "cumulative_prod": lambda: xp.cumulative_prod(X, axis=1),  # type: ignore[dict-item]
+    "cumulative_sum": lambda: xp.cumulative_sum(X, axis=0),  # type: ignore[dict-item]
     "einsum": ("ij,kj->ik", X, X), "empty": ((2, 0),), "eye": (3,),
     "expand_dims": (X,), "full": ((2, 3), 7), "full_like": (X, 7), "iota": ((2, 3), 1),
     "linspace": (0, 1, 5), "matmul": (X, X.T), "moveaxis": (X, 0, 1),

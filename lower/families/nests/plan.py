@@ -73,6 +73,9 @@ def facts(kernel: Kernel) -> Facts:
             busy |= 1 << i
         elif e.op == "load":
             loads |= 1 << i
+        elif e.op == "scan":
+            flops = 1
+            busy |= 1 << i
         elif e.op == "reduce":
             flops = numel(kernel.extents, e.attr[1])
             reductions |= 1 << i
@@ -177,6 +180,8 @@ class _Planner:
     def _nest(self, o: Output, left: list[int]) -> tuple[int, ...]:
         """The contiguous axes innermost; those that have an order, in theirs."""
         serial = o.update.serial if o.update else ()
+        if self.kernel.scans:
+            serial = self.kernel.exprs[self.kernel.scans[0]].attr[1]
         rest = sorted((a for a in left if a not in serial), key=self._place)
         return (*rest, *serial)
 

@@ -101,8 +101,8 @@ class Writer(Scopes):
         if x.op == "inside":
             v, _, depth = self.conds(x.attr[0])
             return (Lit(True, BOOL) if v is None else v), depth
-        if x.op == "reduce":
-            raise AssertionError("a reduction is evaluated where no step finished it")
+        if x.op in ("reduce", "scan"):
+            raise AssertionError("a fold is evaluated where no step finished it")
         pairs = [self._value(a) for a in x.args]
         args = tuple(v for v, _ in pairs)
         return self._apply(x, args, to), max(d for _, d in pairs)

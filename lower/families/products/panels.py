@@ -204,6 +204,7 @@ class Panels(Sides):
         )
 
     def _register_tile(self, left: Panel, right: Panel, sums: str, corner: Ex) -> None:
+        """Each block of k by itself: long sums lose as few digits as short ones."""
         b, dtype = self.blocks, self.c.dtype
         acc = {
             (i, j): Var(self.fresh("c"), dtype, b.lanes)
@@ -213,13 +214,14 @@ class Panels(Sides):
         corner = self.let(corner, "o")
         place = {ij: self._corner(corner, *ij) for ij in acc}
         zero = Op("splat", (Lit(0.0, dtype),), dtype, b.lanes)
-        for ij, var in acc.items():
-            start = zero if self.once else Load(sums, place[ij], dtype, b.lanes)
-            self.emit(Let(var, start, True))
+        for var in acc.values():
+            self.emit(Let(var, zero, True))
         with self._along_k() as (at_left, at_right):
             self._rank_one(left, right, (at_left, at_right), acc)
         for ij, var in acc.items():
-            self.emit(Store(sums, place[ij], var, b.lanes))
+            before = Load(sums, place[ij], dtype, b.lanes)
+            total = var if self.once else Op("add", (before, var), dtype, b.lanes)
+            self.emit(Store(sums, place[ij], total, b.lanes))
 
     @contextmanager
     def _along_k(self) -> Generator[tuple[Ex, Ex]]:

@@ -23,7 +23,7 @@ from .meaning.language import Library
 # Constructors whose operands and vectors all have the rank of the result.
 ALIKE = words(
     "Un Bin Select Cast Bitcast Permute Expand Slice Concat Reduce Argreduce "
-    "Contract Gather Scatter Macro1 Macro2 Macro3"
+    "Scan Contract Gather Scatter Macro1 Macro2 Macro3"
 )
 FREE = frozenset(("attention", "conv"))  # macros whose operands differ in rank
 

@@ -43,13 +43,13 @@ from .spaces import renames
 
 SAME_INDEX = frozenset(("Un", "Bin", "Select", "Cast", "Bitcast", "Const", "Odd"))
 ALIKE = SAME_INDEX | words(
-    "Permute Expand Pad Slice Concat Reduce Argreduce Contract Gather Iota"
+    "Permute Expand Pad Slice Concat Reduce Argreduce Scan Contract Gather Iota"
 )
 # Macros whose expansions are made of the above.
 MACROS = frozenset(
     ("softmax", "log_softmax", "logsumexp", "mean", "layer_norm", "rms_norm")
 )
-NAMED_AXIS = frozenset(("Concat", "Gather", "Argreduce", "Iota"))
+NAMED_AXIS = frozenset(("Concat", "Gather", "Argreduce", "Scan", "Iota"))
 CONDITIONS = frozenset(("Pad", "Concat", "Gather"))
 RENAMING = frozenset(("pick", "inverse", "upto"))
 COMPARED = words("= != < <= > >=")

@@ -18,7 +18,7 @@ from rewrite.egraph.rules.ruleset import Rule
 from rewrite.egraph.rules.sexpr import Atom as Word
 from rewrite.egraph.rules.sexpr import Expr, Form
 
-AXIS_AT = {"Concat": 2, "Gather": 2, "Argreduce": 2, "Iota": 0}
+AXIS_AT = {"Concat": 2, "Gather": 2, "Argreduce": 2, "Scan": 2, "Iota": 0}
 
 
 class Untypable(Exception):

@@ -9,17 +9,15 @@ from typing import Any
 import onnx
 
 from rewrite.egraph.ir.dims import Dim
-from rewrite.egraph.ir.dtypes import I32, I64
+from rewrite.egraph.ir.dtypes import I64
 from rewrite.egraph.ir.scalars import MONOIDS
 
 from ..site import READERS, Site, Unread, op
 from ..value import Value
 from .elementwise import clipped, scaled, shifted
-from .index import pairs, replaced
 from .shape import part
 
 STEPS = 64  # in all directions; a kernel cannot join many more of their results
-BLOCK = 64  # entries of an axis that a running sum compares with each other
 
 type Activation = Callable[[int], int]
 type State = tuple[int, ...]  # h, and c of an LSTM: [batch, hidden]
@@ -326,7 +324,7 @@ def cumulative(s: Site) -> int:
     monoid, x = "sum" if s.kind == "CumSum" else "prod", s.x(0)
     reverse = s.attr("reverse", 0)
     x = flipped(s, x, axis) if reverse else x
-    y = _scan(s, x, axis, monoid)
+    y = s.b.scan(monoid, x, axis)
     y = _delayed(s, y, axis, monoid) if s.attr("exclusive", 0) else y
     return flipped(s, y, axis) if reverse else y
 
@@ -343,35 +341,3 @@ def _delayed(s: Site, x: int, axis: int, monoid: str) -> int:
     low = [int(i == axis) for i in range(len(shape))]
     cut = part(s, x, axis, 0, shape[axis] - 1)
     return s.b.pad(cut, low, [0] * len(shape), _identity(s, x, monoid))
-
-
-def _scan(s: Site, x: int, axis: int, monoid: str) -> int:
-    """Inclusive: within blocks, and what came before each block."""
-    b, shape = s.b, s.b.shape(x)
-    n = shape[axis]
-    if not isinstance(n, int) or n <= BLOCK:
-        return _triangle(s, x, axis, monoid)
-    count = -(-n // BLOCK)
-    high = [count * BLOCK - n if i == axis else 0 for i in range(len(shape))]
-    x = b.pad(x, [0] * len(shape), high, _identity(s, x, monoid))
-    x = b.reshape(x, replaced(shape, axis, count, BLOCK))
-    inner = _triangle(s, x, axis + 1, monoid)
-    last = part(s, inner, axis + 1, BLOCK - 1, 1)
-    last = b.reshape(last, replaced(shape, axis, count))
-    before = _delayed(s, _scan(s, last, axis, monoid), axis, monoid)
-    before = b.reshape(before, replaced(shape, axis, count, 1))
-    before = b.expand(before, b.shape(inner))
-    y = b.bin(MONOIDS[monoid].op, before, inner)
-    y = b.reshape(y, replaced(shape, axis, count * BLOCK))
-    return part(s, y, axis, 0, n)
-
-
-def _triangle(s: Site, x: int, axis: int, monoid: str) -> int:
-    """The fold of each entry with those before it.  No product with zeros: inf."""
-    b, (_, other) = s.b, pairs(s, x, axis)
-    full = b.shape(other)
-    at, before = b.iota(axis, I32, full), b.iota(axis + 1, I32, full)
-    kept = b.bin("le", before, at)
-    none = s.full(_identity(s, x, monoid), other)
-    y = b.reduce(monoid, b.select(kept, other, none), [axis + 1])
-    return b.reshape(y, b.shape(x))

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import onnx
 
-from rewrite.egraph.ir.dtypes import DType
+from rewrite.egraph.ir.dtypes import I64, DType
 from rewrite.egraph.saturate.encode import ENode
 
 from ..types import ELEMENTS
@@ -237,6 +237,14 @@ def reduced(
             t.way(target, op, (x, vector), ("keepdims", keepdims))
         else:
             t.way(target, op, (x,), ("axes", axes), ("keepdims", keepdims))
+
+
+@tile("scan")
+def scan(t: Cover, c: int, node: ENode) -> None:
+    op = {"sum": "CumSum", "prod": "CumProd"}.get(node.attrs[0], "")
+    if has(t, op, node.args[0]):
+        axis = t.full(node.attrs[1], I64)
+        t.way(c, op, (*node.args, axis))
 
 
 @tile("mean")

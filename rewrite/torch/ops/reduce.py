@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rewrite import xp
-from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import BOOL, DType
 from rewrite.xp.functions.statistical import drop
 from rewrite.xp.tracer import Tracer, astype, wrap
 
-from ..site import Site, Unread, axes, axis, fixed, op
+from ..site import Site, axes, axis, fixed, op
 
 type Axes = Sequence[int] | int | None
-LONGEST = 1024  # terms of a running sum that are added anew for each of its results
 
 
 @op("sum.dim_IntList", "sum.default")
@@ -148,19 +146,17 @@ def logsumexp(s: Site, x: Tracer, dim: Axes, keepdim: bool = False) -> Tracer:
 
 @op("cumsum.default")
 def cumsum(s: Site, x: Tracer, dim: int, dtype: DType | None = None) -> Tracer:
-    """Each result adds its terms anew: the graph has no scan."""
+    return _running(xp.cumulative_sum, s, x, dim)
+
+
+@op("cumprod.default")
+def cumprod(s: Site, x: Tracer, dim: int, dtype: DType | None = None) -> Tracer:
+    return _running(xp.cumulative_prod, s, x, dim)
+
+
+def _running(f: Callable[..., Tracer], s: Site, x: Tracer, dim: int) -> Tracer:
     (x,) = s.own(x)
-    if not x.ndim:
-        return x
-    at = axis(dim, x.ndim)
-    (n,) = fixed(x.shape[at])
-    if n > LONGEST:
-        raise Unread(f"a running sum of over {LONGEST} terms")
-    shape: list[Dim] = [*x.shape[:at], n, n, *x.shape[at + 1 :]]
-    terms = xp.broadcast_to(xp.expand_dims(x, axis=at), shape)
-    rows, columns = (xp.iota(shape, at + k, xp.int32) for k in (0, 1))
-    zero = False if x.dtype is BOOL else 0
-    return xp.sum(xp.where(columns <= rows, terms, zero), axis=at + 1, dtype=x.dtype)
+    return f(x, axis=axis(dim, x.ndim), dtype=x.dtype) if x.ndim else x
 
 
 @op("_softmax.default", "softmax.int")

@@ -56,7 +56,7 @@ def expressions(draw: st.DrawFn, slots: int, axes: int, exprs: int) -> Expr:
     index = affines(axes, exprs)
     conds = st.lists(st.builds(Cond, index, INTS, INTS), max_size=2).map(tuple)
     forms = ["const", "index", "inside"]
-    forms += ["load"] * bool(slots) + ["op", "reduce"] * bool(exprs)
+    forms += ["load"] * bool(slots) + ["op", "reduce", "scan"] * bool(exprs)
     form = draw(st.sampled_from(forms))
     match form:
         case "load":
@@ -72,6 +72,8 @@ def expressions(draw: st.DrawFn, slots: int, axes: int, exprs: int) -> Expr:
             names = (*MONOIDS, *CHOICES)
             monoid = draw(st.sampled_from(names))
             count, attr = 1 + (monoid in CHOICES), (monoid, draw(some(axes)), F32)
+        case "scan":
+            count, attr = 1, (draw(st.sampled_from([*MONOIDS])), draw(some(axes)), F32)
         case _:
             form = draw(st.sampled_from((*BY_NAME, "select", "cast", "bitcast")))
             count, attr = 3 if form == "select" else 1, ()

@@ -44,6 +44,7 @@ UNKNOWN = {
     "macro": ('(Macro1 "nosuch" x (vec-of 0 1) 0.0)', '"nosuch" is no macro of 1'),
     "arity": ('(Macro1 "layer_norm" x (vec-of 0 1) 0.0)', "is no macro of 1"),
     "reduce": ('(Reduce "avg" x (vec-of 0 0) "f32")', '"avg" is no monoid'),
+    "scan": ('(Scan "avg" x 0 "f32")', '"avg" is no monoid'),
     "opcode": ('(Un "frobnicate" x)', '"frobnicate" is no opcode of one operand'),
     "unary-add": ('(Un "add" x)', '"add" is no opcode of one operand'),
 }

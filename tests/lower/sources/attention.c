@@ -214,18 +214,18 @@ static void k0_0(
         const i64 o105 = (i104 * 6) * 128;
         const i64 o107 = v106 + (i103 * 16);
         const i64 o120 = ((i104 * 6) * 64) + (i103 * 16);
-        f32x8 c108 = *(const f32x8_u *)(sums9 + o120);
-        f32x8 c109 = *(const f32x8_u *)(sums9 + (o120 + 8));
-        f32x8 c110 = *(const f32x8_u *)(sums9 + (o120 + 64));
-        f32x8 c111 = *(const f32x8_u *)(sums9 + (o120 + 72));
-        f32x8 c112 = *(const f32x8_u *)(sums9 + (o120 + 128));
-        f32x8 c113 = *(const f32x8_u *)(sums9 + (o120 + 136));
-        f32x8 c114 = *(const f32x8_u *)(sums9 + (o120 + 192));
-        f32x8 c115 = *(const f32x8_u *)(sums9 + (o120 + 200));
-        f32x8 c116 = *(const f32x8_u *)(sums9 + (o120 + 256));
-        f32x8 c117 = *(const f32x8_u *)(sums9 + (o120 + 264));
-        f32x8 c118 = *(const f32x8_u *)(sums9 + (o120 + 320));
-        f32x8 c119 = *(const f32x8_u *)(sums9 + (o120 + 328));
+        f32x8 c108 = rw_splat_f32_x8(0.0f);
+        f32x8 c109 = rw_splat_f32_x8(0.0f);
+        f32x8 c110 = rw_splat_f32_x8(0.0f);
+        f32x8 c111 = rw_splat_f32_x8(0.0f);
+        f32x8 c112 = rw_splat_f32_x8(0.0f);
+        f32x8 c113 = rw_splat_f32_x8(0.0f);
+        f32x8 c114 = rw_splat_f32_x8(0.0f);
+        f32x8 c115 = rw_splat_f32_x8(0.0f);
+        f32x8 c116 = rw_splat_f32_x8(0.0f);
+        f32x8 c117 = rw_splat_f32_x8(0.0f);
+        f32x8 c118 = rw_splat_f32_x8(0.0f);
+        f32x8 c119 = rw_splat_f32_x8(0.0f);
         for (i64 i121 = 0; i121 < 128; i121++) {
           const f32x8 b122 = *(const f32x8_u *)(b2 + (o107 + (i121 * 64)));
           const f32x8 b123 = *(const f32x8_u *)(b2 + ((o107 + (i121 * 64)) + 8));
@@ -248,18 +248,18 @@ static void k0_0(
           c118 = rw_fma_f32_x8(a129, b122, c118);
           c119 = rw_fma_f32_x8(a129, b123, c119);
         }
-        *(f32x8_u *)(sums9 + o120) = c108;
-        *(f32x8_u *)(sums9 + (o120 + 8)) = c109;
-        *(f32x8_u *)(sums9 + (o120 + 64)) = c110;
-        *(f32x8_u *)(sums9 + (o120 + 72)) = c111;
-        *(f32x8_u *)(sums9 + (o120 + 128)) = c112;
-        *(f32x8_u *)(sums9 + (o120 + 136)) = c113;
-        *(f32x8_u *)(sums9 + (o120 + 192)) = c114;
-        *(f32x8_u *)(sums9 + (o120 + 200)) = c115;
-        *(f32x8_u *)(sums9 + (o120 + 256)) = c116;
-        *(f32x8_u *)(sums9 + (o120 + 264)) = c117;
-        *(f32x8_u *)(sums9 + (o120 + 320)) = c118;
-        *(f32x8_u *)(sums9 + (o120 + 328)) = c119;
+        *(f32x8_u *)(sums9 + o120) = (*(const f32x8_u *)(sums9 + o120) + c108);
+        *(f32x8_u *)(sums9 + (o120 + 8)) = (*(const f32x8_u *)(sums9 + (o120 + 8)) + c109);
+        *(f32x8_u *)(sums9 + (o120 + 64)) = (*(const f32x8_u *)(sums9 + (o120 + 64)) + c110);
+        *(f32x8_u *)(sums9 + (o120 + 72)) = (*(const f32x8_u *)(sums9 + (o120 + 72)) + c111);
+        *(f32x8_u *)(sums9 + (o120 + 128)) = (*(const f32x8_u *)(sums9 + (o120 + 128)) + c112);
+        *(f32x8_u *)(sums9 + (o120 + 136)) = (*(const f32x8_u *)(sums9 + (o120 + 136)) + c113);
+        *(f32x8_u *)(sums9 + (o120 + 192)) = (*(const f32x8_u *)(sums9 + (o120 + 192)) + c114);
+        *(f32x8_u *)(sums9 + (o120 + 200)) = (*(const f32x8_u *)(sums9 + (o120 + 200)) + c115);
+        *(f32x8_u *)(sums9 + (o120 + 256)) = (*(const f32x8_u *)(sums9 + (o120 + 256)) + c116);
+        *(f32x8_u *)(sums9 + (o120 + 264)) = (*(const f32x8_u *)(sums9 + (o120 + 264)) + c117);
+        *(f32x8_u *)(sums9 + (o120 + 320)) = (*(const f32x8_u *)(sums9 + (o120 + 320)) + c118);
+        *(f32x8_u *)(sums9 + (o120 + 328)) = (*(const f32x8_u *)(sums9 + (o120 + 328)) + c119);
       }
     }
   }

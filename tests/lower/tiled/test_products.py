@@ -191,7 +191,8 @@ def test_large_products_go_to_warps_and_fit_the_registers(
         assert family in (BY_GROUP, BY_WARP)
         made.append(family.lower(kernel, caps, f"f{i}", False))
     text = emit(made).text
-    assert len(re.findall(r"\brw_copy<16>\(&", text)) >= 6
+    wide = r"\brw_box\d\(&" if caps is HOPPER else r"\brw_copy<16>\(&"
+    assert len(re.findall(wide, text)) >= 6
     assert ("wgmma" in text) == (caps is HOPPER)
     used = usage(text, arch)
     assert len(used) == len(kernels)

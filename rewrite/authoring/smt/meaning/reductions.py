@@ -1,4 +1,4 @@
-"""What reductions and contractions mean: a fold over the axes of a mask."""
+"""What reductions, scans and contractions mean: a fold over axes, or a part of one."""
 
 from __future__ import annotations
 
@@ -40,6 +40,25 @@ def within(here: Sequence[Dim], bound: dict[int, tuple[str, Dim]]) -> tuple[Dim,
     return tuple(
         dims.symbol(bound[k][0]) if k in bound else i for k, i in enumerate(here)
     )
+
+
+@meaning("scan")
+def _scan(w: World, args: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
+    """At each position a fold over those up to there."""
+    (a,), (monoid, axis, acc) = args, attrs
+    k = w.path.pick(axis, len(a.shape))
+    w.need(inside(k, len(a.shape)), "the axis is not one of the operand's")
+    monoid, acc = w.string(monoid), w.string(acc)
+    w.want("monoid", monoid, w.string(a.dtype))
+    w.want("acc", acc, w.string(a.dtype))
+
+    def at(index: Index) -> Elem:
+        here = w.explicit(index, a.shape)
+        with w.binders([(k, here[k] + 1)]) as bound:
+            body = a.at(within(here, bound))
+        return Fold(monoid, tuple(bound.values()), body, acc, w.string(a.dtype))
+
+    return Tensor(a.dtype, a.shape, at)
 
 
 @meaning("argreduce")

@@ -1,0 +1,207 @@
+"""Rings as CUDA C++ with PTX (sm_90): the engine for copies brings boxes of tensors to
+their places, which barriers in shared memory count full and free.
+
+Of a ring's barriers those of full places come first.  A place is full once all bytes
+that were told are there, free once each warp of the group has said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...egraph.ir.dtypes import BF16, DType
+from ..device import TensorMap
+from ..fragments import FOUR, HIGH, ROWS, WARP
+from ..loops import PANEL, Beside, Box, Fill, Param, Send, Stmt, Tensor
+from .expressions import name_of
+
+REGISTERS, FEW, MOST = 1 << 16, 40, 232  # of a unit, of a thread beside, of another
+ROOM = 240  # registers that each thread has without, of which more are no use
+INLINE = "static __device__ __forceinline__"
+HELPERS = r"""struct __align__(64) rw_tensor { u64 opaque[16]; };
+static __device__ __forceinline__ u32 rw_barrier(const u64 *p) {
+  return (u32)__cvta_generic_to_shared(p);
+}
+static __device__ __forceinline__ void rw_ring(u64 *ring, int places, u32 readers) {
+  for (int i = 0; i < 2 * places; i++)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                 :: "r"(rw_barrier(ring + i)), "r"(i < places ? 1 : readers)
+                 : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+static __device__ __forceinline__ void rw_until(const u64 *p, u32 parity) {
+  asm volatile("{ .reg .pred done;\n"
+               "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@done bra over;\nbra again;\nover: }"
+               :: "r"(rw_barrier(p)), "r"(parity) : "memory");
+}
+template <int N>
+static __device__ __forceinline__ void rw_full(const u64 *ring, u32 turn) {
+  rw_until(ring + turn % N, turn / N & 1);
+}
+template <int N>
+static __device__ __forceinline__ void rw_free(const u64 *ring, u32 turn) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 :: "r"(rw_barrier(ring + N + turn % N)) : "memory");
+}
+template <int N>
+static __device__ __forceinline__ void rw_fill(const u64 *ring, u32 turn, u32 bytes) {
+  rw_until(ring + N + turn % N, turn / N & 1 ^ 1);
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(rw_barrier(ring + turn % N)), "r"(bytes) : "memory");
+}
+template <int N> static __device__ __forceinline__ void rw_meet() {
+  asm volatile("bar.sync 1, %0;" :: "n"(N) : "memory");
+}
+template <int N> static __device__ __forceinline__ void rw_fewer() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(N));
+}
+template <int N> static __device__ __forceinline__ void rw_more() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(N));
+}
+"""
+
+# A piece of 16 x 64 elements: four matrices of 8 x 8 at once, as `swizzle` mixes rows
+# of 128 bytes.
+SENDS = r"""template <bool brain>
+static __device__ __forceinline__ u32 rw_pair(f32 low, f32 high) {
+  u32 r;
+  if (brain) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  else asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+}
+template <bool brain>
+static __device__ __forceinline__ void rw_put(void *to, const f32 *c) {
+  const u32 lane = threadIdx.x % 32, row = lane / 8 % 2 * 8 + lane % 8;
+  const u32 at = (u32)__cvta_generic_to_shared(to) + row * 128;
+  #pragma unroll
+  for (u32 j = 0; j < 8; j += 2) {
+    const u32 place = at + ((j + lane / 16) ^ lane % 8) * 16;
+    const f32 *const v = c + j * 4;
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :: "r"(place), "r"(rw_pair<brain>(v[0], v[1])),
+                    "r"(rw_pair<brain>(v[2], v[3])), "r"(rw_pair<brain>(v[4], v[5])),
+                    "r"(rw_pair<brain>(v[6], v[7])) : "memory");
+  }
+}
+static __device__ __forceinline__ void rw_sending() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+template <int N> static __device__ __forceinline__ void rw_sent() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
+}
+"""
+
+
+def box_helper(rank: int) -> tuple[str, str]:
+    """Name and text of the function that brings a box."""
+    name = f"rw_box{rank}"
+    params = "".join(f", i32 c{d}" for d in range(rank))
+    corner = ", ".join(f"%{3 + d}" for d in range(rank))
+    given = "".join(f', "r"(c{d})' for d in range(rank))
+    return (
+        name,
+        f"""{INLINE}
+void {name}(void *to, const rw_tensor *t, const u64 *full{params}) {{
+  asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes [%0], [%1, {{{corner}}}], [%2];"
+               :: "r"((u32)__cvta_generic_to_shared(to)), "l"(t),
+                  "r"(rw_barrier(full)){given} : "memory");
+}}
+""",
+    )
+
+
+def send_helper(rank: int) -> tuple[str, str]:
+    """Name and text of the function that stores a box."""
+    name = f"rw_send{rank}"
+    params = "".join(f", i32 c{d}" for d in range(rank))
+    corner = ", ".join(f"%{2 + d}" for d in range(rank))
+    given = "".join(f', "r"(c{d})' for d in range(rank))
+    return (
+        name,
+        f"""{INLINE}
+void {name}(const rw_tensor *t, const void *from{params}) {{
+  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group"
+               " [%0, {{{corner}}}], [%1];"
+               :: "l"(t), "r"((u32)__cvta_generic_to_shared(from)){given} : "memory");
+}}
+""",
+    )
+
+
+def sent(
+    s: Send,
+    team: int,
+    at: str,
+    corner: Sequence[str],
+    tensor: int,
+    of: DType,
+    held: int,
+) -> list[str]:
+    """Each warp puts 16 x 64 elements after the other to its next piece, once the
+    engine has read what it put there before, and sends them by itself."""
+    warps = team // WARP
+    down = warps // FOUR // s.across
+    high, wide = s.m // down, s.n // s.across
+    panels, number = wide // PANEL, high // HIGH * (wide // PANEL)
+    (row,) = (d for d, n in enumerate(s.box.tensor.sizes) if d and n > 1)
+    begin = [*corner]
+    begin[0] += f" + (rw_w / {FOUR} % {s.across} * {panels} + rw_p) * {PANEL}"
+    begin[row] += f" + rw_w / {FOUR} / {s.across} * {high} + rw_m * {HIGH}"
+    begin[row] += f" + rw_w % {FOUR} * {ROWS}"
+    brain = "true" if of is BF16 else "false"
+    odd = f"if (rw_q) rw_sent<{held - 1}>(); else rw_sent<0>();"
+    waits = odd if number % held else f"rw_sent<{held - 1}>();"
+    piece = f"{name_of(s.box.array)} + {at} + (rw_w * {held} + rw_q % {held})"
+    return [
+        "{ const u32 rw_w = rw_thread / 32;",
+        "  #pragma unroll",
+        f"  for (u32 rw_q = 0; rw_q < {number}; rw_q++) {{",
+        f"    const u32 rw_m = rw_q / {panels}, rw_p = rw_q % {panels};",
+        f"    void *const rw_piece = {piece} * {s.box.size};",
+        f"    {waits}",
+        "    __syncwarp();",
+        f"    rw_put<{brain}>(rw_piece, &{name_of(s.source)}[rw_q * {PANEL // 2}]);",
+        "    rw_share();",
+        "    __syncwarp();",
+        "    if (rw_thread % 32 == 0) {",
+        f"      rw_send{len(corner)}(&rw_tensor{tensor}, rw_piece,",
+        f"        {', '.join(begin)});",
+        "      rw_sending();",
+        "    }",
+        "  }",
+        "}",
+    ]
+
+
+def tensors(body: Sequence[Stmt]) -> tuple[Tensor, ...]:
+    """Those that statements take boxes of, each once."""
+    boxes = [b for s in body if isinstance(s, Fill) for b in s.boxes]
+    boxes += [s.box for s in body if isinstance(s, Send)]
+    return tuple(dict.fromkeys(b.tensor for b in boxes))
+
+
+def maps(body: Sequence[Stmt], params: Sequence[Param]) -> tuple[TensorMap, ...]:
+    """As a launch wants them."""
+    number = {p.name: i for i, p in enumerate(params)}
+    return tuple(
+        TensorMap(number[t.source], params[number[t.source]].dtype, *t[1:])
+        for t in tensors(body)
+    )
+
+
+def nbytes(boxes: Sequence[Box], arrays: dict[str, DType]) -> int:
+    return sum(b.size * arrays[b.array].itemsize for b in boxes)
+
+
+def shares(team: int, beside: Beside) -> tuple[str, str]:
+    """What threads beside the group and those of the group begin with: registers move
+    from the ones to the others where all alike have too few."""
+    total = team + beside.threads
+    if REGISTERS // total > ROOM or team % 128 or beside.threads % 128:
+        return "", ""
+    left = (REGISTERS - FEW * beside.threads) // team // 8 * 8
+    return f"rw_fewer<{FEW}>();", f"rw_more<{min(left, MOST)}>();"

@@ -1,0 +1,219 @@
+"""Grids whose rings threads beside the team fill, as loops.
+
+The engine brings the boxes of each ring's turns, instance after instance; the team goes
+through the same instances, and turns are counted on from one to the next.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...egraph.ir.dtypes import BOOL
+from ..families.nests.values import add, divide, mul
+from ..fragments import ROWS, WARP
+from ..loops import (
+    PANEL,
+    Array,
+    Beside,
+    Ex,
+    Fill,
+    For,
+    Free,
+    If,
+    Let,
+    Op,
+    Ring,
+    Send,
+    Stmt,
+    Var,
+)
+from ..loops import Box as Brought
+from ..loops import Full as Arrived
+from ..tiles import ir
+from ..tiles.ir import Ahead, Full, Load, Loop, Release, Store
+from ..tiles.rings import is_beside, products_left
+from .boxes import box_of, loaded
+from .quads import groups_across
+from .rings import Ringed
+
+BARRIER = 8  # bytes; a place of a ring has two
+
+
+class Besides(Ringed):
+    """`counts`: by loop the name of its ring; `sends`: by buffer the array that
+    it is sent from; `before`: how many instances the team has done; `team_number`:
+    which of the resident ones it is."""
+
+    def __init__(self, grid: ir.Grid, program: ir.TileProgram) -> None:
+        super().__init__(grid, program)
+        self.besides = [s for s in grid.body if isinstance(s, Loop) and is_beside(s)]
+        self.counts: dict[str, str] = {}
+        self.sends: dict[str, str] = {}
+        self.before: Ex = self.zero
+        self.team_number = self.fresh("p") if self.besides else ""
+        if self.besides and self.teams < self.instances:
+            self.before = Var(self.fresh("w"), self.index)
+
+    def team_and_beside(self) -> tuple[Stmt, ...]:
+        """All that a team does, and who fills its rings."""
+        head = self.inside()
+        for s in self.besides:
+            for t in (t for x in s.body for t in ir.seen_after(x)):
+                self.declare_ring(t, s.stages)
+            self.counts[s.axes[0].name] = name = self.fresh("r")
+            self.emit(Ring(name, s.stages))
+        for s in self.sent:
+            self.sends[s.buffer] = name = self.fresh("o")
+            kind = self.buffers[s.buffer].dtype
+            self.emit(Array(name, kind, self.pieces(s), "shared", PANEL))
+        self.out.pop()
+        parts: list[tuple[Stmt, ...]] = []
+        for fills in (True, False):
+            inner = self.inside()
+            if fills:
+                for s in self.besides:
+                    self.filled(s)
+            else:
+                self.body(self.grid.body)
+            self.out.pop()
+            parts.append(tuple(inner))
+        threads = next(x.beside for x in self.besides[0].body if isinstance(x, Ahead))
+        if self.teams >= self.instances:
+            fork = Beside(threads, parts[0], parts[1])
+            return self.instances_of((*head, fork))
+        aside, own = map(self.in_turns, parts)
+        group = Var(self.team_number, self.index)
+        whole = (*head, Beside(threads, (aside,), (own,)))
+        return (For(group, self.teams, "block", whole),)
+
+    # ---- instances
+
+    @property
+    def instances(self) -> int:
+        return prod(a.extent for a in self.grid.axes)
+
+    @property
+    def teams(self) -> int:
+        return min(self.grid.resident or self.instances, self.instances)
+
+    def instances_of(self, nest: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        axes = self.grid.axes or (ir.Axis(self.team_number, 1),)
+        for a in reversed(axes):
+            nest = (For(Var(a.name, self.index), a.extent, "block", nest),)
+        return nest
+
+    def in_turns(self, body: tuple[Stmt, ...]) -> Stmt:
+        """A team's instances, one after the other."""
+        assert isinstance(self.before, Var)
+        number = Var(self.fresh("g"), self.index)
+        of = add(mul(self.before, self.teams), Var(self.team_number, self.index))
+        lets: list[Stmt] = []
+        left: Ex = number
+        for a in reversed(self.grid.axes):
+            at = divide(left, a.extent, True) if a is not self.grid.axes[0] else left
+            lets.append(Let(Var(a.name, self.index), at))
+            left = divide(left, a.extent, False)
+        inner: tuple[Stmt, ...] = (*lets, *body)
+        if self.instances % self.teams:
+            test = Op("lt", (number, self.number(self.instances)), BOOL)
+            inner = (If(test, inner),)
+        turns = -(-self.instances // self.teams)
+        return For(self.before, turns, "serial", (Let(number, of), *inner))
+
+    # ---- turns
+
+    def turns_of(self, s: Loop) -> int:
+        return -(-s.axes[0].extent // s.step)
+
+    def counted(self, s: Loop) -> Ex:
+        """The number of a loop's turn, over all instances."""
+        var = Var(s.axes[0].name, self.index)
+        here = divide(var, s.step, False)
+        return self.let(add(mul(self.before, self.turns_of(s)), here), "n")
+
+    def filled(self, s: Loop) -> None:
+        (axis,) = s.axes
+        inner = self.inside()
+        turn = self.counted(s)
+        self.slot = self.let(divide(turn, s.stages, True), "n")
+        loads = [x for a in s.body if isinstance(a, Ahead) for x in a.body]
+        boxes = [b for x in loads for b in self.boxes(x)]
+        self.emit(Fill(self.counts[axis.name], turn, tuple(boxes)))
+        self.out.pop()
+        var = Var(axis.name, self.index)
+        self.emit(For(var, axis.extent, "serial", tuple(inner), s.step))
+
+    def boxes(self, s: ir.Stmt) -> list[Brought]:
+        """One for each panel of a tile."""
+        assert isinstance(s, Load)
+        made = box_of(s, self.scene, self.buffers[s.buffer])
+        assert not isinstance(made, str), made
+        tensor, corner = made
+        t = s.tile
+        out: list[Brought] = []
+        for panel in range(self.extents[t.axes[-1]] // PANEL):
+            at = add(mul(self.slot, self.ring_size(t)),
+                     self.number(panel * self.apart(t)))  # fmt: skip
+            first = add(corner[0], self.number(panel * PANEL))
+            place = (first, *corner[1:])
+            out.append(Brought(self.rings[t.name], at, tensor, place))
+        return out
+
+    def beside_loop(self, s: Loop) -> None:
+        """The team's part: what it waits for, and what it is done with."""
+        (axis,) = s.axes
+        ring, turns = self.counts[axis.name], self.turns_of(s)
+        (release,) = (x for x in s.body if isinstance(x, Release))
+        left = products_left(s, release)
+        inner = self.inside()
+        var = Var(axis.name, self.index)
+        turn = self.counted(s)
+        self.slot = self.let(divide(turn, s.stages, True), "n")
+        for x in s.body:
+            match x:
+                case Ahead():
+                    pass
+                case Full():
+                    self.emit(Arrived(ring, turn))
+                case Release(0):
+                    self.emit(Free(ring, turn, left))
+                case Release(back):
+                    then = Op("sub", (turn, self.number(back)), self.index)
+                    test = Op("le", (self.number(back * s.step), var), BOOL)
+                    self.emit(If(test, (Free(ring, then, left),)))
+                case _:
+                    self.body((x,))
+        self.out.pop()
+        self.emit(For(var, axis.extent, "serial", tuple(inner), s.step))
+        end = mul(self.before, turns)
+        for k in range(max(turns - release.back, 0), turns):
+            self.emit(Free(ring, add(end, self.number(k)), 0))
+
+    def send(self, s: Store) -> None:
+        """By each warp its rows, piece by piece."""
+        assert isinstance(s.value, Var)
+        buffer = self.buffers[s.buffer]
+        made = box_of(loaded(s, buffer.dtype), self.scene, buffer)
+        assert not isinstance(made, str), made
+        tensor, corner = made
+        held, across = self.held[s.value.name], groups_across(self.grid, s.over)
+        assert isinstance(held, str) and across is not None
+        sizes = tuple(ROWS if n > 1 else 1 for n in tensor.sizes[1:])
+        tensor = tensor._replace(sizes=(tensor.sizes[0], *sizes))
+        m, n = (self.extents[a] for a in s.over)
+        box = Brought(self.sends[s.buffer], self.zero, tensor, corner)
+        self.emit(Send(m, n, across, held, box))
+
+    @property
+    def sent(self) -> list[Store]:
+        return [s for s in self.grid.body if isinstance(s, Store) and s.through]
+
+    def pieces(self, s: Store) -> int:
+        """Elements of shared memory that a store goes through."""
+        return self.grid.team // WARP * s.through * ROWS * PANEL
+
+    def more_bytes(self) -> int:
+        """Of barriers, and of what is sent."""
+        sizes = [self.pieces(s) * self.buffers[s.buffer].dtype.itemsize
+                 for s in self.sent]  # fmt: skip
+        return sum(sizes) + sum(2 * s.stages * BARRIER for s in self.besides)

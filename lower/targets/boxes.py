@@ -1,0 +1,141 @@
+"""Loads that the engine for copies brings: boxes of tensors with up to five axes.
+
+An index is taken apart into axes of a tensor: one along each axis of the tile, to the
+end that a test names, and one for whatever else the index varies along.  Beyond the
+ends are zeros, as a load has them where its test fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ...egraph.ir.dtypes import DType
+from ..families.nests.values import add, mul
+from ..loops import PANEL, Ex, Lit, Op, Param, Tensor, Var
+from ..tiles import ir
+from .layouts import Form, Scene, form
+
+BYTES = 16  # of which steps of a tensor are multiples
+AXES, ROWS = 5, 256  # of a tensor, and of a box, at most
+
+
+class Box(NamedTuple):
+    """The part of a tile that lies in its first panel; the others follow, a panel's
+    elements apart along the first axis."""
+
+    tensor: Tensor
+    corner: tuple[Ex, ...]
+
+
+class _Axis(NamedTuple):
+    step: int
+    extent: int
+    size: int  # of a box
+    axes: Mapping[str, int]  # where a box begins: multiples of axes
+    const: int
+
+
+def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
+    """Or why there is none."""
+    index = form(load.index, view.axes)
+    row, last = load.tile.axes if len(load.tile.axes) == 2 else ("", "")
+    points = ir.extents(view.grid.points)
+    if buffer.dtype.itemsize != 2:
+        return f"elements of {buffer.dtype}"
+    if index.rest or index.axes.get(last) != 1 or index.axes.get(row, 0) < 1:
+        return "it does not lie in rows"
+    if points[last] % PANEL or points[row] > ROWS:
+        return f"no panels: {points[row]} x {points[last]}"
+    tests = _tests(load.where, view)
+    if tests is None or not tests.keys() <= {row, last}:
+        return "its test is about more than where an axis ends"
+    made = _axes(index, row, last, tests, view)
+    if isinstance(made, str):
+        return made
+    if len(made) > AXES or any(
+        a.step * buffer.dtype.itemsize % BYTES for a in made[1:]
+    ):
+        return f"steps of {[a.step for a in made]} elements"
+    if sum((a.extent - 1) * a.step for a in made) >= buffer.size:
+        return "it reaches beyond its buffer"
+    parts = zip(*((a.extent, a.step, a.size) for a in made), strict=True)
+    corner = tuple(_place(a.axes, a.const, load.index.dtype) for a in made)
+    return Box(Tensor(buffer.name, *map(tuple, parts)), corner)
+
+
+def loaded(s: ir.Store, dtype: DType) -> ir.Load:
+    """The load of what a store writes."""
+    tile = ir.Tile("", dtype, s.over, (), "shared")
+    return ir.Load(tile, s.buffer, s.index, s.where)
+
+
+def _tests(x: Ex | None, view: Scene) -> Mapping[str, tuple[Form, int]] | None:
+    """By axis of the tile what must be less than what."""
+    match x:
+        case None:
+            return {}
+        case Op("and", (a, b)):
+            left, right = _tests(a, view), _tests(b, view)
+            if left is None or right is None or left.keys() & right.keys():
+                return None
+            return {**left, **right}
+        case Op("lt", (a, Lit(n))):
+            f = form(a, view.axes)
+            points = {p.name for p in view.grid.points}
+            mine = [name for name in f.axes if name in points]
+            plain = not f.rest and [f.axes[p] for p in mine] == [1] and f.const >= 0
+            return {mine[0]: (f, int(n))} if plain else None
+        case _:
+            return None
+
+
+def _axes(
+    index: Form, row: str, last: str, tests: Mapping[str, tuple[Form, int]], view: Scene
+) -> tuple[_Axis, ...] | str:
+    left, const = dict(index.axes), index.const
+    step = {last: 1, row: index.axes[row]}
+    begins: dict[str, dict[str, int]] = {row: {}, last: {}}
+    for p, (f, _) in tests.items():
+        begins[p] = {a: c for a, c in f.axes.items() if a != p}
+        const -= step[p] * f.const
+        for a, c in begins[p].items():
+            left[a] = left.get(a, 0) - step[p] * c
+    for p in (row, last):
+        del left[p]
+    left = {a: c for a, c in left.items() if c}
+    if min(left.values(), default=0) < 0 or const < 0:
+        return "it begins before its buffer"
+    for a, c in list(left.items()):  # to an axis that ends nowhere
+        p = row if c % step[row] == 0 else last
+        if p not in tests and (p == row or c < step[row]):
+            begins[p][a] = left.pop(a) // step[p]
+    reach = {**{a.name: a.extent for a in view.grid.axes}, **_loops(view)}
+    shift = {row: const // step[row], last: const % step[row]}
+    out: list[_Axis] = []
+    points = ir.extents(view.grid.points)
+    for p in (last, row):
+        most = sum(c * _last(reach[a], view.steps[a]) for a, c in begins[p].items())
+        f, end = tests.get(p, (None, most + points[p]))
+        extra = shift[p] + (f.const if f else 0)
+        size = PANEL if p == last else points[p]
+        out.append(_Axis(step[p], end + shift[p], size, begins[p], extra))
+    for a, c in left.items():
+        out.append(_Axis(c, reach[a], 1, {a: 1}, 0))
+    return (out[0], *sorted(out[1:], key=lambda a: a.step))
+
+
+def _loops(view: Scene) -> dict[str, int]:
+    every = (s for s in ir.walk(view.grid.body) if isinstance(s, ir.Loop))
+    return {a.name: a.extent for s in every for a in s.axes}
+
+
+def _last(extent: int, step: int) -> int:
+    return max(extent - 1, 0) // step * step
+
+
+def _place(axes: Mapping[str, int], const: int, dtype: DType) -> Ex:
+    total: Ex = Lit(0, dtype)
+    for name, c in axes.items():
+        total = add(total, mul(Var(name, dtype), c))
+    return add(total, Lit(const, dtype))

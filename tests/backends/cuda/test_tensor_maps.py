@@ -1,0 +1,55 @@
+"""Where maps lie among a kernel's arguments, and that they follow their buffers."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from rewrite.backends import tensor_maps
+from rewrite.backends.tensor_maps import KEPT, TensorMaps, checked
+from rewrite.cache.frozen import freeze, thaw
+from rewrite.egraph.ir.dtypes import BF16
+from rewrite.lower.device import DeviceError, Grid, TensorMap
+
+ROWS = TensorMap(0, BF16, (64, 40), (1, 64), (64, 16))
+COLUMNS = TensorMap(2, BF16, (40, 64), (1, 40), (64, 64))
+
+
+def test_maps_are_where_the_driver_says() -> None:
+    """After three addresses: 24 bytes, then a gap."""
+    text = TensorMaps((ROWS, COLUMNS), (48, 176)).format(3)
+    packed = struct.pack(text, 1, 2, 3, b"x" * 128, b"y" * 128)
+    assert len(packed) == 304
+    assert packed[48:176] == b"x" * 128 and packed[176:] == b"y" * 128
+    assert TensorMaps(()).format(2) == "PP"
+
+
+def test_maps_are_made_again_for_other_addresses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[tuple[TensorMap, int]] = []
+
+    def encoded(m: TensorMap, address: int) -> bytes:
+        made.append((m, address))
+        return f"{m.buffer} {address}".encode()
+
+    monkeypatch.setattr(tensor_maps, "encoded", encoded)
+    maps = TensorMaps((ROWS, COLUMNS), (48, 176))
+    assert maps.of((7, 8, 9)) == (b"0 7", b"2 9") == maps.of((7, 1, 9))
+    assert maps.of((6, 8, 9)) == (b"0 6", b"2 9")
+    assert made == [(ROWS, 7), (COLUMNS, 9), (ROWS, 6)]
+    for address in range(2 * KEPT):
+        assert maps.of((address, 0, 9))[0] == f"0 {address}".encode()
+    assert len(maps.known) <= KEPT
+
+
+def test_a_driver_that_refuses_is_an_error() -> None:
+    assert checked((0, "made")) == ("made",)
+    with pytest.raises(DeviceError, match="error 1"):
+        checked((1,))
+
+
+def test_launches_with_maps_are_kept() -> None:
+    grid = Grid("f_0", 132, 384, 229440, (ROWS, COLUMNS))
+    assert thaw(freeze(grid)) == grid
