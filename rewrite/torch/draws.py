@@ -58,7 +58,7 @@ def _take_apart(graph: Any, node: FxNode) -> None:
 
 def _added(graph: Any, near: FxNode, f: Any, args: tuple[Any, ...], value: Any) -> Any:
     made = graph.call_function(f, args)
-    # A tensor of its own: results that share memory are told by what they are traced as.
+    # A tensor of its own: what is traced as one tensor counts as sharing memory.
     own = torch.empty_like(value)
     made.meta = {"stack_trace": near.meta.get("stack_trace"), "val": own}
     return made
