@@ -42,11 +42,20 @@ class Executable:
                 array = np.ascontiguousarray(graph.data[x.label])
                 device.copy_in(self.buffers[b], array)
         self._moved: Mapping[int, None] = {}  # buffers, by the last call
-        self.runs = self._prepared(program.once)
+        first, prologue = _by_inputs(program)
+        self.runs = self._prepared(first)
         self.launch()
-        self._drop()
+        self._drop((*prologue, *program.steps))
         self.runs = self._prepared(program.steps)
         self.ports = Ports(program)
+        # What is kept of steady inputs, and of which they were: None says of no known.
+        self.prologue = self._prepared(prologue)
+        self.steady = frozenset(
+            x.label
+            for b, x in enumerate(program.schedule.buffers)
+            if x.kind == "input" and any(b in s.args for s in prologue)
+        )
+        self._witness: object = None
 
     def _prepared(self, steps: Sequence[Invoke | Host]) -> list[Prepared | Host]:
         """Runs of launches, and the steps of the host between them."""
@@ -76,11 +85,11 @@ class Executable:
             out[b] = out[source]
         return out
 
-    def _drop(self) -> None:
-        """Data that only the steps before the first run read is not needed again."""
+    def _drop(self, steps: Sequence[Invoke | Host]) -> None:
+        """Data that none of the later steps reads is not needed again."""
         program = self.program
         needed = {b for _, b in program.schedule.outputs}
-        for s in program.steps:
+        for s in steps:
             needed.update(s.args)
         for b, x in enumerate(program.schedule.buffers):
             if x.kind in ("data", "kept") and b not in needed:
@@ -88,20 +97,44 @@ class Executable:
                 self.buffers[b] = None
 
     def __call__(
-        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
-    ) -> dict[str, Array]:
-        """Runs once.  With `out`, results are written into the caller's arrays."""
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None,
+        witness: object = None,
+    ) -> dict[str, Array]:  # fmt: skip
+        """Runs once.  With `out`, results are written into the caller's arrays.  With
+        the `witness` of the call before, which says that the steady inputs hold what
+        they held then, what was made of them is used again."""
         call = Binding(self.ports, self.device, self.buffers)
         call.take(inputs)
         call.offer(out)
+        if self.prologue and (witness is None or witness != self._witness):
+            self._witness = None
+            self._renew(call.moved)
+            self._witness = witness
         self._place(call.moved)
-        self._run(call.moved)
+        self._run(self.runs, call.moved)
         return call.results()
+
+    def _renew(self, moved: Mapping[int, Any]) -> None:
+        """Makes anew what is kept of steady inputs."""
+        inputs = {p.b: moved.get(p.b, self.buffers[p.b]) for p in self.ports.inputs}
+        for run in self.prologue:
+            if not isinstance(run, Host):
+                run.place(inputs)
+        self._run(self.prologue, moved)
+
+    @property
+    def kept_bytes(self) -> int:
+        """What is kept of data and steady inputs, in the layouts that kernels read."""
+        return sum(
+            nbytes(x.type)
+            for b, x in enumerate(self.program.schedule.buffers)
+            if x.kind == "kept" and self.buffers[b] is not None
+        )
 
     def launch(self) -> None:
         """The steps alone, on what the buffers hold."""
         self._place({})
-        self._run({})
+        self._run(self.runs, {})
 
     def _place(self, moved: Mapping[int, Any]) -> None:
         """Aims the launches at the caller's memory, and away from the last caller's."""
@@ -113,8 +146,8 @@ class Executable:
                 run.place({**back, **moved})
         self._moved = dict.fromkeys(moved)
 
-    def _run(self, moved: Mapping[int, Any]) -> None:
-        for run in self.runs:
+    def _run(self, runs: Sequence[Prepared | Host], moved: Mapping[int, Any]) -> None:
+        for run in runs:
             if isinstance(run, Host):
                 self._host(run, moved)
             else:
@@ -137,6 +170,23 @@ class Executable:
             if b not in shared and buffer is not None:
                 self.device.free(buffer)
         self.device.free(self.arena)
+
+
+def _by_inputs(
+    program: Program,
+) -> tuple[list[Invoke | Host], list[Invoke | Host]]:
+    """Of the steps that are not for each run, those of data alone, and the others."""
+    buffers = program.schedule.buffers
+    given = {b for b, x in enumerate(buffers) if x.kind == "input"}
+    first: list[Invoke | Host] = []
+    rest: list[Invoke | Host] = []
+    for s in program.once:
+        if given.isdisjoint(s.args):
+            first.append(s)
+        else:
+            rest.append(s)
+            given.update((s.out,) if isinstance(s, Host) else s.args[s.kernel.reads :])
+    return first, rest
 
 
 def load(program: Program, device: Device) -> Module:

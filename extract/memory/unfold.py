@@ -59,7 +59,7 @@ class Unfolded:
         self.outputs = frozenset(i for _, i in plan.graph.outputs)
         kept = _kept(plan)
         data = (i for i, n in enumerate(plan.graph.nodes) if n.op == "data")
-        self.constant = kept.union(data)
+        self.constant = kept.union(data, _steady(plan))
         temps = self.stored - self.outputs - kept
         self.size = {c: rounded(nbytes(likely.nodes[c].type)) for c in temps}
         self.updated = _updated(plan.graph)
@@ -189,9 +189,17 @@ def _kept(plan: Plan) -> frozenset[int]:
     outputs = {i for _, i in plan.graph.outputs}
     nodes = enumerate(plan.graph.nodes)
     inner = constant_classes(
-        [[n] if i not in outputs or n.op in READS else [] for i, n in nodes]
+        [[n] if i not in outputs or n.op in READS else [] for i, n in nodes],
+        _steady(plan),
     )
     return frozenset(c for g in plan.groups if inner.issuperset(g) for c in g)
+
+
+def _steady(plan: Plan) -> frozenset[int]:
+    nodes = enumerate(plan.graph.nodes)
+    return frozenset(
+        i for i, n in nodes if n.op == "input" and n.attrs[0] in plan.steady
+    )
 
 
 def _updated(graph: Graph) -> dict[int, int]:

@@ -24,14 +24,17 @@ from ...egraph.saturate.explore import Limit
 from ...egraph.saturate.saturate import Saturated
 from ..dag.postorder import postorder
 from .assemble import concrete
+from .chosen import LEAVES, VIEWS
 from .climb import choose
-from .kernel import KernelCost
+from .kernel import KernelCost, nbytes
 from .search import EPSILON
 from .space import Choice, Space, over_of, own_space, space_of
 from .start import Form, Level, seconds_of, start_at
 from .symbols import Symbols
 
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
+SMALL = 64  # nodes
+SHARED = 1 / 32  # of the bytes that a graph computes, computed twice and once by rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Problem:
     nan_free: frozenset[int]
     constant: frozenset[int]  # inputs that are the same in every run
     values: Mapping[str, int]  # of its symbols, at the witness
+    weights: bool  # whether it reads data, or what was made of it
 
     @staticmethod
     def of(
@@ -67,12 +71,12 @@ class Problem:
         nan_free: frozenset[int],
         constant: frozenset[int],
         hints: Mapping[str, int] | None,
+        weights: bool | None = None,
     ) -> Problem:
-        return Problem(graph, nan_free, constant, witness(graph, hints))
-
-    @property
-    def weights(self) -> bool:
-        return bool(self.constant) or any(n.op == "data" for n in self.graph.nodes)
+        """`weights`: as its constants say, where it is not known."""
+        if weights is None:
+            weights = bool(constant) or any(n.op == "data" for n in graph.nodes)
+        return Problem(graph, nan_free, constant, witness(graph, hints), weights)
 
     @property
     def at_sizes(self) -> Graph:
@@ -97,42 +101,67 @@ class Problem:
 def part_of(problem: Problem, levels: Sequence[Level], moves: int) -> Part:
     """A piece optimized, by each set of rules in turn.
 
-    First comes the graph as it is, fused without rules: more terms are not always
-    better ones.  A weight that is turned twice is the weight, by the rules; turned
-    once, when the program is made, it may be read faster.  So where there are weights
-    the cuts of that form are another start for every search.
+    More terms are not always better ones, so the graph as it is, fused without rules,
+    comes first where the search by the rules does not begin with it anyway.
     """
-    form = own = problem.as_it_is(levels[0].cost, moves)
+    own = form = None
     made: list[Part] = []
     for level in levels:
+        found = level.saturate(problem.at_sizes, bool(problem.values), problem.nan_free)
+        if not made and (problem.weights or len(levels) > 1 or _shares(problem, found)):
+            own = form = problem.as_it_is(level.cost, moves)
         worth = 1.0 if made else CLEARLY
-        part, form = _improved(problem, level, moves, own, form, worth)
+        part, form = _improved(problem, level, found, moves, own, form, worth)
         made.append(part)
     notes = tuple(dict.fromkeys(note for part in made for note in part.notes))
     return replace(made[-1], notes=notes)
 
 
+def _shares(p: Problem, found: Saturated) -> bool:
+    """Whether the rules made one of values that the graph computes apart, each where it
+    is used.  One that is stored for all is then where a search begins, and comes to
+    rest at another schedule than one that begins with the graph as it is.  In a small
+    piece launches count for more than bytes, and another search takes no time."""
+    graph, seen = p.at_sizes, set[int]()
+    whole = again = 0
+    if len(graph.live) < SMALL:
+        return True
+    for i in graph.live:
+        node, c = graph.nodes[i], found.own[i]
+        if c is not None and node.op not in VIEWS | LEAVES:
+            size = nbytes(node.type)
+            whole, again = whole + size, again + size * (c in seen)
+            seen.add(c)
+    return again > whole * SHARED
+
+
 def _improved(
-    p: Problem, level: Level, moves: int, own: Form, before: Form, worth: float
-) -> tuple[Part, Form]:
+    p: Problem, level: Level, found: Saturated, moves: int, own: Form | None,
+    before: Form | None, worth: float,
+) -> tuple[Part, Form]:  # fmt: skip
     """The best form by these rules; the one from `before` where that costs less than
-    `worth` of it."""
-    found = level.saturate(p.at_sizes, bool(p.values), p.nan_free)
-    least = p.seconds(before, level.cost)
-    bar = least / worth + EPSILON
-    start = start_at(before, bar, p.values, found)
-    cuts = (found.own[i] for g in own.groups for i in g) if p.weights else ()
+    `worth` of it.
+
+    A weight that is turned twice is the weight, by the rules; turned once, when the
+    program is made, it may be read faster.  So where there are weights the cuts of the
+    graph's `own` form are another start.
+    """
+    bar = p.seconds(before, level.cost) / worth + EPSILON if before else math.inf
+    start = start_at(before, bar, p.values, found) if before else None
+    cuts = (found.own[i] for g in own.groups for i in g) if own and p.weights else ()
     stored = frozenset(c for c in cuts if c is not None)
     space = replace(space_of(found, p.constant), over=over_of(p.graph, found.own))
     choice = choose(space, level.cost, moves, stored, start)
     notes = ("saturation was truncated",) if found.truncated else ()
+    best, seconds = None, choice.seconds
     try:
-        best, seconds = _rebuilt(p, found, choice), choice.seconds
+        best = _rebuilt(p, found, choice)
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
-        best, seconds = before, math.inf
-    if seconds > bar:
-        best, seconds = before, least
+        before = before or p.as_it_is(level.cost, moves)
+    if best is None or (before and seconds > bar):
+        assert before is not None
+        best, seconds = before, p.seconds(before, level.cost)
     limits = (*found.limits, *([Limit("moves")] if choice.exhausted else []))
     part = Part(
         p.graph, best.graph, best.groups, seconds, choice.own_seconds,

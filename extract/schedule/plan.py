@@ -34,6 +34,7 @@ class Plan:
     parts: tuple[Part, ...] = ()
     truncated: bool = False
     notes: tuple[str, ...] = field(default=())
+    steady: frozenset[str] = frozenset()  # inputs that hold the same in most runs
 
     @property
     def fired(self) -> dict[str, int]:
@@ -54,8 +55,10 @@ def plan(
     moves: int = 40,
     hints: Mapping[str, int] | None = None,
     before: Sequence[Level] = (),
+    steady: frozenset[str] = frozenset(),
 ) -> Plan:
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class.
+    What depends only on the inputs `steady` is to be computed when these change.
 
     `before` are smaller sets of rules, the smallest first: the search for each set
     starts from what the one before it found (`start.py`).
@@ -63,20 +66,22 @@ def plan(
     graph = expand_macros(graph)
     levels = (*before, Level(saturate, cost))
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
-    same = constant_nodes(graph)
+    same, held = constant_nodes(graph, steady), constant_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         given = tuple(i in same for i in piece.inputs)
-        key = structure(graph, piece), facts, given, _aliases(graph, piece)
+        weights = not held.isdisjoint(piece.inputs)
+        key = structure(graph, piece), facts, given, weights, _aliases(graph, piece)
         if key not in memo:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
             given = frozenset(where[i] for i in same.intersection(piece.inputs))
-            memo[key] = part_of(Problem.of(cut, local, given, hints), levels, moves)
+            problem = Problem.of(cut, local, given, hints, weights)
+            memo[key] = part_of(problem, levels, moves)
         made.append((piece, memo[key]))
-    return _stitch(graph, made)
+    return replace(_stitch(graph, made), steady=steady)
 
 
 def constant_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:

@@ -1,10 +1,11 @@
 """Schedule extraction: which e-node each class takes, and which classes are stored.
 
 From the input's own schedule (every op stored, views free; `state.py`) moves are tried
-in topological sweeps: switch a class to another e-node, store or inline it, or both at
-once.  A move is kept when the predicted total falls, so the result is never worse than
-the input's own schedule under the model.  Only kernels that compute or read the class
-are traced again.  Then kernels are merged (`merge.py`).
+in topological sweeps: store or inline a class, and when that no longer helps, switch it
+to another e-node as well, or both at once.  A move is kept when the predicted total
+falls, so the result is never worse than the input's own schedule under the model.  Only
+kernels that compute or read the class are traced again.  Then kernels are merged
+(`merge.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Search(State):
         self, space: Space, cost: KernelCost, known: Known | None = None
     ) -> None:
         super().__init__(space, cost, known)
-        self.tried: dict[int, int] = {}  # class -> stamp
+        # class -> the stamp at which storing it, and switching it, was last tried
+        self.toggled: dict[int, int] = {}
+        self.switched: dict[int, int] = {}
         self.own, self.own_kernels = self.total, len(self.kern)
         self.fuse()
 
@@ -218,11 +221,19 @@ class Search(State):
         for x in found:
             self.touched[x] = self.stamp
 
-    def moves(self, c: int) -> Iterator[tuple[int | None, bool]]:
+    def moves(self, c: int, switching: bool) -> Iterator[tuple[int | None, bool]]:
+        """(e-node to take, whether to toggle the storage) of what is due at `c`."""
+        touched = self.touched.get(c, 0)
         toggle = c in self.stored or self._may_store(c)
         view = self.node(c).op in VIEWS and c not in self.space.constant
-        if toggle and (not view or c in self.stored):
+        if (
+            touched > self.toggled.get(c, -1)
+            and toggle
+            and (not view or c in self.stored)
+        ):
             yield None, True
+        if not switching or touched <= self.switched.get(c, -1):
+            return
         for i in range(len(self.space.classes[c])):
             if i != self.pick[c]:
                 yield i, False
@@ -240,28 +251,32 @@ class Search(State):
                 return True
         return len(self.within[c]) > 1
 
-    def sweep(self, budget: int) -> tuple[int, int]:
+    def sweep(self, budget: int, switching: bool) -> tuple[int, int]:
         """Moves at every class in use, operands first; (moves kept, moves tried)."""
         kept = spent = 0
         for c in sorted(self.pos, key=self.pos.__getitem__):
             if self.leaf[c] or c not in self.pos:
                 continue
-            if self.touched.get(c, 0) <= self.tried.get(c, -1):
-                continue
-            for i, toggle in list(self.moves(c)):
+            for i, toggle in list(self.moves(c, switching)):
                 if spent >= budget:
                     return kept, spent
                 spent += 1
                 kept += self.attempt(c, i, toggle)
-            self.tried[c] = self.stamp
+            self.toggled[c] = self.stamp
+            if switching:
+                self.switched[c] = self.stamp
         return kept, spent
 
     def run(self, budget: int) -> int:
         """Sweeps until nothing helps or `budget` moves have been tried; what is left of
-        it.  Another run goes on where the last one ended."""
-        while budget > 0:
-            kept, spent = self.sweep(budget)
-            budget -= spent
-            if not kept:
-                break
+        it.  Another run goes on where the last one ended.
+
+        Forms are weighed once cuts have settled: in the middle of that, most of what a
+        switch is compared with is soon gone.
+        """
+        for switching in (False, True):
+            kept = 1
+            while kept and budget > 0:
+                kept, spent = self.sweep(budget, switching)
+                budget -= spent
         return budget

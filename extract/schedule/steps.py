@@ -30,15 +30,18 @@ def schedule(
     graph: Graph,
     groups: Sequence[Sequence[int]],
     sizes: Mapping[str, int] | None = None,
+    steady: Container[str] = (),
 ) -> Schedule:
-    """Buffers and steps for `graph` with its symbols bound to `sizes`."""
-    return _constants_first(in_order(graph, groups, sizes))
+    """Buffers and steps for `graph` with its symbols bound to `sizes`; what depends
+    only on data and on the inputs `steady` is kept from one run to the next."""
+    return _constants_first(in_order(graph, groups, sizes, steady))
 
 
 def in_order(
     graph: Graph,
     groups: Sequence[Sequence[int]],
     sizes: Mapping[str, int] | None = None,
+    steady: Container[str] = (),
 ) -> Schedule:
     """The same with a step for each group, in their order."""
     fixed = substitute(graph, sizes) if sizes else graph
@@ -58,7 +61,8 @@ def in_order(
     where = dict(named)
     sources = {b.label: k for k, b in enumerate(buffer.all) if b.kind == "input"}
     aliases = tuple((where[a.output], sources[a.input], a.kind) for a in fixed.aliases)
-    return _marked(Schedule(tuple(buffer.all), tuple(steps), named, aliases))
+    made = Schedule(tuple(buffer.all), tuple(steps), named, aliases)
+    return _marked(made, steady)
 
 
 class _Buffers:
@@ -84,10 +88,13 @@ class _Buffers:
         return self.of[c]
 
 
-def _marked(s: Schedule) -> Schedule:
-    """What steps write that read data alone, or what such steps wrote, is kept; and
-    the kernels that read it know."""
-    kept = {b for b, x in enumerate(s.buffers) if x.kind == "data"}
+def _marked(s: Schedule, steady: Container[str]) -> Schedule:
+    """What steps write that read data and steady inputs alone, or what such steps
+    wrote, is kept; and the kernels that read it know."""
+    kept = {
+        b for b, x in enumerate(s.buffers)
+        if x.kind == "data" or (x.kind == "input" and x.label in steady)
+    }  # fmt: skip
     for step in s.steps:
         repeats = isinstance(step, Launch) or step.op not in VARYING
         writes = writes_of(step)

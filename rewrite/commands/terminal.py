@@ -87,7 +87,7 @@ USER_ERRORS = (
     Unexplained, NoExplanation,
 )  # fmt: skip
 
-GraphFile = Annotated[Path, typer.Argument(help="A .graph or .onnx file.")]
+GraphFile = Annotated[Path, typer.Argument(help="A .graph, .onnx or .pt2 file.")]
 DeviceName = Annotated[
     str | None, typer.Option(help="cuda, c, opencl, wgpu or numpy; default: the best.")
 ]
@@ -154,9 +154,11 @@ def fail(message: str) -> NoReturn:
 
 
 def read_graph(path: Path) -> Graph:
-    """A graph in text form, or an ONNX model."""
+    """A graph in text form, an ONNX model, or an exported program of PyTorch."""
     if path.suffix.lower() == ".onnx":
         return read_model(path)
+    if path.suffix.lower() == ".pt2":
+        return read_exported(path)
     try:
         text = read_text(path)
     except UnicodeDecodeError:
@@ -172,6 +174,19 @@ def read_model(path: Path) -> Graph:
     try:
         return rewrite.onnx.load(path)
     except rewrite.onnx.ModelError as e:
+        fail(str(e))
+
+
+def read_exported(path: Path) -> Graph:
+    if not path.is_file():
+        fail(f"{path}: there is no such file")
+    try:
+        from rewrite.torch.exported import ExportError, read
+    except ImportError as e:
+        fail(f"{path}: PyTorch reads it ({e}); pip install 'rewrite[torch]'")
+    try:
+        return read(path)
+    except ExportError as e:
         fail(str(e))
 
 

@@ -47,10 +47,12 @@ class Compiled:
         object.__setattr__(self, "runner", Runner(self.source, self._program))
 
     def __call__(
-        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
-    ) -> dict[str, Array]:
-        """The outputs by name; with `out`, written into the caller's arrays."""
-        return self.runner(inputs, out)
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None,
+        witness: object = None,
+    ) -> dict[str, Array]:  # fmt: skip
+        """The outputs by name; with `out`, written into the caller's arrays.  Equal
+        witnesses say of two calls that the plan's steady inputs hold the same."""
+        return self.runner(inputs, out, witness)
 
     @cached_property
     def plan(self) -> Plan:
@@ -101,7 +103,7 @@ class Compiled:
         caps, shelf = self.device.caps(), self.shelf
         result = shelf.built(sizes, caps, self.choices) if shelf else None
         if result is None:
-            steps = schedule(self.plan.graph, self.plan.groups, sizes)
+            steps = scheduled(self.plan, sizes)
             program = build(steps, caps, strict=self.strict, choices=self.choices)
             most = self.options.memory
             if most is not None and program.memory.arena > most:
@@ -122,7 +124,7 @@ class Compiled:
         return {**witness(self.source), **self.options.hints, **(sizes or {})}
 
     def schedule(self, sizes: Mapping[str, int] | None = None) -> Schedule:
-        return schedule(self.plan.graph, self.plan.groups, self.likely(sizes))
+        return scheduled(self.plan, self.likely(sizes))
 
     def memory(self, sizes: Mapping[str, int] | None = None) -> MemoryPlan:
         """Where temporaries lie, how many bytes they take, and the least they could."""
@@ -161,6 +163,10 @@ class Compiled:
         """The kernels in order, with predicted cost."""
         price = cost_for(self.device, self.options.precision, self.options.cost)
         return kernel_infos(self.schedule(sizes), price, self.choices)
+
+
+def scheduled(plan: Plan, sizes: Mapping[str, int]) -> Schedule:
+    return schedule(plan.graph, plan.groups, sizes, plan.steady)
 
 
 __all__ = ["Compiled"]

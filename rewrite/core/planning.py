@@ -73,7 +73,7 @@ def _planned(
     try:
         result = plan(
             graph, last.saturate, last.cost, moves=moves, hints=options.hints,
-            before=before,
+            before=before, steady=options.steady,
         )  # fmt: skip
     except CostError:
         raise  # there is no schedule without prices
@@ -116,6 +116,7 @@ def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
     key = plan_key(
         graph, options.rules, options.precision, model_of(device.caps()),
         name_of(options.cost), MOVES[options.effort], options.hints, options.memory,
+        options.steady,
     )  # fmt: skip
     return Shelf(store, key, options.precision == "strict")
 

@@ -31,12 +31,13 @@ class Runner:
         self._lock = Lock()
 
     def __call__(
-        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
-    ) -> dict[str, Array]:
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None,
+        witness: object = None,
+    ) -> dict[str, Array]:  # fmt: skip
         with self._lock:
             ready = self.executable(self._bound(inputs) if self._symbolic else {})
             if ready is not None:
-                return ready(inputs, out)
+                return ready(inputs, out, witness)
             return self._evaluate(inputs, out)
 
     def executable(self, sizes: Mapping[str, int]) -> Executable | None:

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import count
 from typing import Any, cast
 
+from rewrite.backends.executable import Executable
 from rewrite.core.compiled import Compiled
 from rewrite.core.notices import warn
 from rewrite.optimized_graph import OptimizedGraph
@@ -87,10 +88,10 @@ def _program(
 ) -> Callable[..., Any]:
     """What runs one graph of ATen, forward or backward."""
     try:
-        static = _static_places() if choice.freeze and inference else ()
+        static = _static_places() if inference else ()
         name = f"torch{next(_numbers)}"
         made = Program(traced, lambda part, hints: _optimized(part, choice, hints),
-                       name, choice.strict, static, tell)  # fmt: skip
+                       name, choice.strict, static, tell, choice.freeze)  # fmt: skip
     except Exception as e:
         # The contract of a drop-in: the user's graph runs, and says why.
         if choice.strict:
@@ -116,11 +117,19 @@ def _static_places() -> Sequence[int]:
 
 
 def _optimized(part: Part, choice: Choice, hints: Mapping[str, int]) -> Compiled:
-    options = replace(choice.options, hints=hints)
+    options = replace(choice.options, hints=hints, steady=part.steady)
     made = optimize_graph(part.graph, choice.device, options)
     if not part.graph.symbols:
-        made.executable()  # what a compiler refuses is told now
+        ready = made.executable()  # what a compiler refuses is told now
+        if part.steady and ready and _is_over(ready, options.memory):
+            return _optimized(replace(part, steady=frozenset()), choice, hints)
     return OptimizedGraph.of(made)
+
+
+def _is_over(ready: Executable, limit: int | None) -> bool:
+    """Whether what is kept of parameters leaves temporaries too little memory."""
+    arena = ready.program.memory.arena
+    return limit is not None and ready.kept_bytes + arena > limit
 
 
 __all__ = ["backend", "decomposition_table", "listening"]

@@ -58,5 +58,7 @@ def _take_apart(graph: Any, node: FxNode) -> None:
 
 def _added(graph: Any, near: FxNode, f: Any, args: tuple[Any, ...], value: Any) -> Any:
     made = graph.call_function(f, args)
-    made.meta = {"stack_trace": near.meta.get("stack_trace"), "val": value}
+    # A tensor of its own: what is traced as one tensor counts as sharing memory.
+    own = torch.empty_like(value)
+    made.meta = {"stack_trace": near.meta.get("stack_trace"), "val": own}
     return made

@@ -63,6 +63,12 @@ class GraphView:
             total.update(c.plan.fired)
         return {name: n for name, n in total.most_common() if n}
 
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of what is made of parameters and kept while they do not change."""
+        ready = (None if c.source.symbols else c.executable() for c in self.compiled)
+        return sum(x.kept_bytes for x in ready if x is not None)
+
     def explain(self, which: int = 0, **asked: Any) -> Explanation:
         """The whole decision about one compiled graph, proved (docs/explain.md)."""
         from rewrite.report.explain import account
@@ -76,6 +82,8 @@ class GraphView:
             f"{before} kernels as written, {after} as optimized; predicted "
             f"{own * 1e6:.1f} us, then {now * 1e6:.1f} us"
         ]
+        if self.kept_bytes:
+            rows.append(f"  {self.kept_bytes} bytes made of parameters are kept")
         for c in self.compiled:
             rows += ["  " + row for row in show_kernels(c.kernels()).splitlines()]
         rows += [f"  eager: {row}" for row in self._missed()]

@@ -19,6 +19,7 @@ from .reading import Part, attribute, load, name_of
 from .site import COPY
 from .sizes import Sizes, expression
 from .steps import EagerStep, GraphStep, Run, Scope, numbers
+from .watch import stamp
 
 KEPT = 16  # programs of one model, for the sizes used last
 ANEW = 8  # times that a model with its parameters built in is made for other ones
@@ -60,10 +61,16 @@ class Fixed:
             runs += [EagerStep(n) for n in step.eager]
         self.runs = _ends(runs, {n.name for n in final})
         self.results = [_result(r, sizes) for r in split.results]
+        self._watches = [r.watch for r in self.graphs if r.kept]
 
     @property
     def graphs(self) -> list[GraphStep]:
         return [r for r, _ in self.runs if isinstance(r, GraphStep)]
+
+    @property
+    def is_restless(self) -> bool:
+        """Whether parameters that something is kept of change again and again."""
+        return any(w.changes > ANEW for w in self._watches)
 
     def __call__(self, scope: Scope) -> list[Any]:
         for run, gone in self.runs:
@@ -119,13 +126,14 @@ class Program:
 
     One plan serves all sizes where no reader needs a number, else one is made for each
     set of sizes that comes: for those of the trace now, for others at their first call.
-    Inputs at the places `static` are built in: as they are at the first call, and anew
-    where they have changed since.
+    Inputs at the places `static` change rarely: what depends on nothing else is kept as
+    long as they hold the same (`watch.py`).  With `freeze` they are built in, as they
+    are at the first call, and anew where they have changed since.
     """
 
     def __init__(
         self, module: Any, compile: Compile, name: str, strict: bool = False,
-        static: Sequence[int] = (), tell: Tell = warn,
+        static: Sequence[int] = (), tell: Tell = warn, freeze: bool = False,
     ) -> None:  # fmt: skip
         draw_apart(module)
         self.tell = tell
@@ -138,7 +146,13 @@ class Program:
             for k, n in enumerate(places)
             if expression(n.meta.get("val")) is not None
         ]
-        self._static = [k for k in static if _is_read_only(places[k])]
+        rare = [k for k in static if _is_read_only(places[k])]
+        self._static = rare if freeze else []
+        # With sizes that change there would be something kept for each of them.
+        plain = not freeze and not self._symbols
+        self._steady: frozenset[str] = frozenset(
+            str(self._names[k]) for k in rare if plain
+        )
         self._stamp: tuple[Any, ...] = ()
         self._changes = 0
         self._constants: dict[str, Tensor] = {
@@ -189,7 +203,8 @@ class Program:
         try:
             with unset_fake():
                 part = load(f"torch_{k}", step.nodes, step.inputs, step.outputs,
-                            step.updates, sizes, self._constants)  # fmt: skip
+                            step.updates, sizes, self._constants,
+                            self._steady)  # fmt: skip
             return part, self.compile(part, hints)
         except Exception as e:
             # A drop-in never fails by its optimizer: PyTorch runs these nodes.
@@ -224,16 +239,27 @@ class Program:
         scope.update(self._constants)
         values = tuple([int(args[k]) for k, _, _ in self._symbols])
         args.clear()
-        return self._fixed(values)(scope)
+        fixed = self._fixed(values)
+        if fixed.is_restless:
+            fixed = self._unsteady(values)
+        return fixed(scope)
+
+    def _unsteady(self, values: tuple[int, ...]) -> Fixed:
+        """A program that keeps nothing: made to be kept it may take longer to make."""
+        with self._lock:
+            if self._steady:
+                self._steady = frozenset[str]()
+                self._ready.clear()
+        return self._fixed(values)
 
     def _build_in(self, args: Sequence[Any]) -> None:
         """Makes the program anew where what is built in has changed."""
-        stamp = tuple([_stamp(args[k]) for k in self._static])
-        if stamp == self._stamp:
+        now = tuple([stamp(args[k]) for k in self._static])
+        if now == self._stamp:
             return
         with self._lock:
             self._changes += bool(self._stamp)
-            self._stamp = stamp
+            self._stamp = now
             static = {self._names[k]: args[k] for k in self._static}
             if self._changes > ANEW:
                 self._static = []
@@ -253,11 +279,6 @@ def _is_read_only(place: Any) -> bool:
     value = place.meta.get("val")
     stored = any(name_of(u) == COPY and u.args[0] is place for u in place.users)
     return isinstance(value, torch.Tensor) and not stored
-
-
-def _stamp(tensor: Tensor) -> tuple[int, int]:
-    """What changes with a tensor: where it lies, how often it was written to."""
-    return tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version
 
 
 def _is_bound(part: Part) -> bool:

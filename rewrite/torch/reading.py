@@ -153,15 +153,16 @@ class Part:
     outputs: tuple[Port, ...]
     nodes: Mapping[str, FxNode]  # by the names of nodes of the graph
     numbers: tuple[tuple[str, Poly], ...] = ()  # inputs that are sizes
+    steady: frozenset[str] = frozenset()  # inputs that are parameters
 
 
 def load(
     name: str, nodes: Sequence[FxNode], inputs: Sequence[FxNode],
     outputs: Sequence[FxNode], updates: Mapping[FxNode, FxNode], sizes: Sizes,
-    constants: Mapping[str, Tensor],
+    constants: Mapping[str, Tensor], steady: frozenset[str] = frozenset(),
 ) -> Part:  # fmt: skip
     """The graph of `nodes`.  `updates` says which inputs hold new values afterwards,
-    `constants` which are built in."""
+    `constants` which are built in, `steady` which are the same in most calls."""
     builder, scope = PartBuilder(name), dict[FxNode, Any]()
     named: dict[str, FxNode] = {}
     with tracing(builder):
@@ -186,7 +187,8 @@ def load(
     numbers = tuple(
         (builder.nodes[x.node].attrs[0], size) for size, x in builder.numbers.items()
     )
-    return Part(builder.build(made), tuple(given), tuple(left), named, numbers)
+    same = frozenset(p.label for p in given if p.node.name in steady)
+    return Part(builder.build(made), tuple(given), tuple(left), named, numbers, same)
 
 
 def _entered(node: FxNode, scope: dict[FxNode, Any], sizes: Sizes) -> Port:

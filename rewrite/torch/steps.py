@@ -16,9 +16,10 @@ from .library import FxNode, Tensor, torch
 from .reading import Part, Port
 from .site import fixed
 from .sizes import Sizes
+from .watch import Watch
 
 type Scope = dict[str, Any]
-type Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+type Run = Callable[..., Mapping[str, Any]]
 
 
 def numbers(values: Sequence[Any], sizes: Sizes) -> tuple[int, ...]:
@@ -103,6 +104,10 @@ class GraphStep:
             for label, size in part.numbers
         }
         self.outputs = [Made.of(p, sizes, p.node in final) for p in part.outputs]
+        # The parameters that something is kept of, with what they are called.
+        self.kept = [(t.name, t.label) for t in self.inputs if t.label in _kept_of(part,
+                     compiled)]  # fmt: skip
+        self.watch = Watch()
 
     def __call__(self, scope: Scope) -> None:
         if not self.broken:
@@ -128,7 +133,7 @@ class GraphStep:
             array = inputs[taken.label] = taken.array(tensor)
             if type(tensor) is torch.nn.Parameter:
                 self.known[taken.label] = tensor, tensor.data_ptr(), array
-        results = self.compiled(inputs)
+        results = self._results(scope, inputs)
         for made in self.outputs:
             tensor = to_tensor(results[made.label], made.dtype)
             if made.back is not None:
@@ -136,6 +141,21 @@ class GraphStep:
             if made.shape is not None:
                 tensor = in_layout(tensor, made.shape, made.strides)
             scope[made.label] = tensor
+
+    def _results(self, scope: Scope, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not self.kept:
+            return self.compiled(inputs)
+        tensors = [scope[name] for name, _ in self.kept]
+        witness = self.watch.witness(tensors, [inputs[label] for _, label in self.kept])
+        return self.compiled(inputs, witness=witness)
+
+
+def _kept_of(part: Part, compiled: Any) -> frozenset[str]:
+    """The inputs that a program makes something of which it keeps."""
+    if not part.steady:
+        return frozenset()
+    ready = compiled.executable()
+    return ready.steady if ready is not None else frozenset()
 
 
 class EagerStep:

@@ -135,6 +135,19 @@ def test_a_step_of_training_with_dropout() -> None:
         same(a.grad, b.grad)
 
 
+def test_a_dropout_of_what_is_kept_for_the_backward_pass() -> None:
+    """Its operand and its result are both kept, and are two tensors."""
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Dropout(0.5),
+                          nn.Linear(16, 4))  # fmt: skip
+    other, x = copy.deepcopy(model), torch.randn(6, 8)
+    fast = compiled(other)
+    for run in (model, fast):
+        torch.manual_seed(1)
+        run(x).square().mean().backward()
+    for a, b in zip(other.parameters(), model.parameters(), strict=True):
+        same(a.grad, b.grad)
+
+
 def test_small_floats() -> None:
     model = nn.Sequential(nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 4)).bfloat16()
     x = torch.randn(3, 16).bfloat16()

@@ -122,6 +122,58 @@ class Perceptron(nn.Sequential):
         )
 
 
+class T5(nn.Module):
+    """Encoder and decoder on one sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        transformers: Any = import_module("transformers")
+        config = transformers.T5Config(
+            vocab_size=1000, d_model=256, d_kv=64, d_ff=512, num_layers=2, num_heads=4,
+        )  # fmt: skip
+        self.model = transformers.T5Model(config)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.model(input_ids=ids, decoder_input_ids=ids, use_cache=False)[0]
+
+
+def tiny(name: str, **asked: Any) -> Model:
+    """A model of timm."""
+    timm: Any = import_module("timm")
+    made = timm.create_model(name, pretrained=False, **asked)
+    return stirred(made), (torch.rand(1, 3, 224, 224),)
+
+
+# Read to see what of them runs in eager PyTorch; no times are told.
+MORE: dict[str, Callable[[], Model]] = {
+    "resnet50": lambda: vision("resnet50"),
+    "mobilenet_v3_large": lambda: vision("mobilenet_v3_large"),
+    "convnext_tiny": lambda: vision("convnext_tiny"),
+    "vit_tiny": lambda: tiny("vit_tiny_patch16_224"),
+    "swin_t": lambda: vision("swin_t"),
+    "t5": lambda: (T5().eval(), (torch.randint(0, 1000, (1, 32)),)),
+    "mixtral": lambda: text("Mixtral", 32, **SMALL, num_key_value_heads=2,
+                            num_local_experts=4, num_experts_per_tok=2),
+    "lstm cell": lambda: (Lstm().eval(), (torch.rand(1, 16, 64),)),
+}  # fmt: skip
+
+
+class Digits(nn.Sequential):
+    """The convolutional net of PyTorch's MNIST example."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(),
+            nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(), nn.Linear(9216, 128),
+            nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10), nn.LogSoftmax(1),
+        )  # fmt: skip
+
+
+MORE_TRAINED: dict[str, Callable[[], Model]] = {
+    "mnist": lambda: (Digits(), (torch.rand(4, 1, 28, 28),)),
+    "resnet18": lambda: (vision("resnet18", 64)[0].train(), (
+        torch.rand(2, 3, 64, 64),)),
+}  # fmt: skip
 TRAINED: dict[str, Callable[[], Model]] = {
     "perceptron": lambda: (Perceptron(), (torch.randn(64, 256),)),
     "unet level": lambda: (Unet(), (torch.rand(1, 3, 32, 32),)),
