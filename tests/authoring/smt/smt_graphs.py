@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.authoring.smt.meaning import indexing  # noqa: F401  adds its ops
+from rewrite.authoring.smt.meaning import indexing, reductions  # noqa: F401  add ops
 from rewrite.authoring.smt.meaning.conditions import (
     Cond,
     at_least,

@@ -170,6 +170,14 @@ def _(rng: Random, b: Builder) -> int:
     return b.reduce(kind, x, [k for k, m in enumerate(mask(rng, len(shape))) if m])
 
 
+@maker("scan")
+def _(rng: Random, b: Builder) -> int:
+    shape = sizes(rng, rng.randrange(1, 4))
+    kind = rng.choice(("sum", "prod", "max", "min", "any"))
+    x = fresh(b, BOOL if kind == "any" else rng.choice((F64, I8)), shape)
+    return b.scan(kind, x, rng.randrange(len(shape)))
+
+
 @maker("argreduce")
 def _(rng: Random, b: Builder) -> int:
     shape = sizes(rng, rng.randrange(1, 4), 1)
