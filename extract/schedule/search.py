@@ -225,7 +225,7 @@ class Search(State):
         """(e-node to take, whether to toggle the storage) of what is due at `c`."""
         touched = self.touched.get(c, 0)
         toggle = c in self.stored or self._may_store(c)
-        view = self.node(c).op in VIEWS and c not in self.space.constant
+        view = self._free(c) and c not in self.space.constant
         if (
             touched > self.toggled.get(c, -1)
             and toggle
@@ -239,6 +239,13 @@ class Search(State):
                 yield i, False
                 if toggle and c not in self.roots:
                     yield i, True
+
+    def _free(self, c: int) -> bool:
+        """Whether it is a view, a copy of which would be read no faster: of another
+        innermost axis it may be."""
+        node = self.node(c)
+        turned = node.op == "permute" and node.attrs[0][-1] != len(node.attrs[0]) - 1
+        return node.op in VIEWS and not turned
 
     def _may_store(self, c: int) -> bool:
         """Where a kernel computes `c` once an element, storing it can only cost, unless

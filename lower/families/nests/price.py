@@ -4,6 +4,7 @@ reads, and from where."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from ....egraph.ir.dtypes import DType
 from ....egraph.ir.scalars import CHOICES
@@ -13,6 +14,8 @@ from ...model import DeviceModel, Parts
 from .plan import LoopOrder, Step, each, facts
 
 LINE = 64  # bytes that one scattered access moves
+PAGE = 4096  # bytes after which lines meet the same set of a first cache again
+CLOSE = 8  # times a CPU's first cache fits into what a unit keeps close
 ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
 PACK = 4.0  # flops worth of packing an element of a side of products
 TURN = 6.0  # and more of them where it is transposed
@@ -204,10 +207,19 @@ class _Price:
         lines have left the first cache before their next use."""
         if self.tiled:
             return 1.0
-        lines = numel(self.kernel.extents, tuple(mine[-1:])) * LINE
-        if step <= 1 or (self.model.cpu_like and lines * 8 <= self.model.on_chip):
+        if step <= 1 or (self.model.cpu_like and self._kept(step * size, mine[-1:])):
             return 1.0
         return float(max(min(LINE // size, step), 1))
+
+    def _kept(self, stride: int, along: list[int]) -> bool:
+        """Whether a first cache keeps a line of each point, so many bytes apart: they
+        meet in few of its sets where the stride shares a large power of two with a
+        page."""
+        lines = numel(self.kernel.extents, tuple(along))
+        if along == [self.todo.vector]:
+            lines = self.todo.tile
+        sets = min(PAGE // gcd(stride, PAGE), PAGE // LINE)
+        return lines * LINE * CLOSE <= self.model.on_chip * sets * LINE // PAGE
 
     def traffic(self) -> float:
         """Seconds of memory and cache traffic."""
