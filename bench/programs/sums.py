@@ -113,7 +113,10 @@ def log_partition(xp: Any, a: Any, b: Any) -> Any:
     return top + xp.log(xp.sum(xp.exp(s - top)))
 
 
-@program(lambda n: [positive(n)] * 2, lambda n: 42 * n, "n")
+@program(
+    lambda n: [positive(n)] * 2, lambda n: 42 * n, "n", option="fast",
+    stable=lambda n: 23 * n * n,
+)  # fmt: skip
 def sum_of_log_products(xp: Any, a: Any, b: Any) -> Any:
     return xp.sum(xp.log(a[:, None] * b[None, :]))
 

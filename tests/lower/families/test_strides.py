@@ -37,4 +37,3 @@ def test_an_operand_across_a_power_of_two_is_turned_first(
 @pytest.mark.parametrize("n", [500, 520])
 def test_other_strides_are_read_where_they_lie(n: int) -> None:
     assert len(families(diagonal, (n, n), (n, n))) == 1
-
