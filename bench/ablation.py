@@ -1,7 +1,7 @@
 """What saturation earns: rules by e-graph, rules applied greedily, and no rules.
 
     python bench/ablation.py [NAME...] [--rounds 301] [--predicted] [--size 512]
-                             [--set models|programs]
+                             [--set models|programs] [--kept FILE]
 
 For each model of tests/replay/models, at the sizes it records, and each program of
 bench/programs at a size: predicted and measured time on c of four schedules, all found
@@ -24,12 +24,15 @@ where the median of the ratios says so by 3 % and a sign test over the turns doe
 at 1 %; less is noise.  Schedules with the same kernels are the same program, timed
 once.  `full` loses by the `search` where its predicted cost is higher too, else by the
 `model`.  With `--predicted` nothing runs and predicted times are compared, by the same
-margins.  Exits with 1 where it loses.
+margins.  With `--kept`, what is found goes into a file, a case a line, and what the
+file has already is not found again: a run that was cut off goes on.  Exits with 1
+where it loses.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -242,6 +245,21 @@ class Outcome:
         return f"{self.name:{WIDTH}}{' '.join(cells)}  {', '.join(words)}".rstrip()
 
 
+def kept(path: Path | None, asked: Mapping[str, Any]) -> dict[str, Outcome]:
+    """What a run before found that was asked the same, by case."""
+    if path is None or not path.exists():
+        return {}
+    lines = (json.loads(x) for x in path.read_text().splitlines())
+    found = (Outcome(**x["found"]) for x in lines if x["asked"] == asked)
+    return {d.name: d for d in found}
+
+
+def keep(path: Path | None, asked: Mapping[str, Any], d: Outcome) -> None:
+    if path is not None:
+        with path.open("a") as f:
+            f.write(json.dumps({"asked": asked, "found": vars(d)}) + "\n")
+
+
 def outcome(
     case: Case, rules: RuleSet, price: KernelCost, rounds: int | None
 ) -> Outcome:
@@ -279,6 +297,7 @@ def arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=301, help="turns of each")
     add("--predicted", action="store_true", help="nothing runs")
     add("--size", type=int, default=512, help="of programs")
+    add("--kept", type=Path, metavar="FILE", help="goes on where a run before ended")
     return parser.parse_args()
 
 
@@ -295,10 +314,15 @@ def main() -> int:
     rules, price = load_rules(), cost_for(device("c"))
     print(*header(not args.predicted), sep="\n")
     done: list[Outcome] = []
+    rounds = None if args.predicted else args.rounds
+    asked = {"rounds": rounds, "size": args.size}
+    known = kept(args.kept, asked)
     for case in cases:
         if not args.names or case.name in args.names:
-            rounds = None if args.predicted else args.rounds
-            done.append(outcome(case, rules, price, rounds))
+            if case.name not in known:
+                known[case.name] = outcome(case, rules, price, rounds)
+                keep(args.kept, asked, known[case.name])
+            done.append(known[case.name])
             print(done[-1].line(), flush=True)
     print(*sums(done), sep="\n")
     return int(any(d.losses for d in done))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from bench.ablation import Outcome, header, models, outcome, programs, sums
+from bench.ablation import Outcome, header, keep, kept, models, outcome, programs, sums
 from bench.programs import PROGRAMS
 from rewrite.backends.devices import device
 from rewrite.core.costs import cost_for
@@ -43,6 +45,17 @@ def test_sums_count_who_beats_both_ways_of_greed() -> None:
         "full beats rules and steps by 5 % on 1 of 2",
     ]
     assert len(list(header(True))) == len(list(header(False))) == 2
+
+
+def test_a_run_goes_on_where_one_before_ended(tmp_path: Path) -> None:
+    path, asked = tmp_path / "kept", {"rounds": None, "size": 64}
+    assert kept(path, asked) == kept(None, asked) == {}
+    one = predicted(none=2.0, rules=2.0, steps=2.0, full=1.0)
+    keep(path, asked, one)
+    keep(path, {**asked, "size": 32}, predicted(none=3.0))
+    keep(None, asked, one)
+    assert kept(path, asked) == {"one": one}
+    assert kept(path, {**asked, "rounds": 3}) == {}
 
 
 def test_cases_are_the_models_and_the_programs() -> None:
