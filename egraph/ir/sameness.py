@@ -1,8 +1,8 @@
-"""Whether two graphs at the same sizes compute the same, whatever their nodes are called.
+"""Whether two graphs at known sizes compute the same, whatever nodes are called.
 
 Equal nodes count once, and what is one constant all over counts as that: the number of
-elements of an axis is a constant where sizes are known, and a sum of ones where they
-are symbols.
+elements of an axis is a constant where its size is known, and a sum of ones where that
+is a symbol.
 """
 
 from __future__ import annotations
