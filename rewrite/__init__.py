@@ -11,7 +11,15 @@ if os.path.exists(os.path.join(_root, "egraph", "ir", "ops.py")):
 TYPE_CHECKING = False  # without `typing`, which takes its time before a command starts
 if TYPE_CHECKING:
     from .api import Jit, Optimized, compile_graph, constant, jit, load, optimize
-    from .transforms import grad, jvp, stop_gradient, value_and_grad, vjp, vmap
+    from .transforms import (
+        checkpoint,
+        grad,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+        vmap,
+    )
 
 from .version import VERSION  # noqa: E402
 
@@ -20,8 +28,8 @@ _API = (
     "Jit", "Optimized", "compile_graph", "constant", "jit", "load", "optimize",
 )  # fmt: skip
 __all__ = [
-    "Jit", "Optimized", "compile_graph", "constant", "grad", "jit", "jvp", "load",
-    "optimize", "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "Jit", "Optimized", "checkpoint", "compile_graph", "constant", "grad", "jit", "jvp",
+    "load", "optimize", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 

@@ -26,8 +26,11 @@ class Linear:
     def push(self, tangent: Tracer) -> Tracer:
         return self.forward(tangent, *map(lift, self.residuals))
 
-    def pull(self, cotangent: Tracer) -> Tracer:
-        return self.backward(cotangent, *map(lift, self.residuals))
+    def pull(
+        self, cotangent: Tracer, found: Callable[[Tracer], Tracer] = lift
+    ) -> Tracer:
+        """`found` says where a residual is found, or how it is made again."""
+        return self.backward(cotangent, *map(found, self.residuals))
 
 
 type Map = Callable[[Tracer], Tracer]

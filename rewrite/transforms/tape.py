@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from rewrite.egraph.ir.graph import Builder, Graph
 
-from ..xp.tracer import Tracer, tracing, wrap
+from ..xp.tracer import Tracer, lift, tracing, wrap
+from .checkpointing import Again, begins, is_mark, regions
 from .derivatives import CONSTANT, expansion_of, maps
 from .linear import Linear
 from .staging import copied, replay
@@ -28,6 +29,7 @@ class Step:
 
     node: int
     maps: tuple[tuple[int, Linear], ...]
+    region: int | None  # whose values the way back computes again
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,18 @@ class Tape:
     inputs: Mapping[str, int]
     outputs: Mapping[str, int]
     values: Values
+    entries: Mapping[int, Sequence[Tracer]]  # of regions
 
 
 def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
     graph = expanded(graph, wanted)
-    active, made = varying(graph, wanted), replay(graph, inputs)
+    active, inside = varying(graph, wanted), regions(graph)
+
+    def unmarked(i: int, args: Sequence[Tracer]) -> Tracer:
+        node = graph.nodes[i]
+        return args[0] if is_mark(node) else copied(node, args)
+
+    made = replay(graph, inputs, unmarked)
     steps: list[Step] = []
     for i in sorted(active):
         node, y = graph.nodes[i], made[i]
@@ -52,13 +61,21 @@ def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
             continue
         args = [x for a in node.args if (x := made[a]) is not None]
         each = zip(node.args, maps(node, args, y), strict=True)
-        steps.append(Step(i, tuple((a, m) for a, m in each if m and a in active)))
-    places = {n.attrs[0]: i for i, n in enumerate(graph.nodes) if n.op == "input"}
+        own = tuple((a, m) for a, m in each if m and a in active)
+        steps.append(Step(i, own, inside.get(i)))
+    entries: dict[int, list[Tracer]] = {}
+    for i, k in inside.items():
+        if begins(graph.nodes[i], k) and (x := made[i]) is not None:
+            entries.setdefault(k, []).append(x)
+    places = {
+        n.attrs[0]: i
+        for i, n in enumerate(graph.nodes)
+        if n.op == "input" and n.attrs[0] in wanted
+    }
     outputs = dict(graph.outputs)
     values = {k: x for k, i in outputs.items() if (x := made[i]) is not None}
-    inside = {k: i for k, i in places.items() if k in wanted}
-    given = {k: inputs[k] for k in inside}
-    return Tape(tuple(steps), given, inside, outputs, values)
+    given = {k: inputs[k] for k in places}
+    return Tape(tuple(steps), given, places, outputs, values, entries)
 
 
 def varying(graph: Graph, wanted: Container[str]) -> frozenset[int]:
@@ -110,14 +127,16 @@ def pushforward(tape: Tape, tangents: Values) -> dict[str, Tracer]:
 
 def pullback(tape: Tape, cotangents: Values) -> dict[str, Tracer]:
     """Cotangents of the inputs on which an output given depends, by label."""
+    again = {k: Again(entries) for k, entries in tape.entries.items()}
     terms: dict[int, list[Tracer]] = {}
     for k, t in cotangents.items():
         terms.setdefault(tape.outputs[k], []).append(t)
     for step in reversed(tape.steps):
         if step.node in terms:
             t = _sum(terms.pop(step.node))
+            found = lift if step.region is None else again[step.region]
             for a, m in step.maps:
-                terms.setdefault(a, []).append(m.pull(t))
+                terms.setdefault(a, []).append(m.pull(t, found))
     return {k: _sum(terms[i]) for k, i in tape.inputs.items() if i in terms}
 
 

@@ -102,6 +102,7 @@ class Scope(Builder):
     def __init__(self, name: str = "graph", outer: Builder | None = None) -> None:
         super().__init__(name)
         self.outer = outer
+        self.regions = 0  # that are checkpointed, counted by the outermost
         # By node of `outer`: the input's label, and the array there and here.
         self.received: dict[int, tuple[str, Tracer, Tracer]] = {}
 

@@ -125,6 +125,10 @@ def _permute(d: Draw) -> Case:
     return node("permute", (perm,), d.signed(shape))
 
 
+def _barrier(d: Draw) -> Case:
+    return node("barrier", (0,), d.signed(d.shape()))
+
+
 def _expand(d: Draw) -> Case:
     full = d.shape()
     mask = tuple(int(m and n > 1) for m, n in zip(d.mask(len(full)), full, strict=True))
@@ -296,7 +300,8 @@ def _conv(d: Draw) -> Case:
 
 CASES: dict[str, Callable[[Draw], Case]] = {
     "un": _unary, "bin": _binary, "select": _select, "cast": _cast,
-    "bitcast": _bitcast, "reshape": _reshape, "permute": _permute, "expand": _expand,
+    "bitcast": _bitcast, "barrier": _barrier, "reshape": _reshape,
+    "permute": _permute, "expand": _expand,
     "pad": _pad, "slice": _slice, "window": _window, "concat": _concat,
     "reduce": _reduce, "scan": _scan, "argreduce": _argreduce, "contract": _contract,
     "gather": _gather, "scatter": _scatter, "const": _leaf("const"),

@@ -37,7 +37,7 @@ def gather(node: Node, args: Sequence[Tracer], _: Tracer) -> list[Linear | None]
 def scatter(node: Node, args: Sequence[Tracer], y: Tracer) -> list[Linear | None]:
     """A place takes what is written last there; or all that is added to it."""
     x, index, _ = args
-    mode, axis = node.attrs
+    mode, axis = node.attrs[0], int(node.attrs[1])
     index = astype(index, I64)
     inside = (index >= 0) & (index < astype(size_of(x.shape[axis]), I64))
     stays, counts = SAME, inside

@@ -32,6 +32,10 @@ def moved(node: Node, args: Sequence[Tracer], _: Tracer) -> list[Linear | None]:
     return [Linear(partial(emit, node.op, attrs), put_back)]
 
 
+def _barrier(_: Node, __: Shape, t: Tracer) -> Tracer:
+    return t
+
+
 def _reshape(_: Node, shape: Shape, t: Tracer) -> Tracer:
     return reshape(t, shape)
 
@@ -125,8 +129,8 @@ def concat(node: Node, args: Sequence[Tracer], y: Tracer) -> list[Linear | None]
 type Transpose = Callable[[Node, Shape, Tracer], Tracer]
 
 _TRANSPOSES: dict[str, Transpose] = {
-    "reshape": _reshape, "permute": _permute, "expand": _expand, "pad": _pad,
-    "slice": _slice, "window": _window,
+    "barrier": _barrier, "reshape": _reshape, "permute": _permute,
+    "expand": _expand, "pad": _pad, "slice": _slice, "window": _window,
 }  # fmt: skip
 
 MOVED = tuple(_TRANSPOSES)
