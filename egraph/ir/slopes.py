@@ -4,7 +4,7 @@ For each operand, the partial derivative as an S-expression over the operands `a
 `b` and the result `y`; `select` chooses.  A composite opcode without an entry has the
 derivative of its expansion.
 
-Where there is none: `relu` and `abs` have slope 0 at 0; `max` and `min` of equal
+Where there is none: `relu` has slope 0 at 0 and `abs` 1; `max` and `min` of equal
 operands share it, one half each; what jumps (`floor`, `sign`, `mod` at multiples) has
 the slope of what lies between.  A power has slope 0 in a base whose exponent is 0, and
 in the exponent of 0.
@@ -16,7 +16,7 @@ from .scalars import BY_NAME, SExpr, read
 
 _TEXT: dict[str, tuple[str, ...]] = {
     "neg": ("-1",),
-    "abs": ("(sign a)",),
+    "abs": ("(select (lt a 0) -1 1)",),
     "sign": ("0",),
     "recip": ("(neg (mul y y))",),
     "sqrt": ("(div 0.5 y)",),
