@@ -1,6 +1,6 @@
 """Gradients and maps of rewrite beside those of JAX: the same code in both.
 
-    python bench/derivatives.py [NAME...]
+    python -m bench.peers.derivatives [NAME...]
 
 Prints, for each program, the largest difference of the gradient, of gradients of each
 example (vmap of grad) and of a Hessian times a vector (jvp of grad), relative to the
