@@ -11,12 +11,25 @@ if os.path.exists(os.path.join(_root, "egraph", "ir", "ops.py")):
 TYPE_CHECKING = False  # without `typing`, which takes its time before a command starts
 if TYPE_CHECKING:
     from .api import Jit, Optimized, compile_graph, constant, jit, load, optimize
+    from .transforms import (
+        checkpoint,
+        grad,
+        jvp,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+        vmap,
+    )
 
 from .version import VERSION  # noqa: E402
 
 __version__ = VERSION
-__all__ = [
+_API = (
     "Jit", "Optimized", "compile_graph", "constant", "jit", "load", "optimize",
+)  # fmt: skip
+__all__ = [
+    "Jit", "Optimized", "checkpoint", "compile_graph", "constant", "grad", "jit", "jvp",
+    "load", "optimize", "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 
 
@@ -25,6 +38,7 @@ def __getattr__(name: str) -> object:
     take a Ctrl-C before (entry.py)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import api
+    from . import api, transforms
 
-    return globals().setdefault(name, getattr(api, name))
+    home = api if name in _API else transforms
+    return globals().setdefault(name, getattr(home, name))

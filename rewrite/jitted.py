@@ -39,8 +39,8 @@ class Jit:
         self, f: Callable[..., Any], device: str | Device | None = None,
         **asked: Unpack[Asked],
     ) -> None:  # fmt: skip
-        self.f, self.device, self.options = f, device, Options.of(**asked)
         functools.update_wrapper(self, f)
+        self.f, self.device, self.options = f, device, Options.of(**asked)
         self._takes_out = _takes(f, "out")
         self._ready: dict[Any, list[Optimized] | Exception] = {}
         self._fits: dict[Any, bool] = {}  # programs with symbols, at sizes
@@ -53,6 +53,12 @@ class Jit:
     def __traced__(made: Jit) -> Callable[..., Any]:
         """What is traced where another function calls this one."""
         return made.f
+
+    def of(self, f: Callable[..., Any]) -> Jit:
+        """Another function, compiled in the same way."""
+        made = Jit(f, self.device)
+        made.options = self.options
+        return made
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

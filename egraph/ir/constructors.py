@@ -11,8 +11,9 @@ import numpy as np
 SIGNATURES: dict[str, str] = {
     "Input": "ssv", "Const": "fsv", "Odd": "ssv", "Data": "ssv", "Iota": "isv",
     "Random": "sssv", "Un": "st", "Bin": "stt", "Select": "ttt", "Cast": "ts",
-    "Bitcast": "ts", "Reshape": "tv", "Permute": "tv", "Expand": "tvv", "Pad": "tvvt",
-    "Slice": "tvvv", "Window": "tiiiii", "Concat": "tti", "Reduce": "stvs",
+    "Bitcast": "ts", "Barrier": "ti", "Reshape": "tv", "Permute": "tv",
+    "Expand": "tvv", "Pad": "tvvt", "Slice": "tvvv", "Window": "tiiiii",
+    "Concat": "tti", "Reduce": "stvs",
     "Argreduce": "stis", "Scan": "stis", "Contract": "ttvvs", "Gather": "tti",
     "Scatter": "sttti", "Call": "sisvT", "Macro1": "stvf", "Macro2": "sttvf",
     "Macro3": "stttvf",

@@ -1,4 +1,9 @@
-"""Movement ops: where elements go; none is computed."""
+"""Movement ops: where elements go; none is computed.
+
+A `barrier` leaves them where they are.  No rule looks through it, so that what is
+computed from its result and from its operand stays two values; the key tells barriers
+of one operand apart.
+"""
 
 from __future__ import annotations
 
@@ -135,6 +140,10 @@ define(
 define(
     "expand", 1, "shape:shape mask:mask", _expand_type,
     lambda a, _, out: np.broadcast_to(a[0], sizes(out.shape)), "view",
+)  # fmt: skip
+define(
+    "barrier", 1, "key:int", lambda types, _: types[0], lambda a, _attrs, _out: a[0],
+    "view",
 )  # fmt: skip
 define("pad", 1, "low:shape high:shape value:value", _pad_type, _pad, "view")
 define("slice", 1, "start:shape size:shape step:ints", _slice_type, _slice, "view")

@@ -50,21 +50,22 @@ class Scalar:
     whole: bool = False  # gives a whole number
 
 
-def _parse(text: str) -> SExpr:
+def read(text: str) -> SExpr:
+    """An S-expression from its text: names, numbers, and tuples of them."""
     tokens = text.replace("(", " ( ").replace(")", " ) ").split()
 
-    def read(i: int) -> tuple[SExpr, int]:
+    def part(i: int) -> tuple[SExpr, int]:
         if tokens[i] != "(":
             tok = tokens[i]
             return (tok if tok[0].isalpha() else float(tok)), i + 1
         items: list[SExpr] = []
         i += 1
         while tokens[i] != ")":
-            item, i = read(i)
+            item, i = part(i)
             items.append(item)
         return tuple(items), i + 1
 
-    return read(0)[0]
+    return part(0)[0]
 
 
 def _quiet(f: Callable[..., Any]) -> Callable[..., Array]:
@@ -146,7 +147,7 @@ def _binary(name: str, takes: frozenset[Kind], f: Callable[..., Any], code: str 
 def _composite(
     name: str, f: Callable[..., Any], expansion: str, picks: bool = False
 ) -> Scalar:
-    tree = _parse(expansion)
+    tree = read(expansion)
     return Scalar(name, 1, FLOAT, _quiet(f), flops=_count(tree), expansion=tree,
                   picks=picks)  # fmt: skip
 

@@ -253,6 +253,10 @@ class Terms:
             out.insert(self.rng.randrange(len(out) + 1), 1)
         return tuple(out)
 
+    def _barrier(self, a: Sequence[Expr], want: TensorType) -> int:
+        key = self.attr(a[1], lambda: self.rng.randrange(3))
+        return self.builder.add("barrier", (self.term(a[0], want),), (key,))
+
     def _permute(self, a: Sequence[Expr], want: TensorType) -> int:
         n = want.rank
         perm: tuple[int, ...] = self.attr(

@@ -142,6 +142,9 @@ class Points:
 
     # -- movement --
 
+    def _barrier(self, i: int, node: Node, where: Positions) -> Array:
+        return self.at(node.args[0], where)
+
     def _reshape(self, i: int, node: Node, where: Positions) -> Array:
         (a,) = node.args
         return self.at(a, _unflat(_flat(where, self.shape(i)), self.shape(a)))

@@ -119,7 +119,7 @@ class Facts:
             case "gather":
                 some = 0 < count(self.nodes[node.args[0]].shape) < float("inf")
                 return args[0] if some else args[0].join(point(0, t))
-            case "reshape" | "permute" | "expand" | "slice" | "window":
+            case "barrier" | "reshape" | "permute" | "expand" | "slice" | "window":
                 return args[0]
             case "cast":
                 return self._cast(node, args[0])

@@ -2,8 +2,9 @@
 
 Candidates are a producer with a kernel that reads it (the value is computed once,
 stored and used at once) and siblings that read the same buffer.  A merge must not close
-a cycle through a third kernel.  What no other kernel reads any more is then computed
-without being stored.
+a cycle through a third kernel, nor make one of what reads a value and what reads it
+behind a barrier: that is to be computed again later.  What no other kernel reads any
+more is then computed without being stored.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..dag.postorder import postorder
-from .assemble import Except
+from .assemble import Except, Traced
 from .search import EPSILON, Search
 
 MAX_SIBLINGS = 8
@@ -27,6 +28,12 @@ class Group:
     seconds: float
     sources: frozenset[int]  # all that is read, inputs included
     host: bool
+    behind: frozenset[int] = frozenset()  # what is read behind barriers
+
+
+def _apart(a: Group, b: Group) -> bool:
+    """Whether one reads behind a barrier what the other reads or stores before it."""
+    return not (a.behind - b.behind).isdisjoint((*b.sources, *b.roots))
 
 
 class Merger:
@@ -47,6 +54,7 @@ class Merger:
                 k.seconds,
                 frozenset(sources),
                 k.traced is None,
+                self._behind(k.traced) if k.traced else frozenset(),
             )
             self.groups[c] = group
             self.home[c] = c
@@ -99,7 +107,7 @@ class Merger:
 
     def _merged(self, a: Group, b: Group) -> Group | None:
         """One kernel for what others read of the two, or for all of their outputs."""
-        if a.host or b.host:
+        if a.host or b.host or _apart(a, b) or _apart(b, a):
             return None
         roots = (*a.roots, *b.roots)
         inside = {self.home[c] for c in roots}
@@ -119,7 +127,19 @@ class Merger:
         traced = found.traced
         reads = frozenset(c for c in traced.reads if not self.s.given[c])
         seconds = found.cost.seconds * self.s.share(roots, traced.reads)
-        return Group(roots, reads, seconds, frozenset(traced.reads), False)
+        behind = self._behind(traced)
+        return Group(roots, reads, seconds, frozenset(traced.reads), False, behind)
+
+    def _behind(self, traced: Traced) -> frozenset[int]:
+        """What a kernel reads below its barriers."""
+        members, found = set(traced.members), set[int]()
+        todo = [c for c in members if self.s.node(c).op == "barrier"]
+        while todo:
+            c = todo.pop()
+            if c not in found:
+                found.add(c)
+                todo.extend(self.s.node(c).args if c in members else ())
+        return frozenset(found & set(traced.reads))
 
     def _cyclic(self, merged: Group) -> bool:
         """Whether an outside kernel between the two would have to run in between."""

@@ -18,6 +18,8 @@ def operand_index(
 ) -> Index:
     """The index into the operand, of shape `source`, of an op with one."""
     match op:
+        case "barrier":
+            return index
         case "permute":
             inner = list(index)
             for v, p in zip(index, attrs[0], strict=True):

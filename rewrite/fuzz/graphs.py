@@ -88,7 +88,7 @@ class _Generator(Named):
             (1, self._window), (2, self._concat), (2, self._select), (2, self._cast),
             (3, self._contract), (2, self._gather), (1, self._scatter), (1, self._arg),
             (1, self._iota), (3, self._around), (2, self._nested), (2, self._grown),
-            (2, self._chain), (1, self._again), (1, self._more),
+            (2, self._chain), (1, self._again), (1, self._more), (1, self._barrier),
             (2 if self.mode == "smooth" else 0, self._macro),
         ]  # fmt: skip
         maker = self.rng.choices([m for _, m in makers], [w for w, _ in makers])[0]

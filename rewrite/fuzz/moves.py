@@ -32,6 +32,10 @@ class Mover(Drawer):
             shape.insert(at, 1)
         return self._moved(self.b.reshape(x, shape), x) if len(shape) <= 6 else None
 
+    def _barrier(self) -> int | None:
+        x = self._pick()
+        return self._moved(self.b.add("barrier", (x,), (self.rng.randrange(2),)), x)
+
     def _permute(self) -> int | None:
         x = self._pick(lambda i: len(self._ints(i)) > 1)
         perm = list(range(len(self._ints(x))))

@@ -20,17 +20,17 @@ from rewrite.egraph.ir.ops import Attrs
 from rewrite.egraph.ir.scalars import Array
 
 from .constants import is_constant
-from .tracer import TraceError, Tracer, current, is_tracing
+from .tracer import Scope, TraceError, Tracer, current, is_tracing
 from .weak import Number
 
 _VIEWS = frozenset({"slice", "reshape", "permute", "expand", "window"})
 
 
-class TraceBuilder(Builder):
+class TraceBuilder(Scope):
     """A builder that knows the tracers of its inputs."""
 
-    def __init__(self, name: str = "graph") -> None:
-        super().__init__(name)
+    def __init__(self, name: str = "graph", outer: Builder | None = None) -> None:
+        super().__init__(name, outer)
         self.given: dict[str, tuple[Tracer, int]] = {}  # by label: the input's node
         self.numbers: list[tuple[str, Number, DType]] = []
         self._inputs: dict[tuple[int, DType], int] = {}  # of numbers, which live there
@@ -58,6 +58,10 @@ class TraceBuilder(Builder):
         number: Any = value
         if type(number) is not Number:
             return super().const(value, dtype, shape)
+        if self.outer is not None:
+            outer = Tracer(self.outer, self.outer.const(value, dtype))
+            node = self.receive(outer).node
+            return self.expand(self.reshape(node, (1,) * len(shape)), shape)
         key = id(number), dtype
         if key not in self._inputs:
             taken = {n.attrs[0] for n in self.nodes if n.op == "input"}
@@ -166,6 +170,11 @@ def apart[**P, R](f: Callable[P, R]) -> Callable[P, R]:
 
 
 def of_tracer(x: Tracer) -> TraceBuilder:
+    """The builder that may change the array in place."""
+    if x.builder is not current():
+        raise TraceError(f"{x.type} is updated in place by a function that is "
+                         "differentiated or mapped, and comes from around it: copy it "
+                         "first, with x.copy()")  # fmt: skip
     if not isinstance(x.builder, TraceBuilder):
         raise TraceError("arrays change in place only where a function is traced")
     return x.builder

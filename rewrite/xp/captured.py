@@ -169,6 +169,8 @@ class Capture:
             return self._function
         if hasattr(kind, "__traced__"):  # compiled itself: its function is inlined
             return self._inner
+        if hasattr(kind, "__around__"):  # a function made of another
+            return self._around
         if kind is MethodType:
             return self._method
         if kind is functools.partial:
@@ -300,6 +302,11 @@ class Capture:
             for k in ("func", "args", "keywords")
         )
         return self._keep(value, spot, functools.partial(f, *args, **keywords))
+
+    def _around(self, value: Any, spot: Spot) -> Any:
+        self.reads.expect_identity(spot, value)
+        inner = self.child(value.f, getattr, spot, "f", spot.name)
+        return self._keep(value, spot, cast(Any, type(value)).__around__(value, inner))
 
     def _sequence(self, value: Any, spot: Spot) -> Any:
         self.reads.expect_shape(spot, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import (
     Callable,
@@ -184,8 +185,9 @@ def trace_tree(
     builder = TraceBuilder(name or getattr(f, "__name__", "graph"))
     with noticing(), tracing(builder):
         places = {k: map_tree(_as_leaf, v, k) for k, v in arguments.items()}
-        tracers = [map_tree(_as_input, v, k) for k, v in arguments.items()]
-        reader = Capture(_captured_input, numbers) if capture else None
+        tracers = [map_tree(as_input, v, k) for k, v in arguments.items()]
+        captured_input = functools.partial(_captured_input, builder)
+        reader = Capture(captured_input, numbers) if capture else None
         called = f
         if reader is not None:
             called = reader.root(f)
@@ -195,7 +197,7 @@ def trace_tree(
             ]
         first = len(tracers) - len(keywords)
         named = dict(zip(keywords, tracers[first:], strict=True))
-        outputs = _Outputs(builder)
+        outputs = Outputs(builder)
         structure = map_tree(outputs.keep, called(*tracers[:first], **named), "")
         outputs.keep_updates()
     captured = Captured() if reader is None else reader.finish()
@@ -204,7 +206,7 @@ def trace_tree(
     return Traced(graph, places, structure, captured, tuple(builder.numbers))
 
 
-class _Outputs:
+class Outputs:
     """The outputs of a traced function by label; arrays that it updates among them."""
 
     def __init__(self, builder: TraceBuilder) -> None:
@@ -238,10 +240,14 @@ def _update_of(label: str) -> str:
     return f"{label}.new"
 
 
-def _captured_input(label: str, value: Any) -> tuple[str, Tracer]:
-    taken = {n.attrs[0] for n in current().nodes if n.op == "input"}
+def _captured_input(
+    builder: TraceBuilder, label: str, value: Any
+) -> tuple[str, Tracer]:
+    """Of the whole trace, wherever within it the array is read."""
+    taken = {n.attrs[0] for n in builder.nodes if n.op == "input"}
     label = unique(label, taken)
-    return label, _as_input(label, value)
+    with tracing(builder):
+        return label, as_input(label, value)
 
 
 def _noting(reader: Capture, tree: Any, spot: Spot) -> Any:
@@ -289,7 +295,7 @@ def _as_leaf(path: str, leaf: Any) -> Any:
     return Apart(cast(type[Any], type(leaf))) if is_read_apart(leaf) else leaf
 
 
-def _as_input(path: str, leaf: Any) -> Any:
+def as_input(path: str, leaf: Any) -> Any:
     if not is_tensor(leaf):
         return leaf
     t, builder = _type_of(path, leaf), current()

@@ -96,7 +96,38 @@ class Tracer(Methods):
         return (self[i] for i in range(self.shape[0]))
 
 
+class Scope(Builder):
+    """A builder within another trace: what it is given of that becomes an input."""
+
+    def __init__(self, name: str = "graph", outer: Builder | None = None) -> None:
+        super().__init__(name)
+        self.outer = outer
+        self.regions = 0  # that are checkpointed, counted by the outermost
+        # By node of `outer`: the input's label, and the array there and here.
+        self.received: dict[int, tuple[str, Tracer, Tracer]] = {}
+
+    def receive(self, x: Tracer) -> Tracer:
+        """What stands here for an array of a trace around this one."""
+        outer = self.outer
+        if outer is not None and x.builder is not outer and isinstance(outer, Scope):
+            x = outer.receive(x)
+        if x.builder is not outer:
+            raise TraceError(f"{x} belongs to another trace: return it from there "
+                             "and hand it to this one as an argument")  # fmt: skip
+        if x.node not in self.received:
+            label = f"around {len(self.received)}"
+            made = Tracer(self, self.input(label, x.dtype, x.shape))
+            self.received[x.node] = label, x, made
+        return self.received[x.node][2]
+
+
 # ---- from Python values to nodes -----------------------------------------------------
+
+
+def received(builder: Builder, x: Tracer) -> Tracer:
+    """What stands in `builder` for an array of another trace."""
+    scope = builder if isinstance(builder, Scope) else Scope()
+    return scope.receive(x)
 
 
 def wrap(node: int) -> Tracer:
@@ -107,10 +138,7 @@ def lift(value: Any, dtype: DType | None = None) -> Tracer:
     """A tracer for any operand; `dtype` is what a Python scalar becomes."""
     builder = current()
     if isinstance(value, Tracer):
-        if value.builder is not builder:
-            raise TraceError(f"{value} belongs to another trace: return it from there "
-                             "and hand it to this one as an argument")  # fmt: skip
-        return value
+        return value if value.builder is builder else received(builder, value)
     if is_scalar(value):
         return wrap(builder.const(value, dtype or default_dtype(value)))
     if is_array(value):
@@ -217,7 +245,7 @@ def named(x: Operand, name: str) -> Tracer:
 
 
 __all__ = [
-    "Operand", "TraceError", "Tracer", "astype", "binary", "broadcast", "current",
-    "floats", "is_array", "is_scalar", "is_tracing", "lift", "named", "plain",
-    "promote", "refuse_mask", "select", "tracing", "unary", "wrap",
+    "Operand", "Scope", "TraceError", "Tracer", "astype", "binary", "broadcast",
+    "current", "floats", "is_array", "is_scalar", "is_tracing", "lift", "named",
+    "plain", "promote", "refuse_mask", "select", "tracing", "unary", "wrap",
 ]  # fmt: skip

@@ -41,7 +41,12 @@ def arguments(name: str) -> tuple[Any, tuple[Any, ...]]:
             pytest.fail(f"examples/{name}.py has no arguments here")
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in FOLDER.glob("*.py")))
+TRAINED = ("mnist",)  # has a test of its own: NumPy has no convolutions
+
+
+@pytest.mark.parametrize(
+    "name", sorted({p.stem for p in FOLDER.glob("*.py")} - {*TRAINED})
+)
 def test_tracing_gives_what_numpy_gives(name: str) -> None:
     f, args = arguments(name)
     names = [f"a{i}" for i in range(len(args))]
@@ -53,3 +58,12 @@ def test_tracing_gives_what_numpy_gives(name: str) -> None:
     for a, b in zip(got, want, strict=True):
         assert a.dtype == b.dtype == np.float32
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+
+
+def test_a_convnet_learns_the_digits_that_the_example_draws() -> None:
+    """A small one, from few images."""
+    mnist, options = module("mnist"), {"device": "c", "effort": 0, "fallback": False}
+    p = mnist.parameters(np.random.default_rng(0), channels=4)
+    step = mnist.ours(**options)
+    learned, _ = mnist.train({"us": step}, p, mnist.digits(640, 1), epochs=5)
+    assert mnist.accuracy(learned["us"], *mnist.digits(200, 2), **options) > 0.6

@@ -85,6 +85,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "take_along_axis": (X, np.zeros((3, 1), int)), "tensordot": (X, X),
     "tile": (X, (2, 1)), "where": (X > 0, X, -1), "zeros": ((2, 3),),
     "nn.attention": (X[None], X[None], X[None]), "bitwise_invert": (I,),
+    "nn.avg_pool": (X[None], 1), "nn.conv": (X[None], X[None, :, :1]),
+    "nn.max_pool": (X[None], 1),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
                      "bitwise_right_shift"), (I, I)),
     **dict.fromkeys(("meshgrid", "outer"), (X[0], I)),

@@ -247,16 +247,23 @@ def _half_exp(x: Tracer) -> Tracer:
 
 def logaddexp(a: Operand, b: Operand) -> Tracer:
     """log(exp(a) + exp(b)) without overflow, and right at infinities."""
-    left, right = floats_of(a, b)
-    apart = maximum(left, right) + log1p(exp(-abs(left - right)))
-    return where(left == right, left + math.log(2), apart)
+    big, low = ordered(*floats_of(a, b))
+    infinite = isinf(big) & (big == low)
+    return big + log1p(exp(where(infinite, 0.0, low - big)))
+
+
+def ordered(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
+    """The larger and the smaller.  Of equal ones, the first is one and the second the
+    other, so that what is smooth in both has its derivative there too."""
+    turned = a < b
+    return where(turned, b, a), where(turned, a, b)
 
 
 def hypot(a: Operand, b: Operand) -> Tracer:
     """sqrt(a*a + b*b) without overflow."""
     left, right = floats_of(a, b)
-    big = maximum(abs(left), abs(right))
-    ratio = minimum(abs(left), abs(right)) / where(big == 0, 1.0, big)
+    big, low = ordered(abs(left), abs(right))
+    ratio = low / where(big == 0, 1.0, big)
     size = where(isinf(big), big, big * sqrt(square(ratio) + 1.0))
     return where(isinf(left) | isinf(right), math.inf, size)  # beside a NaN, too
 

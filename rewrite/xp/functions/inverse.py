@@ -18,9 +18,9 @@ from .elementwise import (
     isinf,
     log,
     log1p,
-    maximum,
     minimum,
     negative,
+    ordered,
     signbit,
     sqrt,
     where,
@@ -49,11 +49,13 @@ def acos(x: Operand) -> Tracer:
 def atan2(y: Operand, x: Operand) -> Tracer:
     """The angle of the point (x, y), in radians."""
     up, along = floats_of(y, x)
-    far, near = maximum(abs(up), abs(along)), minimum(abs(up), abs(along))
+    # As magnitudes go by the sign bit, so do slopes at -0.0.
+    width, height = (where(signbit(v), negative(v), v) for v in (along, up))
+    far, near = ordered(width, height)
     diagonal = isinf(near)  # both are infinite
     ratio = where(diagonal, 1.0, near / where(far == 0, 1.0, far))
     angle = atan(ratio)
-    angle = where(abs(up) > abs(along), math.pi / 2 - angle, angle)
+    angle = where(height > width, math.pi / 2 - angle, angle)
     return copysign(where(signbit(along), math.pi - angle, angle), up)
 
 
@@ -62,7 +64,9 @@ def asinh(x: Operand) -> Tracer:
     x = floats(x)
     near = minimum(abs(x), _far(x.dtype))
     grown = log1p(near + near * (near / (hypot(near, 1.0) + 1)))
-    return copysign(where(abs(x) > near, log(abs(x)) + math.log(2), grown), x)
+    far = abs(x) > near
+    beyond = log(where(far, abs(x), 1.0)) + math.log(2)  # its slope is finite at 0
+    return where(x == 0, x, copysign(where(far, beyond, grown), x))
 
 
 def acosh(x: Operand) -> Tracer:

@@ -85,6 +85,19 @@ def slice_axis(x: Tracer, axis: int, start: Dim, size: Dim, step: int = 1) -> Tr
     return wrap(x.builder.slice(x.node, starts, sizes, steps))
 
 
+def spread(x: Tracer, axis: int, stride: int) -> Tracer:
+    """`stride - 1` zeros between the entries of one axis, which has some."""
+    if stride == 1:
+        return x
+    n = x.shape[axis]
+    x = reshape(x, (*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
+    widths: list[tuple[Dim, Dim]] = [(0, 0)] * x.ndim
+    widths[axis + 1] = (0, stride - 1)
+    x = pad(x, widths)
+    x = reshape(x, (*x.shape[:axis], n * stride, *x.shape[axis + 2 :]))
+    return slice_axis(x, axis, 0, (n - 1) * stride + 1)
+
+
 def unstack(x: Operand, /, *, axis: int = 0) -> tuple[Tracer, ...]:
     x = lift(x)
     at = axis_of(axis, x.ndim, "unstack")

@@ -6,10 +6,25 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..tracer import Operand, TraceError, Tracer, binary, lift, promote, unary, wrap
+from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.ir.scalars import MONOIDS
+
+from ..tracer import (
+    Operand,
+    TraceError,
+    Tracer,
+    binary,
+    floats,
+    lift,
+    promote,
+    unary,
+    wrap,
+)
 from .axes import axes_of
-from .manipulation import reshape
-from .statistical import drop
+from .convolution import convolved
+from .manipulation import pad, reshape, sliding_window
+from .statistical import drop, mean
+from .statistical import max as most
 
 type Axis = int | Sequence[int]
 
@@ -79,6 +94,59 @@ def rms_norm(
     return _macro("rms_norm", [x, _padded(w, x)], axis, float(eps))
 
 
+def conv(
+    x: Operand, weight: Operand, bias: Operand | None = None, *,
+    stride: Axis = 1, padding: Axis = 0, dilation: Axis = 1, groups: int = 1,
+) -> Tracer:  # fmt: skip
+    """Filters [m, c / groups, sizes] slid over images [n, c, sizes], as in PyTorch."""
+    parts = promote(x, weight) if bias is None else promote(x, weight, bias)
+    images, filters = parts[:2]
+    if images.ndim < 3:
+        raise TraceError(f"conv: images [n, c, sizes] expected, found {images.type}")
+    axes = images.ndim - 2
+    steps, gaps, pads = (_each(v, axes, "conv") for v in (stride, dilation, padding))
+    frame = Frame(groups, steps, gaps, pads, pads)
+    return convolved(images, filters, parts[2] if bias is not None else None, frame)
+
+
+def max_pool(x: Operand, size: Axis, *, stride: Axis | None = None,
+             padding: Axis = 0) -> Tracer:  # fmt: skip
+    """The greatest entry of each window over the axes after the first two."""
+    x = lift(x)
+    least = MONOIDS["max"].identity(x.dtype)
+    entries, over = _windows(x, size, stride, padding, least, "max_pool")
+    return most(entries, axis=over)
+
+
+def avg_pool(x: Operand, size: Axis, *, stride: Axis | None = None,
+             padding: Axis = 0) -> Tracer:  # fmt: skip
+    """The mean of each window, padding among it, over the axes after the first two."""
+    entries, over = _windows(floats(x), size, stride, padding, 0.0, "avg_pool")
+    return mean(entries, axis=over)
+
+
+def _windows(
+    x: Tracer, size: Axis, stride: Axis | None, padding: Axis, fill: float, what: str
+) -> tuple[Tracer, tuple[int, ...]]:
+    """All windows, and the axes of their entries."""
+    axes = x.ndim - 2
+    if axes < 1:
+        raise TraceError(f"{what}: images [n, c, sizes] expected, found {x.type}")
+    sizes, pads = _each(size, axes, what), _each(padding, axes, what)
+    steps = sizes if stride is None else _each(stride, axes, what)
+    x = pad(x, [(0, 0), (0, 0), *((p, p) for p in pads)], fill) if any(pads) else x
+    for k in range(axes):
+        x = sliding_window(x, sizes[k], axis=k + 2, stride=steps[k])
+    return x, tuple(range(axes + 2, 2 * axes + 2))
+
+
+def _each(value: Axis, axes: int, what: str) -> tuple[int, ...]:
+    result = (value,) * axes if isinstance(value, int) else tuple(value)
+    if len(result) != axes:
+        raise TraceError(f"{what}: a number or {axes} expected, found {list(result)}")
+    return result
+
+
 def attention(q: Operand, k: Operand, v: Operand, scale: float | None = None) -> Tracer:
     """softmax(q @ k.mT * scale) @ v; `scale` defaults to 1 / sqrt of the last size."""
     q, k, v = promote(q, k, v)
@@ -92,6 +160,6 @@ def attention(q: Operand, k: Operand, v: Operand, scale: float | None = None) ->
 
 
 __all__ = [
-    "attention", "gelu", "layer_norm", "log_softmax", "logsumexp", "relu", "rms_norm",
-    "sigmoid", "silu", "softmax", "softplus",
+    "attention", "avg_pool", "conv", "gelu", "layer_norm", "log_softmax", "logsumexp",
+    "max_pool", "relu", "rms_norm", "sigmoid", "silu", "softmax", "softplus",
 ]  # fmt: skip

@@ -165,6 +165,11 @@ def _same_count(w: World, a: Sequence[Dim], b: Sequence[Dim]) -> None:
     w.need(same(dims.numel(left), dims.numel(right)), "a reshape changes the count")
 
 
+@meaning("barrier")
+def _barrier(w: World, args: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
+    return args[0]
+
+
 @meaning("permute")
 def _permute(w: World, args: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
     (a,), rank = args, len(args[0].shape)

@@ -1,0 +1,168 @@
+"""A graph over one more axis, the first, along which its inputs are many.
+
+Ops are rank-polymorphic: each attribute that speaks of axes grows by one in front, by
+its name (`GROWN`), and operands that are the same for all are expanded.  Few ops need
+a law of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.graph import Builder, Graph, Node
+from rewrite.egraph.ir.macros import MACROS
+from rewrite.egraph.ir.node import attr_kinds
+
+from ..xp.functions.creation import broadcast_to, zeros
+from ..xp.functions.manipulation import concat, reshape, slice_axis
+from ..xp.tracer import TraceError, Tracer
+from .staging import copied, emit, replay
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A value: the same for all, or one for each along its first axis."""
+
+    array: Tracer
+    mapped: bool
+
+
+type Grown = Callable[[Any, Dim], Any]
+
+
+def _axis(axis: int, _: Dim) -> int:
+    return axis + 1
+
+
+def _same(value: Any, _: Dim) -> Any:
+    return value
+
+
+def _front(value: int) -> Grown:
+    return lambda values, _: (value, *values)
+
+
+def _whole(values: tuple[Dim, ...], count: Dim) -> tuple[Dim, ...]:
+    return (count, *values)
+
+
+# What becomes of an attribute, by its name and kind, where an axis is put in front.
+GROWN: dict[tuple[str, str], Grown] = {
+    ("axis", "int"): _axis,
+    ("perm", "ints"): lambda perm, _: (0, *(p + 1 for p in perm)),
+    ("mask", "mask"): _front(0),
+    ("shape", "shape"): _whole,
+    ("full", "shape"): _whole,
+    ("low", "shape"): _front(0),
+    ("high", "shape"): _front(0),
+    ("start", "shape"): _front(0),
+    ("size", "shape"): _whole,
+    ("step", "ints"): _front(1),
+    **dict.fromkeys(
+        (
+            ("op", "str"), ("kind", "str"), ("monoid", "str"), ("mode", "str"),
+            ("value", "value"), ("dtype", "dtype"), ("acc", "dtype"),
+            ("key", "int"), ("count", "dim"), ("size", "int"), ("stride", "int"),
+            ("dilation", "int"),
+            ("eps", "float"), ("scale", "float"),
+        ),
+        _same,
+    ),
+}  # fmt: skip
+
+ALONE = frozenset(("call", "conv"))  # with a law of their own
+# Operands that may have size 1 where others have more: these need no expansion.
+_BROADCAST = {"contract": (0, 1), "layer_norm": (1, 2), "rms_norm": (1,)}
+
+
+def grown(node: Node, count: Dim) -> tuple[Any, ...]:
+    kinds = attr_kinds(node.op)
+    return tuple(
+        GROWN[kind](v, count) for v, kind in zip(node.attrs, kinds, strict=True)
+    )
+
+
+def batched(graph: Graph, inputs: Mapping[str, Batch], count: Dim) -> dict[str, Batch]:
+    """The outputs by label, in the current builder."""
+    mapped = {n.attrs[0]: inputs[n.attrs[0]].mapped for n in graph.inputs}
+    many: list[bool] = []
+    for node in graph.nodes:
+        own = node.op == "input" and mapped[node.attrs[0]]
+        many.append(own or any(many[a] for a in node.args))
+
+    def each(i: int, args: Sequence[Tracer]) -> Tracer:
+        node = graph.nodes[i]
+        if not many[i]:
+            return copied(node, args)
+        values = [Batch(x, many[a]) for x, a in zip(args, node.args, strict=True)]
+        return _batched(node, values, count)
+
+    made = replay(graph, {k: v.array for k, v in inputs.items()}, each)
+    return {
+        k: Batch(x, many[i]) for k, i in graph.outputs if (x := made[i]) is not None
+    }
+
+
+def _batched(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
+    if node.op == "call":
+        return _one_by_one(node, args, count)
+    if node.op == "conv":
+        return _convolutions(node, args, count)
+    lone = _BROADCAST.get(node.op, ())
+    full = [
+        _fronted(v.array) if i in lone and not v.mapped else expanded(v, count)
+        for i, v in enumerate(args)
+    ]
+    return emit(node.op, grown(node, count), *full, name=node.name)
+
+
+def _fronted(x: Tracer) -> Tracer:
+    return reshape(x, (1, *x.shape))
+
+
+def expanded(value: Batch, count: Dim) -> Tracer:
+    """One for each, be they equal."""
+    x = value.array
+    return x if value.mapped else broadcast_to(_fronted(x), (count, *x.shape))
+
+
+def _convolutions(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
+    """More images are one batch of images; many filters are a product with windows."""
+    x, w, bias = args
+    if w.mapped or bias.mapped:
+        b = Builder()
+        labels = ("x", "w", "bias")
+        inputs = [b.input(k, v.array.dtype, v.array.shape[v.mapped :])
+                  for k, v in zip(labels, args, strict=True)]  # fmt: skip
+        made = MACROS["conv"].expand(b, inputs, node.attrs)
+        whole = b.build({"y": made})
+        return batched(whole, dict(zip(labels, args, strict=True)), count)["y"].array
+    images = x.array
+    first, rest = images.shape[1], images.shape[2:]
+    many = reshape(images, (count * first, *rest))
+    y = emit("conv", node.attrs, many, w.array, bias.array, name=node.name)
+    return reshape(y, (count, *node.shape))
+
+
+def _one_by_one(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
+    """A foreign function knows nothing of more axes: it is called for each."""
+    if not isinstance(count, int):
+        raise TraceError(f"vmap of the call {node.attrs[0]!r} over the symbolic size "
+                         f"{count}: call it with arrays of a fixed size")  # fmt: skip
+    target, _, dtype, shape = node.attrs
+    parts: list[Tracer] = []
+    for i in range(count):
+        own = [
+            reshape(slice_axis(v.array, 0, i, 1), v.array.shape[1:])
+            if v.mapped else v.array
+            for v in args
+        ]  # fmt: skip
+        token = len(own[0].builder.nodes) if own else i
+        parts.append(_fronted(emit("call", (target, token, dtype, shape), *own)))
+    return concat(parts, axis=0) if parts else zeros((0, *shape), dtype=dtype)
+
+
+__all__ = ["ALONE", "GROWN", "Batch", "batched", "expanded", "grown"]

@@ -1,0 +1,150 @@
+"""A graph linearized at its inputs, and the two ways through it.
+
+`linearize` adds the graph to the current builder and keeps, for each node that varies
+with the inputs asked for, its linear maps.  `pushforward` takes tangents of inputs to
+tangents of outputs; `pullback` takes cotangents of outputs to cotangents of inputs: the
+same maps, transposed, in reverse.  (Radul, Paszke, Frostig, Johnson and Maclaurin, "You
+only linearize once", 2023, differentiates forwards and transposes the linear graph.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+
+from rewrite.egraph.ir.graph import Builder, Graph
+
+from ..xp.tracer import Tracer, lift, tracing, wrap
+from .checkpointing import Again, begins, is_mark, regions
+from .derivatives import CONSTANT, expansion_of, maps
+from .linear import Linear
+from .staging import copied, replay
+
+type Values = Mapping[str, Tracer]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node that varies: the maps from those of its operands that do."""
+
+    node: int
+    maps: tuple[tuple[int, Linear], ...]
+    region: int | None  # whose values the way back computes again
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """Steps in topological order, by number in the graph; inputs and outputs by label;
+    `values` are the outputs themselves."""
+
+    steps: tuple[Step, ...]
+    given: Values  # by what it is differentiated
+    inputs: Mapping[str, int]
+    outputs: Mapping[str, int]
+    values: Values
+    entries: Mapping[int, Sequence[Tracer]]  # of regions
+
+
+def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
+    graph = expanded(graph, wanted)
+    active, inside = varying(graph, wanted), regions(graph)
+
+    def unmarked(i: int, args: Sequence[Tracer]) -> Tracer:
+        node = graph.nodes[i]
+        return args[0] if is_mark(node) else copied(node, args)
+
+    made = replay(graph, inputs, unmarked)
+    steps: list[Step] = []
+    for i in sorted(active):
+        node, y = graph.nodes[i], made[i]
+        if y is None or node.op == "input":
+            continue
+        args = [x for a in node.args if (x := made[a]) is not None]
+        each = zip(node.args, maps(node, args, y), strict=True)
+        own = tuple((a, m) for a, m in each if m and a in active)
+        steps.append(Step(i, own, inside.get(i)))
+    entries: dict[int, list[Tracer]] = {}
+    for i, k in inside.items():
+        if begins(graph.nodes[i], k) and (x := made[i]) is not None:
+            entries.setdefault(k, []).append(x)
+    places = {
+        n.attrs[0]: i
+        for i, n in enumerate(graph.nodes)
+        if n.op == "input" and n.attrs[0] in wanted
+    }
+    outputs = dict(graph.outputs)
+    values = {k: x for k, i in outputs.items() if (x := made[i]) is not None}
+    given = {k: inputs[k] for k in places}
+    return Tape(tuple(steps), given, places, outputs, values, entries)
+
+
+def varying(graph: Graph, wanted: Container[str]) -> frozenset[int]:
+    """The nodes of floats that depend on the inputs asked for, through floats."""
+    found: set[int] = set()
+    for i, node in enumerate(graph.nodes):
+        if node.op in CONSTANT:
+            varies = node.op == "input" and node.attrs[0] in wanted
+        else:
+            varies = not found.isdisjoint(node.args)
+        if varies and node.dtype.is_float:
+            found.add(i)
+    return frozenset(found)
+
+
+def expanded(graph: Graph, wanted: Container[str]) -> Graph:
+    """The graph, with what varies written in ops that have a rule."""
+    while True:
+        active, live = varying(graph, wanted), graph.live
+        if not any(expansion_of(graph.nodes[i]) for i in active & live):
+            return graph
+        graph = _opened(graph, active)
+
+
+def _opened(graph: Graph, active: frozenset[int]) -> Graph:
+    b = Builder(graph.name)
+
+    def opened(i: int, args: Sequence[Tracer]) -> Tracer:
+        node = graph.nodes[i]
+        expand = expansion_of(node) if i in active else None
+        return copied(node, args) if expand is None else expand(node, args)
+
+    with tracing(b):
+        inputs = {n.attrs[0]: wrap(b.input(*n.attrs)) for n in graph.inputs}
+        made = replay(graph, inputs, opened)
+    outputs = {k: x.node for k, i in graph.outputs if (x := made[i]) is not None}
+    return b.build(outputs)
+
+
+def pushforward(tape: Tape, tangents: Values) -> dict[str, Tracer]:
+    """Tangents of the outputs that vary, by label."""
+    found = {i: tangents[k] for k, i in tape.inputs.items() if k in tangents}
+    for step in tape.steps:
+        terms = [m.push(found[a]) for a, m in step.maps if a in found]
+        if terms:
+            found[step.node] = _sum(terms)
+    return {k: found[i] for k, i in tape.outputs.items() if i in found}
+
+
+def pullback(tape: Tape, cotangents: Values) -> dict[str, Tracer]:
+    """Cotangents of the inputs on which an output given depends, by label."""
+    again = {k: Again(entries) for k, entries in tape.entries.items()}
+    terms: dict[int, list[Tracer]] = {}
+    for k, t in cotangents.items():
+        terms.setdefault(tape.outputs[k], []).append(t)
+    for step in reversed(tape.steps):
+        if step.node in terms:
+            t = _sum(terms.pop(step.node))
+            found = lift if step.region is None else again[step.region]
+            for a, m in step.maps:
+                terms.setdefault(a, []).append(m.pull(t, found))
+    return {k: _sum(terms[i]) for k, i in tape.inputs.items() if i in terms}
+
+
+def _sum(terms: Sequence[Tracer]) -> Tracer:
+    total = terms[0]
+    for t in terms[1:]:
+        total = total + t
+    return total
+
+
+__all__ = ["Tape", "linearize", "pullback", "pushforward"]
