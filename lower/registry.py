@@ -11,8 +11,8 @@ from .families.transpose import TRANSPOSE
 from .families.window import WINDOW
 from .families.winograd import WINOGRAD
 from .model import Family
-from .tiles.contract import BY_GROUP, BY_WARP, MULTIPLIED
-from .tiles.family import TILED
+from .tiles.contract import BY_GROUP, BY_WARP
+from .tiles.staged import TILED
 
 FAMILIES: tuple[Family, ...] = (
     CONTRACT,
@@ -27,7 +27,6 @@ FAMILIES: tuple[Family, ...] = (
     SCATTER,
     SCAN,
     *TILED,
-    *MULTIPLIED,
 )
 
 

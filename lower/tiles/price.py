@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
 from ...egraph.ir.scalars import BY_NAME
+from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import LINE, RESIDENT, occupancy
-from ..families.products.shared_tiles import SPEEDS
 from ..fragments import FOUR, HIGH, WARP
 from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
