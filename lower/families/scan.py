@@ -18,9 +18,10 @@ from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from .nests.group_scans import Groups
 from .nests.plan import LoopOrder, facts, plan, reach
 from .nests.price import RESIDENT, occupancy, price
-from .nests.scans import Groups, Lines, Pieces, Scanning
+from .nests.scans import Lines, Pieces, Scanning
 from .nests.writer import parameters
 from .rows import TILES, ordered, tile_of
 
