@@ -12,6 +12,7 @@ from .families.window import WINDOW
 from .families.winograd import WINOGRAD
 from .model import Family
 from .tiles.contract import BY_GROUP, BY_WARP
+from .tiles.folds import FOLDED
 from .tiles.staged import TILED
 
 FAMILIES: tuple[Family, ...] = (
@@ -31,7 +32,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 # A sum is of other terms than the kernel says, or rounded otherwise.
-LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP)
+LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED)
 
 
 def families_for(strict: bool) -> tuple[Family, ...]:

@@ -25,6 +25,7 @@ from ..model import DeviceModel, overlapped
 from . import ir
 from .contract import BY_THREAD, MULTIPLIED
 from .family import COLUMNS, MAPS, ROWS, TURNED, Tiled
+from .folds import FOLDED
 from .ir import TileProgram
 from .price import price
 
@@ -153,4 +154,4 @@ def _seconds(program: TileProgram, model: DeviceModel) -> float:
 
 
 STAGED = Staged()
-TILED: tuple[Tiled, ...] = (MAPS, ROWS, COLUMNS, TURNED, STAGED, *MULTIPLIED)
+TILED: tuple[Tiled, ...] = (MAPS, ROWS, COLUMNS, TURNED, FOLDED, STAGED, *MULTIPLIED)
