@@ -21,7 +21,7 @@ from rewrite.lower.families.window import WINDOW
 from rewrite.lower.families.winograd import WINOGRAD
 from rewrite.lower.interpret import Trap
 from rewrite.lower.interpret import run as interpret
-from rewrite.lower.loops import Array, Barrier, For, Function, If, Stmt
+from rewrite.lower.loops import Array, Await, Barrier, For, Function, If, Stmt
 from rewrite.lower.lower import choose, lower
 from rewrite.lower.model import model_of
 from rewrite.lower.registry import FAMILIES
@@ -223,14 +223,14 @@ def without_barriers(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         if isinstance(s, For):
             inner = without_barriers(s.body)
             s = For(s.var, s.extent, s.kind, inner, s.step)
-        if not isinstance(s, Barrier):
+        if not isinstance(s, Barrier | Await):
             kept.append(s)
     return tuple(kept)
 
 
 def test_a_missing_barrier_shows() -> None:
     k = KERNELS["matmul_f32"]
-    f = lowered(CONTRACT, k, GPU)
+    f = lowered(BY_THREAD, k, GPU)
     broken = Function(f.name, f.params, without_barriers(f.body), f.scratch, f.threads)
     buffers = buffers_for(k)
     want = reference(k, buffers)
