@@ -1,12 +1,11 @@
-"""Tiles of the contract and fold families on a GPU, beside each other, in one process.
+"""Tiles of the fold family on a GPU, beside each other, in one process.
 
     python bench/tiles.py [DEVICE] [SIDE] [ROUNDS]
 
-For square products of this side and of half of it, and for attention over a sixteenth,
-a quarter and half as many tokens: microseconds of a launch by each tile, medians by the
-device's clock, and its speed beside the first one's.  Of products that is what `SPEEDS`
-in `lower/families/products/shared_tiles.py` says.  `*` marks the one that the family
-takes; the last line of attention is the same in kernels of their own.
+For attention over a sixteenth, a quarter and half of SIDE tokens: microseconds of a
+launch by each tile, medians by the device's clock, and its speed beside the first
+one's.  `*` marks the one that the family takes; the last line is the same in kernels of
+their own.
 """
 
 from __future__ import annotations
@@ -29,10 +28,8 @@ from rewrite.extract.schedule.kernel import Kernel
 from rewrite.extract.schedule.steps import GraphTerms
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Holes
-from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.fold import FOLD
 from rewrite.lower.families.folds.group_tiles import GROUPS, Group
-from rewrite.lower.families.products.blocks import SHAPES, Shape
 from rewrite.lower.model import Family, model_of
 from rewrite.tuning.measure import timer, turns
 
@@ -43,12 +40,6 @@ def kernel_of(b: Builder, output: int) -> Kernel:
     graph = expand_macros(b.build([output]))
     roots = [i for _, i in graph.outputs]
     return normalise(build_kernel(GraphTerms(graph), roots, ()).kernel)
-
-
-def matmul(side: int) -> Kernel:
-    b = Builder()
-    x, w = (b.input(name, F32, (side, side)) for name in "xw")
-    return kernel_of(b, b.matmul(x, w))
 
 
 def attention(heads: int, tokens: int, width: int) -> Kernel:
@@ -88,7 +79,7 @@ def apart(dev: Any, heads: int, tokens: int, width: int) -> Run:
     return run
 
 
-def holes_of(tile: Shape | Group) -> Holes:
+def holes_of(tile: Group) -> Holes:
     return tuple(sorted(zip(tile._fields, tile, strict=True)))
 
 
@@ -101,7 +92,7 @@ def repeated(run: Run, n: int) -> Run:
 
 
 def contest(
-    kernel: Kernel, family: Family, tiles: Sequence[Shape | Group], dev: Any,
+    kernel: Kernel, family: Family, tiles: Sequence[Group], dev: Any,
     rounds: int, beside: Run | None = None,
 ) -> None:  # fmt: skip
     caps = dev.caps()
@@ -138,9 +129,6 @@ def main() -> int:
     side = int(sys.argv[2]) if len(sys.argv) > 2 else 2048
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 9
     print(dev.probe().detail)
-    for n in (side, side // 2):
-        print(f"{n} x {n} x {n}")
-        contest(matmul(n), CONTRACT, SHAPES, dev, rounds)
     over = ((side // 16, 64), (side // 4, 64), (side // 2, 64), (side // 2, 128))
     for tokens, width in over:
         print(f"attention of 8 heads, {tokens} tokens, {width} wide")

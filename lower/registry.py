@@ -11,8 +11,9 @@ from .families.transpose import TRANSPOSE
 from .families.window import WINDOW
 from .families.winograd import WINOGRAD
 from .model import Family
-from .tiles.contract import BY_GROUP, BY_WARP, MULTIPLIED
-from .tiles.family import TILED
+from .tiles.contract import BY_GROUP, BY_WARP
+from .tiles.folds import FOLDED
+from .tiles.staged import TILED
 
 FAMILIES: tuple[Family, ...] = (
     CONTRACT,
@@ -27,12 +28,11 @@ FAMILIES: tuple[Family, ...] = (
     SCATTER,
     SCAN,
     *TILED,
-    *MULTIPLIED,
 )
 
 
 # A sum is of other terms than the kernel says, or rounded otherwise.
-LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP)
+LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED)
 
 
 def families_for(strict: bool) -> tuple[Family, ...]:

@@ -69,6 +69,7 @@ PRODUCTS: dict[str, Callable[[], Row]] = {
     "short": lambda: product(4096, 4096, 512),
     "low": lambda: product(128, 8192, 8192),
     "thin": lambda: product(17, 8192, 8192),
+    "long": lambda: product(256, 256, 1 << 18),
     "gemv": lambda: product(1, 8192, 8192),
     "gemmf32": lambda: product(4096, 4096, 4096, F32),
 }

@@ -19,9 +19,10 @@ REGISTERS, FEW, MOST = 1 << 16, 40, 232  # of a unit, of a thread beside, of ano
 ROOM = 240  # registers that each thread has without, of which more are no use
 INLINE = "static __device__ __forceinline__"
 HELPERS = r"""struct __align__(64) rw_tensor { u64 opaque[16]; };
-static __device__ __forceinline__ u32 rw_barrier(const u64 *p) {
+static __device__ __forceinline__ u32 rw_address(const void *p) {
   return (u32)__cvta_generic_to_shared(p);
 }
+static __device__ __forceinline__ u32 rw_barrier(const u64 *p) { return rw_address(p); }
 static __device__ __forceinline__ void rw_ring(u64 *ring, int places, u32 readers) {
   for (int i = 0; i < 2 * places; i++)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
@@ -97,36 +98,41 @@ template <int N> static __device__ __forceinline__ void rw_sent() {
 
 def box_helper(rank: int) -> tuple[str, str]:
     """Name and text of the function that brings a box."""
-    name = f"rw_box{rank}"
-    params = "".join(f", i32 c{d}" for d in range(rank))
-    corner = ", ".join(f"%{3 + d}" for d in range(rank))
-    given = "".join(f', "r"(c{d})' for d in range(rank))
-    return (
-        name,
-        f"""{INLINE}
-void {name}(void *to, const rw_tensor *t, const u64 *full{params}) {{
-  asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile"
-               ".mbarrier::complete_tx::bytes [%0], [%1, {{{corner}}}], [%2];"
-               :: "r"((u32)__cvta_generic_to_shared(to)), "l"(t),
-                  "r"(rw_barrier(full)){given} : "memory");
-}}
-""",
-    )
+    return _moving(
+        f"rw_box{rank}", rank, "void *to, const rw_tensor *t, const u64 *full",
+        "shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+        ("%0", "%1", "%2"), ('"r"(rw_address(to))', '"l"(t)', '"r"(rw_barrier(full))'),
+    )  # fmt: skip
 
 
 def send_helper(rank: int) -> tuple[str, str]:
     """Name and text of the function that stores a box."""
-    name = f"rw_send{rank}"
-    params = "".join(f", i32 c{d}" for d in range(rank))
-    corner = ", ".join(f"%{2 + d}" for d in range(rank))
-    given = "".join(f', "r"(c{d})' for d in range(rank))
+    return _moving(
+        f"rw_send{rank}", rank, "const rw_tensor *t, const void *from",
+        "global.shared::cta.tile.bulk_group",
+        ("", "%0", "%1"), ('"l"(t)', '"r"(rw_address(from))'),
+    )  # fmt: skip
+
+
+def _moving(
+    name: str, rank: int, params: str, kind: str, places: tuple[str, str, str],
+    given: tuple[str, ...],
+) -> tuple[str, str]:  # fmt: skip
+    """`places`: where to, if not the tensor; the tensor; what else."""
+    to, tensor, other = places
+    axes = [f"c{d}" for d in range(rank)]
+    corner = ", ".join(f"%{len(given) + d}" for d in range(rank))
+    operands = f"[{tensor}, {{{corner}}}], [{other}];"
+    if to:
+        operands = f"[{to}], {operands}"
+    values = ", ".join((*given, *(f'"r"({c})' for c in axes)))
     return (
         name,
         f"""{INLINE}
-void {name}(const rw_tensor *t, const void *from{params}) {{
-  asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group"
-               " [%0, {{{corner}}}], [%1];"
-               :: "l"(t), "r"((u32)__cvta_generic_to_shared(from)){given} : "memory");
+void {name}({", ".join((params, *(f"i32 {c}" for c in axes)))}) {{
+  asm volatile("cp.async.bulk.tensor.{rank}d.{kind}"
+               " {operands}"
+               :: {values} : "memory");
 }}
 """,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from ...extract.schedule.kernel import Cost, Kernel, bits
@@ -23,7 +24,6 @@ from .products.blocking import (
     tiles_of,
     whole_of,
 )
-from .products.blocks import Blocks, Shape, shape_for, shapes
 from .products.matmul import Matmul
 from .products.panels import packed, unpacked
 from .products.products import (
@@ -39,7 +39,6 @@ from .products.products import (
     turned,
 )
 from .products.strips import layout, resized
-from .rows import Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,12 @@ class Contract:
         return result if isinstance(result, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 0.0
+        return 0.0 if model.cpu_like else inf
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
-        cs = _contractions(kernel)
         if not model.cpu_like:
-            return shapes(model.largest) if len(cs) == 1 else {}
+            return {}
+        cs = _contractions(kernel)
         sizes = [c.sizes(kernel) for c in cs]
         own = [_blocking(kernel, c, model) for c in cs]
         parts = _parts(kernel, model) or Parts()
@@ -86,7 +85,7 @@ class Contract:
     ) -> tuple[Layout, ...]:
         return tuple(
             layout(kernel, c, side, s)
-            for c in (_contractions(kernel, holes) if model.cpu_like else ())
+            for c in _contractions(kernel, holes)
             for side, s in packed(kernel, c, _blocking(kernel, c, model, holes)).items()
         )
 
@@ -104,15 +103,8 @@ class Contract:
     def write(
         self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,
         holes: Holes = (),
-    ) -> Matmul | Body:  # fmt: skip
+    ) -> Matmul:  # fmt: skip
         model, cs = model_of(caps), _contractions(kernel, holes)
-        if not caps.cpu_like:
-            (c,) = cs
-            shape = _shape(kernel, c, model, holes)
-            assert shape is not None
-            groups = Blocks(kernel, strict, buffers, c, shape)
-            groups.run()
-            return Body(tuple(groups.scopes[0].body), shape.threads)
         blocks = [_blocking(kernel, c, model, holes) for c in cs]
         for c, b in zip(cs, blocks, strict=True):
             buffers = resized(buffers, packed(kernel, c, b).values())
@@ -125,10 +117,7 @@ class Contract:
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
     ) -> Function:
-        params = parameters(kernel)
-        made = self.write(kernel, caps, params, strict, holes)
-        if isinstance(made, Body):
-            return Function(name, params, made.body, threads=made.threads)
+        made = self.write(kernel, caps, parameters(kernel), strict, holes)
         return function(name, made)
 
 
@@ -139,7 +128,6 @@ class Tile(NamedTuple):
     columns: int
     height: int
     width: int
-    speed: float = 1.0  # of its multiply-adds
 
 
 def _contractions(kernel: Kernel, holes: Holes = ()) -> tuple[Contraction, ...]:
@@ -181,30 +169,19 @@ def _unpacked(
     return {*there, *packed(kernel, c, b)}
 
 
-def _shape(
-    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
-) -> Shape | None:
-    return shape_for(kernel, c, model.units, model.largest, model.on_chip, holes)
-
-
 def _tile(
     kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
 ) -> Tile | None:
-    if model.cpu_like:
-        b = _blocking(kernel, c, model, holes)
-        fits = not holes or fits_close(b, len(c.products), c.dtype.itemsize, model)
-        return Tile(b.rows, b.columns, b.height, b.width) if fits else None
-    s = _shape(kernel, c, model, holes)
-    if s is None:
-        return None
-    return Tile(s.rows, s.columns, s.rows, s.columns, s.speed)
+    b = _blocking(kernel, c, model, holes)
+    fits = not holes or fits_close(b, len(c.products), c.dtype.itemsize, model)
+    return Tile(b.rows, b.columns, b.height, b.width) if fits else None
 
 
 def _parts(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts | None:
-    """Side by side, contractions share the launch; on a GPU each has its own."""
-    cs = _contractions(kernel, holes)
-    if len(cs) > 1 and not model.cpu_like:
+    """Side by side, contractions share the launch.  GPUs multiply by tile programs."""
+    if not model.cpu_like:
         return None
+    cs = _contractions(kernel, holes)
     parts = [_part(kernel, c, model, holes) for c in cs]
     known = [p for p in parts if p is not None]
     if len(known) < len(parts):
@@ -225,9 +202,7 @@ def _part(
     width = ceil_div(n, tile.width) * tile.width
     macs = batch * height * width * k * len(c.products)
     left, right = c.sides
-    there: Collection[tuple[int, ...]] = ()
-    if model.cpu_like:
-        there = _unpacked(kernel, c, _blocking(kernel, c, model, holes))
+    there = _unpacked(kernel, c, _blocking(kernel, c, model, holes))
     scalar = 0.0
     for sides, count, repeat, axes, straight in (
         (left, batch * m * k, across, c.k, runs_along),
@@ -237,12 +212,12 @@ def _part(
             scalar += (
                 _packing(kernel, c, side, straight(kernel, side, axes)) * count * repeat
             )
-    scalar += batch * epilogue(kernel, c, (m, n), (down, across), model.cpu_like)
+    scalar += batch * epilogue(kernel, c, (m, n), (down, across), True)
     rate = model.scalar_rate(c.dtype)
     return Parts(
         traffic(kernel, c, (down, across), model),
         scalar / rate / spread,
-        macs / model.product_rate(c.dtype) / spread / tile.speed,
+        macs / model.product_rate(c.dtype) / spread,
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...extract.schedule.kernel import Cost, Kernel
-from ..axes import SIDE_BY_SIDE, ceil_div, nested, normalise, numel
+from ..axes import SIDE_BY_SIDE, nested, normalise, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
@@ -29,8 +29,6 @@ from .window import WINDOW, Window
 ENOUGH = 64  # rows for each unit; where there are more, stages cannot help
 CELLS = 4096  # cells of a product, likewise: they split into tiles by themselves
 LONG = 2048  # terms that are worth a stage of their own
-DEEP = 256  # likewise, where groups of threads are idle otherwise
-PARTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)  # of a sum of products
 PIECES = 4  # of work for each unit
 SMALL = 8  # of them on a CPU, where a piece costs nothing: a thread that slept is late
 
@@ -74,8 +72,6 @@ class Full(AsTheyAre):
         return 2 * model.launch + least * min(1.0, model.scalar / model.product)
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
-        if _tiled(kernel, model):
-            return {"parts": PARTS}
         return {"pieces": (1, 2, 4, 8, 16, 32)}
 
     def cost(
@@ -85,8 +81,8 @@ class Full(AsTheyAre):
         enough = max(ENOUGH, grain) * model.units
         if rows and numel(kernel.extents, rows) >= enough:
             return None
-        if grain > 1 and not _long(kernel, LONG if model.cpu_like else DEEP):
-            return None
+        if grain > 1 and not (model.cpu_like and _long(kernel, LONG)):
+            return None  # on a GPU by tile programs
         result = self.stages(kernel, model, holes)
         if result is None:
             return None
@@ -132,22 +128,9 @@ def _grain(kernel: Kernel) -> int:
     return 1 if isinstance(classify(kernel), str) else CELLS
 
 
-def _tiled(kernel: Kernel, model: DeviceModel) -> bool:
-    """Whether groups of threads take tiles of products."""
-    return not model.cpu_like and _grain(kernel) > 1
-
-
 def _pieces(kernel: Kernel, model: DeviceModel, holes: Holes) -> Iterator[int]:
-    """Of all work: for every unit, on a GPU also for single threads; of products there
-    the same sum in few parts or many, for its tiles are work for many units."""
-    if _tiled(kernel, model):
-        named = hole(holes, "parts", 0)
-        rows = ordered(kernel, row_axes(kernel))
-        tiles = ceil_div(numel(kernel.extents, rows), CELLS)
-        least, most = model.units // 8, 8 * model.units
-        own = (n for n in PARTS if least <= n * tiles <= most)
-        yield from (n * tiles for n in ((named,) if named else own))
-    elif named := hole(holes, "pieces", 0):
+    """Of all work: for every unit, on a GPU also for single threads."""
+    if named := hole(holes, "pieces", 0):
         yield named * model.units
     else:
         small = model.cpu_like and _grain(kernel) == 1
@@ -164,7 +147,7 @@ def _long(kernel: Kernel, least: int) -> bool:
 
 def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
     walks: tuple[Walk, ...] = (MAP, ROW, COLUMN)
-    tiles = (CONTRACT, WINDOW) if model.cpu_like else (CONTRACT,)
+    tiles = (CONTRACT, WINDOW) if model.cpu_like else ()
     options = [
         Chosen(kernel, f, parts)
         for f in (*walks, *tiles)

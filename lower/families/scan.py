@@ -9,7 +9,7 @@ GPU a group of threads takes a stretch of a line at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...egraph.ir.dtypes import F64
 from ...extract.schedule.kernel import Cost, Kernel, bits, out_of_order
@@ -18,17 +18,19 @@ from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from .nests.group_scans import Groups
 from .nests.plan import LoopOrder, facts, plan, reach
-from .nests.price import occupancy, price
-from .nests.scans import Groups, Lines, Pieces, Scanning
+from .nests.price import RESIDENT, occupancy, price
+from .nests.scans import Lines, Pieces, Scanning
 from .nests.writer import parameters
 from .rows import TILES, ordered, tile_of
 
 # Seconds from one element of a line to the next: an addition, on a GPU a load as well.
 STEP, STEP_OF_THREAD = 0.6e-9, 2e-8
-PARTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+PARTS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096)
 LEAST = 1024  # elements that are worth a part of their own
 EACH = 8  # elements of a thread of a group, one after another
+GROUPS = 16  # of them for each unit, where lines are long enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +143,11 @@ def _ways(kernel: Kernel, model: DeviceModel) -> Iterator[Way]:
         yield Way(None, 1, 1, threads)
     lines = numel(kernel.extents, rest)
     most = length // (LEAST * (EACH if threads else 1))
-    wanted = ceil_div(4 * model.units, lines)
+    wanted = ceil_div((GROUPS if threads else 4) * model.units, lines)
     if min(most, wanted) > 1:
         yield Way(None, 1, min(most, wanted), threads)
     most, wanted = length // LEAST, ceil_div(model.units * model.group, lines)
-    if threads and min(most, wanted) > 1:
+    if threads and last in rest and min(most, wanted) > 1:  # neighbours side by side
         yield Way(None, 1, min(most, wanted), 0)
 
 
@@ -170,15 +172,17 @@ def _work(kernel: Kernel, way: Way, model: DeviceModel) -> Parts:
     and hidden where many lines are walked at once."""
     grouped = bool(way.threads)
     units = _units(kernel, way)
+    if not model.cpu_like:  # a thread asks for several elements at once
+        model = replace(model, widths=())
     parts = price(kernel, _plan(kernel, way, model), model, units, grouped)
     points = numel(kernel.extents, kernel.outputs[0].axes)
     length = numel(kernel.extents, axes_of(kernel)) / way.parts
     if grouped:
         stretches = ceil_div(int(length), way.threads * EACH)
         meets = (way.threads.bit_length() + 1) * model.meeting * stretches
-        return parts._replace(
-            scalar=parts.scalar + meets * ceil_div(units, model.units)
-        )
+        resident = max(RESIDENT // way.threads // 2, 1)  # work on while one waits
+        waves = ceil_div(units, model.units * resident)
+        return parts._replace(scalar=parts.scalar + meets * waves / resident)
     if not model.cpu_like:
         return parts._replace(scalar=parts.scalar + length * STEP_OF_THREAD)
     wait = 0.0 if way.vector is not None else points * STEP * len(kernel.scans)
@@ -193,7 +197,7 @@ def _priced(kernel: Kernel, way: Way, model: DeviceModel) -> Cost:
     read = sum(dtype.itemsize * n for dtype, n in kernel.slots[: kernel.reads])
     twice = 1.5 if model.cpu_like else 2.0
     again = Parts(work.bytes + model.moving(read), work.scalar * twice, work.product)
-    return total("scan", 3, again, model)
+    return total("scan", 2 if way.threads else 3, again, model)
 
 
 SCAN = Scan()

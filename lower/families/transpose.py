@@ -1,8 +1,8 @@
 """The transpose family: maps that read along one axis and write along another.
 
-Square tiles of both axes.  Values read along the other axis pass through a tile
-on chip, of an odd pitch: where rows lie a power of two apart, those of a tile fall into
-few places of a cache, and columns of shared memory into one bank.
+Square tiles of both axes, on CPUs.  Values read along the other axis pass through a
+tile on chip, of an odd pitch: where rows lie a power of two apart, those of a tile fall
+into few places of a cache.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 
 from ...egraph.ir.dtypes import BOOL, compute
 from ...extract.schedule.kernel import Affine, Cost, Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, coefficient, nested, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
-from ..loops import Barrier, Ex, Function, Op, Store
+from ..loops import Ex, Function, Op, Store
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .nests.plan import facts, plan, reach
-from .nests.price import GATHER, price
+from .nests.price import price
 from .nests.values import add, divide, mul
 from .nests.writer import Writer, function, parameters
 from .rows import common_axes, ordered
 
-CPU_TILE = 256  # bytes of a row
-GPU_TILE = 32  # elements
-PAD = 4  # elements between the rows of a tile on a CPU
+TILE = 256  # bytes of a row
+PAD = 4  # elements between the rows of a tile
 THROUGH = 4  # flops worth of passing an element through it
 
 
@@ -44,19 +44,19 @@ class Transpose(AsTheyAre):
         return None if tile_axes(kernel) else "it reads as it writes"
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 0.0
+        return 0.0 if model.cpu_like else inf
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         axes = tile_axes(kernel)
         assert axes is not None
-        if not model.cpu_like:
-            return {"tile": (16, 32)}
         shared = model.sharing(self.parts(kernel, axes, model))
         return {"tile": (8, 16, 32, 64, 128), **shared}
 
     def cost(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> Cost | None:
+        if not model.cpu_like:  # by tile programs
+            return None
         axes = tile_axes(kernel)
         assert axes is not None
         parts = self.parts(kernel, axes, model, holes)
@@ -68,14 +68,13 @@ class Transpose(AsTheyAre):
     ) -> Parts:  # fmt: skip
         rest = (a for a in facts(kernel).order if a not in axes)
         todo = plan(kernel, (*rest, axes[0]), axes[1], 1, 0)
-        tile = tile_size(kernel, model, holes)
+        tile = tile_size(kernel, holes)
         points = numel(kernel.extents, tuple(range(len(kernel.extents))))
         tiles = max(points // tile**2, 1)
         parts = price(kernel, todo, model, tiles, True, tiled=True)
-        each = THROUGH if model.cpu_like else GATHER
-        flops = each * points * len(flipped(kernel, axes)) / model.scalar
+        flops = THROUGH * points * len(flipped(kernel, axes)) / model.scalar
         short = min(kernel.extents[a] for a in axes) < model.vector_bytes // 4
-        slow = model.narrow if model.cpu_like and short else 1.0
+        slow = model.narrow if short else 1.0
         return Parts(parts.bytes, (parts.scalar + flops) * slow)
 
     def overwrites(
@@ -93,13 +92,10 @@ class Transpose(AsTheyAre):
         axes = tile_axes(kernel)
         assert axes is not None
         model = model_of(caps)
-        tiles = Tiles(kernel, strict, axes, tile_size(kernel, model, holes))
+        tiles = Tiles(kernel, strict, axes, tile_size(kernel, holes))
         tiles.grid = model.outermost(self.parts(kernel, axes, model, holes), holes)
-        if caps.cpu_like:
-            tiles.run()
-            return function(name, tiles)
-        tiles.run_groups()
-        return function(name, tiles, threads=min(caps.threads, tiles.tile**2))
+        tiles.run()
+        return function(name, tiles)
 
 
 def tile_axes(kernel: Kernel) -> tuple[int, int] | None:
@@ -119,10 +115,10 @@ def tile_axes(kernel: Kernel) -> tuple[int, int] | None:
     return None
 
 
-def tile_size(kernel: Kernel, model: DeviceModel, holes: Holes) -> int:
+def tile_size(kernel: Kernel, holes: Holes) -> int:
     """Elements of an edge."""
     widest = max(compute(dtype).itemsize for dtype, _ in kernel.slots)
-    return hole(holes, "tile", CPU_TILE // widest if model.cpu_like else GPU_TILE)
+    return hole(holes, "tile", TILE // widest)
 
 
 def flipped(kernel: Kernel, axes: tuple[int, int]) -> list[int]:
@@ -165,9 +161,8 @@ class Tiles(Writer):
         for o in self.kernel.outputs:
             self.store(o.slot, o.offset, o.expr)
 
-    # ---- CPU: a row of the tile at a time, in along one axis, out along the other ----
-
     def run(self) -> None:
+        """A row of the tile at a time, in along one axis, out along the other."""
         extents, local = self.kernel.extents, len(self.kernel.extents)
         pitch = self.tile + PAD
         with self.loop(self.grid, self.pieces) as g:
@@ -226,43 +221,9 @@ class Tiles(Writer):
         with self.when(Op("not", (whole,), BOOL)):
             cells(rest)
 
-    # ---- GPU: in along one axis, out along the other ----
-
-    def run_groups(self) -> None:
-        local = len(self.kernel.extents)  # stands for the place in the shared tile
-        pitch = self.tile + 1  # an odd pitch spreads columns over the memory banks
-        with self.loop("block", self.pieces) as g:
-            top, left = (self.let(x, "o") for x in self._origin(g))
-            arrays = {
-                e: self.array("tile", self.kernel.exprs[e].dtype, self.tile * pitch,
-                              "shared")
-                for e in flipped(self.kernel, (self.reads, self.writes))
-            }  # fmt: skip
-            with self.loop("thread", self.tile**2) as t:
-                i, j = divide(t, self.tile, True), divide(t, self.tile, False)
-                self._cell(top, left, i, j, lambda: self._fill(arrays, i, j, pitch))
-            self.emit(Barrier())
-            with self.loop("thread", self.tile**2) as t:
-                j, i = divide(t, self.tile, True), divide(t, self.tile, False)
-                self.at(local, self.let(add(mul(j, pitch), i), "o"))
-                for e, array in arrays.items():
-                    self.keep(e, array, Affine(((local, 1),)))
-                self._cell(top, left, i, j, self._stores)
-
     def _fill(self, arrays: dict[int, str], i: Ex, j: Ex, pitch: int) -> None:
         for e, array in arrays.items():
             self.emit(Store(array, add(mul(j, pitch), i), self.value(e)))
-
-    def _cell(self, top: Ex, left: Ex, i: Ex, j: Ex, body: Callable[[], None]) -> None:
-        n, m = self.kernel.extents[self.reads], self.kernel.extents[self.writes]
-        row, column = self.let(add(top, i), "p"), self.let(add(left, j), "p")
-
-        def inner() -> None:
-            self.at(self.reads, row)
-            self.at(self.writes, column)
-            body()
-
-        self._inside(row, n, lambda: self._inside(column, m, inner))
 
 
 TRANSPOSE = Transpose()

@@ -109,7 +109,9 @@ class _Products:
     def run(self) -> Grid | str:
         grid = self.grid
         (loop,) = (s for s in grid.body if isinstance(s, Loop))
-        (mma,) = (s for s in loop.body if isinstance(s, Mma))
+        mma, *more = (s for s in loop.body if isinstance(s, Mma))
+        if more and self.units.warps:
+            return "several products"
         if self.units.beside:
             made = self.brought(loop, mma)
             return made if isinstance(made, str) else self.placed(loop, mma, made)
@@ -131,7 +133,9 @@ class _Products:
         own = [{*t.axes} - {*mma.over} for t in tiles]
         m, n = (next(p for p in grid.points if p.name in names) for names in own)
         (over,) = (p for p in grid.points if p.name in mma.over)
-        layout = self.units.layout(m, n, grid.team, self.device.wide)
+        (sums,) = (t for s in grid.body for t in ir.seen_after(s) if t.name == mma.name)
+        narrow = sums.dtype.itemsize * FEW > max(self.device.wide, 0)
+        layout = self.units.layout(m, n, grid.team, 0 if narrow else FEW)
         layout = (*layout, Digit(over.name, "register", over.extent))
         whole = tuple(replace(s, body=body) if s is loop else s for s in grid.body)
         resident = self.units.resident

@@ -333,6 +333,13 @@ class Writer:
                     self.take(e, accs[e])
             for e in level:
                 self.finish(e, accs[e])
+        self.outputs()
+        points = tuple(p for _, p in self.points)
+        body = tuple(self.scopes[0].body)
+        return Grid(tuple(self.grid), points, body, self.tiling.team)
+
+    def outputs(self) -> None:
+        looped = bits(tuple(self._looped))
         inside = [o for o in self.kernel.outputs if bits(o.axes) & looped]
         for o in self.kernel.outputs:
             if o not in inside:
@@ -342,9 +349,6 @@ class Writer:
             with self._turn(needs):
                 for o in inside:
                     self.store(o)
-        points = tuple(p for _, p in self.points)
-        body = tuple(self.scopes[0].body)
-        return Grid(tuple(self.grid), points, body, self.tiling.team)
 
     @contextmanager
     def _turn(self, targets: int) -> Generator[None]:

@@ -13,13 +13,13 @@ from typing import NamedTuple
 from ...extract.schedule.kernel import Kernel
 from ..axes import ceil_div, nested, numel
 from ..choice import Domains, Holes, hole
+from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
 from ..families.products.products import classify
-from ..families.products.shared_tiles import SPEEDS
 from ..fragments import FOUR, WARP
 from ..fragments import refusal as unfit
-from ..loops import PANEL
+from ..loops import PANEL, Param
 from ..model import DeviceModel, overlapped
 from ..targets.layouts import of_axes, product, up
 from ..targets.products import Threads, Units, Warps, scheduled_products
@@ -37,7 +37,7 @@ from .price import (
     speed_of_turns,
     speed_of_warps,
 )
-from .products import Blocks, Sides, product_grid, sides_of
+from .products import Blocks, Sides, flattened, product_grid, sides_of
 
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
@@ -119,7 +119,7 @@ class Multiplied(Tiled):
     def accepts(self, kernel: Kernel) -> str | None:
         if not nested(kernel):
             return "its outputs run over different loops"
-        made = sides_of(kernel, self.halves)
+        made = sides_of(flattened(kernel), self.halves)
         return made if isinstance(made, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
@@ -152,7 +152,7 @@ class Multiplied(Tiled):
     def seconds(
         self, kernel: Kernel, sides: Sides, s: Shape, model: DeviceModel
     ) -> float:
-        m, n, k = (kernel.extents[a] for a in sides[3:6])
+        m, n, k = (kernel.extents[a] for a in (sides.m, sides.n, sides.k))
         down, across = ceil_div(m, s.rows), ceil_div(n, s.columns)
         axes = {a for o in kernel.outputs for a in o.axes} - {sides.m, sides.n}
         tiles = numel(kernel.extents, tuple(axes)) * down * across
@@ -164,15 +164,19 @@ class Multiplied(Tiled):
         return max(work, near / rate)
 
     def program(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
-    ) -> TileProgram | str:
-        return _program(self, kernel, model, holes, strict)
+        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
+        buffers: tuple[Param, ...] = (),
+    ) -> TileProgram | str:  # fmt: skip
+        """`buffers`: those that the slots are, where not parameters of its own."""
+        buffers = buffers or parameters(kernel)
+        return _program(self, flattened(kernel), model, holes, strict, buffers)
 
 
 @lru_cache(maxsize=4096)
 def _program(
-    family: Multiplied, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool
-) -> TileProgram | str:
+    family: Multiplied, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool,
+    buffers: tuple[Param, ...],
+) -> TileProgram | str:  # fmt: skip
     """A scheduled program that fits the device, or why there is none."""
     sides = sides_of(kernel, family.halves)
     if isinstance(sides, str):
@@ -183,7 +187,7 @@ def _program(
     asked = own._replace(**{n: v for n, v in holes if n in Shape._fields})
     group = hole(holes, "group", _group(kernel.extents[sides.m], asked))
     return family.refused(asked, model) or _written(
-        family, kernel, sides, asked, group, model, strict
+        family, kernel, sides, asked, group, model, strict, buffers
     )
 
 
@@ -195,7 +199,8 @@ def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape 
     priced: list[tuple[float, Shape]] = []
     for s in family.likely(kernel, sides, model):
         group = _group(kernel.extents[sides.m], s)
-        made = _written(family, kernel, sides, s, group, model, False)
+        buffers = parameters(kernel)
+        made = _written(family, kernel, sides, s, group, model, False, buffers)
         if not isinstance(made, str):
             priced.append((overlapped(price(made, model)), s))
         if len(priced) == LIKELY:
@@ -210,9 +215,8 @@ def _group(rows: int, s: Shape) -> int:
 
 def _written(
     family: Multiplied, kernel: Kernel, sides: Sides, s: Shape, group: int,
-    model: DeviceModel, strict: bool,
+    model: DeviceModel, strict: bool, buffers: tuple[Param, ...],
 ) -> TileProgram | str:  # fmt: skip
-    buffers = parameters(kernel)
     blocks = Blocks(s.rows, s.columns, s.depth, s.stages, group, family.team(s))
     grid, index = product_grid(kernel, sides, blocks, strict, buffers)
     program = TileProgram("f", buffers, (grid,), (), index)
@@ -230,16 +234,18 @@ def _written(
 
 
 def held(program: TileProgram) -> Iterator[int]:
-    """Elements that a thread has of the sums and, all along, of what runs ahead."""
+    """Elements of four bytes that a thread has of the sums and, all along, of what runs
+    ahead."""
     for grid in program.body:
-        tiles = [t for s in grid.body for t in ir.seen_after(s)][:1]
+        tiles = [s.tile for s in grid.body if isinstance(s, ir.Map) and s.mutable]
         for s in ir.walk(grid.body):
             if isinstance(s, ir.Ahead):
                 tiles += [x.tile for x in s.body if isinstance(x, ir.Load)]
         for t in tiles:
             if t.space == "register":
                 layout = of_axes(t.layout or grid.layout, t.axes)
-                yield product(layout, "register", "lane")
+                words = max(t.dtype.itemsize // 4, 1)
+                yield product(layout, "register", "lane") * words
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,12 @@ from functools import lru_cache
 from math import inf
 
 from ...extract.schedule.kernel import Cost, Kernel
-from ..axes import nested, normalise, numel
+from ..axes import nested, numel
 from ..choice import Domains, Holes
 from ..device import Caps
-from ..families.full import ENOUGH
 from ..families.nests.index_types import index_type
 from ..families.nests.plan import each, facts, reach
-from ..families.nests.staged import cut
 from ..families.nests.writer import parameters
-from ..families.rows import ordered, row_axes
 from ..loops import Function, Param
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from ..targets.simt import Simt, lowered, registers, scheduled, shared_bytes
@@ -35,7 +32,6 @@ from .tilings import (
 )
 
 MOST = 1 << 16  # points of one instance: more could not be held
-PIECES = 4  # of a long reduction, for each unit
 ON_CPU = "tile programs are for GPUs so far"
 
 type Tilings = Callable[[Kernel, DeviceModel, Holes], Tiling | str]
@@ -96,9 +92,11 @@ class Tiled(AsTheyAre, ABC):
 
     @abstractmethod
     def program(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
-    ) -> TileProgram | str:
-        """For the device, or why there is none."""
+        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
+        buffers: tuple[Param, ...] = (),
+    ) -> TileProgram | str:  # fmt: skip
+        """For the device, or why there is none; `buffers`: those that the slots are,
+        where not parameters of its own."""
 
     @abstractmethod
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains: ...
@@ -166,9 +164,10 @@ class OneGrid(Tiled):
         return dict(self.sets)
 
     def program(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
-    ) -> TileProgram | str:
-        buffers = parameters(kernel)
+        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
+        buffers: tuple[Param, ...] = (),
+    ) -> TileProgram | str:  # fmt: skip
+        buffers = buffers or parameters(kernel)
         return _program(self.tiling, kernel, model, holes, strict, buffers)
 
 
@@ -180,75 +179,3 @@ COLUMNS = OneGrid(
     (("columns", (4, 8, 16, 32)), ("team", TEAMS), ("vectors", (1, 2, 4, 8))),
 )  # fmt: skip
 TURNED = OneGrid("tileturn", transpose_tiling, (("edge", (32, 64)), ("team", TEAMS)))
-
-
-@dataclass(frozen=True)
-class Staged(Tiled):
-    """Reductions that leave the device idle, in parts: through scratch, each stage by
-    the cheapest of the other families."""
-
-    name: str = "tilefull"
-
-    def accepts(self, kernel: Kernel) -> str | None:
-        if not kernel.reductions:
-            return "no reductions"
-        return super().accepts(kernel)
-
-    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
-        return {"pieces": (1, 2, 4, 8, 16)}
-
-    def program(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False
-    ) -> TileProgram | str:
-        return _staged(kernel, model, holes, strict)
-
-
-@lru_cache(maxsize=1024)
-def _staged(
-    kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool
-) -> TileProgram | str:
-    rows = ordered(kernel, row_axes(kernel))
-    if rows and numel(kernel.extents, rows) >= ENOUGH * model.units:
-        return "it has rows enough"
-    pieces = dict(holes).get("pieces", PIECES) * model.units
-    made = cut(kernel, pieces, 1)
-    if made is None:
-        return "no reduction stands alone"
-    scratch = tuple(
-        Param(f"s{i}", dtype, size, True)
-        for i, (dtype, size) in enumerate(made.scratch)
-    )
-    buffers = (*parameters(kernel), *scratch)
-    grids: list[ir.Grid] = []
-    index = index_type(kernel, buffers)
-    for stage in made.stages:
-        best = _cheapest(normalise(replace(stage, constant=0)), model, strict, buffers)
-        if best is None:
-            return "a stage has no program"
-        grids += best.body
-        index = max(index, best.index, key=lambda d: d.bits)
-    if any(g.axes and _index_of(g) is not index for g in grids):
-        return "its stages want different index types"
-    params = parameters(kernel)
-    return fitting(TileProgram("f", params, tuple(grids), scratch, index), model)
-
-
-def _index_of(grid: ir.Grid) -> object:
-    """The type of the axes, as the grid's accesses have it."""
-    for s in ir.walk(grid.body):
-        for x in ir.parts(s, "index"):
-            return x.dtype
-    return None
-
-
-def _cheapest(
-    kernel: Kernel, model: DeviceModel, strict: bool, buffers: tuple[Param, ...]
-) -> TileProgram | None:
-    tilings = (map_tiling, row_tiling, column_tiling)
-    made = [_program(t, kernel, model, (), strict, buffers) for t in tilings]
-    options = [p for p in made if not isinstance(p, str)]
-    return min(options, key=lambda p: overlapped(price(p, model)), default=None)
-
-
-STAGED = Staged()
-TILED: tuple[Tiled, ...] = (MAPS, ROWS, COLUMNS, TURNED, STAGED)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
 from ...egraph.ir.scalars import BY_NAME
-from ..families.nests.price import LINE, occupancy
-from ..families.products.shared_tiles import SPEEDS
+from ..families.folds.shared_tiles import SPEEDS
+from ..families.nests.price import LINE, RESIDENT, occupancy
 from ..fragments import FOUR, HIGH, WARP
 from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
@@ -35,7 +35,6 @@ from .rings import is_beside
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
-RESIDENT = 2048  # threads that a unit of the device keeps
 REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.

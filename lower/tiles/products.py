@@ -8,21 +8,23 @@ one is loaded, computed and copied.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from ...egraph.ir.dtypes import BF16, F16, F32, DType, compute
-from ...extract.schedule.kernel import Kernel, bits
-from ..axes import coefficient
+from ...extract.schedule.kernel import Affine, Div, Kernel, Mod, bits
+from ..axes import coefficient, normalise, rebuild
 from ..families.nests.index_types import index_type
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.values import add, mul
-from ..families.products.products import Contraction, classify
+from ..families.products.products import Product, classify
 from ..loops import Ex, Lit, Op, Param, Var
 from . import ir
 from .build import Scope, Tiling, Writer
 from .ir import Ahead, Axis, Copy, Grid, Load, Loop, Map, Mma, Stmt, Tile, Wait, var
 
 HALVES = (BF16, F16)  # that instructions of warps multiply
+SHORT = 64  # points of an axis that a tile would be half empty along
 
 
 class Blocks(NamedTuple):
@@ -37,17 +39,26 @@ class Blocks(NamedTuple):
     team: int
 
 
-class Sides(NamedTuple):
-    """One product: which expressions it multiplies, and the axes that tiles lie along;
-    `dtype`: of the elements that are multiplied."""
+type Factors = tuple[int, ...]  # expressions, of which a side is the product
 
-    root: int
-    left: int
-    right: int
+
+class Sides(NamedTuple):
+    """Products that are summed together, and the axes that tiles lie along; `dtype`:
+    of the elements that are multiplied, `sums`: of what they add up to."""
+
+    products: tuple[Product, ...]
     m: int
     n: int
     k: int
     dtype: DType
+    sums: DType
+
+    @property
+    def distinct(self) -> tuple[tuple[Factors, int], ...]:
+        """Each left and each right side once, with the axis of its own."""
+        left = dict.fromkeys((p.a, self.m) for p in self.products)
+        right = dict.fromkeys((p.b, self.n) for p in self.products)
+        return (*left, *right)
 
 
 def sides_of(kernel: Kernel, halves: bool) -> Sides | str:
@@ -55,32 +66,75 @@ def sides_of(kernel: Kernel, halves: bool) -> Sides | str:
     cs = classify(kernel)
     if isinstance(cs, str):
         return cs
-    if len(cs) != 1 or len(cs[0].products) != 1:
-        return "several products"
-    c = cs[0]
-    p = c.products[0]
-    if len(p.a) > 1 or len(p.b) > 1:
-        return "a side of several factors"
-    if c.dtype is not F32:
-        return f"products of {c.dtype}"
-    return _checked(kernel, c, halves)
-
-
-def _checked(kernel: Kernel, c: Contraction, halves: bool) -> Sides | str:
-    p = c.products[0]
-    left, right = (_stored_as(kernel, e) for e in (*p.a, *p.b))
+    if len(cs) != 1:
+        return "products of different axes"
+    (c,) = cs
     m, n, k = (max(axes, key=lambda a: (kernel.extents[a], a), default=-1)
                for axes in (c.m, c.n, c.k))  # fmt: skip
     if len(c.k) != 1 or min(m, n) < 0:
         return "it sums along none or several axes"
-    for e, own in ((left, m), (right, n)):
-        if not kernel.free[e] >> own & 1 or not kernel.free[e] >> k & 1:
+    if not halves:
+        made = Sides(c.products, m, n, k, c.dtype, c.dtype)
+    else:
+        if c.dtype is not F32 or len(c.products) != 1:
+            return f"{len(c.products)} products of {c.dtype}"
+        ((root, a, b),) = c.products
+        own = tuple(tuple(_stored_as(kernel, e) for e in side) for side in (a, b))
+        kinds = {kernel.exprs[side[0]].dtype for side in own}
+        if max(map(len, own)) > 1 or len(kinds) > 1 or not kinds <= {*HALVES}:
+            return f"sides of {', '.join(sorted(map(str, kinds)))}"
+        made = Sides((Product(root, *own),), m, n, k, kinds.pop(), F32)
+    for side, axis in made.distinct:
+        free = 0
+        for e in side:
+            free |= kernel.free[e]
+        if not free >> axis & 1 or not free >> k & 1:
             return "a side that does not vary along an axis of its own"
-    kinds = {kernel.exprs[e].dtype for e in (left, right)}
-    half = halves and len(kinds) == 1 and kinds <= {*HALVES}
-    if halves and not half:
-        return f"sides of {', '.join(sorted(map(str, kinds)))}"
-    return Sides(p.root, left, right, m, n, k, kinds.pop() if half else F32)
+    return made
+
+
+@lru_cache(maxsize=4096)
+def flattened(kernel: Kernel) -> Kernel:
+    """With all that it sums along as one axis, and so each side's own axes where none
+    of them is long: a convolution sums along places of a filter and channels."""
+    cs = classify(kernel)
+    if isinstance(cs, str) or len(cs) != 1:
+        return kernel
+    (c,) = cs
+    for axes in (c.k, c.m, c.n):
+        longest = max((kernel.extents[a] for a in axes), default=0)
+        if len(axes) > 1 and (axes is c.k or longest < SHORT):
+            kernel = _as_one(kernel, axes)
+    return normalise(kernel)
+
+
+def _as_one(kernel: Kernel, axes: tuple[int, ...]) -> Kernel:
+    """Axes, outermost first, as digits of a new one."""
+    new = len(kernel.extents)
+    digits: dict[int, Div | Mod] = {}
+    weight = 1
+    for a in reversed(axes):
+        left = Div(Affine(((new, 1),)), weight)
+        digits[a] = left if a == axes[0] else Mod(_over(left), kernel.extents[a])
+        weight *= kernel.extents[a]
+
+    def affine(v: Affine) -> Affine:
+        terms: list[tuple[Any, int]] = []
+        for a, step in v.terms:
+            if isinstance(a, Div | Mod):
+                terms.append((a._replace(value=affine(a.value)), step))
+            else:
+                terms.append((digits.get(a, a) if isinstance(a, int) else a, step))
+        return Affine(tuple(terms), v.const)
+
+    def group(old: tuple[int, ...]) -> tuple[int, ...]:
+        return (*(a for a in old if a not in axes), *((new,) * (axes[0] in old)))
+
+    return rebuild(kernel, (*kernel.extents, weight), affine, group)
+
+
+def _over(x: Div) -> Affine:
+    return x.value if x.by == 1 else Affine(((x, 1),))
 
 
 def _stored_as(kernel: Kernel, e: int) -> int:
@@ -122,22 +176,26 @@ class ProductWriter(Writer):
 
     def run(self) -> Grid:
         s, b = self.sides, self.blocks
-        acc = Tile("a", F32, self.axes(bits((s.m, s.n))))
+        accs = [Tile(f"a{i or ''}", s.sums, self.axes(bits((s.m, s.n))))
+                for i in range(len(s.products))]  # fmt: skip
         outer = self.scopes[0]
-        outer.body.append(Map(acc, Lit(0.0, F32), True))
-        left, right = self.side(s.left, s.m), self.side(s.right, s.n)
-        early = [Ahead(tuple(x)) for x in (left.first, right.first) if x]
-        late = [Ahead(tuple(x)) for x in (left.then, right.then) if x]
-        name = f"i{s.k}"
-        product = Mma(acc.name, var(left.tile), var(right.tile), (name,))
+        outer.body += [Map(acc, Lit(0.0, s.sums), True) for acc in accs]
+        made = {key: self.side(*key) for key in s.distinct}
+        early = [Ahead(tuple(x.first)) for x in made.values() if x.first]
+        late = [Ahead(tuple(x.then)) for x in made.values() if x.then]
+        products: list[Stmt] = []
+        for acc, p in zip(accs, s.products, strict=True):
+            left, right = made[p.a, s.m].tile, made[p.b, s.n].tile
+            products.append(Mma(acc.name, var(left), var(right), (f"i{s.k}",)))
         copies = sum(isinstance(x, Load) and x.tile.space == "shared"
                      for a in early for x in a.body)  # fmt: skip
         wait = Wait(max(b.stages - 2, 0) * copies)
         assert self.turns is not None
         axis, step = self.turns
-        body: tuple[Stmt, ...] = (wait, *early, product, *late)
+        body: tuple[Stmt, ...] = (wait, *early, *products, *late)
         outer.body.append(Loop((axis,), step, body, b.stages))
-        outer.values[s.root] = self.total(self.kernel.exprs[s.root], acc)
+        for acc, p in zip(accs, s.products, strict=True):
+            outer.values[p.root] = self.total(self.kernel.exprs[p.root], acc)
         for o in self.kernel.outputs:
             self.store(o)
         points = tuple(p for _, p in self.points)
@@ -145,21 +203,24 @@ class ProductWriter(Writer):
 
     # ---- sides
 
-    def side(self, e: int, own: int) -> _Made:
+    def side(self, factors: Factors, own: int) -> _Made:
         """Its statements, written apart: they are laid out for memory, not as sums."""
         s = self.sides
         kept, self.scopes = self.scopes, [Scope(-1)]
         (scope,) = self.scopes
-        axes = self._order(e, own)
+        axes = self._order(factors, own)
         shared = Tile(self.fresh("s"), s.dtype, axes, space="shared")
-        x = self.kernel.exprs[e]
-        plain = x.op == "load" and self.kernel.slots[x.attr[0]][0] is s.dtype
-        value = self.value(e)
+        x = self.kernel.exprs[factors[0]]
+        loaded = x.op == "load" and len(factors) == 1
+        plain = loaded and self.kernel.slots[x.attr[0]][0] is s.dtype
+        value = self.value(factors[0])
+        for e in factors[1:]:
+            value = Op("mul", (value, self.value(e)), s.sums)
         last = scope.body[-1] if scope.body else None
         if plain and isinstance(last, Load) and {*last.tile.axes} == {*axes}:
             scope.body[-1] = Load(shared, last.buffer, last.index, last.where)
         else:
-            value = self._empty_beyond(x.op, value, s.k)
+            value = value if loaded else self._empty_beyond(value, s.k)
             if not (isinstance(value, Var) and {*self._axes_of(value)} == {*axes}):
                 tile = Tile(self.fresh("v"), compute(value.dtype), axes)
                 scope.body.append(Map(tile, value))
@@ -174,27 +235,29 @@ class ProductWriter(Writer):
         made = (ir.bound(x) for x in self.scopes[0].body)
         return next((t.axes for t in made if t and t.name == value.name), ())
 
-    def _empty_beyond(self, op: str, value: Ex, k: int) -> Ex:
+    def _empty_beyond(self, value: Ex, k: int) -> Ex:
         """0 beyond the end of k, where what is computed from nothing may be no number;
         loads are 0 there as they are."""
         test = self.over.get(k)
-        if op == "load" or test is None:
+        if test is None:
             return value
         return Op("select", (test, value, Lit(0.0, value.dtype)), value.dtype)
 
-    def _order(self, e: int, own: int) -> tuple[str, ...]:
+    def _order(self, factors: Factors, own: int) -> tuple[str, ...]:
         """The axes of a side's tile: the last one lies side by side in memory, but for
         threads that multiply by themselves, which read along their own axis."""
         k = self.sides.k
-        along = own if self.sides.dtype not in HALVES else self._along(e, own)
+        along = own
+        if self.sides.dtype in HALVES:
+            along = self._along(factors, own)
         names = [f"i{a}" for a in (own, k) if a != along]
         return (*names, f"i{along}")
 
-    def _along(self, e: int, own: int) -> int:
+    def _along(self, factors: Factors, own: int) -> int:
         """The axis that most of what a side reads lies along."""
         f = facts(self.kernel)
         steps = [self.kernel.exprs[i].attr[1]
-                 for i in each(reach(f, 1 << e, 0) & f.loads)]  # fmt: skip
+                 for i in each(reach(f, bits(factors), 0) & f.loads)]  # fmt: skip
         votes = {a: sum(coefficient(v, a) == 1 for v in steps)
                  for a in (self.sides.k, own)}  # fmt: skip
         return max(votes, key=lambda a: votes[a])

@@ -23,6 +23,8 @@ EACH = 8  # that it takes, where it reads one at a time
 LEAST = 32  # threads of an instance then
 TEAM = 128  # threads that one instance has at least, for several rows
 COLUMNS = 16  # threads side by side in a tile of columns
+DEEP = 8  # accesses of a thread at once, where few stand side by side (H100: 60 us of
+# a vector by 8192 x 8192, with four 65)
 WIDTHS = (16, 8, 4)  # where wider tiles leave units of a device idle (measured: H100)
 
 
@@ -109,7 +111,7 @@ def column_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | 
     team = min(team, model.largest)
     block = min(wide * each, kernel.extents[last])
     threads = max(team // up(ceil_div(block, each)), 1)
-    turn = threads * hole(holes, "vectors", 4)
+    turn = threads * hole(holes, "vectors", 4 if wide == usual else DEEP)
     grid = dict.fromkeys(rows, 1) | {last: block}
     n = kernel.extents[inner[0]]
     return Tiling(grid, (inner[0], turn) if n > turn else None, team)

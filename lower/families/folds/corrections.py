@@ -8,7 +8,7 @@ entry comes out as it would have.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -63,6 +63,28 @@ def kept_parts(s: State) -> list[Part]:
 def changes(by: Ex) -> Ex:
     """Whether sums are put right at all by a factor."""
     return Op("ne", (by, Lit(1.0, by.dtype)), BOOL)
+
+
+def correction(
+    shift: Shift, changed: Callable[[Changed], Ex], value: Callable[[int], Ex],
+    dtype: DType,
+) -> Ex:  # fmt: skip
+    """What it comes to; a cast within it is to the fold's own type."""
+    match shift:
+        case Changed():
+            return changed(shift)
+        case Image("cast", of):
+            return convert(correction(of, changed, value, dtype), dtype)
+        case Image(opcode, of):
+            a = correction(of, changed, value, dtype)
+            tree = BY_NAME[opcode].expansion
+            return Op(opcode, (a,), a.dtype) if tree is None else expand(tree, a)
+        case Joined(op, left, right):
+            a, b = (correction(x, changed, value, dtype) for x in (left, right))
+            return Op(op, (a, b), a.dtype)
+        case Scaled(opcode, of, factor):
+            a = correction(of, changed, value, dtype)
+            return Op(opcode, (a, value(factor)), a.dtype)
 
 
 class Corrections(Sides):
@@ -175,30 +197,16 @@ class Corrections(Sides):
     def shifted(self, s: State, shift: Shift, old: Vectors) -> Ex:
         """What a correction comes to, from the old states to those defined."""
         before = {r: self.stand_in(self._state(r), old[r]) for r in s.needs}
-        return convert(self._delta(shift, before), self.acc_type(s.root))
+
+        def changed(c: Changed) -> Ex:
+            new = self.value(c.expr)
+            return Op(INVERSE[c.op], (new, self._was(c.expr, before)), new.dtype)
+
+        moved = correction(shift, changed, self.value, self.fold.dtype)
+        return convert(moved, self.acc_type(s.root))
 
     def _state(self, root: int) -> State:
         return next(s for s in self.states if s.root == root)
-
-    def _delta(self, shift: Shift, before: dict[int, Ex]) -> Ex:
-        match shift:
-            case Changed(e, op):
-                new = self.value(e)
-                return Op(INVERSE[op], (new, self._was(e, before)), new.dtype)
-            case Image(opcode, of, dtype):
-                return self._image(opcode, self._delta(of, before), dtype)
-            case Joined(op, left, right):
-                a, b = self._delta(left, before), self._delta(right, before)
-                return Op(op, (a, b), a.dtype)
-            case Scaled(opcode, of, factor):
-                a = self._delta(of, before)
-                return Op(opcode, (a, self.value(factor)), a.dtype)
-
-    def _image(self, opcode: str, a: Ex, dtype: DType) -> Ex:
-        if opcode == "cast":
-            return convert(a, self.fold.dtype)
-        tree = BY_NAME[opcode].expansion
-        return Op(opcode, (a,), a.dtype) if tree is None else expand(tree, a)
 
     def _was(self, e: int, before: dict[int, Ex]) -> Ex:
         """Expression `e` where the states have the values of `before`."""

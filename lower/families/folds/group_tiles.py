@@ -15,10 +15,10 @@ from ...axes import ceil_div
 from ...choice import Domains, Holes
 from ...model import DeviceModel, Parts
 from ..nests.plan import facts, reach
-from ..products.shared_tiles import PAD, REGISTERS, SPEEDS
 from .corrections import kept_parts
 from .price import end, middle, traffic
 from .recognize import Fold, extents, row_factors
+from .shared_tiles import PAD, REGISTERS, SPEEDS
 
 
 class Group(NamedTuple):

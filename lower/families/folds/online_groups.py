@@ -18,7 +18,6 @@ from ...axes import ceil_div, numel
 from ...loops import Assign, Barrier, Ex, Load, Op, Param, Store, Var
 from ..nests.values import add, combine, convert, divide, identity, mul
 from ..products.products import Contraction
-from ..products.shared_tiles import PAD, Corner, Origin, SharedTiles, Slice, after_first
 from .corrections import (
     Corrections,
     Part,
@@ -31,6 +30,7 @@ from .corrections import (
 )
 from .group_tiles import Group, rooms
 from .recognize import Fold, row_factors
+from .shared_tiles import PAD, Corner, Origin, SharedTiles, Slice, after_first
 
 
 class OnlineGroups(Corrections, SharedTiles):

@@ -23,6 +23,7 @@ RAGGED = 24.0  # or its place follows from quotients along both of its direction
 END = 8  # flops worth of each lane of a sum, which become one in the end
 CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
 BOUND = 3  # and of keeping the larger of two floats, or one that is no number
+RESIDENT = 2048  # threads that a unit of a GPU keeps
 GATHER = 6  # flops worth of an access that is not contiguous
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from ....egraph.ir.dtypes import BOOL, F32, F64, DType
 from ....extract.schedule.kernel import Kernel
 from ...axes import ceil_div, numel
 from ...loops import (
     Assign,
-    Barrier,
     Ex,
-    GroupReduce,
     Lit,
     Load,
     LoopKind,
@@ -103,17 +101,21 @@ class Lines(Scanning):
 
 
 class InParts(Scanning):
-    """Lines in parts: the totals of parts, what comes before each, the parts again."""
+    """Lines in parts: the totals of parts, then the parts again, from what comes before
+    each on."""
 
     unit: LoopKind = "grid"  # of a part
 
     def __init__(
-        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], parts: int
-    ) -> None:
+        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], parts: int,
+        whole: int = 1,
+    ) -> None:  # fmt: skip
+        """Parts are a multiple of `whole` elements, if not shorter."""
         super().__init__(kernel, strict, buffers)
         self.along: int = kernel.exprs[kernel.scans[0]].attr[1][0]
         self.extent = kernel.extents[self.along]
-        self.part = ceil_div(self.extent, parts)  # elements
+        part = ceil_div(self.extent, parts)  # elements
+        self.part = ceil_div(part, whole) * whole if part > whole else part
         self.parts = ceil_div(self.extent, self.part)
 
     def run(self, todo: LoopOrder) -> None:
@@ -124,50 +126,48 @@ class InParts(Scanning):
             self.scratch = tuple(
                 Param(name, self.acc_type(r), count, True) for r, name in names.items()
             )
-            self._each(todo, lines, lambda at, first: self.totals(names, at, first))
-            with self.loop(self.unit, lines) as line:
-                self.before(names, mul(line, self.parts))
-        self._each(todo, lines, lambda at, first: self.again(names, at, first))
+            self._each(todo, lines, False, partial(self.totals, names))
+            self.between(names, lines)
+        self._each(todo, lines, True, partial(self.again, names))
 
-    def before(self, names: Mapping[int, str], line: Ex) -> None:
-        """The total of each part of a line becomes that of those before it."""
-        for r, name in names.items():
-            (run,) = self.accumulator(r)
-            with self.loop("serial", self.parts) as k:
-                at = add(line, k)
-                own = self.let(Load(name, at, self.acc_type(r)), "t")
-                self.emit(Store(name, at, run))
-                self.emit(Assign(run, combine(self.monoid(r), run, own)))
-
-    def _each(self, todo: LoopOrder, lines: int, do: Callable[[Ex, Ex], None]) -> None:
-        """For each part of each line: its number, and its first element.  Neighbours
-        have the same part of lines side by side."""
+    def _each(
+        self, todo: LoopOrder, lines: int, back: bool, do: Callable[[Ex, Ex, Ex], None]
+    ) -> None:
+        """For each part of each line: where the line's parts begin, the part's number,
+        and its first element.  Neighbours have the same part of lines side by side.
+        `back`: the last parts first, which a cache still holds."""
         with self.loop(self.unit, lines * self.parts) as g:
             line, part = g, self.number(0)
             if self.parts > 1:
                 line = self.let(divide(g, lines, True), "t")
                 part = self.let(divide(g, lines, False), "t")
+            if self.parts > 1 and back:
+                last = self.number(self.parts - 1)
+                part = self.let(Op("sub", (last, part), self.index), "t")
             self.unravel(todo.outer, line)
-            do(add(mul(line, self.parts), part), self.let(mul(part, self.part), "o"))
+            base = self.let(mul(line, self.parts), "l")
+            do(base, part, self.let(mul(part, self.part), "o"))
 
-    def start(self, r: int, name: str, at: Ex) -> Var:
-        """What comes before a part."""
-        kind = self.acc_type(r)
-        value = Load(name, at, kind) if self.parts > 1 else self.starts(r)[0]
-        return self.variable(value)
+    def between(self, names: Mapping[int, str], lines: int) -> None:
+        """What is done with the totals of all parts."""
 
     @abstractmethod
-    def totals(self, names: Mapping[int, str], at: Ex, first: Ex) -> None: ...
+    def totals(
+        self, names: Mapping[int, str], line: Ex, part: Ex, first: Ex
+    ) -> None: ...
 
     @abstractmethod
-    def again(self, names: Mapping[int, str], at: Ex, first: Ex) -> None: ...
+    def again(
+        self, names: Mapping[int, str], line: Ex, part: Ex, first: Ex
+    ) -> None: ...
 
 
 class Pieces(InParts):
     """A part by one thread."""
 
-    def totals(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
+    def totals(self, names: Mapping[int, str], line: Ex, part: Ex, first: Ex) -> None:
         """In lanes, which do not wait for each other."""
+        at = add(line, part)
 
         def walk(count: int) -> None:
             whole = count // LANES * LANES
@@ -186,8 +186,26 @@ class Pieces(InParts):
             for r, acc in accs.items():
                 self.accumulate(r, acc, lane, self.terms(r))
 
-    def again(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
-        runs = {r: self.start(r, name, at) for r, name in names.items()}
+    def between(self, names: Mapping[int, str], lines: int) -> None:
+        """The total of each part of a line becomes that of those before it."""
+        with self.loop(self.unit, lines) as line:
+            first = mul(line, self.parts)
+            for r, name in names.items():
+                (run,) = self.accumulator(r)
+                with self.loop("serial", self.parts) as k:
+                    at = add(first, k)
+                    own = self.let(Load(name, at, self.acc_type(r)), "t")
+                    self.emit(Store(name, at, run))
+                    self.emit(Assign(run, combine(self.monoid(r), run, own)))
+
+    def again(self, names: Mapping[int, str], line: Ex, part: Ex, first: Ex) -> None:
+        at = add(line, part)
+        runs: dict[int, Var] = {}
+        for r, name in names.items():
+            start: Ex = self.starts(r)[0]
+            if self.parts > 1:
+                start = Load(name, at, self.acc_type(r))
+            runs[r] = self.variable(start)
         self._sized(first, lambda n: self.line(self.along, first, n, runs))
 
     def _sized(self, first: Ex, do: Callable[[int], None]) -> None:
@@ -201,173 +219,3 @@ class Pieces(InParts):
             do(rest)
         with self.when(Op("not", (last,), BOOL)):
             do(self.part)
-
-
-class Groups(InParts):
-    """A part by a group of threads, a stretch at a time, in which each thread has
-    `each` elements; what lies before them is found in log2(threads) steps (Hillis and
-    Steele, 1986)."""
-
-    unit: LoopKind = "block"
-
-    def __init__(
-        self, kernel: Kernel, strict: bool, buffers: tuple[Param, ...], parts: int,
-        threads: int, each: int,
-    ) -> None:  # fmt: skip
-        super().__init__(kernel, strict, buffers, parts)
-        self.threads, self.each = threads, each
-        self.stretch = threads * each
-
-    def totals(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
-        accs = {r: self.accumulator(r) for r in names}
-        with self.loop("thread", self.part) as x, self._inside(first, x):
-            for r, acc in accs.items():
-                self.take(r, acc)
-        for r, acc in accs.items():
-            self.emit(GroupReduce(acc[0], self.monoid(r)))
-        with self.loop("thread", 1):
-            for r, name in names.items():
-                self.emit(Store(name, at, accs[r][0]))
-
-    def before(self, names: Mapping[int, str], line: Ex) -> None:
-        """A part a thread, as many at a time as there are threads."""
-        ends = self._ends(names)
-        runs = {r: self.accumulator(r)[0] for r in names}
-        with self.loop("serial", self.parts, step=self.threads) as base:
-            with self.loop("thread", self.threads) as t:
-                for r, name in names.items():
-                    (own,) = self.accumulator(r)
-                    with self._a_part(add(base, t)):
-                        at = add(line, add(base, t))
-                        self.emit(Assign(own, Load(name, at, self.acc_type(r))))
-                    self.emit(Store(ends[r][0], t, own))
-            self.emit(Barrier())
-            here = {r: self._ended(r, pair) for r, pair in ends.items()}
-            with self.loop("thread", self.threads) as t:
-                before = self._up_to(here, runs, t)
-                with self._a_part(add(base, t)):
-                    for r, name in names.items():
-                        self.emit(Store(name, add(line, add(base, t)), before[r]))
-            self._go_on(here, runs)
-
-    @contextmanager
-    def _a_part(self, part: Ex) -> Generator[None]:
-        if self.parts % self.threads:
-            with self.when(Op("lt", (part, self.number(self.parts)), BOOL)):
-                yield
-        else:
-            yield
-
-    def _ends(self, names: Mapping[int, str]) -> dict[int, list[str]]:
-        return {
-            r: [
-                self.array("end", self.acc_type(r), self.threads, "shared")
-                for _ in range(2)
-            ]
-            for r in names
-        }
-
-    def _up_to(self, here: Mapping[int, str], runs: Runs, t: Ex) -> dict[int, Var]:
-        """What lies before thread t's elements."""
-        before = {r: self.variable(run) for r, run in runs.items()}
-        with self.when(Op("lt", (self.number(0), t), BOOL)):
-            one = Op("sub", (t, self.number(1)), self.index)
-            for r, total in before.items():
-                left = Load(here[r], one, self.acc_type(r))
-                self.emit(Assign(total, combine(self.monoid(r), total, left)))
-        return before
-
-    def _go_on(self, here: Mapping[int, str], runs: Runs) -> None:
-        """To the next stretch, when all have read of this one."""
-        for r, run in runs.items():
-            last = self.number(self.threads - 1)
-            whole = Load(here[r], last, self.acc_type(r))
-            self.emit(Assign(run, combine(self.monoid(r), run, whole)))
-        self.emit(Barrier())
-
-    def again(self, names: Mapping[int, str], at: Ex, first: Ex) -> None:
-        runs = {r: self.start(r, name, at) for r, name in names.items()}
-        kinds = {r: self.acc_type(r) for r in names}
-        ends = self._ends(names)
-        own = {r: self.array("own", kind, self.each) for r, kind in kinds.items()}
-        with self.loop("serial", self.part, step=self.stretch) as base:
-            origin = self.let(add(first, base), "o")
-            self._own(ends, own, origin, base)
-            here = {r: self._ended(r, pair) for r, pair in ends.items()}
-            self._spread(here, own, runs, origin, base)
-            self._go_on(here, runs)
-
-    def _own(
-        self, ends: Mapping[int, list[str]], own: Mapping[int, str], origin: Ex,
-        base: Ex,
-    ) -> None:  # fmt: skip
-        """What each thread's elements come to, one after another."""
-        with self.loop("thread", self.threads) as t:
-            accs = {r: self.accumulator(r) for r in own}
-            with self.loop("serial", self.each) as e:
-                place = add(mul(t, self.each), e)
-                with self._inside(origin, place, base):
-                    for r, acc in accs.items():
-                        self.take(r, acc)
-                for r, (acc,) in accs.items():
-                    self.emit(Store(own[r], e, acc))
-            for r, (acc,) in accs.items():
-                self.emit(Store(ends[r][0], t, acc))
-        self.emit(Barrier())
-
-    def _ended(self, r: int, pair: list[str]) -> str:
-        """The array in which thread t has the total of all up to it."""
-        kind, (here, there) = self.acc_type(r), pair
-        step = 1
-        while step < self.threads:
-            with self.loop("thread", self.threads) as t:
-                far = Op("sub", (t, self.number(step)), self.index)
-                reaches = Op("le", (self.number(step), t), BOOL)
-                total = self.variable(Load(here, t, kind))
-                with self.when(reaches):
-                    more = combine(self.monoid(r), Load(here, far, kind), total)
-                    self.emit(Assign(total, more))
-                self.emit(Store(there, t, total))
-            self.emit(Barrier())
-            here, there, step = there, here, 2 * step
-        return here
-
-    def _spread(
-        self, here: Mapping[int, str], own: Mapping[int, str],
-        runs: Mapping[int, Var], origin: Ex, base: Ex,
-    ) -> None:  # fmt: skip
-        """Each thread's elements from what lies before them on."""
-        with self.loop("thread", self.threads) as t:
-            before = self._up_to(here, runs, t)
-            with self.loop("serial", self.each) as e:
-                place = add(mul(t, self.each), e)
-                with self._inside(origin, place, base):
-                    for r, total in before.items():
-                        local = Load(own[r], e, self.acc_type(r))
-                        self.reached(r, combine(self.monoid(r), total, local))
-                    self.store_all()
-
-    @contextmanager
-    def _inside(self, origin: Ex, place: Ex, base: Ex | None = None) -> Generator[None]:
-        """At an element of the part, if there is one."""
-        at = self.let(add(origin, place), "x")
-        tests: list[Ex] = []
-        if self.extent % self.part or self._ragged(base):
-            tests.append(Op("lt", (at, self.number(self.extent)), BOOL))
-        if self._ragged(base) and self.parts > 1:
-            end = self.number(self.part)
-            tests.append(Op("lt", (add(base or self.number(0), place), end), BOOL))
-        ok = tests[0] if tests else None
-        if len(tests) > 1:
-            ok = Op("and", (tests[0], tests[1]), BOOL)
-        if ok is None:
-            self.at(self.along, at)
-            yield
-            return
-        with self.when(ok):
-            self.at(self.along, at)
-            yield
-
-    def _ragged(self, base: Ex | None) -> bool:
-        """Whether the last stretch of a part is not full."""
-        return base is not None and bool(self.part % self.stretch)

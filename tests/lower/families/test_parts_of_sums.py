@@ -13,10 +13,11 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise, numel
 from rewrite.lower.device import Caps
-from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.full import FULL, LONG
 from rewrite.lower.lower import choose
-from rewrite.lower.model import H200, model_of
+from rewrite.lower.model import H200, Family, model_of
+from rewrite.lower.tiles.contract import BY_THREAD
+from rewrite.lower.tiles.staged import STAGED
 from tests.lower.harness import (
     CPU,
     GPU,
@@ -54,12 +55,13 @@ KERNELS = {seed: slope(seed) for seed in range(24)}
 
 
 @pytest.mark.parametrize(
-    ("seed", "caps"), [*((s, CPU) for s in range(8)), *((s, GPU) for s in (0, 3))]
+    ("seed", "caps", "family"),
+    [*((s, CPU, FULL) for s in range(8)), *((s, GPU, STAGED) for s in range(12))],
 )
-def test_generated_slopes(seed: int, caps: Caps) -> None:
+def test_generated_slopes(seed: int, caps: Caps, family: Family) -> None:
     kernel = normalise(KERNELS[seed])
-    if FULL.accepts(kernel) is None and FULL.cost(kernel, model_of(caps)):
-        check_interpreted(FULL, kernel, caps)
+    if family.accepts(kernel) is None and family.cost(kernel, model_of(caps)):
+        check_interpreted(family, kernel, caps)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(64, 1 << 18, 64), (576, 25000, 64)])
@@ -68,8 +70,8 @@ def test_a_gpu_shares_sums_of_few_tiles_out(m: int, k: int, n: int) -> None:
     made = b.matmul(b.input("x", F32, (m, k)), b.input("w", F32, (k, n)))
     kernel = normalise(kernel_of(b, [made]))
     family, cost = choose(kernel, H200)
-    assert family is FULL
-    alone = CONTRACT.cost(kernel, H200)
+    assert family is STAGED
+    alone = BY_THREAD.cost(kernel, H200)
     assert alone is not None and alone.seconds > 3 * cost.seconds
 
 

@@ -62,11 +62,14 @@ def check(kernel: Kernel, caps: Caps, parts: int = 0) -> int:
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("name", NAMES)
 def test_in_parts(name: str, caps: str, parts: int) -> None:
-    """A line of `parts` elements or fewer has parts of one."""
+    """A line of `parts` elements or fewer has parts of one.  A group of threads finds
+    what lies before its part by itself."""
     kernel = normalise(CASES[name]())
-    whole = parts not in SCAN.domains(kernel, model_of(GPU)).get("parts", (1,))
+    model = model_of(CAPS[caps])
+    whole = parts not in SCAN.domains(kernel, model).get("parts", (1,))
     loops = check(kernel, CAPS[caps], parts)
-    assert loops == (1 if whole or parts == 1 else 3)
+    grouped = not whole and SCAN.way(kernel, model, (("parts", parts),)).threads
+    assert loops == (1 if whole or parts == 1 else 2 if grouped else 3)
 
 
 def test_what_can_be_cut() -> None:

@@ -159,7 +159,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k0_0(
   }
 }
 
-/* tilecontract: mul matmul mul sub
+/* tilefull: mul matmul mul sub
    b0: f32[512], b1: f32[16384], b2: f32[2048], writes b3: f32[512] */
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k1_0(

@@ -161,7 +161,7 @@ extern "C" __global__ void __launch_bounds__(64) k0_0(
   }
 }
 
-/* tilecontract: mul matmul mul sub
+/* tilefull: mul matmul mul sub
    b0: f32[512], b1: f32[16384], b2: f32[2048], writes b3: f32[512] */
 
 extern "C" __global__ void __launch_bounds__(64) k1_0(

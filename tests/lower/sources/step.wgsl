@@ -290,7 +290,7 @@ fn k0_0(@builtin(workgroup_id) rw_group: vec3<u32>,
   }
 }
 
-/* tilecontract: mul matmul mul sub
+/* tilefull: mul matmul mul sub
    b0: f32[512], b1: f32[16384], b2: f32[2048], writes b3: f32[512] */
 
 @group(0) @binding(0) var<storage, read_write> k1_b0_: array<f32>;

@@ -41,6 +41,7 @@ from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
 
+from ..cases import CASES
 from ..harness import GPU, buffers_for, close, kernel_of, reference
 from ..products import product
 from .products import random_product
@@ -242,3 +243,26 @@ def test_on_devices(name: str, most: int) -> None:
         for h, b in zip(held, buffers, strict=True):
             dev.copy_out(h, b)
         close(kernel, buffers[kernel.reads :], want)
+
+
+@pytest.mark.parametrize(
+    "name", ["gated", "heads", "convolution", "matmul_f64", "prologue_and_epilogue"]
+)
+@pytest.mark.parametrize("caps", [GPU, LIKE_H200], ids=["plain", "wide"])
+def test_several_products_axes_and_types(name: str, caps: Caps) -> None:
+    """What sums along several axes does so along one; two products of one side share
+    its tile."""
+    kernel = normalise(CASES[name]())
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    program = BY_THREAD.program(kernel, model_of(caps), ())
+    assert isinstance(program, TileProgram), program
+    assert parse(show(program)) == verify(program)
+    loops = verify_loops(lowered(program))
+    for go in (run, None):
+        held = [b.copy() for b in buffers]
+        if go is None:
+            run_loops(loops, held)
+        else:
+            go(program, held)
+        close(kernel, held[kernel.reads :], want)

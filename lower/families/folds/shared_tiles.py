@@ -11,12 +11,10 @@ from contextlib import contextmanager
 from math import gcd
 from typing import NamedTuple
 
-from ....egraph.ir.dtypes import BOOL
-from ...axes import ceil_div
 from ...loops import Ex, Lit, Load, Op, Store
 from ..nests.values import add, divide, mul
-from .products import contiguous
-from .sides import Sides
+from ..products.products import contiguous
+from ..products.sides import Sides
 
 # By elements of a thread's tile: the larger, the less is read for each of its sums.
 # Measured on an H100 (`python bench/tiles.py`), where all units are busy.
@@ -47,10 +45,6 @@ class Slice(NamedTuple):
     depth: int
     origin: Origin
 
-    def turns(self, threads: int) -> int:
-        """Elements that a thread takes of it."""
-        return ceil_div(self.size * self.depth, threads)
-
 
 class Corner(NamedTuple):
     """Where a thread's tile finds its first element of a side, for one of k."""
@@ -73,32 +67,6 @@ class SharedTiles(Sides):
         with self.loop("thread", s.size * s.depth) as t:
             i, k = self._within(s, t)
             self.emit(Store(s.array, add(mul(k, s.step), i), self._read(s, i, k)))
-
-    def prefetch(self, held: str, threads: int, s: Slice) -> None:
-        """Threads keep in registers what `fill` would store: while memory answers they
-        multiply what they have."""
-        with self._turns(threads, s) as (turn, t):
-            i, k = self._within(s, t)
-            self.emit(Store(held, turn, self._read(s, i, k)))
-
-    def store_prefetched(self, held: str, threads: int, s: Slice) -> None:
-        """Threads store what they have prefetched."""
-        with self._turns(threads, s) as (turn, t):
-            i, k = self._within(s, t)
-            value = Load(held, turn, self.c.dtype)
-            self.emit(Store(s.array, add(mul(k, s.step), i), value))
-
-    @contextmanager
-    def _turns(self, threads: int, s: Slice) -> Generator[tuple[Ex, Ex]]:
-        """What a thread takes of a slice: which of its elements, and which of all."""
-        turns = s.turns(threads)
-        with self.loop("thread", threads) as t, self.loop("unroll", turns) as turn:
-            at = self.let(add(t, mul(turn, threads)), "t")
-            if s.size * s.depth % threads == 0:
-                yield turn, at
-                return
-            with self.when(Op("lt", (at, self.number(s.size * s.depth)), BOOL)):
-                yield turn, at
 
     def _within(self, s: Slice, t: Ex) -> tuple[Ex, Ex]:
         """Where in a slice: neighbours lie along the axis that loads go along."""
