@@ -1,6 +1,6 @@
 """What it costs to know that parameters have not changed: a model of BERT-base's size.
 
-    python bench/torch_witness.py [--length 4] [--rounds 9]
+    python bench/models/witness.py [--length 4] [--rounds 9]
 
 Milliseconds of a call, and of the witness alone: all parameters digested, and their
 pages watched by the system (`backends/native/pages.py`).  One process, in turns,
@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 
