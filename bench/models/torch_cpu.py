@@ -98,7 +98,8 @@ def asked(kind: str, name: str, train: bool, given: Any, folder: str) -> Row:
     code += f"from torch_cpu import child; {call}"
     environment = {
         **os.environ, **dict.fromkeys(THREADS, str(given.threads)),
-        "REWRITE_CACHE": f"{folder}/rewrite", "TORCHINDUCTOR_CACHE_DIR": f"{folder}/ind",
+        "REWRITE_CACHE": f"{folder}/rewrite",
+        "TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, check=True,
