@@ -16,6 +16,7 @@ from ...egraph.saturate.saturate import Saturator
 from ..paused import collector_paused
 from .chosen import LEAVES
 from .kernel import KernelCost
+from .known import Forms
 from .outline import Piece, outline, structure
 from .part import Part, Problem, part_of
 from .space import constant_classes
@@ -64,7 +65,7 @@ def plan(
     starts from what the one before it found (`start.py`).
     """
     graph = expand_macros(graph)
-    levels = (*before, Level(saturate, cost))
+    levels = _remembering((*before, Level(saturate, cost)))
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
     same, held = constant_nodes(graph, steady), constant_nodes(graph)
     memo: dict[Any, Part] = {}
@@ -82,6 +83,12 @@ def plan(
             memo[key] = part_of(problem, levels, moves)
         made.append((piece, memo[key]))
     return replace(_stitch(graph, made), steady=steady)
+
+
+def _remembering(levels: Sequence[Level]) -> list[Level]:
+    """Kernels of equal forms are traced and priced once for all pieces and searches."""
+    forms = {id(x.cost): Forms.of(x.cost) for x in levels}
+    return [Level(x.saturate, forms[id(x.cost)]) for x in levels]
 
 
 def constant_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:

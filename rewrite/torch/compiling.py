@@ -118,12 +118,12 @@ def _static_places() -> Sequence[int]:
 
 def _optimized(part: Part, choice: Choice, hints: Mapping[str, int]) -> Compiled:
     options = replace(choice.options, hints=hints, steady=part.steady)
-    made = optimize_graph(part.graph, choice.device, options)
+    made = OptimizedGraph.of(optimize_graph(part.graph, choice.device, options))
     if not part.graph.symbols:
         ready = made.executable()  # what a compiler refuses is told now
         if part.steady and ready and _is_over(ready, options.memory):
             return _optimized(replace(part, steady=frozenset()), choice, hints)
-    return OptimizedGraph.of(made)
+    return made
 
 
 def _is_over(ready: Executable, limit: int | None) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rewrite.egraph.ir.dtypes import BOOL, F32, I32
 from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.assemble import build_kernel
 from rewrite.extract.schedule.climb import choose
-from rewrite.extract.schedule.known import Known
+from rewrite.extract.schedule.known import Forms, Known
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.search import Search
 from rewrite.extract.schedule.space import own_space, space_of
@@ -32,6 +34,59 @@ def test_what_is_known_is_what_a_trace_gives(seed: int) -> None:
         assert kernels
         for root, traced in kernels.items():
             assert traced == build_kernel(search, [root], search.stored)
+
+
+def test_graphs_share_kernels_of_equal_forms_and_of_no_others() -> None:
+    """Under one memory, over graphs with and without rules, each kernel is what a trace
+    of it gives."""
+    forms, met = Forms(cost), 0
+    saturate = saturator(load_rules())
+    for seed in range(40, 52):
+        graph = expand_macros(random_graph(seed))
+        for space in (own_space(graph, {}),
+                      space_of(saturate(graph, False, frozenset()), ())):  # fmt: skip
+            search = Search(space, forms)
+            search.run(500)
+            for root, k in search.kern.items():
+                if k.traced:
+                    met += 1
+                    assert k.traced == build_kernel(search, [root], search.stored)
+    assert met
+
+
+def test_constants_that_are_equal_in_python_only_are_apart() -> None:
+    forms = Forms(cost)
+    values = ((F32, 0.0), (F32, -0.0), (F32, 1.0), (I32, 1), (BOOL, True))
+    for dtype, value in values:
+        b = Builder("c")
+        x = b.input("x", dtype, [4])
+        one = b.const(value, dtype, [4])
+        graph = b.build({"y": b.bin("mul" if dtype is not BOOL else "and", x, one)})
+        space = own_space(graph, {})
+        search = Search(space, forms)
+        (root,) = search.roots
+        k = search.kern[root]
+        assert k.traced == build_kernel(search, [root], search.stored)
+        consts = [e for e in k.traced.kernel.exprs if e.op == "const"]
+        assert [(repr(e.attr[0]), e.dtype) for e in consts] == [(repr(value), dtype)]
+
+
+def test_layers_that_are_equal_are_traced_once() -> None:
+    """However many there are, as long as they stand in one piece."""
+
+    def traced(layers: int) -> int:
+        b = Builder("layers")
+        outs = []
+        for k in range(layers):
+            x = b.input(f"x{k}", F32, [8, 16])
+            top = b.reduce("max", b.un("exp", b.un("neg", x)), [0, 1])
+            outs.append(b.bin("sub", x, b.expand(top, [8, 16])))
+        forms = Forms(cost)
+        Search(own_space(b.build({f"y{k}": o for k, o in enumerate(outs)}), {}),
+               forms).run(5_000)  # fmt: skip
+        return len(forms.past)
+
+    assert traced(4) == traced(1) > 1
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -22,8 +22,7 @@ import torch
 from rewrite.torch import backend
 from rewrite.torch.explain import GraphView, view
 
-from .models import error, once, step
-from .running import programs
+from .running import error, once, programs, step
 from .zoo import MODELS, MORE, MORE_TRAINED, TRAINED
 
 MOST = 0.02  # of the nodes of a model, in eager PyTorch

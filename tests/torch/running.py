@@ -14,6 +14,8 @@ from rewrite.torch import backend
 from rewrite.torch.compiling import listening
 from rewrite.torch.program import Program
 
+from .zoo import MODELS, TRAINED
+
 # What PyTorch itself says of this Python, or of how it calls compilers.
 warnings.filterwarnings("ignore", message="Guards may run slower")
 
@@ -34,6 +36,46 @@ def programs() -> Generator[list[Program]]:
         yield made
     finally:
         listening.reset(token)
+
+
+def step(
+    model: Any, run: Callable[..., Any], inputs: tuple[Any, ...]
+) -> Callable[[], list[torch.Tensor]]:
+    """A step of training: gradients of the mean square of the result."""
+
+    def call() -> list[torch.Tensor]:
+        model.zero_grad()
+        run(*inputs).float().square().mean().backward()
+        return [p.grad for p in model.parameters() if p.grad is not None]
+
+    return call
+
+
+def once(
+    run: Callable[..., Any], inputs: tuple[Any, ...]
+) -> Callable[[], list[torch.Tensor]]:
+    @torch.no_grad()
+    def call() -> list[torch.Tensor]:
+        return [run(*inputs)]
+
+    return call
+
+
+def calls(
+    name: str, train: bool, compiled: Callable[[Any], Any]
+) -> Callable[[], list[torch.Tensor]]:
+    """What a model of the zoo does in a call, the same whoever compiles it."""
+    torch.manual_seed(0)
+    model, inputs = (TRAINED if train else MODELS)[name]()
+    run = compiled(model)
+    return step(model, run, inputs) if train else once(run, inputs)
+
+
+def error(found: list[torch.Tensor], expected: list[torch.Tensor]) -> float:
+    """Over the largest value of all: some gradients are sums that cancel."""
+    size = max(float(b.abs().max()) for b in expected)
+    pairs = zip(found, expected, strict=True)
+    return max(float((a - b).abs().max()) for a, b in pairs) / size
 
 
 def fallbacks(made: list[Program]) -> list[str]:

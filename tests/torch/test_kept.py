@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import tempfile
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is an extra: rewrite[torch]")
@@ -35,9 +40,10 @@ def renewals() -> Generator[list[Executable]]:
         yield seen
 
 
-def net() -> nn.Module:
+def net(hidden: int = 64) -> nn.Module:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(48, 64), nn.ReLU(), nn.Linear(64, 48)).eval()
+    layers = nn.Linear(48, hidden), nn.ReLU(), nn.Linear(hidden, 48)
+    return nn.Sequential(*layers).eval()
 
 
 def _in_place(m: Any) -> None:
@@ -57,11 +63,11 @@ def _rows_swapped_through_data(m: Any) -> None:
 
 
 def _other_data(m: Any) -> None:
-    m[0].weight.data = torch.randn(64, 48)
+    m[0].weight.data = torch.randn_like(m[0].weight)
 
 
 def _other_data_then_written(m: Any) -> None:
-    other = torch.randn(64, 48)
+    other = torch.randn_like(m[0].weight)
     m[0].weight.data = other
     m(X)
     other.mul_(3)
@@ -79,8 +85,32 @@ def _an_array(m: Any) -> None:
     m[0].weight.detach().numpy()[...] *= -1
 
 
+def _through_dlpack(m: Any) -> None:
+    np.from_dlpack(m[0].weight.detach())[5:7] += 1
+
+
+def _by_its_address(m: Any) -> None:
+    other = torch.randn(100)
+    ctypes.memmove(m[2].weight.data_ptr() + 8192, other.data_ptr(), 400)
+
+
+def _by_the_system(m: Any) -> None:
+    """As files are read: no code of this process writes."""
+    memory = m[0].weight.detach().numpy().reshape(-1).view(np.uint8)
+    with tempfile.TemporaryFile() as file:
+        file.write(torch.randn(100).numpy().tobytes())
+        file.seek(0)
+        assert file.readinto(memoryview(memory)[8192:8592]) == 400
+
+
+def _by_another_thread(m: Any) -> None:
+    thread = threading.Thread(target=_through_data, args=(m,))
+    thread.start()
+    thread.join()
+
+
 def _another_parameter(m: Any) -> None:
-    m[0].weight = nn.Parameter(torch.randn(64, 48))
+    m[0].weight = nn.Parameter(torch.randn_like(m[0].weight))
 
 
 def _an_optimizer(m: Any) -> None:
@@ -92,14 +122,17 @@ def _an_optimizer(m: Any) -> None:
 WRITES = (
     _in_place, _through_data, _one_element_through_data, _rows_swapped_through_data,
     _other_data, _other_data_then_written, _state, _a_view, _an_array,
+    _through_dlpack, _by_its_address, _by_the_system, _by_another_thread,
     _another_parameter, _an_optimizer,
 )  # fmt: skip
 
 
+@pytest.mark.parametrize("hidden", [64, 2048], ids=["digested", "watched"])
 @pytest.mark.parametrize("write", WRITES, ids=lambda f: f.__name__.strip("_"))
 @torch.no_grad()
-def test_a_change_is_seen(write: Callable[[Any], None]) -> None:
-    model = net()
+def test_a_change_is_seen(write: Callable[[Any], None], hidden: int) -> None:
+    """Small parameters are digested, the pages of large ones are watched."""
+    model = net(hidden)
     fast = compiled(model, effort=2)
     with renewals() as seen:
         for _ in range(4):
@@ -110,6 +143,35 @@ def test_a_change_is_seen(write: Callable[[Any], None]) -> None:
             for _ in range(4):
                 same(fast(X), model(X))
         assert 4 <= len(seen) <= 6
+
+
+@torch.no_grad()
+def test_two_programs_of_the_same_parameters_both_see_a_change() -> None:
+    """The system tells of a write once."""
+    model = net(2048)
+    wide = torch.linspace(-1, 1, 16 * 48).reshape(16, 48)
+    fast = [compiled(model, effort=2), compiled(model.forward, effort=2)]
+    for k in range(8):
+        if k % 4 == 3:
+            model[0].weight.data[7, 7] += 5
+        for f, x in zip(fast, (X, wide), strict=True):
+            same(f(x), model(x))
+
+
+@torch.no_grad()
+def test_parameters_in_a_file_that_others_write_to(tmp_path: Path) -> None:
+    """Its pages are not this process's own, so they are read."""
+    file, model = tmp_path / "weights", net(2048)
+    file.write_bytes(model[0].weight.numpy().tobytes())
+    shared = torch.from_file(str(file), True, 2048 * 48).reshape(2048, 48)
+    model[0].weight = nn.Parameter(shared)
+    fast = compiled(model, effort=2)
+    for k in range(6):
+        if k == 3:
+            with file.open("r+b") as other:
+                other.seek(9000 * 4)
+                other.write(np.float32(7).tobytes())
+        same(fast(X), model(X))
 
 
 @torch.no_grad()
