@@ -16,14 +16,15 @@ from rewrite.core.bundle import save
 from rewrite.core.compiled import Compiled
 from rewrite.core.notices import warn
 from rewrite.core.options import Asked, Options
-from rewrite.egraph.ir.evaluate import InputError, bind_inputs
+from rewrite.egraph.ir.dims import Shape, solve
+from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
 from rewrite.xp.trace import Leaf
 
 from .model import Model, NeedsInputs, load, open_model
-from .types import DTYPES
+from .types import DTYPES, tensor_type
 from .value import ModelError
 
 TRIES = 8  # rounds of finding inputs that shapes depend on
@@ -36,9 +37,10 @@ class Program:
     """Call it with a mapping of inputs; the outputs come by name.
 
     Where shapes depend on the values of small inputs (`axes`, a new shape), a program
-    is compiled for each set of such values.  What graphs cannot hold (strings,
-    sequences, sizes that only data decide) runs by ONNX's reference implementation,
-    with one warning; with `fallback=False` that is an error.
+    is compiled for each set of such values; where the model cannot be read for all
+    sizes of inputs, for each set of sizes that comes.  What graphs cannot hold
+    (strings, sequences, sizes that only data decide) runs by ONNX's reference
+    implementation, with one warning; with `fallback=False` that is an error.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Program:
             for i in infos
             if i.type.HasField("tensor_type")
         }
+        self._symbolic = any(not isinstance(d, int) for s in self._shapes for d in s)
         self._needs: frozenset[str] = frozenset()
         self._ready: dict[Key, Compiled | ModelError] = {}
         try:  # what needs no inputs is compiled now: errors come before the first call
@@ -77,14 +80,40 @@ class Program:
         except NeedsInputs:
             raise
         except ModelError as e:
-            if not self.options.get("fallback", True):
-                raise
-            warn(f"{e}; ONNX's reference implementation runs this model")
+            if sizes or not self._symbolic:  # else sizes may say more
+                self._give_up(e)
             result = e
         self._ready[key] = result
         if len(self._ready) > KEPT:
             del self._ready[next(iter(self._ready))]
         return result
+
+    def _give_up(self, e: ModelError) -> None:
+        if not self.options.get("fallback", True):
+            raise e
+        warn(f"{e}; ONNX's reference implementation runs this model")
+
+    @cached_property
+    def _shapes(self) -> list[Shape]:
+        """Of each input, as far as it is declared."""
+        shapes: list[Shape] = []
+        for info in self.model.graph.input:
+            if info.name in self._names:
+                try:
+                    shapes.append(tensor_type(info.type, info.name, self.dims).shape)
+                except ModelError:
+                    shapes.append(())
+        return shapes
+
+    def _sizes(self, arrays: Mapping[str, Any]) -> dict[str, int]:
+        """What inputs of these shapes say of the sizes without a number."""
+        sizes: dict[str, int] = {}
+        for name, shape in zip(self.inputs, self._shapes, strict=True):
+            have = np.shape(arrays[name]) if name in self._tensors else ()
+            for d, n in zip(shape, have, strict=len(shape) > 0):
+                found = solve(d, n)
+                sizes |= dict([found] if found else ())
+        return sizes
 
     @property
     def reason(self) -> str:
@@ -115,16 +144,20 @@ class Program:
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)
         arrays = {k: self._typed(k, inputs[k]) for k in self.inputs}
+        sizes = self._sizes(arrays) if self._symbolic else {}
         result = self._for(arrays, {})
-        if isinstance(result, Compiled):
+        if isinstance(result, Compiled) and 0 not in sizes.values():
             try:
                 return result(arrays)
-            except GraphError:
-                # Bounds of slices that symbols leave open: clamped at these sizes.
-                sizes = bind_inputs(result.source, arrays)
-                result = self._for(arrays, sizes) if sizes else result
-                if isinstance(result, Compiled):
-                    return result(arrays)
+            except (GraphError, InputError):
+                # Slices that reach beyond these sizes, or sizes that are not the
+                # multiples that the model was read for.
+                if not sizes:
+                    raise
+        if sizes:
+            result = self._for(arrays, sizes)
+        if isinstance(result, Compiled):
+            return result(arrays)
         return self._on_host(arrays, result)
 
     @cached_property
