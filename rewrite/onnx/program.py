@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from rewrite.api import compile_graph
 from rewrite.core.bundle import save
@@ -23,6 +22,7 @@ from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
 from rewrite.xp.trace import Leaf
 
+from .hosts import Run, hosts
 from .model import Model, NeedsInputs, load, open_model
 from .types import DTYPES, tensor_type
 from .value import ModelError
@@ -39,8 +39,9 @@ class Program:
     Where shapes depend on the values of small inputs (`axes`, a new shape), a program
     is compiled for each set of such values; where the model cannot be read for all
     sizes of inputs, for each set of sizes that comes.  What graphs cannot hold
-    (strings, sequences, sizes that only data decide) runs by ONNX's reference
-    implementation, with one warning; with `fallback=False` that is an error.
+    (strings, sequences, sizes that only data decide) runs by ONNX Runtime where that is
+    installed, else by ONNX's reference implementation, with one warning; with
+    `fallback=False` that is an error.
     """
 
     def __init__(
@@ -62,10 +63,17 @@ class Program:
         self._symbolic = any(not isinstance(d, int) for s in self._shapes for d in s)
         self._needs: frozenset[str] = frozenset()
         self._ready: dict[Key, Compiled | ModelError] = {}
+        self._said: set[str] = set()
+        self._hosts = hosts(model, options.get("precision") == "strict")
+        self._host: Run | None = None
         try:  # what needs no inputs is compiled now: errors come before the first call
-            self._made((), {}, {})
+            made = self._made((), {}, {})
         except NeedsInputs as e:
             self._needs = e.names
+        else:
+            final = not self._symbolic and not options.get("fallback", True)
+            if isinstance(made, ModelError) and final:
+                raise made
 
     def _made(
         self, key: Key, given: Mapping[str, Array], sizes: Mapping[str, int]
@@ -80,18 +88,11 @@ class Program:
         except NeedsInputs:
             raise
         except ModelError as e:
-            if sizes or not self._symbolic:  # else sizes may say more
-                self._give_up(e)
             result = e
         self._ready[key] = result
         if len(self._ready) > KEPT:
             del self._ready[next(iter(self._ready))]
         return result
-
-    def _give_up(self, e: ModelError) -> None:
-        if not self.options.get("fallback", True):
-            raise e
-        warn(f"{e}; ONNX's reference implementation runs this model")
 
     @cached_property
     def _shapes(self) -> list[Shape]:
@@ -114,6 +115,11 @@ class Program:
                 found = solve(d, n)
                 sizes |= dict([found] if found else ())
         return sizes
+
+    @property
+    def programs(self) -> tuple[Compiled | ModelError, ...]:
+        """Those made so far, or why one could not be; the last used is last."""
+        return tuple(self._ready.values())
 
     @property
     def reason(self) -> str:
@@ -145,32 +151,51 @@ class Program:
         self._check(inputs)
         arrays = {k: self._typed(k, inputs[k]) for k in self.inputs}
         sizes = self._sizes(arrays) if self._symbolic else {}
-        result = self._for(arrays, {})
-        if isinstance(result, Compiled) and 0 not in sizes.values():
+        tries = [{}, *({s: n} for s, n in sizes.items() if len(sizes) > 1), sizes]
+        result: Compiled | ModelError = ModelError("")
+        for bound in tries if sizes else [{}]:
+            result = self._for(arrays, bound)
+            if isinstance(result, ModelError):
+                continue
+            if bound != sizes and 0 in sizes.values():
+                continue  # symbols stand for 1 or more
             try:
                 return result(arrays)
             except (GraphError, InputError):
                 # Slices that reach beyond these sizes, or sizes that are not the
                 # multiples that the model was read for.
-                if not sizes:
+                if bound == sizes:
                     raise
-        if sizes:
-            result = self._for(arrays, sizes)
-        if isinstance(result, Compiled):
-            return result(arrays)
+        assert isinstance(result, ModelError)
         return self._on_host(arrays, result)
 
-    @cached_property
-    def _reference(self) -> Any:
-        return ReferenceEvaluator(self.model)
-
     def _on_host(self, arrays: Mapping[str, Any], why: ModelError) -> dict[str, Any]:
+        if not self.options.get("fallback", True):
+            raise why
         try:
-            results = self._reference.run(None, dict(arrays))
+            results, name = self._hosted(arrays)
         except Exception as e:
-            # The first error is that of the model; the second is the reference's.
-            raise ModelError(f"{why}; the reference: {e}") from e
+            # The first error is that of the model; the second is the host's.
+            raise ModelError(f"{why}; the host: {e}") from e
+        if str(why) not in self._said:
+            self._said.add(str(why))
+            warn(f"{why}; {name} runs this model")
         return dict(zip(self.outputs, results, strict=True))
+
+    def _hosted(self, arrays: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
+        """By the first host that takes the model and these inputs, kept for later."""
+        while self._host is not None:
+            try:
+                return self._host.run(arrays), self._host.name
+            except Exception:
+                following = next(self._hosts, None)
+                if following is None:
+                    raise
+                self._host = following
+        self._host = next(self._hosts, None)
+        if self._host is None:
+            raise ModelError("there is none that takes the model")
+        return self._hosted(arrays)
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
         if self._names == frozenset(inputs):

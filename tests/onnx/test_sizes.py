@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper, parser
 
 import rewrite.onnx
+from rewrite.core.compiled import Compiled
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.onnx import ModelError
 from rewrite.onnx.model import load
@@ -122,8 +124,9 @@ def test_as_many_entries_from_the_end_as_an_operand_has() -> None:
     run = rewrite.onnx.compile(model(LAST), "numpy")
     x = np.arange(18, dtype="f4").reshape(2, 9)
     for s in (4, 1, 9, 12, 0):
+        want = np.take(x, range(max(9 - s, 0) if s else 0, 9), 1)
         got = run({"x": x, "k": np.zeros(s, "f4")})["y"]
-        np.testing.assert_array_equal(got, np.asarray(x[:, -s:]))
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
@@ -217,6 +220,36 @@ def test_what_no_symbol_tells_is_read_at_the_sizes_of_the_call() -> None:
         x = np.random.default_rng(n).standard_normal((1, 1, n, n)).astype("f4")
         (want,) = evaluate(load(model(MATCHED), {"h": n, "w": n}), {"x": x}).values()
         np.testing.assert_allclose(run({"x": x})["y"], want, 1e-6, 1e-6)
+
+
+JOINED = """g (float[b, n] x, float[one, n] h) => (float[c, n] y) {
+    f = Constant<value_ints=[-1]>() v = Reshape(h, f) s = Shape(x)
+    w = Expand(v, s) y = Add(x, w) }"""
+
+
+def test_a_size_that_must_be_a_number_is_bound_alone() -> None:
+    """A vector of one*n entries fits rows of n where `one` is 1; b and n stay open."""
+    run = rewrite.onnx.compile(model(JOINED), "numpy", fallback=False)
+    for b, n in ((2, 3), (4, 5)):
+        x, h = np.ones((b, n), "f4"), np.arange(n, dtype="f4").reshape(1, n)
+        np.testing.assert_array_equal(run({"x": x, "h": h})["y"], x + h)
+    compiled = [p for p in run.programs if isinstance(p, Compiled)]
+    assert [p.source.symbols for p in compiled] == [("b", "n")]
+
+
+def test_what_only_the_runtime_has_the_runtime_runs() -> None:
+    pytest.importorskip("onnxruntime")
+    m = model("g (float[b, n] x) => (float[b, n] y) { y = Gelu(x) }")
+    m.graph.node[0].domain = "com.microsoft"
+    m.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    run = rewrite.onnx.compile(m, "numpy")
+    x = np.linspace(-3, 3, 6, dtype="f4").reshape(2, 3)
+    with pytest.warns(RuntimeWarning, match="ONNX Runtime runs this model"):
+        got = run({"x": x})["y"]
+    half = np.array([0.5 * v * (1 + math.erf(v / math.sqrt(2))) for v in x.flat])
+    np.testing.assert_allclose(got, half.reshape(2, 3), 1e-5, 1e-6)
+    with pytest.raises(ModelError, match="no such operator"):
+        rewrite.onnx.compile(m, "numpy", fallback=False)({"x": x})
 
 
 def test_calls_give_sizes_in_the_symbols_of_their_operands() -> None:

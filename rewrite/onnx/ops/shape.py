@@ -11,6 +11,8 @@ from rewrite.egraph.ir.dtypes import BOOL, I64, from_numpy
 from ..fold import fill_value
 from ..site import Site, Unread, op
 
+FAR = 1 << 29  # bounds of slices from here on mean the end of any axis
+
 
 @op("Reshape")
 def reshape(s: Site) -> int:
@@ -162,9 +164,9 @@ def _placed(n: Dim, at: Dim) -> Dim:
     it is not within the axis once sizes are known, the slice has a size below 0 or
     leaves the axis, which is an error then."""
     if isinstance(at, int):
-        if at >= 1 << 31 or (isinstance(n, int) and at >= n):
+        if at >= FAR or (isinstance(n, int) and at >= n):
             return n
-        if at < -1 << 31 or (isinstance(n, int) and at < -n):
+        if at < -FAR or (isinstance(n, int) and at < -n):
             return 0
     low = lower_bound(-1 - at)
     return n + at if low is not None and low >= 0 else at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import onnx
 
 from rewrite.egraph.ir.scalars import Array
 
+from ..hosts import session
 from ..types import DTYPES
 from ..value import ModelError
 
@@ -122,31 +122,6 @@ def runner(model: onnx.ModelProto, optimized: bool = False) -> Run:
 
     program = compile(model, fallback=True)
     return lambda inputs: list(program(inputs).values())
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    inner: Any
-
-    def run(self, inputs: Mapping[str, Any]) -> Sequence[Any]:
-        return self.inner.run(None, dict(inputs))
-
-
-def session(
-    model: onnx.ModelProto, optimized: bool = True, threads: int = 0
-) -> Session:
-    """Of ONNX Runtime on the CPU."""
-    ort: Any = importlib.import_module("onnxruntime")
-    options: Any = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = threads
-    levels: Any = ort.GraphOptimizationLevel
-    level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
-    options.graph_optimization_level = level
-    inner: Any = ort.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    return Session(inner)
 
 
 def _symbols(model: onnx.ModelProto) -> list[str]:
