@@ -356,10 +356,9 @@ class _Text:
 
 def part(d: Dim) -> tuple[str, int] | None:
     """The symbol of `c * s`, a size that is a multiple (c > 1), and c."""
-    if not isinstance(d, Poly) or len(d.terms) > 1:
-        return None
-    mono, c = d.terms[0]
-    alone = len(mono) == 1 and not is_quotient(mono[0])
+    terms = list(_terms(d))
+    mono, c = terms[0]
+    alone = len(terms) == len(mono) == 1 and not is_quotient(mono[0])
     return (mono[0], c) if alone and c > 1 else None
 
 
