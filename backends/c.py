@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -14,12 +14,13 @@ import numpy as np
 
 from ..egraph.ir import dtypes
 from ..egraph.ir.scalars import Array
-from ..lower.device import Caps, DeviceError, KernelSource, Probe
+from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.emit import host
 from ..lower.loops import Function
 from . import host_memory
 from .blas import blas, join_blas
 from .limits import check_count
+from .native.forms import Unit, form_of, functions_of, open_text, unit_for
 from .native.libraries import address_of, function
 from .native.pool import join_pool, thread_count
 from .native.toolchain import Toolchain, find_toolchain
@@ -60,6 +61,7 @@ class Launches:
         for name, args in steps:
             called = module.functions[name]
             check_count(called, args)
+            addresses.append(module.brought(name))
             starts.append(len(addresses))
             for k, b in enumerate(args, len(addresses)):
                 self.spots.setdefault(b, []).append(k)
@@ -69,7 +71,7 @@ class Launches:
         self.entries = (_Call * len(steps))()
         base, size = ctypes.addressof(self.table), ctypes.sizeof(ctypes.c_void_p)
         for entry, (name, _), start in zip(self.entries, steps, starts, strict=True):
-            entry.run = address_of(module.library, host.entry_name(name))
+            entry.run = address_of(module.where(name), host.entry_name(name))
             entry.buffers = base + start * size
         self._run = function(module.library, "rw_run")
         self._count = ctypes.c_int64(len(steps))
@@ -85,12 +87,17 @@ class Launches:
         self._run(self.entries, self._count)
 
 
-@dataclass(slots=True)
+@dataclass
 class CModule:
-    """The functions of one shared object."""
+    """The functions of a shared object, but for those that are `elsewhere`: compiled
+    at other sizes, they take `values`, which a launch brings before its buffers."""
 
     library: ctypes.CDLL
     functions: Mapping[str, Function]
+    source: str
+    elsewhere: Mapping[str, ctypes.CDLL] = field(default_factory=dict[str, ctypes.CDLL])
+    values: Mapping[str, Array | None] = field(default_factory=dict[str, Array | None])
+    opened: Mapping[str, Unit] = field(default_factory=dict[str, Unit])
     scratch: dict[str, tuple[HostBuffer, ...]] = field(
         default_factory=dict[str, tuple[HostBuffer, ...]]
     )
@@ -99,10 +106,27 @@ class CModule:
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any = None
     ) -> None:
         table = self._table(name, buffers, scratch)
-        function(self.library, host.entry_name(name))(table)
+        function(self.where(name), host.entry_name(name))(
+            ctypes.byref(table, ctypes.sizeof(ctypes.c_void_p))
+        )
+
+    def where(self, name: str) -> ctypes.CDLL:
+        return self.elsewhere.get(name, self.library)
+
+    @cached_property
+    def units(self) -> Mapping[str, Unit]:
+        """How each function was compiled."""
+        texts = functions_of(self.source)[1]
+        whole = zip(self.functions, texts, strict=True)
+        return {k: self.opened.get(k) or Unit(form_of(text)) for k, text in whole}
 
     def prepare(self, steps: Sequence[Step], buffers: Sequence[HostBuffer]) -> Launches:
         return Launches(self, steps, buffers)
+
+    def brought(self, name: str) -> int:
+        """The address of what a launch of the function brings; 0: nothing."""
+        values = self.values.get(name)
+        return 0 if values is None else values.ctypes.data
 
     def _table(
         self, name: str, buffers: Sequence[HostBuffer], scratch: Any
@@ -110,7 +134,8 @@ class CModule:
         called = self.functions[name]
         check_count(called, buffers)
         every = [*buffers, *(scratch or self.scratch_of(called))]
-        return (ctypes.c_void_p * len(every))(*(b.address for b in every))
+        addresses = self.brought(name), *(b.address for b in every)
+        return (ctypes.c_void_p * len(addresses))(*addresses)
 
     def scratch_of(self, function: Function) -> tuple[HostBuffer, ...]:
         if function.name not in self.scratch:
@@ -208,13 +233,44 @@ class CDevice:
         return self.toolchain.build(source.text, contract).read_bytes()[:-DIGEST]
 
     def build(
-        self, source: KernelSource, functions: Sequence[Function], contract: bool
-    ) -> CModule:
-        names = ("rw_run", *(host.entry_name(f.name) for f in functions))
-        library = self.toolchain.library(source.text, contract, names)
+        self, source: KernelSource, functions: Sequence[Function], contract: bool,
+        earlier: Sequence[Module] = (),
+    ) -> CModule:  # fmt: skip
+        known = [m for m in earlier if isinstance(m, CModule)]
+        by_name = {f.name: f for f in functions}
+        if not known:
+            return CModule(self._library(source.text, contract, by_name), by_name,
+                           source.text)  # fmt: skip
+        head, texts = functions_of(source.text)
+        forms = {k: form_of(text) for k, text in zip(by_name, texts, strict=True)}
+        opened: dict[str, Unit] = {}
+        elsewhere: dict[str, ctypes.CDLL] = {}
+        to_compile: list[str] = []
+        for (name, form), text in zip(forms.items(), texts, strict=True):
+            there = [m for m in known if name in m.units]
+            found = next((m for m in there if m.units[name].fits(form)), None)
+            if found:
+                opened[name], elsewhere[name] = found.units[name], found.where(name)
+                continue
+            opened[name] = unit_for(form, (m.units[name] for m in there))
+            to_compile.append(open_text(text, opened[name]))
+        values = {name: opened[name].values(form) for name, form in forms.items()}
+        if to_compile:
+            made = [name for name in by_name if name not in elsewhere]
+            text = "\n".join((head, *to_compile))
+            library = self._library(text, contract, made)
+        else:
+            library = next(iter(elsewhere.values()), known[0].library)
+        return CModule(library, by_name, source.text, elsewhere, values, opened)
+
+    def _library(
+        self, text: str, contract: bool, functions: Iterable[str]
+    ) -> ctypes.CDLL:
+        names = ("rw_run", *(host.entry_name(f) for f in functions))
+        library = self.toolchain.library(text, contract, names)
         join_pool(library, self.toolchain)
         join_blas(library)
-        return CModule(library, {f.name: f for f in functions})
+        return library
 
     def sync(self) -> None:
         """Launches return when they are done."""

@@ -26,6 +26,7 @@ from ..lower.device import (
     DeviceError,
     Grid,
     KernelSource,
+    Module,
     Probe,
     Products,
     Start,
@@ -322,8 +323,9 @@ class CudaDevice:
         return self.build(self.emit(functions), functions, contract)
 
     def build(
-        self, source: KernelSource, functions: Sequence[Function], contract: bool
-    ) -> CudaModule:
+        self, source: KernelSource, functions: Sequence[Function], contract: bool,
+        earlier: Sequence[Module] = (),
+    ) -> CudaModule:  # fmt: skip
         check_launches(self.caps(), source.launches)
         module = self._loaded(source, contract)
         by_name = {f.name: f for f in functions}

@@ -88,8 +88,9 @@ class NumpyDevice:
         """None: nothing is compiled."""
 
     def build(
-        self, source: KernelSource, functions: Sequence[Function], contract: bool
-    ) -> Module:
+        self, source: KernelSource, functions: Sequence[Function], contract: bool,
+        earlier: Sequence[Module] = (),
+    ) -> Module:  # fmt: skip
         """Without contraction, small floats are rounded after every operation too."""
         kernels = {f.name: f.kernel for f in functions if f.kernel is not None}
         lowered = [f.name for f in functions if f.kernel is None]

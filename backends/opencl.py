@@ -16,7 +16,15 @@ import numpy as np
 
 from ..egraph.ir import dtypes
 from ..egraph.ir.scalars import Array
-from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
+from ..lower.device import (
+    Caps,
+    CompileError,
+    DeviceError,
+    Grid,
+    KernelSource,
+    Module,
+    Probe,
+)
 from ..lower.emit import kernels
 from ..lower.emit.dialects import OPENCL, Dialect
 from ..lower.emit.stages import Stage, work
@@ -228,8 +236,9 @@ class OpenCLDevice:
         return self.build(self.emit(functions), functions, contract)
 
     def build(
-        self, source: KernelSource, functions: Sequence[Function], contract: bool
-    ) -> OpenCLModule:
+        self, source: KernelSource, functions: Sequence[Function], contract: bool,
+        earlier: Sequence[Module] = (),
+    ) -> OpenCLModule:  # fmt: skip
         grids = check_launches(self.caps(), source.launches)
         program = self._loaded(source, contract)
         made = {

@@ -15,7 +15,15 @@ import numpy as np
 
 from ..egraph.ir.dtypes import ALL, I64, U64
 from ..egraph.ir.scalars import Array
-from ..lower.device import Caps, CompileError, DeviceError, Grid, KernelSource, Probe
+from ..lower.device import (
+    Caps,
+    CompileError,
+    DeviceError,
+    Grid,
+    KernelSource,
+    Module,
+    Probe,
+)
 from ..lower.emit import wgsl
 from ..lower.loops import Function
 from .host_memory import flat
@@ -226,8 +234,9 @@ class WgpuDevice:
         """None: WebGPU hands out no compiled form."""
 
     def build(
-        self, source: KernelSource, functions: Sequence[Function], contract: bool
-    ) -> WgpuModule:
+        self, source: KernelSource, functions: Sequence[Function], contract: bool,
+        earlier: Sequence[Module] = (),
+    ) -> WgpuModule:  # fmt: skip
         """WGSL leaves contraction to the device, whatever `contract` asks for."""
         grids = check_launches(self.caps(), source.launches)
         try:

@@ -189,9 +189,12 @@ class Device(Protocol):
         ...
 
     def build(
-        self, source: KernelSource, functions: Sequence[Function], contract: bool
-    ) -> Module:
+        self, source: KernelSource, functions: Sequence[Function], contract: bool,
+        earlier: Sequence[Module] = (),
+    ) -> Module:  # fmt: skip
         """What `emit` made of functions, compiled; their bodies are not looked at.
+        What serves again of `earlier` modules, of the program at other sizes, need not
+        be.
 
         `contract`: an `fma` may be computed with one rounding.  Products and sums
         have one each in any case.  Raises CompileError with the log.

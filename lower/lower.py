@@ -70,12 +70,14 @@ def decide(
     """As chosen for the kernel, if that fits it and the device; else the cheapest."""
     result = choices.get(digest(kernel)) if choices else None
     if result is not None:
-        for family in candidates_for(strict):
-            if family.name == result.family and fits(
-                family, kernel, model, result.holes
-            ):
-                return family, result.holes
+        family = family_of(result.family, strict)
+        if family and fits(family, kernel, model, result.holes):
+            return family, result.holes
     return choose(kernel, model, strict)[0], ()
+
+
+def family_of(name: str, strict: bool) -> Family | None:
+    return next((f for f in candidates_for(strict) if f.name == name), None)
 
 
 def fits(family: Family, kernel: Kernel, model: DeviceModel, holes: Holes) -> bool:

@@ -198,11 +198,23 @@ class Family(Protocol):
         """The constant operands that the function expects in another layout."""
         ...
 
+    def form(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Holes:
+        """The holes that decide which statements the function has, its own decisions
+        among them: kernels of other sizes with the same differ in numbers, mostly."""
+        ...
+
 
 SHOWS = 0.1  # of the seconds that are hidden behind others
 
 
-class AsTheyAre:
+class Plain:
+    """Of a family whose statements depend little on sizes."""
+
+    def form(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Holes:
+        return holes
+
+
+class AsTheyAre(Plain):
     """Of a family that reads every operand where it lies, as it is."""
 
     def layouts(

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from ..extract.memory.lifetimes import Pairs
 from ..extract.memory.place import MemoryPlan, plan_memory
 from ..extract.schedule.kernel import Host, Kernel, Launch, Schedule
+from .alike import Forms, alike, forms
 from .choice import Choices
 from .device import Caps
 from .loops import Function
 from .lower import NONE, as_it_is, lower
+from .model import model_of
 from .prepare import prepared
 from .reuse import reuse_of, settled
 
@@ -35,16 +37,23 @@ class Program:
     memory: MemoryPlan
     strict: bool = False  # small floats are rounded after every operation
     once: tuple[Invoke | Host, ...] = ()  # before the first run
+    forms: Forms = ()  # of the launches of a run, by what decides their statements
 
 
 def build(
     schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k",
-    choices: Choices = NONE,
+    choices: Choices = NONE, others: Sequence[Forms] = (),
 ) -> Program:  # fmt: skip
     """Lowers every distinct kernel, as chosen where it was; for a device that
-    interprets, and without `caps`, its functions are the kernels as they are."""
+    interprets, and without `caps`, its functions are the kernels as they are.
+    `others`: the forms of the program at other sizes, taken where they are close."""
     caps = None if caps and caps.interprets else caps
+    made_forms: Forms = ()
     if caps is not None:
+        model = model_of(caps)
+        if others:
+            choices = alike(schedule, others, model, strict, choices)
+        made_forms = forms(schedule, model, strict, choices)
         schedule = prepared(schedule, caps, strict, choices)
     memory = plan_memory(schedule, reuse_of(caps, strict, choices))
     names: dict[tuple[Kernel, frozenset[int]], str] = {}
@@ -69,7 +78,13 @@ def build(
         steps.append(Invoke(name, step.args, kernel))
     n = schedule.once
     return Program(
-        schedule, tuple(functions), tuple(steps[n:]), memory, strict, tuple(steps[:n])
+        schedule,
+        tuple(functions),
+        tuple(steps[n:]),
+        memory,
+        strict,
+        tuple(steps[:n]),
+        made_forms,
     )
 
 

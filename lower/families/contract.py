@@ -15,7 +15,14 @@ from ..model import DeviceModel, Layout, Parts, model_of, total
 from .nests.plan import each, facts, reach
 from .nests.price import PACK, RAGGED, TURN, occupancy
 from .nests.writer import function, parameters
-from .products.blocking import Blocking, blocking, fits_close, tiles_of, whole_of
+from .products.blocking import (
+    Blocking,
+    blocking,
+    fits_close,
+    registers,
+    tiles_of,
+    whole_of,
+)
 from .products.blocks import Blocks, Shape, shape_for, shapes
 from .products.matmul import Matmul
 from .products.panels import packed, unpacked
@@ -82,6 +89,12 @@ class Contract:
             for c in (_contractions(kernel, holes) if model.cpu_like else ())
             for side, s in packed(kernel, c, _blocking(kernel, c, model, holes)).items()
         )
+
+    def form(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Holes:
+        c, *others = _contractions(kernel, holes)
+        if not model.cpu_like or others:
+            return holes
+        return registers(_blocking(kernel, c, model, holes), holes)
 
     def parts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()

@@ -22,6 +22,7 @@ from .folds.online import Online
 from .folds.online_groups import OnlineGroups
 from .folds.recognize import Fold, classify
 from .nests.writer import function, parameters
+from .products.blocking import registers
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,14 @@ class Folding(AsTheyAre):
         sizes = fold_tiles if model.cpu_like else fold_groups
         parts = sizes.parts(kernel, result, model, holes)
         return None if parts is None else total(self.name, 1, parts, model, holes)
+
+    def form(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Holes:
+        result = classify(kernel)
+        if isinstance(result, str) or not model.cpu_like:
+            return holes
+        if not (result.inner or result.wide):
+            return holes
+        return registers(fold_tiles.tiles(kernel, result, model, holes), holes)
 
     def overwrites(
         self, kernel: Kernel, model: DeviceModel, output: int, loads: int,

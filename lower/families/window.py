@@ -13,7 +13,7 @@ from ..axes import ceil_div, coefficient
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Ex, Function, Lit, Load, Param, Store
-from ..model import DeviceModel, Layout, Parts, model_of, total
+from ..model import DeviceModel, Layout, Parts, Plain, model_of, total
 from .contract import CONTRACT, epilogue, traffic
 from .nests.values import add, mul
 from .nests.writer import function, parameters
@@ -34,7 +34,7 @@ from .products.strips import layout, resized
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Window(Plain):
     """One product, of which a side is a function of sums of kept and summed axes."""
 
     name: str = "window"

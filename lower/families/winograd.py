@@ -9,7 +9,7 @@ from ..axes import ceil_div
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Function, Param
-from ..model import DeviceModel, Layout, Parts, model_of, total
+from ..model import DeviceModel, Layout, Parts, Plain, model_of, total
 from .contract import CONTRACT, epilogue, traffic
 from .nests.writer import function, parameters
 from .products.filter_tiles import Tiles, domains, seconds, tiles, work
@@ -20,7 +20,7 @@ from .products.spread import layout, spread_of
 
 
 @dataclass(frozen=True, slots=True)
-class Winograd:
+class Winograd(Plain):
     """One product of which a side slides over three places along some axes."""
 
     name: str = "winograd"

@@ -17,7 +17,7 @@ from rewrite.egraph.ir import dims, dtypes, graph, table
 from rewrite.egraph.saturate import explore
 from rewrite.extract.memory import place
 from rewrite.extract.schedule import kernel, part, plan
-from rewrite.lower import device, loops, program
+from rewrite.lower import choice, device, loops, program
 
 from ..xp.trace import Leaf
 from .hosted import OnnxNode
@@ -29,7 +29,7 @@ KNOWN: tuple[Any, ...] = (
     kernel.Affine, kernel.Div, kernel.Mod, kernel.Val, kernel.Cond, kernel.Expr,
     kernel.Update, kernel.Output, kernel.Kernel, kernel.Buffer, kernel.Launch,
     kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
-    program.Invoke, program.Program, loops.Function, loops.Param,
+    program.Invoke, program.Program, loops.Function, loops.Param, choice.Choice,
     device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
     Leaf, OnnxNode,
 )  # fmt: skip

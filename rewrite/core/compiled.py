@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from rewrite.extract.memory.place import MemoryPlan, plan_memory
 from rewrite.extract.schedule.kernel import Schedule
 from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import schedule
+from rewrite.lower.alike import Forms
 from rewrite.lower.choice import Choices
 from rewrite.lower.device import Device
 from rewrite.lower.loops import Function
@@ -82,9 +83,11 @@ class Compiled:
         """The sizes that it was compiled for so far."""
         return self.runner.sizes
 
-    def _program(self, sizes: Mapping[str, int]) -> Executable | None:
+    def _program(
+        self, sizes: Mapping[str, int], others: Sequence[Executable]
+    ) -> Executable | None:
         try:
-            return self._executable(sizes)
+            return self._executable(sizes, others)
         except Exception as e:
             # A drop-in never fails by its optimizer: the reference still runs.
             if not self.options.fallback:
@@ -94,19 +97,27 @@ class Compiled:
             warn(f"{self.device.name} cannot run this program ({e}); using NumPy")
             return None
 
-    def _executable(self, sizes: Mapping[str, int]) -> Executable:
-        made = self.built(sizes)
+    def _executable(
+        self, sizes: Mapping[str, int], others: Sequence[Executable]
+    ) -> Executable:
+        """The program for these sizes; of `others`, at other sizes, serves again what
+        can."""
+        made = self.built(sizes, [x.program.forms for x in reversed(others)])
         functions = made.program.functions
-        module = self.device.build(made.source, functions, not self.strict)
+        earlier = [x.module for x in others]
+        module = self.device.build(made.source, functions, not self.strict, earlier)
         return Executable(made.program, self.source, self.device, module)
 
-    def built(self, sizes: Mapping[str, int]) -> Built:
-        """The program for these sizes and its text: kept, or made and kept."""
+    def built(self, sizes: Mapping[str, int], others: Sequence[Forms] = ()) -> Built:
+        """The program for these sizes and its text: kept, or made and kept.  `others`:
+        forms of the program at other sizes, taken where they are about as good."""
         caps, shelf = self.device.caps(), self.shelf
         result = shelf.built(sizes, caps, self.choices) if shelf else None
         if result is None:
             steps = scheduled(self.plan, sizes)
-            program = build(steps, caps, strict=self.strict, choices=self.choices)
+            program = build(
+                steps, caps, strict=self.strict, choices=self.choices, others=others
+            )
             most = self.options.memory
             if most is not None and program.memory.arena > most:
                 program = build(steps, caps, strict=self.strict)  # it overwrites more

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from rewrite.backends.binding import deliver
 from rewrite.backends.executable import Executable
@@ -12,17 +12,20 @@ from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 
 type Sizes = tuple[tuple[str, int], ...]
+type Make = Callable[[Mapping[str, int], Sequence[Executable]], Executable | None]
+
+
+MOST = 64  # programs at other sizes that are kept, each with its memory
 
 
 class Runner:
     """Calls of one graph, one at a time: the buffers of a program are shared.
 
-    `make` gives the program for sizes; None: the reference evaluator runs instead.
+    `make` gives the program for sizes, after those for others, the latest first; None:
+    the reference evaluator runs instead.
     """
 
-    def __init__(
-        self, source: Graph, make: Callable[[Mapping[str, int]], Executable | None]
-    ) -> None:
+    def __init__(self, source: Graph, make: Make) -> None:
         self.source, self.make = source, make
         self._symbolic = bool(source.symbols)
         self._inputs = tuple(n.attrs[0] for n in source.inputs)
@@ -42,9 +45,17 @@ class Runner:
 
     def executable(self, sizes: Mapping[str, int]) -> Executable | None:
         key = tuple(sorted(sizes.items()))
-        if key not in self._ready:
-            self._ready[key] = self.make(dict(key))
-        return self._ready[key]
+        if key in self._ready:
+            found = self._ready[key]
+            if len(self._ready) > 1:  # the latest last
+                del self._ready[key]
+                self._ready[key] = found
+            return found
+        others = [x for x in reversed(self._ready.values()) if x is not None]
+        made = self._ready[key] = self.make(dict(key), others)
+        if len(self._ready) > MOST:
+            del self._ready[next(iter(self._ready))]
+        return made
 
     @property
     def sizes(self) -> tuple[Sizes, ...]:

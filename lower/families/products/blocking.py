@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ...axes import ceil_div
 from ...choice import Domains, Holes, hole
@@ -142,6 +142,20 @@ def register_holes(lanes: int, m: int) -> dict[str, tuple[int, ...]]:
     heights = tuple(range(2, min(m, HIGHEST) + 1))
     vectors = (1, 2, 3, 4) if lanes > 1 else (8, 16, 32)
     return {"vectors": vectors, "height": heights} if heights else {"vectors": vectors}
+
+
+class RegisterTile(Protocol):
+    @property
+    def vectors(self) -> int: ...
+
+    @property
+    def height(self) -> int: ...
+
+
+def registers(tile: RegisterTile, holes: Holes) -> Holes:
+    """The holes, and what the register tile is by them."""
+    named = {**dict(holes), "vectors": tile.vectors, "height": tile.height}
+    return tuple(sorted(named.items()))
 
 
 def about(sizes: set[int], most: int) -> tuple[int, ...]:
