@@ -28,7 +28,7 @@ def tried(path: Path) -> dict[str, Any]:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     lines = done.stdout.strip().splitlines()
-    report = json.loads(lines[-1]) if lines else {}
+    report: dict[str, Any] = json.loads(lines[-1] if lines else "{}")
     if done.returncode:
         report["end"] = f"ended by {done.returncode}"
     return report
