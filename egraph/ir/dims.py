@@ -1,7 +1,9 @@
-"""Dimensions: integers, or polynomials over named symbols with integer coefficients.
+"""Dimensions: integers, or polynomials with integer coefficients over atoms.
 
-`f32[b, 128]` has the dims `(Poly b, 128)`.  A polynomial without symbols is always an
-`int`, so `==` on dims is structural equality.
+An atom is the name of a symbol, or a quotient rounded down, spelled out: the text
+`(h-1)//2` is its own definition.  `f32[b, 128]` has the dims `(Poly b, 128)`.  A
+polynomial without atoms is always an `int`.  Dims that are `==` are equal for all
+values of the symbols; of quotients some equal ones differ (`h//2+(h+1)//2`, `h`).
 """
 
 from __future__ import annotations
@@ -9,16 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import count
+from functools import lru_cache
 
 MAX_RANK = 16
 MAX_SIZE = 1 << 62
 MAX_ELEMENTS = 1 << 59  # 2**62 bytes where each is of 8, as intermediate ones are
-TRIES = 32  # of primes that keep all dims apart
+DEPTH = 64  # of brackets in the text of a dimension
 
-type Monomial = tuple[str, ...]  # symbols in sorted order, repeated for powers
+type Monomial = tuple[str, ...]  # atoms in sorted order, repeated for powers
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,17 @@ class Poly:
     def __rmul__(self, other: int) -> Dim:
         return self * other
 
+    def __floordiv__(self, n: int) -> Dim:
+        return floor_div(self, n)
+
+    def __mod__(self, n: int) -> Dim:
+        return self - floor_div(self, n) * n
+
     def __str__(self) -> str:
         parts: list[str] = []
         for mono, c in self.terms:
-            body = "*".join(mono)
+            alone = len(mono) == c == 1
+            body = "*".join(a if alone else _bracketed(a) for a in mono)
             text = (
                 str(abs(c)) if not mono else body if abs(c) == 1 else f"{abs(c)}*{body}"
             )
@@ -89,6 +97,21 @@ def symbol(name: str) -> Dim:
     return Poly((((name,), 1),))
 
 
+def is_quotient(atom: str) -> bool:
+    return "//" in atom
+
+
+@lru_cache(1 << 14)
+def quotient(atom: str) -> tuple[Dim, int]:
+    """What is divided, and by what, in an atom that is a quotient."""
+    of, _, by = atom.rpartition("//")
+    return parse(of), int(by)
+
+
+def _bracketed(atom: str) -> str:
+    return f"({atom})" if is_quotient(atom) else atom
+
+
 def exact_div(a: Dim, b: Dim) -> Dim | None:
     """The `q` with `q * b == a` for all values of the symbols, or None."""
     if isinstance(a, int) and isinstance(b, int):
@@ -108,13 +131,81 @@ def exact_div(a: Dim, b: Dim) -> Dim | None:
     return quotient
 
 
-def floor_div(a: Dim, n: int) -> Dim | None:
-    """a // n where that is one polynomial for all values of the symbols."""
-    for rest in range(n):
-        result = exact_div(a - rest, n)
-        if result is not None:
-            return result
-    return None
+def floor_div(a: Dim, n: int) -> Dim:
+    """a / n, rounded down: floor((p + n q) / n) = q + floor(p / n).
+
+    What is left in an atom has coefficients between -n/2 and n/2, the leading one above
+    0, and a constant from 0 to n - 1; no quotient stands alone in another.
+    """
+    if n == 0:
+        raise ZeroDivisionError(f"{a} by 0")
+    if n < 0:
+        a, n = -a, -n
+    whole = _collect((m, _nearest(c, n) if m else c // n) for m, c in _terms(a))
+    rest = a - whole * n
+    if isinstance(rest, int):
+        return whole
+    if _leading(rest)[1] < 0:  # floor(-p / n) = -ceil(p / n)
+        return whole - floor_div(n - 1 - rest, n)
+    common = math.gcd(n, *(c for m, c in rest.terms if m))
+    rest = _collect((m, c // common) for m, c in rest.terms)
+    return whole + (rest if n == common else _quotient(rest, n // common))
+
+
+def _nearest(c: int, n: int) -> int:
+    """c / n to the nearest; halves down."""
+    return -((n - 2 * c) // (2 * n))
+
+
+def _quotient(rest: Dim, n: int) -> Dim:
+    """A new atom, or floor((p + floor(x / m)) / n) = floor((m p + x) / (m n))."""
+    inner = [(m, c) for m, c in _terms(rest) if any(map(is_quotient, m))]
+    if len(inner) == 1 and len(inner[0][0]) == inner[0][1] == 1:
+        atom = inner[0][0][0]
+        of, by = quotient(atom)
+        return floor_div((rest - symbol(atom)) * by + of, by * n)
+    text = str(rest)
+    return symbol(f"{text}//{n}" if text.isidentifier() else f"({text})//{n}")
+
+
+def lower_bound(d: Dim, size: int = 1) -> int | None:
+    """A number that `d` is never below where symbols are `size` or more; None: none was
+    found.  Monomials are bounded one by one, with quotients as they are and with
+    n floor(p / n) as p less a rest from 0 to n - 1."""
+    found = [_each_bound(d, size), _rest_bound(d, size)]
+    return max((b for b in found if b is not None), default=None)
+
+
+def _each_bound(d: Dim, size: int) -> int | None:
+    total = 0
+    for mono, c in _terms(d):
+        least = 1
+        for atom in mono:
+            of, by = quotient(atom) if is_quotient(atom) else (size, 1)
+            low = lower_bound(of, size)
+            if low is None or low < 0:
+                return None
+            least *= low // by
+        if c < 0 and mono:
+            return None
+        total += c * least
+    return total
+
+
+def _rest_bound(d: Dim, size: int) -> int | None:
+    """By what is n times as large, n being what all quotients that stand alone divide
+    by."""
+    alone = {m[0]: c for m, c in _terms(d) if len(m) == 1 and is_quotient(m[0])}
+    n = math.lcm(*(quotient(a)[1] for a in alone))
+    if not alone:
+        return None
+    rest, below = d * n, 0
+    for atom, c in alone.items():
+        of, by = quotient(atom)
+        rest = rest - symbol(atom) * (c * n) + of * (c * n // by)
+        below -= max(c, 0) * n // by * (by - 1)
+    low = lower_bound(rest, size)
+    return None if low is None else -(-(low + below) // n)
 
 
 def _leading(d: Dim) -> tuple[Monomial, int]:
@@ -136,9 +227,13 @@ def bind(d: Dim, values: Mapping[str, int]) -> int:
     total = 0
     for mono, c in _terms(d):
         for s in mono:
-            if s not in values:
+            if is_quotient(s):
+                of, by = quotient(s)
+                c *= bind(of, values) // by
+            elif s in values:
+                c *= values[s]
+            else:
                 raise KeyError(f"dimension symbol {s!r} has no value")
-            c *= values[s]
         total += c
     return total
 
@@ -146,7 +241,8 @@ def bind(d: Dim, values: Mapping[str, int]) -> int:
 def solve(d: Dim, n: int) -> tuple[str, int] | None:
     """The symbol and value that make a linear `d` of one symbol equal `n`."""
     names = sorted(symbols((d,)))
-    if len(names) != 1 or any(len(m) > 1 for m, _ in _terms(d)):
+    linear = all(not m or m in [(name,) for name in names] for m, _ in _terms(d))
+    if len(names) != 1 or not linear:
         return None
     const = bind(d, {names[0]: 0})
     slope = bind(d, {names[0]: 1}) - const
@@ -158,8 +254,29 @@ def bind_shape(shape: Shape, values: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(bind(d, values) for d in shape)
 
 
+def atoms(shape: Iterable[Dim]) -> frozenset[str]:
+    """The symbols and quotients in them, those within quotients too."""
+    found: set[str] = set()
+    rest = list(shape)
+    while rest:
+        fresh = {a for m, _ in _terms(rest.pop()) for a in m} - found
+        found |= fresh
+        rest += [quotient(a)[0] for a in fresh if is_quotient(a)]
+    return frozenset(found)
+
+
 def symbols(shape: Iterable[Dim]) -> frozenset[str]:
-    return frozenset(s for d in shape for m, _ in _terms(d) for s in m)
+    return frozenset(a for a in atoms(shape) if not is_quotient(a))
+
+
+def factors(shape: Iterable[Dim]) -> frozenset[int]:
+    """The numbers that symbols are multiplied and divided by, and those alone."""
+    every = list(shape)
+    inner = [quotient(a) for a in atoms(every) if is_quotient(a)]
+    every += [of for of, _ in inner]
+    return frozenset(abs(c) for d in every for _, c in _terms(d)) | {
+        n for _, n in inner
+    }
 
 
 def numel(shape: Iterable[Dim]) -> Dim:
@@ -170,74 +287,79 @@ def numel(shape: Iterable[Dim]) -> Dim:
 
 
 def parse(text: str) -> Dim:
-    """A dimension from text: integers and names with `+`, `-`, `*`."""
-    tokens = re.findall(r"\s*(\d+|[A-Za-z_]\w*|[-+*]|\S)", text)
-    total: Dim = 0
-    term: Dim | None = None
-    sign, times = 1, False
-    for i, tok in enumerate(tokens):
-        if tok in "+-":
-            if times or (term is None and i > 0):
-                raise ValueError(f"{text!r} is not a dimension")
-            total, term = total + sign * (0 if term is None else term), None
-            sign = 1 if tok == "+" else -1
-        elif tok == "*":
-            if term is None or times:
-                raise ValueError(f"{text!r} is not a dimension")
-            times = True
+    """A dimension from text: integers, names and brackets with `+`, `-`, `*` and `//`,
+    the last by an integer, as Python reads them."""
+    return _Text(text).whole()
+
+
+class _Text:
+    """A position in the text of a dimension."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.depth = text, 0
+        pattern = r"\s*(\d+|[A-Za-z_]\w*|//|[-+*()]|\S)"
+        self.rest: list[str] = re.findall(pattern, text)[::-1]
+
+    def whole(self) -> Dim:
+        result = self._sum()
+        if self.rest:
+            raise self._error()
+        return result
+
+    def _error(self) -> ValueError:
+        return ValueError(f"{self.text!r} is not a dimension")
+
+    def _at(self, *tokens: str) -> bool:
+        return bool(self.rest) and self.rest[-1] in tokens
+
+    def _sum(self) -> Dim:
+        total = self._product()
+        while self._at("+", "-"):
+            sign = 1 if self.rest.pop() == "+" else -1
+            total = total + sign * self._product()
+        return total
+
+    def _product(self) -> Dim:
+        result = self._factor()
+        while self._at("*", "//"):
+            times = self.rest.pop() == "*"
+            other = self._factor()
+            if times:
+                result = result * other
+            elif isinstance(other, int) and other > 0:
+                result = floor_div(result, other)
+            else:
+                raise self._error()
+        return result
+
+    def _factor(self) -> Dim:
+        token = self.rest.pop() if self.rest else ""
+        self.depth += 1
+        if self.depth > DEPTH:
+            raise self._error()
+        if token in ("+", "-"):
+            result = self._factor() * (1 if token == "+" else -1)
+        elif token == "(":
+            result = self._sum()
+            if not self._at(")"):
+                raise self._error()
+            self.rest.pop()
+        elif token.isdigit():
+            result = int(token)
+        elif re.fullmatch(r"[A-Za-z_]\w*", token):
+            result = symbol(token)
         else:
-            if not re.fullmatch(r"\d+|[A-Za-z_]\w*", tok) or (
-                term is not None and not times
-            ):
-                raise ValueError(f"{text!r} is not a dimension")
-            atom: Dim = int(tok) if tok.isdigit() else symbol(tok)
-            term = atom if term is None else term * atom
-            times = False
-    if term is None or times:
-        raise ValueError(f"{text!r} is not a dimension")
-    return total + sign * term
+            raise self._error()
+        self.depth -= 1
+        return result
 
 
-def witness(
-    shapes: Iterable[Iterable[Dim]], hints: Mapping[str, int] | None = None,
-    most: Mapping[str, int] | None = None, apart: Iterable[int] = (),
-) -> dict[str, int]:  # fmt: skip
-    """A distinct prime for each symbol that divides no fixed size, nor one of `apart`.
-
-    Dims in `shapes` that differ as polynomials differ as numbers too, where a few tries
-    find such primes; what is decided at the witness is checked again symbolically.  A
-    prime is the first from the hint on (1009 without one): costs are near those at the
-    hint.  A symbol in `most` gets the greatest that is not above that, if there is one.
-    """
-    all_dims = {d for s in shapes for d in s}
-    fixed = {abs(c) for d in all_dims for _, c in _terms(d)} | set(apart)
-    names = sorted(symbols(all_dims))
-    values: dict[str, int] = {}
-    for shift in range(TRIES):
-        values = {}
-        for k, name in enumerate(names):
-            first = (hints or {}).get(name, 1009) + shift * (k + 1)
-            limit = (most or {}).get(name, 1 << 62)
-            values[name] = _prime(min(max(first, 7), 1 << 24), limit, fixed, values)
-        if len({bind(d, values) for d in all_dims}) == len(all_dims):
-            break
-    return values
-
-
-def _prime(
-    first: int, limit: int, fixed: AbstractSet[int], taken: Mapping[str, int]
-) -> int:
-    up = next(p for p in count(first) if _fits(p, fixed, taken.values()))
-    if up <= limit:
-        return up
-    down = range(min(first, limit), 1, -1)
-    fitting = (p for p in down if _fits(p, fixed, taken.values()))
-    return next(fitting, max(limit, 0))
-
-
-def _fits(prime: int, fixed: AbstractSet[int], taken: Iterable[int]) -> bool:
-    divides = any(f % prime == 0 for f in fixed if f)
-    return not divides and prime not in taken and _is_prime(prime)
+def part(d: Dim) -> tuple[str, int] | None:
+    """The symbol of `c * s`, a size that is a multiple (c > 1), and c."""
+    terms = list(_terms(d))
+    mono, c = terms[0]
+    alone = len(terms) == len(mono) == 1 and not is_quotient(mono[0])
+    return (mono[0], c) if alone and c > 1 else None
 
 
 def greatest(d: Dim, n: int) -> tuple[str, int] | None:
@@ -246,10 +368,6 @@ def greatest(d: Dim, n: int) -> tuple[str, int] | None:
         return None
     constant = next((c for m, c in d.terms if not m), 0)
     (name, c), *rest = [(m, c) for m, c in d.terms if m]
-    if rest or len(name) != 1 or c <= 0:
+    if rest or len(name) != 1 or c <= 0 or is_quotient(name[0]):
         return None
     return name[0], (n - constant) // c
-
-
-def _is_prime(n: int) -> bool:
-    return n > 1 and all(n % k for k in range(2, math.isqrt(n) + 1))

@@ -60,9 +60,16 @@ def evaluate(
     fixed = expand_macros(substitute(graph, values))
     env: list[Array | None] = [None] * len(fixed)
     live = fixed.live
-    for i, node in enumerate(fixed.nodes):
-        if i in live:
-            env[i] = _value(fixed, node, env, inputs, precision)
+    last = {a: i for i in sorted(live) for a in fixed.nodes[i].args}
+    done: dict[int, list[int]] = {}  # what is not read any more, by its last reader
+    for a, i in last.items():
+        done.setdefault(i, []).append(a)
+    wanted = {i for _, i in fixed.outputs}
+    for i in sorted(live):
+        env[i] = _value(fixed, fixed.nodes[i], env, inputs, precision)
+        for a in done.get(i, ()):
+            if a not in wanted:
+                env[a] = None
     result: dict[str, Array] = {}
     for label, i in fixed.outputs:
         value = env[i]

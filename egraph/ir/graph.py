@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import dims
+from . import dims, primes
 from .dims import Dim, Shape
 from .dtypes import DType, compute, from_numpy
 from .invariants import check_aliases, check_data, check_labels, check_order
 from .macros import MACROS
 from .node import Alias, GraphError, Node, attr_kinds, known_op, plain
 from .ops import TABLE, Array, Attrs, OpError, TensorType
+from .primes import USUAL
 
 type Const = float | int | bool
 
@@ -293,7 +294,7 @@ class Builder:
 
 
 def witness(graph: Graph, hints: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Sizes to decide at (`dims.witness`), within what slices of fixed sizes allow."""
+    """Sizes to decide at, primes, within what slices of fixed sizes allow."""
     most: dict[str, int] = {}
     for node in graph.nodes:
         if node.op != "slice":
@@ -302,12 +303,15 @@ def witness(graph: Graph, hints: Mapping[str, int] | None = None) -> dict[str, i
         for n, start, size in zip(
             graph.nodes[node.args[0]].shape, starts, sizes, strict=True
         ):
-            result = dims.greatest(start + size, n) if isinstance(n, int) else None
-            if result is not None:
-                name, limit = result
+            ends = [dims.greatest(-start, 0)]
+            if isinstance(n, int):
+                ends.append(dims.greatest(start + size, n))
+            for name, limit in filter(None, ends):
                 most[name] = min(limit, most.get(name, limit))
+    parts = (dims.part(d) for n in graph.inputs for d in n.shape)
+    hints = {s: USUAL // c for s, c in filter(None, parts)} | dict(hints or {})
     shapes = [d for n in graph.nodes for d in (n.shape, attr_dims(n))]
-    return dims.witness(shapes, hints, most, _counted(graph))
+    return primes.witness(shapes, hints, most, _counted(graph))
 
 
 def attr_dims(node: Node) -> tuple[Dim, ...]:

@@ -119,7 +119,7 @@ def tokens(marks: str) -> re.Pattern[str]:
 class Cursor(Reader):
     """A position in the text of a graph."""
 
-    PATTERN = tokens(r"<-|[-+*(){}\[\]:,=]")
+    PATTERN = tokens(r"<-|//|[-+*(){}\[\]:,=]")
     SPELLED = ("word", "mark")
     ERROR = GraphError
 

@@ -15,6 +15,7 @@ from .ops import TABLE, TensorType
 from .scalars import BY_NAME
 from .tokens import Cursor, Token
 
+OPERATORS = ("+", "-", "*", "//")  # of dimensions
 FROM_TYPE = frozenset(("dtype", "shape"))  # attributes read off the node's type
 
 
@@ -143,14 +144,14 @@ class Values(Cursor):
         return sign * float(token.text)
 
     def _dim(self) -> Dim:
-        at, parts = self.peek, list[str]()
-        if self.at("-"):
-            parts.append(self.take().text)
+        at, parts, depth = self.peek, list[str](), 0
         while True:
-            parts.append(self.take().text)
-            if not self.at("+", "-", "*"):
+            text = self.take().text
+            parts.append(text)
+            depth += (text == "(") - (text == ")")
+            inside = text == "(" or text in OPERATORS
+            if not inside and not self.at(*OPERATORS, *(")" if depth else "")):
                 break
-            parts.append(self.take().text)
         try:
             return dims.parse("".join(parts))
         except ValueError:

@@ -1,6 +1,6 @@
 """Graph <-> e-graph terms: flat text in, rows out, one table for both directions.
 
-Every size must be a number: bind symbols to witness primes first (`dims.witness`).
+Every size must be a number: bind symbols to witness primes first (`primes.witness`).
 What comes from a model by name (input labels, array labels, call targets) is sent as a
 number, so it can never be read as rule text.  Macros are sent whole; rules expand them.
 """

@@ -69,6 +69,9 @@ app = typer.Typer(
 )
 
 
+UNCOMPARED = 3  # the exit status where a model was written and could not be run
+
+
 def optimize_model(
     file: Path, output: Path, level: Precision, rules: list[Path] | None, effort: int,
     dim: list[str] | None, opset: int | None, target: str, check: bool,
@@ -95,10 +98,12 @@ def optimize_model(
         fail(str(e))
     if as_json:
         print(json.dumps(result.summary(), indent=2))
-        return
-    out.print(f"{output}: {result}", soft_wrap=True)
-    for note in result.notes:
-        out.print(f"note: {note}", soft_wrap=True)
+    else:
+        out.print(f"{output}: {result}", soft_wrap=True)
+        for note in result.notes:
+            out.print(f"note: {note}", soft_wrap=True)
+    if check and result.inputs is None:
+        raise typer.Exit(UNCOMPARED)
 
 
 def compiled(

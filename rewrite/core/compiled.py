@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rewrite.backends.executable import Executable
-from rewrite.egraph.ir.graph import Graph, witness
+from rewrite.egraph.ir.graph import Graph, GraphError, substitute, witness
 from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.memory.place import MemoryPlan, plan_memory
 from rewrite.extract.schedule.kernel import Schedule
@@ -92,6 +92,8 @@ class Compiled:
             # A drop-in never fails by its optimizer: the reference still runs.
             if not self.options.fallback:
                 raise
+            if isinstance(e, GraphError):
+                substitute(self.source, sizes)  # raises: none runs at these sizes
             warn(f"{self.device.name} cannot run this program ({e}); using NumPy")
             return None
 

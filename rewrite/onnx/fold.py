@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from rewrite.egraph.ir import dims
-from rewrite.egraph.ir.dims import Dim, Poly, exact_div
-from rewrite.egraph.ir.dtypes import I64
+from rewrite.egraph.ir.dims import Dim, Poly, exact_div, floor_div
+from rewrite.egraph.ir.dtypes import F32, F64, I32, I64, DType
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.scalars import Array
 
 from .proto import array_of
+from .ratio import Inexact, Ratio
 from .site import READERS, Site, Unread, results_of
 from .types import DTYPES
-from .value import Value, dims_array, materialise, settle
+from .value import Value, known_dims, known_value, materialise
 
 MOST = 4096  # elements of a result
 type Folded = Array | list[Array] | None
@@ -32,12 +33,12 @@ FOLDS: dict[str, Callable[[Site, list[Array]], Folded]] = {}
 def fold(site: Site) -> Sequence[Value] | None:
     """The results, where they are known now."""
     if site.kind == "Shape":
-        return [Value(known=_shape(site))]
+        return [_shape(site)]
     if site.kind == "Size":
         total: Any = 1
         for d in site.shape(0):
             total = total * d
-        return [Value(known=dims_array([total], ()))]
+        return [known_dims([total], ())]
     if site.kind == "Constant":
         return [Value(known=_constant(site), label=site.node.output[0])]
     if site.kind == "Identity" and site.has(0):
@@ -57,14 +58,23 @@ def fold(site: Site) -> Sequence[Value] | None:
         results = _evaluated(site)
     if results is None or any(r.size > MOST for r in results):
         return None
-    return [Value(known=settle(r)) for r in results]
+    held = _held(site)
+    return [known_value(r, held) for r in results]
+
+
+def _held(site: Site) -> DType:
+    """The type of results that are arrays of objects."""
+    if site.kind == "Cast":
+        return DTYPES[site.attr("to")]
+    at = 1 if site.kind in ("CastLike", "Where") else 0
+    return site.type(at).dtype
 
 
 def _entry(site: Site, found: list[Array]) -> list[Array] | None:
     try:
         with np.errstate(all="ignore"):
             out = FOLDS[site.kind](site, found)
-    except Unread:  # a shape with symbols where numbers are needed
+    except (Unread, Inexact):  # a shape with symbols where numbers are needed
         return None
     if out is None:
         return None
@@ -89,11 +99,11 @@ def _evaluated(site: Site) -> list[Array] | None:
     return list(evaluate(alone.b.build(nodes), {}).values())
 
 
-def _shape(site: Site) -> Array:
+def _shape(site: Site) -> Value:
     rank = site.rank(0)
     start, end = site.attr("start", 0), site.attr("end", rank)
     low, high = (min(max(v + rank if v < 0 else v, 0), rank) for v in (start, end))
-    return dims_array(site.shape(0)[low:high])
+    return known_dims(site.shape(0)[low:high])
 
 
 def _constant(site: Site) -> Array:
@@ -119,8 +129,13 @@ def _numbers(*arrays: Array) -> bool:
     return all(a.dtype != object for a in arrays)
 
 
-def _whole(*arrays: Array) -> bool:
-    return all(a.dtype == object or a.dtype.kind in "iu" for a in arrays)
+def _each(f: Callable[..., Any], *arrays: Array) -> Array:
+    """`f` of each entry, as an array of objects."""
+    parts = [x.astype(object) for x in np.broadcast_arrays(*arrays)]
+    out = np.empty(parts[0].shape, object)
+    for i in np.ndindex(out.shape):
+        out[i] = f(*(p[i] for p in parts))
+    return out
 
 
 @folds("Add", "Sub", "Mul")
@@ -131,27 +146,40 @@ def _arithmetic(site: Site, a: list[Array]) -> Folded:
 
 @folds("Div")
 def _divide(site: Site, a: list[Array]) -> Folded:
-    x, y = np.broadcast_arrays(*a)
-    if not _whole(x, y):
-        return np.asarray(np.true_divide(x, y)) if _numbers(x, y) else None
-    pairs: list[tuple[Any, Any]] = list(zip(x.flat, y.flat, strict=True))
-    parts = [_quotient(p, q) for p, q in pairs]
-    if any(p is None for p in parts):
+    if site.type(0).dtype.is_float:
+        return np.asarray(np.true_divide(*a))
+    out = _each(_quotient, *a)
+    if any(d is None for d in out.flat):
         return None
-    out = np.empty(len(parts), object)
-    out[:] = parts
-    out = out.reshape(x.shape)
     return out.astype(a[0].dtype) if _numbers(*a) else out
 
 
 def _quotient(p: Any, q: Any) -> Dim | None:
     """Towards zero; None where it is not a dim."""
     if isinstance(p, Poly) or isinstance(q, Poly):
-        return exact_div(p, q)
+        whole = exact_div(p, q)
+        if whole is not None or isinstance(q, Poly) or not q:
+            return whole
+        try:
+            return Ratio(p if q > 0 else -p, abs(int(q))).trunc()
+        except Inexact:
+            return None
     if q == 0:
         return None
     size = abs(int(p)) // abs(int(q))
     return size if (p < 0) == (q < 0) else -size
+
+
+@folds("Mod")
+def _modulo(site: Site, a: list[Array]) -> Folded:
+    x, n = a
+    if _numbers(x) or not _numbers(n) or n.min() <= 0 or site.attr("fmod", 0):
+        return None
+    return _each(_rest, x, n)
+
+
+def _rest(p: Any, q: Any) -> Dim:
+    return p - floor_div(p, q) * q
 
 
 @folds("Neg")
@@ -259,12 +287,38 @@ def _cast(site: Site, a: list[Array]) -> Folded:
     like = site.kind == "CastLike"
     to = site.type(1).dtype if like else DTYPES.get(site.attr("to"))
     if a[0].dtype == object:
-        return a[0] if to == I64 else None
+        if to not in (I32, I64, F32, F64):
+            return None
+        return _each(_as_float if to in (F32, F64) else _as_int, a[0])
     if to is None or to.bits == 8:
         return None
     if not to.is_float and not np.isfinite(a[0]).all():
         return None
     return a[0].astype(to.numpy)
+
+
+def _as_float(x: Any) -> Any:
+    return Ratio(x) if isinstance(x, Poly) else x if isinstance(x, Ratio) else float(x)
+
+
+def _as_int(x: Any) -> Dim:
+    return x.trunc() if isinstance(x, Ratio) else x if isinstance(x, Poly) else int(x)
+
+
+@folds("Floor", "Ceil")
+def _rounded(site: Site, a: list[Array]) -> Folded:
+    down = site.kind == "Floor"
+    if _numbers(a[0]):
+        return np.asarray(np.floor(a[0]) if down else np.ceil(a[0]))
+    return _each(_floor if down else _ceil, a[0])
+
+
+def _floor(x: Any) -> Any:
+    return _as_float(Ratio.of(x).floor())
+
+
+def _ceil(x: Any) -> Any:
+    return _as_float(Ratio.of(x).ceil())
 
 
 @folds("Range")

@@ -9,10 +9,11 @@ import numpy as np
 import onnx
 
 from rewrite.cache.hosted import OnnxNode
+from rewrite.egraph.ir.dims import Dim, parse, symbols
 from rewrite.egraph.ir.table import TensorType
 
 from .site import Site
-from .types import tensor_type, type_proto
+from .types import dtype_of, tensor_type, type_proto
 from .value import ModelError, Value
 
 
@@ -108,13 +109,29 @@ def result_types(site: Site, domain: str) -> list[TensorType | None]:
 
 
 def _settled(info: onnx.TypeProto, site: Site) -> TensorType:
+    """A type that was inferred: its symbols are those of the operands."""
+    if not info.HasField("tensor_type"):
+        return tensor_type(info, site.place, {})
     t = info.tensor_type
-    known = t.HasField("shape") and all(
-        d.HasField("dim_value") or d.HasField("dim_param") for d in t.shape.dim
-    )
-    if info.HasField("tensor_type") and not known:
+    given = {
+        a for i in range(site.count) if site.has(i) for a in symbols(site.shape(i))
+    }
+    shape = [_size(d) for d in t.shape.dim]
+    if not t.HasField("shape") or any(
+        d is None or symbols((d,)) - given for d in shape
+    ):
         site.fail("the shape of its result depends on data")
-    return tensor_type(info, site.place, {})
+    known = tuple(d for d in shape if d is not None)
+    return TensorType(dtype_of(t.elem_type, site.place), known)
+
+
+def _size(d: onnx.TensorShapeProto.Dimension) -> Dim | None:
+    if d.HasField("dim_value"):
+        return d.dim_value
+    try:
+        return parse(d.dim_param)  # as `type_proto` spelled it
+    except ValueError:
+        return None
 
 
 def _renamed(site: Site, names: Sequence[str]) -> onnx.NodeProto:

@@ -7,12 +7,14 @@ call that the host runs with ONNX's reference implementation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import onnx
 
 from rewrite.egraph.ir import dims
+from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
 
@@ -34,7 +36,7 @@ class Loader:
     """Reads one model; `bound` gives sizes to its named dimensions."""
 
     def __init__(
-        self, model: onnx.ModelProto, bound: Mapping[str, int],
+        self, model: onnx.ModelProto, bound: Mapping[str, Dim],
         given: Mapping[str, Array] | None = None,
     ) -> None:  # fmt: skip
         self.model, self.bound, self.given = model, bound, given or {}
@@ -63,6 +65,15 @@ class Loader:
         for info in g.output:
             outputs[info.name] = materialise(self.b, _found(scope, info.name, "output"))
         return self.b.build(outputs)
+
+    def divisors(self) -> dict[str, int]:
+        """For each symbol, what sizes read so far divide it by, all at once."""
+        every = dims.atoms(d for n in self.b.nodes for d in n.shape)
+        result: dict[str, int] = {}
+        for of, by in (dims.quotient(a) for a in every if dims.is_quotient(a)):
+            for s in dims.symbols((of,)):
+                result[s] = math.lcm(result.get(s, 1), by)
+        return result
 
     def _input(self, info: onnx.ValueInfoProto) -> Value:
         t = tensor_type(info.type, info.name, self.bound)

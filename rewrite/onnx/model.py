@@ -13,12 +13,16 @@ try:
 except ImportError:
     raise ImportError("ONNX models need `pip install 'rewrite[onnx]'`") from None
 
+from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 
 from .loader import Loader
 from .value import ModelError
+
+ROUNDS = 4  # of finding multiples for sizes
+COARSEST = 1 << 12  # of these
 
 
 class NeedsInputs(ModelError):
@@ -71,15 +75,35 @@ def load(
 
     `given` gives values to inputs that shapes depend on; the graph then holds for these
     values.  `NeedsInputs` names the inputs that a model must be given.
+
+    Sizes without a number are symbols, which stand for 1 or more.  A model that halves
+    a size and doubles it again can be read only for even ones: then the input's size is
+    written as `2*h_by_2`, for the least number that will do.
     """
-    loader = Loader(open_model(model), dims or {}, given)
-    try:
-        return loader.graph()
-    except ModelError as e:
-        names = loader.wanted - set(given or {})
-        if names:
-            raise NeedsInputs(str(e), names) from None
-        raise
+    proto, first = open_model(model), ModelError("")
+    steps: dict[str, int] = {}  # what sizes are multiples of
+    for k in range(ROUNDS):
+        made = {s: n * symbol(f"{s}_by_{n}") for s, n in steps.items()}
+        loader = Loader(proto, {**(dims or {}), **made}, given)
+        try:
+            return loader.graph()
+        except ModelError as e:
+            names = loader.wanted - set(given or {})
+            if names:
+                raise NeedsInputs(str(e), names) from None
+            first = first if k else e
+            more = _coarser(steps, loader.divisors())
+            if not more or max(more.values()) > COARSEST:
+                break
+            steps |= more
+    raise first
+
+
+def _coarser(steps: Mapping[str, int], divisors: Mapping[str, int]) -> dict[str, int]:
+    """Multiples that `divisors` divide; those of sizes in `steps` are of a part."""
+    whole = {f"{s}_by_{n}": s for s, n in steps.items()}
+    base = ((whole.get(s, s), n) for s, n in divisors.items())
+    return {s: steps.get(s, 1) * n for s, n in base}
 
 
 __all__ = ["Model", "ModelError", "NeedsInputs", "load", "open_model"]

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 import onnx
-from onnx.reference import ReferenceEvaluator
 
 from rewrite.api import compile_graph
 from rewrite.core.bundle import save
 from rewrite.core.compiled import Compiled
 from rewrite.core.notices import warn
 from rewrite.core.options import Asked, Options
-from rewrite.egraph.ir.evaluate import InputError, bind_inputs
+from rewrite.egraph.ir.dims import Shape, solve
+from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
 from rewrite.xp.trace import Leaf
 
+from .hosts import Run, hosts
 from .model import Model, NeedsInputs, load, open_model
-from .types import DTYPES
+from .types import DTYPES, tensor_type
 from .value import ModelError
 
 TRIES = 8  # rounds of finding inputs that shapes depend on
@@ -36,9 +37,11 @@ class Program:
     """Call it with a mapping of inputs; the outputs come by name.
 
     Where shapes depend on the values of small inputs (`axes`, a new shape), a program
-    is compiled for each set of such values.  What graphs cannot hold (strings,
-    sequences, sizes that only data decide) runs by ONNX's reference implementation,
-    with one warning; with `fallback=False` that is an error.
+    is compiled for each set of such values; where the model cannot be read for all
+    sizes of inputs, for each set of sizes that comes.  What graphs cannot hold
+    (strings, sequences, sizes that only data decide) runs by ONNX Runtime where that is
+    installed, else by ONNX's reference implementation, with one warning; with
+    `fallback=False` that is an error.
     """
 
     def __init__(
@@ -57,12 +60,20 @@ class Program:
             for i in infos
             if i.type.HasField("tensor_type")
         }
+        self._symbolic = any(not isinstance(d, int) for s in self._shapes for d in s)
         self._needs: frozenset[str] = frozenset()
         self._ready: dict[Key, Compiled | ModelError] = {}
+        self._said: set[str] = set()
+        self._hosts = hosts(model, options.get("precision") == "strict")
+        self._host: Run | None = None
         try:  # what needs no inputs is compiled now: errors come before the first call
-            self._made((), {}, {})
+            made = self._made((), {}, {})
         except NeedsInputs as e:
             self._needs = e.names
+        else:
+            final = not self._symbolic and not options.get("fallback", True)
+            if isinstance(made, ModelError) and final:
+                raise made
 
     def _made(
         self, key: Key, given: Mapping[str, Array], sizes: Mapping[str, int]
@@ -77,14 +88,38 @@ class Program:
         except NeedsInputs:
             raise
         except ModelError as e:
-            if not self.options.get("fallback", True):
-                raise
-            warn(f"{e}; ONNX's reference implementation runs this model")
             result = e
         self._ready[key] = result
         if len(self._ready) > KEPT:
             del self._ready[next(iter(self._ready))]
         return result
+
+    @cached_property
+    def _shapes(self) -> list[Shape]:
+        """Of each input, as far as it is declared."""
+        shapes: list[Shape] = []
+        for info in self.model.graph.input:
+            if info.name in self._names:
+                try:
+                    shapes.append(tensor_type(info.type, info.name, self.dims).shape)
+                except ModelError:
+                    shapes.append(())
+        return shapes
+
+    def _sizes(self, arrays: Mapping[str, Any]) -> dict[str, int]:
+        """What inputs of these shapes say of the sizes without a number."""
+        sizes: dict[str, int] = {}
+        for name, shape in zip(self.inputs, self._shapes, strict=True):
+            have = np.shape(arrays[name]) if name in self._tensors else ()
+            for d, n in zip(shape, have, strict=len(shape) > 0):
+                found = solve(d, n)
+                sizes |= dict([found] if found else ())
+        return sizes
+
+    @property
+    def programs(self) -> tuple[Compiled | ModelError, ...]:
+        """Those made so far, or why one could not be; the last used is last."""
+        return tuple(self._ready.values())
 
     @property
     def reason(self) -> str:
@@ -115,29 +150,52 @@ class Program:
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)
         arrays = {k: self._typed(k, inputs[k]) for k in self.inputs}
-        result = self._for(arrays, {})
-        if isinstance(result, Compiled):
+        sizes = self._sizes(arrays) if self._symbolic else {}
+        tries = [{}, *({s: n} for s, n in sizes.items() if len(sizes) > 1), sizes]
+        result: Compiled | ModelError = ModelError("")
+        for bound in tries if sizes else [{}]:
+            result = self._for(arrays, bound)
+            if isinstance(result, ModelError):
+                continue
+            if bound != sizes and 0 in sizes.values():
+                continue  # symbols stand for 1 or more
             try:
                 return result(arrays)
-            except GraphError:
-                # Bounds of slices that symbols leave open: clamped at these sizes.
-                sizes = bind_inputs(result.source, arrays)
-                result = self._for(arrays, sizes) if sizes else result
-                if isinstance(result, Compiled):
-                    return result(arrays)
+            except (GraphError, InputError):
+                # Slices that reach beyond these sizes, or sizes that are not the
+                # multiples that the model was read for.
+                if bound == sizes:
+                    raise
+        assert isinstance(result, ModelError)
         return self._on_host(arrays, result)
 
-    @cached_property
-    def _reference(self) -> Any:
-        return ReferenceEvaluator(self.model)
-
     def _on_host(self, arrays: Mapping[str, Any], why: ModelError) -> dict[str, Any]:
+        if not self.options.get("fallback", True):
+            raise why
         try:
-            results = self._reference.run(None, dict(arrays))
+            results, name = self._hosted(arrays)
         except Exception as e:
-            # The first error is that of the model; the second is the reference's.
-            raise ModelError(f"{why}; the reference: {e}") from e
+            # The first error is that of the model; the second is the host's.
+            raise ModelError(f"{why}; the host: {e}") from e
+        if str(why) not in self._said:
+            self._said.add(str(why))
+            warn(f"{why}; {name} runs this model")
         return dict(zip(self.outputs, results, strict=True))
+
+    def _hosted(self, arrays: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
+        """By the first host that takes the model and these inputs, kept for later."""
+        while self._host is not None:
+            try:
+                return self._host.run(arrays), self._host.name
+            except Exception:
+                following = next(self._hosts, None)
+                if following is None:
+                    raise
+                self._host = following
+        self._host = next(self._hosts, None)
+        if self._host is None:
+            raise ModelError("there is none that takes the model")
+        return self._hosted(arrays)
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
         if self._names == frozenset(inputs):

@@ -141,7 +141,7 @@ class Site:
 
     def dims(self, i: int, what: str) -> list[Dim]:
         result = self.known(i)
-        if result is None:
+        if result is None or (self.type(i).dtype.is_float and result.dtype == object):
             raise Unknown(what, self.x(i))
         return [d if result.dtype == object else int(d) for d in result.reshape(-1)]
 

@@ -46,7 +46,7 @@ def dtype_of(element: int, place: str) -> DType:
 
 
 def tensor_type(
-    info: onnx.TypeProto, place: str, bound: Mapping[str, int]
+    info: onnx.TypeProto, place: str, bound: Mapping[str, Dim]
 ) -> TensorType:
     """The type of an input; a size without a name gets one from its place."""
     if not info.HasField("tensor_type"):
@@ -67,13 +67,15 @@ def check_text(*names: object) -> None:
 
 
 def _dim(
-    d: onnx.TensorShapeProto.Dimension, place: str, bound: Mapping[str, int]
+    d: onnx.TensorShapeProto.Dimension, place: str, bound: Mapping[str, Dim]
 ) -> Dim:
-    if d.HasField("dim_value"):
+    if d.HasField("dim_value") and d.dim_value != -1:  # which writers mean by no size
         if d.dim_value < 0:
             raise ModelError(f"{place}: a size of {d.dim_value}")
         return d.dim_value
     check_text(d.dim_param)
+    if not re.search(r"\w", d.dim_param):  # "?" stands for any size, each its own
+        d = onnx.TensorShapeProto.Dimension()
     name = re.sub(r"\W", "_", d.dim_param or f"_{place}")
     if d.dim_param and not re.fullmatch(r"[A-Za-z_]\w*", d.dim_param, re.ASCII):
         name = f"d_{name}_{zlib.crc32(d.dim_param.encode()):08x}"  # "n-1" is not "n_1"

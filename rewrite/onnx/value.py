@@ -2,7 +2,8 @@
 
 ONNX computes shapes with tensors (`Shape`, `Gather`, `Concat`, `Reshape`); to read them
 as dims, whatever is known at load time is carried beside the graph.  Known arrays of
-dims have dtype object: their entries are ints and polynomials over symbols.
+dims have dtype object: their entries are ints and polynomials over symbols, or, where
+the model has cast them to floats, floats and ratios of these.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from rewrite.egraph.ir.dims import Dim, Poly
-from rewrite.egraph.ir.dtypes import I64, DType, from_numpy
+from rewrite.egraph.ir.dtypes import F64, I64, DType, from_numpy
 from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.scalars import Array
+
+from .ratio import Ratio
 
 
 class ModelError(ValueError):
@@ -32,28 +35,29 @@ class Value:
     known: Array | None = None
     items: tuple[Value, ...] | None = None
     label: str = ""  # of an initializer
+    held: DType = I64  # in the model, what is known as an array of objects
 
     @property
     def dtype(self) -> DType | None:
         """Of a known value."""
         if self.known is None:
             return None
-        return I64 if self.known.dtype == object else from_numpy(self.known.dtype)
+        return self.held if self.known.dtype == object else from_numpy(self.known.dtype)
 
 
-def dims_array(dims: Iterable[Dim], shape: tuple[int, ...] = (-1,)) -> Array:
+def known_dims(dims: Iterable[Dim], shape: tuple[int, ...] = (-1,)) -> Value:
     """Dims as a known value; plain numbers where there is no symbol."""
     entries = list(dims)
     out: Array = np.empty(len(entries), object)
     out[:] = entries
-    return settle(out.reshape(shape))
+    return known_value(out.reshape(shape))
 
 
-def settle(a: Array) -> Array:
-    """An array of objects without symbols as one of i64."""
-    if a.dtype == object and not any(isinstance(d, Poly) for d in a.flat):
-        return a.astype(np.int64)
-    return a
+def known_value(a: Array, held: DType = I64) -> Value:
+    """An array that is known; one of objects without symbols is one of numbers."""
+    if a.dtype == object and not any(isinstance(d, (Poly, Ratio)) for d in a.flat):
+        a = a.astype(held.numpy)
+    return Value(known=a, held=held)
 
 
 def materialise(b: Builder, value: Value) -> int:
@@ -61,13 +65,13 @@ def materialise(b: Builder, value: Value) -> int:
     if value.node is None:
         if value.known is None:
             raise ModelError("a tensor expected, found a sequence or nothing")
-        value.node = _node_of(b, value.known, value.label)
+        value.node = _node_of(b, value.known, value.held, value.label)
     return value.node
 
 
-def _node_of(b: Builder, a: Array, label: str) -> int:
+def _node_of(b: Builder, a: Array, held: DType, label: str) -> int:
     if a.dtype == object:
-        parts = [b.reshape(_measure(b, d), (1,)) for d in a.flat]
+        parts = [b.reshape(b.cast(_measure(b, d), held), (1,)) for d in a.flat]
         return b.reshape(b.concat(parts, 0), a.shape)
     if a.size and (a.size == 1 or _uniform(a)):
         return b.const(a.flat[0].item(), from_numpy(a.dtype), a.shape)
@@ -80,8 +84,13 @@ def _uniform(a: Array) -> bool:
     return bool((raw == raw[0]).all())
 
 
-def _measure(b: Builder, d: Dim) -> int:
+def _measure(b: Builder, d: Dim | float | Ratio) -> int:
     """A dim as a scalar of the graph: the sum of as many ones."""
+    if isinstance(d, float):
+        return b.const(d, F64)
+    if isinstance(d, Ratio):
+        over = b.cast(_measure(b, d.over), F64)
+        return b.bin("div", over, b.const(d.by, F64))
     if isinstance(d, int):
         return b.const(d, I64)
     ones = b.expand(b.const(1, I64, (1,)), (d,))

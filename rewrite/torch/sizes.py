@@ -65,7 +65,5 @@ class Sizes:
                 result = result * parts[0]
             return result
         if type(e).__name__ == "FloorDiv" and isinstance(parts[1], int):
-            quotient = dims.floor_div(parts[0], parts[1])
-            if quotient is not None:
-                return quotient
+            return dims.floor_div(parts[0], parts[1])
         raise Unsized(f"the size {e} is no polynomial of symbols")

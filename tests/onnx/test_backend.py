@@ -17,7 +17,7 @@ import pytest
 
 from rewrite.onnx.backend import RewriteBackend
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*reference implementation")
+pytestmark = pytest.mark.filterwarnings("ignore:.*runs this model")
 
 DEVICE = os.environ.get("REWRITE_ONNX_DEVICE", "numpy")
 DOCS = Path(__file__).parents[2] / "docs" / "onnx.md"

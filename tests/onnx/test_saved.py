@@ -61,7 +61,7 @@ def test_operators_that_the_host_runs_come_along(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, np.linalg.det(np.exp(x)), rtol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:.*reference implementation")
+@pytest.mark.filterwarnings("ignore:.*runs this model")
 @pytest.mark.parametrize("text, why", [
     ("g (float[4] x, int64[2] s) => (float[a,b] y) { y = Reshape(x, s) }", "inputs s"),
     ("g (float[4] x) => (float[n] y) { y = Unique(x) }", "depends on data"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from itertools import islice
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import helper, parser
+from typer.testing import CliRunner
 
 import rewrite.onnx
+from rewrite.commands.cli import app
 from rewrite.onnx import ModelError
-from rewrite.onnx.write.optimize import save
+from rewrite.onnx.write.optimize import optimize, save
 from tests.replay.weights import MODELS, fill, load, random_inputs
 
 from . import rewritten
@@ -371,3 +374,39 @@ def test_a_result_that_differs_is_not_returned(tmp_path: Path) -> None:
         found = rewrite.onnx.optimize(model, rules=[rules])
     assert operators(found) == {"Sin": 1}
     assert "differs" in found.notes[0]
+
+
+RATES = """g (float[b, n] x, int64 rate) => (float[b, n] y)
+    <int64 low = {8000}, int64 high = {16000}, int64[2] none = {7, 11}> {
+    l = Equal(rate, low) h = Equal(rate, high) a = Cast<to=1>(l) c = Cast<to=1>(h)
+    s = Add(a, c) k = Cast<to=7>(s) i = Constant<value_ints=[-1]>()
+    m = Reshape(s, i) t = Mul(k, k) z = Constant<value_int=1>() d = Sub(t, z)
+    e = Gather(m, d) f = Sub(x, e) y = Relu(f) }"""
+
+
+def test_numbers_that_a_model_compares_with_are_drawn() -> None:
+    """With any other rate the index is -1, and the branch that matters is not seen."""
+    m = parser.parse_model('<ir_version: 9, opset_import: ["" : 18]>' + RATES)
+    made = optimize(m)
+    assert made.inputs is not None and int(made.inputs["rate"]) == 8000
+    assert made.summary()["compared"]
+
+
+STRIDES = """g (float[b, 1, h, w] x) => (float[b, 1, h, w] y) {
+    f = Constant<value_floats=[1.0, 1.0, 32.0, 32.0]>()
+    a = MaxPool<kernel_shape=[32, 32], strides=[32, 32]>(x)
+    c = Resize<mode="nearest">(a, , f) y = Add(x, c) }"""
+REFUSED = """g (float[b, 3] x) => (float[b, 4] y) {
+    s = Constant<value_ints=[-1, 4]>() r = Reshape(x, s) n = Shape(r)
+    k = Constant<value_ints=[1000003, 4]>() y = Expand(r, k) }"""
+
+
+def test_what_is_not_compared_says_so(tmp_path: Path) -> None:
+    head = '<ir_version: 9, opset_import: ["" : 18]>'
+    for text, status in ((STRIDES, 0), (REFUSED, 3)):
+        source = tmp_path / "in.onnx"
+        onnx.save(parser.parse_model(head + text), str(source))
+        args = ["optimize", str(source), str(tmp_path / "out.onnx"), "--json"]
+        done = CliRunner().invoke(app, args)
+        assert done.exit_code == status
+        assert json.loads(done.stdout)["compared"] is (status == 0)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rewrite.egraph.ir.convolution import Frame
-from rewrite.egraph.ir.dims import Dim, exact_div, floor_div, numel
+from rewrite.egraph.ir.dims import Dim, exact_div, floor_div, lower_bound, numel
 from rewrite.egraph.ir.dtypes import I32, I64, compute
 from rewrite.egraph.ir.scalars import Array
 
@@ -28,27 +28,40 @@ class Windows:
     size: int
     stride: int
     dilation: int
-    low: int
-    high: int
+    low: Dim
+    high: Dim
     count: Dim
-    over: int = 0
+    over: Dim = 0
 
     @property
     def extent(self) -> int:
         return (self.size - 1) * self.dilation + 1
 
 
-def _steps(n: Dim, stride: int) -> Dim:
-    result = floor_div(n, stride)
-    if result is None:
-        raise Unread(f"{n} in steps of {stride}")
-    return result
-
-
 def _plain(d: Dim, what: str) -> int:
     if not isinstance(d, int):
         raise Unread(f"{what} of symbolic size {d}")
     return d
+
+
+def _positive(d: Dim, what: str) -> Dim:
+    """The greater of `d` and 0."""
+    if isinstance(d, int):
+        return max(d, 0)
+    low = lower_bound(-d)
+    if low is not None and low >= 0:
+        return 0
+    return d if _reaches(d, what) else 0
+
+
+def _reaches(d: Dim, what: str = "windows") -> bool:
+    """Whether `d` is 0 or more."""
+    if isinstance(d, int):
+        return d >= 0
+    for answer, low in ((True, lower_bound(d)), (False, lower_bound(-1 - d))):
+        if low is not None and low >= 0:
+            return answer
+    raise Unread(f"{what} of {d} entries, if there are so many")
 
 
 def _spatial(s: Site, i: int, kernel: Sequence[Dim] | None = None) -> list[Windows]:
@@ -86,22 +99,22 @@ def _attributes(s: Site, rank: int) -> tuple[list[int], list[int], list[int]]:
 
 def _same(w: Windows, n: Dim, auto: str) -> Windows:
     """Padded so that as many windows as strides fit."""
-    count = _steps(n + w.stride - 1, w.stride)
+    count = floor_div(n + w.stride - 1, w.stride)
     reach = (count - 1) * w.stride + w.extent
-    total = max(0, _plain(reach - n, "padding"))
-    low = (total + int(auto == "SAME_LOWER")) // 2
+    total = _positive(reach - n, "padding")
+    low = floor_div(total + int(auto == "SAME_LOWER"), 2)
     return Windows(w.size, w.stride, w.dilation, low, total - low, count)
 
 
 def _explicit(w: Windows, n: Dim, ceil: bool) -> Windows:
     room = n + w.low + w.high - w.extent
-    count = _steps(room + (w.stride - 1 if ceil else 0), w.stride) + 1
-    over = 0
+    count = floor_div(room + (w.stride - 1 if ceil else 0), w.stride) + 1
+    over: Dim = 0
     if ceil:
         # The last window starts within the operand or the padding before it.
-        if _plain((count - 1) * w.stride - n - w.low, "windows") >= 0:
-            count = count - 1
-        over = max(0, _plain((count - 1) * w.stride - room, "windows"))
+        beyond = (count - 1) * w.stride - n - w.low
+        count = count - 1 if _reaches(beyond) else count
+        over = _positive((count - 1) * w.stride - room, "windows")
     return Windows(w.size, w.stride, w.dilation, w.low, w.high, count, over)
 
 
@@ -129,26 +142,30 @@ def conv(s: Site) -> int:
 
 
 def _convolved(s: Site, x: int, w: int, frames: Sequence[Windows], group: int) -> int:
-    """With the operator's bias, where there is one; a negative padding cuts off."""
+    """With the operator's bias, where there is one; a negative padding cuts off, and
+    one with symbols comes first."""
     b = s.b
     if b.shape(x)[1] != b.shape(w)[1] * group:
         s.fail(f"{b.type(x)} by {b.type(w)} in {group} groups")
-    cut = (
-        [0, 0, *(min(f.low, 0) for f in frames)],
-        [0, 0, *(min(f.high, 0) for f in frames)],
-    )
+    low, high = [f.low for f in frames], [f.high for f in frames]
+    cut = [0, 0, *map(_outside, low)], [0, 0, *map(_outside, high)]
     x = padded(s, x, *cut, "constant", 0)
     frame = Frame(
         group,
         tuple(f.stride for f in frames),
         tuple(f.dilation for f in frames),
-        tuple(max(f.low, 0) for f in frames),
-        tuple(max(f.high, 0) for f in frames),
+        tuple(max(w, 0) if isinstance(w, int) else 0 for w in low),
+        tuple(max(w, 0) if isinstance(w, int) else 0 for w in high),
     )
     integer = s.kind == "ConvInteger"  # its third operand is no bias
     plain = integer or not s.has(2)
     bias = b.const(0, b.type(w).dtype, b.shape(w)[:1]) if plain else s.x(2)
     return b.macro("conv", [x, w, bias], frame.vector)
+
+
+def _outside(width: Dim) -> Dim:
+    """What of a padding the frame of a convolution does not hold."""
+    return min(width, 0) if isinstance(width, int) else width
 
 
 @op("ConvInteger")
@@ -271,11 +288,29 @@ def _places(s: Site, frames: Sequence[Windows], entries: int, top: int) -> int:
 def average_pool(s: Site) -> int:
     frames, dtype = _spatial(s, 0), s.type(0).dtype
     x = s.b.cast(s.x(0), compute(dtype))
-    counts = _counts(s, frames, bool(s.attr("count_include_pad", 0)))
+    padding = bool(s.attr("count_include_pad", 0))
     y = _pooled(s, "sum", _windowed(s, x, frames, 0), frames)
+    try:
+        counts = _counts(s, frames, padding)
+    except Unread:  # how many there are depends on symbols
+        y = s.bin("div", y, _counted(s, frames, padding))
+        return s.b.cast(y, dtype)
     share = np.asarray(1 / np.maximum(counts, 1), compute(dtype).numpy)
     y = s.bin("mul", y, materialise(s.b, Value(known=share)))
     return s.b.cast(y, dtype)
+
+
+def _counted(s: Site, frames: Sequence[Windows], padding: bool) -> int:
+    """What `_counts` says, counted by a pool of ones; at least 1."""
+    dtype = compute(s.type(0).dtype)
+    ones = s.b.const(1, dtype, (1, 1, *s.shape(0)[2:]))
+    if padding:
+        low, high = ([0, 0, *side] for side in zip(*((f.low, f.high) for f in frames),
+                                                   strict=True))  # fmt: skip
+        ones = padded(s, ones, low, high, "constant", 1)
+        frames = [replace(f, low=0, high=0) for f in frames]
+    counts = _pooled(s, "sum", _windowed(s, ones, frames, 0), frames)
+    return s.bin("max", counts, s.full(1, counts))
 
 
 def _counts(s: Site, frames: Sequence[Windows], padding: bool) -> Array:
@@ -287,11 +322,12 @@ def _counts(s: Site, frames: Sequence[Windows], padding: bool) -> Array:
             total = total[..., None] * np.full(1, f.size)
             continue
         length, count = _plain(n, "padding"), _plain(f.count, "windows")
+        first, last = -_plain(low, "padding"), length + _plain(high, "padding")
         s.table(count * f.size)
         s.table(total.size * count)
-        first = np.arange(count)[:, None] * f.stride - f.low
-        at = first + np.arange(f.size) * f.dilation
-        inside = (at >= -low) & (at < length + high)
+        at = np.arange(count)[:, None] * f.stride - _plain(f.low, "padding")
+        at = at + np.arange(f.size) * f.dilation
+        inside = (at >= first) & (at < last)
         total = total[..., None] * inside.sum(1)
     return total
 

@@ -12,7 +12,7 @@ from rewrite.egraph.ir.dtypes import I32, I64
 from rewrite.egraph.ir.scalars import Array
 
 from ..site import TABLE, Site, Unread, op
-from ..value import Value, dims_array, materialise
+from ..value import Value, known_dims, materialise
 from .shape import part
 
 RANKED = 1024  # entries that TopK compares with each other, at most
@@ -31,7 +31,7 @@ def measured(s: Site, d: Dim, like: int) -> int:
     """A size in the dtype and shape of node `like`."""
     if isinstance(d, int):
         return s.full(d, like)
-    scalar = materialise(s.b, Value(known=dims_array([d], ())))
+    scalar = materialise(s.b, known_dims([d], ()))
     return s.b.broadcast(s.b.cast(scalar, s.b.type(like).dtype), like)[0]
 
 

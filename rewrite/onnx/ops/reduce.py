@@ -6,7 +6,7 @@ from rewrite.egraph.ir.dims import Dim, numel
 from rewrite.egraph.ir.dtypes import BOOL, F64, I64, compute
 
 from ..site import Site, Unread, op
-from ..value import Value, dims_array, materialise
+from ..value import known_dims, materialise
 
 MONOIDS = {"ReduceSum": "sum", "ReduceMax": "max", "ReduceMin": "min",
            "ReduceProd": "prod"}  # fmt: skip
@@ -59,7 +59,7 @@ def mean_of(s: Site, total: int, sizes: list[Dim]) -> int:
         if not count:
             raise Unread("a mean of nothing")
         return b.bin("mul", total, s.full(1 / count, total))
-    n = b.cast(materialise(b, Value(known=dims_array([count], ()))), dtype)
+    n = b.cast(materialise(b, known_dims([count], ())), dtype)
     return s.bin("div" if dtype.is_float else "floordiv", total, n)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rewrite.egraph.ir.dims import Dim, Poly, exact_div, numel
+from rewrite.egraph.ir.dims import Dim, exact_div, lower_bound, numel
 from rewrite.egraph.ir.dtypes import BOOL, I64, from_numpy
 
 from ..fold import fill_value
 from ..site import Site, Unread, op
+
+FAR = 1 << 29  # bounds of slices from here on mean the end of any axis
 
 
 @op("Reshape")
@@ -149,26 +151,25 @@ def _range(s: Site, n: Dim, start: Dim, end: Dim, step: int) -> tuple[Dim, Dim]:
         start = max(start, -n) if step < 0 else start
         at = range(n)[slice(start, None if below else end, step)]
         return (at.start if len(at) else 0), len(at)
-    if step == 1:
+    if step > 0:
         first, last = _placed(n, start), _placed(n, end)
-        if first is not None and last is not None:
-            return first, last - first
+        return first, -((first - last) // step)
     if step == -1 and start == -1 and isinstance(end, int) and end < -(1 << 31):
         return n - 1, n
     raise Unread(f"entries {start}:{end}:{step} of {n}")
 
 
-def _placed(n: Dim, at: Dim) -> Dim | None:
-    """A bound of a slice with symbols: beyond all sizes, or taken at its word."""
+def _placed(n: Dim, at: Dim) -> Dim:
+    """A bound of a slice with symbols: beyond all sizes, or taken at its word.  Where
+    it is not within the axis once sizes are known, the slice has a size below 0 or
+    leaves the axis, which is an error then."""
     if isinstance(at, int):
-        if at >= 1 << 31:
+        if at >= FAR or (isinstance(n, int) and at >= n):
             return n
-        if at < 0:
-            return None if isinstance(n, int) else n + at
-        if isinstance(n, int) or at == 0:
-            return min(at, n) if isinstance(n, int) else 0
-        return None  # whether n reaches there is not known
-    return at
+        if at < -FAR or (isinstance(n, int) and at < -n):
+            return 0
+    low = lower_bound(-1 - at)
+    return n + at if low is not None and low >= 0 else at
 
 
 @op("Tile")
@@ -222,10 +223,9 @@ def padded(
 
 
 def _mirrored(s: Site, x: int, axis: int, low: Any, high: Any, mode: str) -> int:
-    """Padded along one axis with what stands at its ends."""
+    """Padded along one axis with what stands at its ends; that a symbolic axis has
+    enough entries is checked where its size is known."""
     n = s.b.shape(x)[axis]
-    if not (isinstance(n, int) and isinstance(low, int) and isinstance(high, int)):
-        raise Unread(f"padding by {mode} of symbolic sizes")
     if mode == "edge":
         before, after = (
             _repeated(s, x, axis, at, width) for at, width in ((0, low), (n - 1, high))
@@ -234,21 +234,22 @@ def _mirrored(s: Site, x: int, axis: int, low: Any, high: Any, mode: str) -> int
     if mode not in ("reflect", "wrap"):
         s.fail(f"mode {mode!r}: constant, edge, reflect or wrap expected")
     reflect = mode == "reflect"
-    if max(low, high) > (n - 1 if reflect else n):
+    most = n - 1 if reflect else n
+    if any(isinstance(most - w, int) and most - w < 0 for w in (low, high)):
         raise Unread(f"{mode} by more than there is")
     step = -1 if reflect else 1
     parts = [x]
-    if low:
+    if low != 0:
         parts.insert(0, part(s, x, axis, low if reflect else n - low, low, step))
-    if high:
+    if high != 0:
         parts.append(part(s, x, axis, n - 2 if reflect else 0, high, step))
     return s.b.concat(parts, axis)
 
 
-def _repeated(s: Site, x: int, axis: int, at: int, count: int) -> list[int]:
+def _repeated(s: Site, x: int, axis: int, at: Dim, count: Dim) -> list[int]:
     one = part(s, x, axis, at, 1)
     shape = [count if i == axis else d for i, d in enumerate(s.b.shape(x))]
-    return [s.b.expand(one, shape)] if count else []
+    return [s.b.expand(one, shape)] if count != 0 else []
 
 
 @op("DepthToSpace", "SpaceToDepth")
@@ -288,7 +289,8 @@ def range_(s: Site) -> int:
     dtype = s.type(0).dtype
     if dtype.is_int and step[0] == 1:
         size = limit[0] - start[0]
-        if isinstance(size, Poly) and all(c <= 0 for _, c in size.terms):
+        least = lower_bound(-size)
+        if least is not None and least >= 0:
             size = 0  # it counts up to what lies below its start, whatever the sizes
         out = s.b.iota(0, dtype, (size,))
         return out if start[0] == 0 else s.bin("add", out, s.b.cast(s.x(0), dtype))

@@ -64,6 +64,7 @@ class Optimized:
     fired: Mapping[str, int]  # how often each rule matched
     error: float | None  # relative difference of outputs; None: not compared
     notes: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] | None = None  # some that both models ran on
 
     def __str__(self) -> str:
         b, a = self.before, self.after
@@ -91,6 +92,7 @@ class Optimized:
                 "before": self.before.operators, "after": self.after.operators,
             },
             "error": self.error,
+            "compared": self.inputs is not None,
             "rules": self.fired,
             "optimize_s": self.seconds,
             "notes": list(self.notes),
@@ -207,6 +209,7 @@ class _Request:
             models[best], size_of(self.source), size_of(models[best]), predicted,
             measured, 0.0, made.found.fired,
             None if verdict.inputs is None else verdict.error, tuple(notes),
+            verdict.inputs,
         )  # fmt: skip
 
     def verified(self, model: onnx.ModelProto) -> verify.Verdict:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,15 +11,21 @@ import onnx
 
 from rewrite.egraph.ir.scalars import Array
 
+from ..hosts import session
 from ..types import DTYPES
 from ..value import ModelError
 
 SIZES = (16, 2, 3, 1, 4, 8)  # tried for symbolic dimensions, until two fit the model
 TRIES = 32  # of sizes up to 4 at random: one may have to be the sum of others
+# (first axis, others), where strides want more entries, or multiples of a power of 2
+IMAGES = ((2, 64), (1, 64), (1, 32), (1, 128), (1, 320), (1, 512))
+NUMBERS = 8  # that whole numbers are compared with, tried as values of inputs
 DRAWS = 2
 LIMIT = 1 << 31  # bytes: the checker takes no larger model
 # Largest difference, relative to the largest value, by bits of the significand.
 TOLERANCE = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1}
+
+WHOLE = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
 type Run = Callable[[Mapping[str, Any]], Sequence[Any]]
 
@@ -63,9 +68,11 @@ def compare(
     names = _symbols(before)
     error, done, why = 0.0, 0, "its inputs cannot be drawn"
     ran: Mapping[str, Any] | None = None
-    for sizes in _tries(names, hints, rng):
+    numbers = _compared(before) or [None]
+    tries = _tries(before, names, hints, rng)
+    for k, sizes in enumerate(s for s in tries for _ in numbers):
         try:
-            inputs = random_inputs(before, sizes, rng)
+            inputs = random_inputs(before, sizes, rng, numbers[k % len(numbers)])
             want = first(inputs)
         except Exception as e:
             why = line(e)
@@ -89,8 +96,11 @@ def compare(
 
 
 def _tries(
-    names: Sequence[str], hints: Mapping[str, int], rng: np.random.Generator
-) -> Iterator[dict[str, int]]:
+    model: onnx.ModelProto,
+    names: Sequence[str],
+    hints: Mapping[str, int],
+    rng: np.random.Generator,
+) -> Iterator[dict[str, int]]:  # fmt: skip
     """Sizes for symbolic dimensions that may suit the model."""
     if not names:
         yield from ({} for _ in range(DRAWS))
@@ -99,6 +109,9 @@ def _tries(
         yield {n: hints.get(n, SIZES[0] + i) for i, n in enumerate(names)}
     for size in SIZES:
         yield {n: size + i for i, n in enumerate(names)}
+    lead = _leading(model)
+    for few, many in IMAGES:
+        yield {n: few if n in lead else many for n in names}
     for _ in range(TRIES):
         drawn = rng.integers(1, 5, len(names))
         yield {n: int(d) for n, d in zip(names, drawn, strict=True)}
@@ -124,31 +137,6 @@ def runner(model: onnx.ModelProto, optimized: bool = False) -> Run:
     return lambda inputs: list(program(inputs).values())
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    inner: Any
-
-    def run(self, inputs: Mapping[str, Any]) -> Sequence[Any]:
-        return self.inner.run(None, dict(inputs))
-
-
-def session(
-    model: onnx.ModelProto, optimized: bool = True, threads: int = 0
-) -> Session:
-    """Of ONNX Runtime on the CPU."""
-    ort: Any = importlib.import_module("onnxruntime")
-    options: Any = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = threads
-    levels: Any = ort.GraphOptimizationLevel
-    level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
-    options.graph_optimization_level = level
-    inner: Any = ort.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    return Session(inner)
-
-
 def _symbols(model: onnx.ModelProto) -> list[str]:
     result: dict[str, None] = {}
     for info in model.graph.input:
@@ -158,10 +146,33 @@ def _symbols(model: onnx.ModelProto) -> list[str]:
     return list(result)
 
 
+def _leading(model: onnx.ModelProto) -> set[str]:
+    """The names of first axes: how many there are of what the model takes."""
+    firsts = ((i.name, i.type.tensor_type.shape.dim[:1]) for i in model.graph.input)
+    return {d.dim_param or f"{name}_0" for name, dims in firsts for d in dims}
+
+
+def _compared(model: onnx.ModelProto) -> list[int]:
+    """Whole numbers that the model compares scalars with: a choice between cases, such
+    as rates of sampling."""
+    known = {t.name: t for t in model.graph.initializer}
+    known |= {n.output[0]: a.t for n in model.graph.node if n.op_type == "Constant"
+              for a in n.attribute if a.name == "value"}  # fmt: skip
+    found: dict[int, None] = {}
+    for node in model.graph.node:
+        for name in node.input if node.op_type == "Equal" else ():
+            t = known.get(name)
+            if t is not None and t.data_type in WHOLE and not list(t.dims):
+                found[int(onnx.numpy_helper.to_array(t))] = None
+    return list(found)[:NUMBERS]
+
+
 def random_inputs(
-    model: onnx.ModelProto, sizes: Mapping[str, int], rng: np.random.Generator
-) -> dict[str, Array]:
-    """Normal floats, integers 0 and 1 (indices are small everywhere), random bools."""
+    model: onnx.ModelProto, sizes: Mapping[str, int], rng: np.random.Generator,
+    number: int | None = None,
+) -> dict[str, Array]:  # fmt: skip
+    """Normal floats, integers 0 and 1 (indices are small everywhere), random bools;
+    integers without an axis are `number`, where that is given."""
     stored = {t.name for t in model.graph.initializer}
     out: dict[str, Array] = {}
     for info in model.graph.input:
@@ -180,6 +191,8 @@ def random_inputs(
         dtype = DTYPES[t.elem_type]
         floats = dtype.is_float
         drawn = rng.standard_normal(shape) if floats else rng.integers(0, 2, shape)
+        if number is not None and not shape and dtype.is_int:
+            drawn = number
         out[info.name] = np.asarray(drawn).astype(dtype.numpy)
     return out
 

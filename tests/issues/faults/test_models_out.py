@@ -14,7 +14,8 @@ import onnx
 import pytest
 
 import rewrite.onnx
-from rewrite.egraph.ir.dims import bind, symbol, witness
+from rewrite.egraph.ir.dims import bind, symbol
+from rewrite.egraph.ir.primes import witness
 from tests.onnx.models import operators, parsed, run
 
 RNG = np.random.default_rng(0)

@@ -1,0 +1,1 @@
+"""ONNX models that ship inside published packages, through the whole of it."""

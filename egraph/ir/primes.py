@@ -1,0 +1,59 @@
+"""The witness: sizes at which a graph with symbols is decided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from itertools import count
+
+from .dims import Dim, bind, factors, symbols
+
+USUAL = 1009  # a size that nothing is known of
+TRIES = 32  # of primes that keep all dims apart
+
+
+def witness(
+    shapes: Iterable[Iterable[Dim]], hints: Mapping[str, int] | None = None,
+    most: Mapping[str, int] | None = None, apart: Iterable[int] = (),
+) -> dict[str, int]:  # fmt: skip
+    """A distinct prime for each symbol that divides no fixed size, nor one of `apart`.
+
+    Dims in `shapes` that differ as polynomials differ as numbers too, where a few tries
+    find such primes; what is decided at the witness is checked again symbolically.  A
+    prime is the first from the hint on (1009 without one): costs are near those at the
+    hint.  A symbol in `most` gets the greatest that is not above that, if there is one.
+    """
+    all_dims = {d for s in shapes for d in s}
+    fixed = factors(all_dims) | set(apart)
+    names = sorted(symbols(all_dims))
+    values: dict[str, int] = {}
+    for shift in range(TRIES):
+        values = {}
+        for k, name in enumerate(names):
+            first = (hints or {}).get(name, USUAL) + shift * (k + 1)
+            limit = (most or {}).get(name, 1 << 62)
+            values[name] = _prime(min(max(first, 7), 1 << 24), limit, fixed, values)
+        if len({bind(d, values) for d in all_dims}) == len(all_dims):
+            break
+    return values
+
+
+def _prime(
+    first: int, limit: int, fixed: AbstractSet[int], taken: Mapping[str, int]
+) -> int:
+    up = next(p for p in count(first) if _fits(p, fixed, taken.values()))
+    if up <= limit:
+        return up
+    down = range(min(first, limit), 1, -1)
+    fitting = (p for p in down if _fits(p, fixed, taken.values()))
+    return next(fitting, max(limit, 0))
+
+
+def _fits(prime: int, fixed: AbstractSet[int], taken: Iterable[int]) -> bool:
+    divides = any(f % prime == 0 for f in fixed if f)
+    return not divides and prime not in taken and _is_prime(prime)
+
+
+def _is_prime(n: int) -> bool:
+    return n > 1 and all(n % k for k in range(2, math.isqrt(n) + 1))
