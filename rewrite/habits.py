@@ -16,8 +16,8 @@ import numpy as np
 from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.graph import substitute
 from rewrite.egraph.ir.ops import TensorType
-from rewrite.egraph.ir.sameness import same
 
+from .core.sameness import same
 from .core.signature import exactly, signature
 from .xp.promote import as_dtype
 from .xp.trace import Traced, children, is_tensor, rebuilt

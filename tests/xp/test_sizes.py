@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,9 @@ def test_programs_are_right_at_each_size(name: str) -> None:
     assert fast.graph.symbols
 
 
-def test_a_new_number_of_rows_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_number_of_rows_compiles_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     made = list[int]()
     compile_ = toolchain._compile  # pyright: ignore[reportPrivateUsage]
 
@@ -136,6 +139,7 @@ def test_a_new_number_of_rows_compiles_nothing(monkeypatch: pytest.MonkeyPatch) 
         return compile_(*args, **kwargs)
 
     monkeypatch.setattr(toolchain, "_compile", counted)
+    monkeypatch.setenv("REWRITE_CACHE", str(tmp_path))
     fast = rw.jit(lambda x: x - xp.mean(x, axis=-1, keepdims=True), device="c")
     for n in (600, 701, 802, 903, 1004):
         fast(normal(n, 311))

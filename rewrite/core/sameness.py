@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .evaluate import apply
-from .graph import Graph
-from .node import Node
-from .ops import TensorType
-from .scalars import Array
-from .table import having, sizes
+from rewrite.egraph.ir.evaluate import apply
+from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.node import Node
+from rewrite.egraph.ir.ops import TensorType
+from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.table import having, sizes
 
 ONE_TO_ONE = having("pointwise")
 REARRANGED = frozenset({"reshape", "permute", "expand", "slice", "window"})
