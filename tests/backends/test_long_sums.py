@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rewrite.lower.axes import normalise
-from rewrite.lower.families.full import FULL
 from rewrite.lower.model import model_of
+from rewrite.lower.tiles.staged import STAGED
 from tests.backends.harness import launch, open_device
 from tests.lower.families.test_parts_of_sums import KERNELS
 from tests.lower.harness import buffers_for, close, reference
@@ -20,9 +20,10 @@ def test_slopes(target: str) -> None:
         k
         for k in map(normalise, KERNELS.values())
         if all(dtype in caps.dtypes for dtype, _ in k.slots)
-        and FULL.cost(k, model_of(caps)) is not None
+        and STAGED.accepts(k) is None
+        and STAGED.cost(k, model_of(caps)) is not None
     ]
-    made = [FULL.lower(k, caps, f"f{i}", False) for i, k in enumerate(there)]
+    made = [STAGED.lower(k, caps, f"f{i}", False) for i, k in enumerate(there)]
     assert len(made) > 10
     module = dev.compile(made)
     for kernel, function in zip(there, made, strict=True):
