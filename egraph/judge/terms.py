@@ -187,7 +187,9 @@ class Terms:
         value = self.attr(a[0], lambda: self.rng.choice(("inf", "-inf", "nan")))
         self.fixed(a[1], want.dtype.name)
         self.fixed(a[2], want.shape)
-        return self.builder.const(float(value), want.dtype, want.shape)
+        held = float(np.float64(value).astype(want.dtype.numpy))
+        need(str(held) == value)  # f8e4m3 has no infinity
+        return self.builder.const(held, want.dtype, want.shape)
 
     def _un(self, a: Sequence[Expr], want: TensorType) -> int:
         op = self.attr(a[0], lambda: self.rng.choice(UNARY).name)

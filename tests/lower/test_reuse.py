@@ -69,7 +69,7 @@ def test_random_graphs(name: str, mode: Mode) -> None:
     caps = None if name == "numpy" else target.caps()
     price = cost_for(target)
     made: list[tuple[int, Graph, Program]] = []
-    for seed in range(70):
+    for seed in range(80):
         graph = expand_macros(random_graph(seed, mode))
         if holds(target, graph) and not graph.symbols:
             groups = drawn_groups(graph, seed, price)

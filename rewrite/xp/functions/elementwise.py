@@ -253,10 +253,11 @@ def logaddexp(a: Operand, b: Operand) -> Tracer:
 
 
 def ordered(a: Tracer, b: Tracer) -> tuple[Tracer, Tracer]:
-    """The larger and the smaller.  Of equal ones, the first is one and the second the
-    other, so that what is smooth in both has its derivative there too."""
+    """The larger and the smaller, which is NaN where one is.  Of equal ones, the first
+    is one and the second the other, so that what is smooth in both has its derivative
+    there too."""
     turned = a < b
-    return where(turned, b, a), where(turned, a, b)
+    return where(turned, b, a), where(turned, a, where(a == a, b, a))
 
 
 def hypot(a: Operand, b: Operand) -> Tracer:

@@ -72,6 +72,11 @@ def _(rng: Random, b: Builder) -> int:
     return b.un(rng.choice(("neg", "exp", "relu")), fresh(b, F64, sizes(rng)))
 
 
+@maker("barrier")
+def _(rng: Random, b: Builder) -> int:
+    return b.add("barrier", (fresh(b, F64, sizes(rng)),), (rng.randrange(3),))
+
+
 @maker("bin")
 def _(rng: Random, b: Builder) -> int:
     shape = sizes(rng)
