@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
@@ -61,6 +61,7 @@ class Program:
             if i.type.HasField("tensor_type")
         }
         self._symbolic = any(not isinstance(d, int) for s in self._shapes for d in s)
+        self._tried: dict[tuple[tuple[int, ...], ...], tuple[dict[str, int], ...]] = {}
         self._needs: frozenset[str] = frozenset()
         self._ready: dict[Key, Compiled | ModelError] = {}
         self._said: set[str] = set()
@@ -106,12 +107,28 @@ class Program:
                     shapes.append(())
         return shapes
 
-    def _sizes(self, arrays: Mapping[str, Any]) -> dict[str, int]:
-        """What inputs of these shapes say of the sizes without a number."""
+    def _tries(self, arrays: Mapping[str, Any]) -> tuple[dict[str, int], ...]:
+        """The sizes to read the model for, most general first, until one runs; worked
+        out once for shapes, for that takes as long as a small model."""
+        if not self._symbolic:
+            return ({},)
+        shapes = tuple(arrays[name].shape for name in self._tensors)
+        if shapes not in self._tried:
+            sizes = self._sizes(shapes)
+            alone = [{s: n} for s, n in sizes.items()] if len(sizes) > 1 else []
+            # Symbols stand for 1 or more.
+            general = [{}, *alone] if sizes and 0 not in sizes.values() else []
+            self._tried[shapes] = (*general, sizes)
+            if len(self._tried) > KEPT:
+                del self._tried[next(iter(self._tried))]
+        return self._tried[shapes]
+
+    def _sizes(self, shapes: Iterable[tuple[int, ...]]) -> dict[str, int]:
+        """What tensors of these shapes say of the sizes without a number."""
         sizes: dict[str, int] = {}
-        for name, shape in zip(self.inputs, self._shapes, strict=True):
-            have = np.shape(arrays[name]) if name in self._tensors else ()
-            for d, n in zip(shape, have, strict=len(shape) > 0):
+        declared = dict(zip(self.inputs, self._shapes, strict=True))
+        for name, have in zip(self._tensors, shapes, strict=True):
+            for d, n in zip(declared[name], have, strict=False):
                 found = solve(d, n)
                 sizes |= dict([found] if found else ())
         return sizes
@@ -150,21 +167,18 @@ class Program:
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         self._check(inputs)
         arrays = {k: self._typed(k, inputs[k]) for k in self.inputs}
-        sizes = self._sizes(arrays) if self._symbolic else {}
-        tries = [{}, *({s: n} for s, n in sizes.items() if len(sizes) > 1), sizes]
+        tries = self._tries(arrays)
         result: Compiled | ModelError = ModelError("")
-        for bound in tries if sizes else [{}]:
+        for bound in tries:
             result = self._for(arrays, bound)
             if isinstance(result, ModelError):
                 continue
-            if bound != sizes and 0 in sizes.values():
-                continue  # symbols stand for 1 or more
             try:
                 return result(arrays)
             except (GraphError, InputError):
                 # Slices that reach beyond these sizes, or sizes that are not the
                 # multiples that the model was read for.
-                if bound == sizes:
+                if bound is tries[-1]:
                     raise
         assert isinstance(result, ModelError)
         return self._on_host(arrays, result)

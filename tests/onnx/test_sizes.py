@@ -13,9 +13,9 @@ from onnx import TensorProto, helper, numpy_helper, parser
 
 import rewrite.onnx
 from rewrite.core.compiled import Compiled
-from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dims import solve, symbol
 from rewrite.egraph.ir.dtypes import F32
-from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.evaluate import InputError, evaluate
 from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.part import check_sizes
 from rewrite.onnx import ModelError
@@ -276,3 +276,26 @@ def test_forms_are_compared_at_sizes_that_the_model_takes() -> None:
     b = Builder()
     large = b.build([b.un("neg", b.input("x", F32, (symbol("b"), 40_000_000)))])
     assert check_sizes(large, large) == []  # 320 MB of f64, and as much for the result
+
+
+def test_sizes_are_worked_out_once_for_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a small model that took a quarter of each call."""
+    text = "g (float[b, n] x, float[b, 2] y) => (float[b, n] z) { z = Exp(x) }"
+    program = rewrite.onnx.compile(model(text), "numpy", fallback=False)
+    calls: list[int] = []
+
+    def counted(d: Any, n: int) -> Any:
+        calls.append(n)
+        return solve(d, n)
+
+    monkeypatch.setattr("rewrite.onnx.program.solve", counted)
+    for rows in (3, 4, 3, 4, 4):
+        program({"x": np.ones((rows, 5), "f4"), "y": np.ones((rows, 2), "f4")})
+    assert calls == [3, 5, 3, 2, 4, 5, 4, 2]
+
+
+def test_another_rank_is_an_error_of_inputs() -> None:
+    text = "g (float[b, n] x) => (float[b, n] z) { z = Exp(x) }"
+    program = rewrite.onnx.compile(model(text), "numpy", fallback=False)
+    with pytest.raises(InputError, match="x"):
+        program({"x": np.ones((3, 5, 2), "f4")})
