@@ -25,6 +25,8 @@ CORE = {i.formatted_name: i for i in sweep.infos("", False)}
 def test_readers_are_of_operators_that_there_are() -> None:
     for name in READERS:
         space, packet, overload = name.split(".")
+        if space == "transformers":  # a library that need not be there
+            continue
         found = getattr(getattr(torch.ops, space), packet, None)
         # One row may name overloads that only some operators have.
         assert found is not None and overload in (
