@@ -75,9 +75,9 @@ static void k1_0(
     f32 left6[1024] __attribute__((aligned(64)));
     f32 sums7[64] __attribute__((aligned(64)));
     for (i64 i11 = 0; i11 < 4; i11++) {
+      const i64 p13 = m4 + i11;
       #pragma omp simd
       for (i64 i12 = 0; i12 < 256; i12++) {
-        const i64 p13 = m4 + i11;
         const i64 v14 = (p13 * 256) + i12;
         const f32 v15 = b2[v14];
         const i64 v16 = (i12 * 8) + p13;
