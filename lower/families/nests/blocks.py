@@ -128,14 +128,18 @@ class Blocks(Accumulating):
         def flush() -> None:
             self.flush(accs, totals, lanes)
 
+        def each_of(span: Span | None, part: Part) -> None:
+            first, last = span or (0, extent - 1)
+            count = last + 1 - first
+            if long:
+                self.pieces_of(first, count, span, block, part, flush)
+            else:
+                part(self.number(first), count, span)
+
         def whole() -> None:
-            for span in spans if part else ():
-                first, last = span or (0, extent - 1)
-                count = last + 1 - first
-                if long:
-                    self.pieces_of(first, count, span, block, part, flush)
-                else:
-                    part(self.number(first), count, span)
+            if part is not None:
+                for span in spans:
+                    each_of(span, part)
             leaf()
 
         last = 1 if along else 0

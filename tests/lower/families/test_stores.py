@@ -47,8 +47,8 @@ def in_phases(height: int, width: int, channels: int) -> Kernel:
 
 
 PRODUCTS = [(7, 40, 9), (64, 70, 300), (3, 33, 5), (290, 520, 4)]
-KERNELS = [product(*sizes) for sizes in PRODUCTS]
-KERNELS += [in_phases(*sizes) for sizes in ((4, 8, 6), (5, 7, 6), (16, 16, 12))]
+SQUARES = [(4, 8, 6), (5, 7, 6), (16, 16, 12)]
+KERNELS = [*(product(*n) for n in PRODUCTS), *(in_phases(*n) for n in SQUARES)]
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS[:1], *KERNELS[2:3], *KERNELS[4:6]])
