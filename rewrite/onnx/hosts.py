@@ -10,6 +10,8 @@ from typing import Any
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from .value import ModelError
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -31,6 +33,32 @@ def hosts(model: onnx.ModelProto, strict: bool) -> Iterator[Run]:
         except Exception:
             # Newer than the one, or with an operator that it lacks: the other may run.
             pass
+
+
+class Host:
+    """The first of the hosts that takes a model and its inputs, kept for later."""
+
+    def __init__(self, model: onnx.ModelProto, strict: bool) -> None:
+        self._hosts = hosts(model, strict)
+        self._host: Run | None = None
+        self.name = ""
+
+    def run(self, inputs: Mapping[str, Any]) -> Sequence[Any]:
+        while self._host is not None:
+            try:
+                return self._host.run(inputs)
+            except Exception:
+                following = next(self._hosts, None)
+                if following is None:
+                    raise
+                self._take(following)
+        self._take(next(self._hosts, None))
+        if self._host is None:
+            raise ModelError("there is none that takes the model")
+        return self.run(inputs)
+
+    def _take(self, host: Run | None) -> None:
+        self._host, self.name = host, host.name if host else ""
 
 
 def _runtime(model: onnx.ModelProto) -> Run:

@@ -19,6 +19,7 @@ from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 
 from .loader import Loader
+from .order import in_order
 from .value import ModelError
 
 ROUNDS = 4  # of finding multiples for sizes
@@ -37,14 +38,15 @@ type Model = str | Path | bytes | onnx.ModelProto
 
 
 def open_model(model: Model) -> onnx.ModelProto:
-    """The proto of a model; data outside of its file are read from beside it."""
+    """The proto of a model, its nodes in order; data outside of its file are read from
+    beside it."""
     if isinstance(model, onnx.ModelProto):
-        return model
+        return in_order(model)
     result = _decoded(model)
     if not result.HasField("graph") or not result.opset_import:
         where = "the model" if isinstance(model, bytes) else str(model)
         raise ModelError(f"{where}: no ONNX model (it has no graph or no opset)")
-    return result
+    return in_order(result)
 
 
 def _decoded(model: str | Path | bytes) -> onnx.ModelProto:

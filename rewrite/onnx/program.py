@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
@@ -22,13 +22,15 @@ from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device
 from rewrite.xp.trace import Leaf
 
-from .hosts import Run, hosts
+from .hosts import Host
 from .model import Model, NeedsInputs, load, open_model
+from .regions import Hosted, Makers, Regions, piece_of
 from .types import DTYPES, tensor_type
 from .value import ModelError
 
 TRIES = 8  # rounds of finding inputs that shapes depend on
 KEPT = 64  # programs of one model, the last used
+MORE = 2  # times as many nodes in graphs as a host runs, or it runs all of them
 
 type Key = tuple[Any, ...]
 
@@ -40,14 +42,15 @@ class Program:
     is compiled for each set of such values; where the model cannot be read for all
     sizes of inputs, for each set of sizes that comes.  What graphs cannot hold
     (strings, sequences, sizes that only data decide) runs by ONNX Runtime where that is
-    installed, else by ONNX's reference implementation, with one warning; with
-    `fallback=False` that is an error.
+    installed, else by ONNX's reference implementation, with one warning, and the rest
+    of the model is compiled; with `fallback=False` that is an error.
     """
 
     def __init__(
         self, model: onnx.ModelProto, device: Any, dims: Mapping[str, int],
-        options: Asked,
+        options: Asked, divided: bool = True,
     ) -> None:  # fmt: skip
+        """`divided`: where no graph holds the model, its parts may be compiled."""
         self.model, self.device, self.dims = model, device, dims
         self.options = options
         stored = {t.name for t in model.graph.initializer}
@@ -65,8 +68,9 @@ class Program:
         self._needs: frozenset[str] = frozenset()
         self._ready: dict[Key, Compiled | ModelError] = {}
         self._said: set[str] = set()
-        self._hosts = hosts(model, options.get("precision") == "strict")
-        self._host: Run | None = None
+        self._strict = options.get("precision") == "strict"
+        self._host = Host(model, self._strict)
+        self._regions = self._divided() if divided else None
         try:  # what needs no inputs is compiled now: errors come before the first call
             made = self._made((), {}, {})
         except NeedsInputs as e:
@@ -181,35 +185,75 @@ class Program:
                 if bound is tries[-1]:
                     raise
         assert isinstance(result, ModelError)
-        return self._on_host(arrays, result)
+        return self._otherwise(arrays, result)
 
-    def _on_host(self, arrays: Mapping[str, Any], why: ModelError) -> dict[str, Any]:
+    def _divided(self) -> Regions:
+        declared = {
+            i.name: i.type
+            for i in self.model.graph.input
+            if i.type.HasField("tensor_type") and i.type.tensor_type.HasField("shape")
+        }
+
+        def compiled(model: onnx.ModelProto) -> Program:
+            options: Asked = {**self.options, "fallback": True}
+            return Program(model, self.device, self.dims, options, divided=False)
+
+        def hosted(
+            model: onnx.ModelProto,
+        ) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+            host = Host(model, self._strict)
+            names = [o.name for o in model.graph.output]
+
+            def run(arrays: Mapping[str, Any]) -> dict[str, Any]:
+                return dict(zip(names, host.run(arrays), strict=True))
+
+            return run
+
+        makers = Makers(compiled, hosted, self.dims)
+        return Regions(piece_of(self.model), {**declared}, makers)
+
+    def _otherwise(self, arrays: Mapping[str, Any], why: ModelError) -> dict[str, Any]:
+        """By regions, else by a host."""
         if not self.options.get("fallback", True):
             raise why
+        if self._regions is not None:
+            try:
+                if self._regions.divides(arrays):
+                    return self._in_regions(self._regions, arrays)
+            except Exception as e:
+                # What a host runs as a whole does not fail because of its parts.
+                self._regions = None
+                self._say(f"by parts the model fails ({type(e).__name__}: {e})")
+        return self._on_host(arrays, why)
+
+    def _in_regions(
+        self, regions: Regions, arrays: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        results = regions(dict(arrays))
+        for hosted in regions.hosted:
+            self._say(f"{hosted.reason}; a host runs this node")
+        if MORE * len(regions.hosted) > regions.computed:
+            self._regions = None  # from now on: handing over would cost more
+        return {name: results[name] for name in self.outputs}
+
+    @property
+    def hosted(self) -> tuple[Hosted, ...]:
+        """The nodes between compiled parts, as far as these were made."""
+        return tuple(self._regions.hosted) if self._regions else ()
+
+    def _say(self, message: str) -> None:
+        if message not in self._said:
+            self._said.add(message)
+            warn(message)
+
+    def _on_host(self, arrays: Mapping[str, Any], why: ModelError) -> dict[str, Any]:
         try:
-            results, name = self._hosted(arrays)
+            results = self._host.run(arrays)
         except Exception as e:
             # The first error is that of the model; the second is the host's.
             raise ModelError(f"{why}; the host: {e}") from e
-        if str(why) not in self._said:
-            self._said.add(str(why))
-            warn(f"{why}; {name} runs this model")
+        self._say(f"{why}; {self._host.name} runs this model")
         return dict(zip(self.outputs, results, strict=True))
-
-    def _hosted(self, arrays: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
-        """By the first host that takes the model and these inputs, kept for later."""
-        while self._host is not None:
-            try:
-                return self._host.run(arrays), self._host.name
-            except Exception:
-                following = next(self._hosts, None)
-                if following is None:
-                    raise
-                self._host = following
-        self._host = next(self._hosts, None)
-        if self._host is None:
-            raise ModelError("there is none that takes the model")
-        return self._hosted(arrays)
 
     def _check(self, inputs: Mapping[str, Any]) -> None:
         if self._names == frozenset(inputs):

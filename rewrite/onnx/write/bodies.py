@@ -6,13 +6,13 @@ of the node around it is assumed.  A body whose inputs have no declared type sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import onnx
 from onnx import helper
 
+from ..order import captures, graphs
 from ..value import ModelError
-from .reading import captures
 
 
 def with_bodies(
@@ -35,13 +35,6 @@ def with_bodies(
                 continue  # it is valid as it stands
             _replace(g, made.graph, f"{node.name or node.op_type}_{k}_{i}/")
     return out
-
-
-def graphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    for a in node.attribute:
-        if a.HasField("g"):
-            yield a.g
-        yield from a.graphs
 
 
 def _types(model: onnx.ModelProto) -> dict[str, onnx.TypeProto]:

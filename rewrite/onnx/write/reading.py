@@ -20,6 +20,7 @@ from rewrite.egraph.ir.table import TensorType
 from .. import foreign
 from ..fold import fold
 from ..loader import Loader, Scope, versions_of
+from ..order import captures
 from ..proto import array_of
 from ..site import READERS, Site, results_of
 from ..value import ModelError, Value
@@ -182,21 +183,6 @@ def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
     return tuple(
         sorted(a.SerializeToString(deterministic=True) for a in node.attribute)
     )
-
-
-def captures(node: onnx.NodeProto) -> list[str]:
-    """Names from outside that the subgraphs of a node read."""
-    result: dict[str, None] = {}
-    for a in node.attribute:
-        for g in (*((a.g,) if a.HasField("g") else ()), *a.graphs):
-            own = {i.name for i in g.input} | {t.name for t in g.initializer}
-            for inner in g.node:
-                for name in (*inner.input, *captures(inner)):
-                    if name and name not in own:
-                        result[name] = None
-                own.update(inner.output)
-            result.update((o.name, None) for o in g.output if o.name not in own)
-    return list(result)
 
 
 def poly_key(value: Value) -> tuple[Dim, ...] | None:
