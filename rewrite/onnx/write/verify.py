@@ -64,15 +64,14 @@ def compare(
         second = runner(after)
     except Exception as e:
         return Verdict(0.0, f"the result does not load ({line(e)})")
-    rng = np.random.default_rng(seed)
-    names = _symbols(before)
-    error, done, why = 0.0, 0, "its inputs cannot be drawn"
+    error, done, why = 0.0, 0, ""
     ran: Mapping[str, Any] | None = None
-    numbers = _compared(before) or [None]
-    tries = _tries(before, names, hints, rng)
-    for k, sizes in enumerate(s for s in tries for _ in numbers):
+    try:
+        next(drawn(before, hints, seed))
+    except Exception as e:
+        return Verdict(0.0, unchecked=f"it does not run on random inputs ({line(e)})")
+    for inputs in drawn(before, hints, seed):
         try:
-            inputs = random_inputs(before, sizes, rng, numbers[k % len(numbers)])
             want = first(inputs)
         except Exception as e:
             why = line(e)
@@ -90,9 +89,20 @@ def compare(
         if done == DRAWS:
             break
     unchecked = "" if done else f"it does not run on random inputs ({why})"
-    if names and done == 1:
+    if _symbols(before) and done == 1:
         unchecked = "it runs at one size alone"
     return Verdict(error, unchecked=unchecked, inputs=ran)
+
+
+def drawn(
+    model: onnx.ModelProto, hints: Mapping[str, int], seed: int
+) -> Iterator[dict[str, Array]]:
+    """Random inputs, of sizes and with numbers that may suit the model."""
+    rng = np.random.default_rng(seed)
+    numbers = _compared(model) or [None]
+    tries = _tries(model, _symbols(model), hints, rng)
+    for k, sizes in enumerate(s for s in tries for _ in numbers):
+        yield random_inputs(model, sizes, rng, numbers[k % len(numbers)])
 
 
 def _tries(
