@@ -12,10 +12,11 @@ import numpy as np
 
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.saturate.encode import ENode
+from rewrite.extract.operators.broadcast import operands
+from rewrite.extract.operators.constants import values
 
-from .constants import values
 from .cover import Cover
-from .tiles import has, operands
+from .tiles import has
 
 SINCE = 23  # the opset that has these operators
 SMALL = 1 << 22  # bytes of a constant that is looked into

@@ -9,9 +9,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from rewrite.extract.operators.constants import values
+
 from ..order import captures
 from .bodies import rename_inside
-from .constants import values
 from .cover import FREE, Instruction
 from .select import Selection
 

@@ -4,52 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from rewrite.egraph.ir.convolution import Frame
 from rewrite.egraph.saturate.encode import ENode
+from rewrite.extract.operators.broadcast import operands, spread
+from rewrite.extract.operators.roles import Roles, roles_of
 
 from .cover import Cover
-from .tiles import has, operands, spread, takes, tile
+from .tiles import has, takes, tile
 
 MOST_SHAPES = 6  # of one operand that are tried against those of the other
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """The axes of a contraction that are no units, in order, by what they do."""
-
-    batch: tuple[int, ...]
-    rows: tuple[int, ...]  # of the left operand alone
-    columns: tuple[int, ...]  # of the right one alone
-    summed: tuple[int, ...]
-
-
-def _roles(t: Cover, a: int, b: int, node: ENode) -> Roles | None:
-    """None where an operand is summed by itself, or the result repeats."""
-    full, mask, _ = node.attrs
-    left, right = t.shape(a), t.shape(b)
-    if 0 in full:
-        return None
-    result: dict[str, list[int]] = {
-        "batch": [],
-        "rows": [],
-        "columns": [],
-        "summed": [],
-    }
-    for i, n in enumerate(full):
-        if n == 1:
-            continue
-        in_a, in_b = left[i] != 1, right[i] != 1
-        if not (in_a or in_b) or (mask[i] and not (in_a and in_b)):
-            return None
-        if mask[i]:
-            result["summed"].append(i)
-        else:
-            role = "batch" if in_a and in_b else "rows" if in_a else "columns"
-            result[role].append(i)
-    return Roles(**{k: tuple(v) for k, v in result.items()})
 
 
 @tile("contract")
@@ -58,7 +23,7 @@ def contract(t: Cover, c: int, node: ENode) -> None:
     if not has(t, "MatMul", a):
         return
     for left, right in ((a, b), (b, a)):
-        roles = _roles(t, left, right, node)
+        roles = roles_of(t, left, right, node)
         if roles is not None and roles.summed:
             _matmul(t, c, left, right, roles)
         elif roles is not None and left == a:  # sums over nothing: a product

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from rewrite.egraph.ir.graph import substitute, witness
 from rewrite.egraph.ir.table import TensorType
 from rewrite.egraph.saturate.saturate import Saturated, Saturator
-from rewrite.extract.dag.dag import Node, Problem, extract
-from rewrite.extract.dag.postorder import postorder
+from rewrite.extract.dag.dag import Problem
+from rewrite.extract.operators import choose
+from rewrite.extract.operators.constants import store
 from rewrite.extract.schedule.symbols import Symbols
 
 from ..value import Value
 from . import price, products, tiles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # tiles register themselves
 from .blocks import blocks
-from .constants import operands
 from .cover import Cover, Instruction
 from .price import Runtime
 from .propose import proposed
@@ -57,12 +58,12 @@ def cover(
         t.way(t.value(value, own), "input", (), ("name", name))
     for name, value in reading.stored.items():
         t.way(t.value(value, own), "stored", (), ("name", name))
-    tiles.run(t, count)
+    tiles.tile.run(t, count)
     split(t, count)
     if whole:
         blocks(t, reading.graph.data)
     t.reshapes()
-    _fold(t)
+    store(t, FOLDED, GROWTH)
     return t, own
 
 
@@ -88,42 +89,9 @@ def _step(t: Cover, k: int, step: Step, own: list[int | None]) -> None:
         t.cells[whole].ways[Instruction(step.proto.op_type, args, (), k)] = None
 
 
-def _fold(t: Cover) -> None:
-    """Constants may be stored, where that does not make the model much larger."""
-    constant = [c for c, cell in enumerate(t.cells) if cell.constant is not None]
-    below: dict[int, float] = {}  # bytes of the arrays that a class is computed from
-    for c in postorder(constant, lambda c: operands(t, c)):
-        cell = t.cells[c]
-        assert cell.constant is not None
-        stored, size = cell.constant.op == "data", price.size(cell.type)
-        below[c] = size if stored else sum(below[a] for a in cell.constant.args)
-        if stored or size <= max(FOLDED, GROWTH * below[c]):
-            t.way(c, "constant", ())
-
-
-def results_of(t: Cover) -> dict[int, list[int]]:
-    """The results of classes that hold several."""
-    result: dict[int, list[int]] = {}
-    for c, cell in enumerate(t.cells):
-        for w in cell.ways:
-            if w.op == "project" and w.args[0] is not None:
-                result.setdefault(w.args[0], []).append(c)
-    return result
-
-
 def problem(t: Cover, outputs: Mapping[str, int], run: Runtime) -> Problem:
     """The plain e-graph of all ways, with their predicted seconds."""
-    results = results_of(t)
-    classes: list[tuple[Node, ...]] = []
-    for c, cell in enumerate(t.cells):
-        nodes: list[Node] = []
-        out = [t.cells[r].type for r in results.get(c, [])] or [cell.type]
-        for w in cell.ways:
-            children = tuple(a for a in w.args if a is not None)
-            args = [t.cells[a].type for a in children]
-            nodes.append(Node(price.seconds(run, w, args, out), children))
-        classes.append(tuple(nodes))
-    return Problem(tuple(classes), tuple(outputs.values()))
+    return choose.problem(t, outputs.values(), partial(price.seconds, run))
 
 
 class Selector:
@@ -140,7 +108,7 @@ class Selector:
         fixed = substitute(graph, values) if values else graph
         self.found = saturate(fixed, bool(values), saturate.facts(graph))
         self.cover, own = cover(reading, self.found, opset, values, whole)
-        self._own, self._results = own, results_of(self.cover)
+        self._own, self._results = own, choose.results_of(self.cover)
         self.outputs = {n: self.cover.value(v, own) for n, v in reading.outputs.items()}
         self.names: dict[int, str] = {}
         for name, v in reading.initializers.items():
@@ -152,13 +120,9 @@ class Selector:
 
     def select(self, run: Runtime, moves: int) -> Selection:
         p = problem(self.cover, self.outputs, run)
-        choice = extract(p, moves)
-        chosen: dict[int, Instruction] = {}
-        picked = choice.picked
-        for c in postorder(p.roots, lambda c: p.classes[c][picked[c]].children):
-            chosen[c] = list(self.cover.cells[c].ways)[picked[c]]
+        chosen, seconds = choose.chosen(self.cover, p, moves)
         return Selection(
-            self.cover, self.reading, chosen, self.outputs, self.names, choice.cost
+            self.cover, self.reading, chosen, self.outputs, self.names, seconds
         )
 
     def cost(self, found: Selection, run: Runtime) -> float:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -12,13 +10,13 @@ import onnx
 
 from rewrite.egraph.ir.dtypes import I64, DType
 from rewrite.egraph.saturate.encode import ENode
+from rewrite.extract.operators.broadcast import operands, spread
+from rewrite.extract.operators.tiles import Tiles
 
 from ..types import ELEMENTS
 from .cover import Cover
 
-type Tile = Callable[[Cover, int, ENode], None]
-
-TILES: dict[str, list[Tile]] = {}
+tile: Tiles[Cover] = Tiles()
 END = 2**63 - 1
 
 UNARY = {
@@ -38,17 +36,6 @@ REDUCE = {"sum": "ReduceSum", "max": "ReduceMax", "min": "ReduceMin",
           "prod": "ReduceProd"}  # fmt: skip
 
 
-def tile(*ops: str) -> Callable[[Tile], Tile]:
-    """Registers what an op of the graph may become."""
-
-    def register(f: Tile) -> Tile:
-        for name in ops:
-            TILES.setdefault(name, []).append(f)
-        return f
-
-    return register
-
-
 @cache
 def takes(op: str, opset: int, dtype: DType) -> bool:
     """Whether the standard has the operator, for this type as its first operand's."""
@@ -66,47 +53,6 @@ def has(t: Cover, op: str, c: int) -> bool:
 
 
 # ---- elementwise ---------------------------------------------------------------------
-
-
-def operands(t: Cover, c: int) -> list[int]:
-    """Classes that broadcast to class `c`, the smallest first."""
-    result = [c]
-    number = t.number(c)
-    if number is not None:
-        return [t.full(number, t.type(c).dtype), c]
-    for node in t.cells[c].terms:
-        if node.op == "expand" and t.shape(node.args[0]) != t.shape(c):
-            result += operands(t, node.args[0])
-    if len(result) == 1 and not t.cells[c].constant:
-        return result
-    out: dict[int, None] = {}
-    for d in result:
-        out.update(dict.fromkeys((_bare(t, d), d)))
-    return sorted(out, key=lambda d: (math.prod(t.shape(d)), len(t.shape(d)), d))[:3]
-
-
-def _bare(t: Cover, c: int) -> int:
-    """The class without leading axes of size 1."""
-    shape = t.shape(c)
-    start = next((i for i, d in enumerate(shape) if d != 1), max(len(shape) - 1, 0))
-    if t.cells[c].constant:
-        return t.reshaped(c, shape[start:])
-    members = t.members(c)
-    return min(
-        (m for s, m in members.items() if s == shape[len(shape) - len(s) :]
-         and all(d == 1 for d in shape[: len(shape) - len(s)])),
-        key=lambda m: len(t.shape(m)),
-    )  # fmt: skip
-
-
-def spread(
-    t: Cover, c: int, op: str, args: Sequence[int], shape: tuple[int, ...]
-) -> None:
-    """`op` of operands that ONNX broadcasts to `shape`."""
-    for combination in itertools.product(*(operands(t, a) for a in args)):
-        shapes = [t.shape(a) for a in combination]
-        if np.broadcast_shapes(*shapes) == shape:
-            t.way(c, op, combination)
 
 
 @tile("un")
@@ -296,11 +242,3 @@ def _parameter(t: Cover, c: int, shape: tuple[int, ...]) -> int | None:
     if number is not None:
         return t.full(number, t.type(c).dtype, shape)
     return None
-
-
-def run(t: Cover, count: int) -> None:
-    """Every tile on every term of the first `count` classes."""
-    for c in range(count):
-        for node in t.cells[c].terms:
-            for f in TILES.get(node.op, ()):
-                f(t, c, node)
