@@ -19,7 +19,10 @@ from rewrite.jax.library import altered, inlined  # noqa: E402
 
 PROGRAMS = {**programs.models(True), **programs.arrays(True)}
 # They take seconds to optimize; `python -m bench.models.jax_cpu` compares them as well.
-LONG = {"Llama, gradients", "attention block, gradients", "x (w + a b), gradients"}
+LONG = {
+    "Llama", "Llama, gradients", "attention block, gradients", "a a a x",
+    "x (w + a b), gradients",
+}  # fmt: skip
 
 
 def agree(got: Any, want: Any, tolerance: float = 2e-5) -> None:
