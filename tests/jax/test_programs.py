@@ -17,6 +17,8 @@ import rewrite.jax as ours  # noqa: E402
 from bench.models import jax_programs as programs  # noqa: E402
 from rewrite.jax.library import altered, inlined  # noqa: E402
 
+# Errors are errors, and little is tried: a test is not a bench.
+ASKED: Any = {"fallback": False, "effort": 1}
 PROGRAMS = {**programs.models(True), **programs.arrays(True)}
 # They take seconds to optimize; `python -m bench.models.jax_cpu` compares them as well.
 LONG = {
@@ -37,12 +39,12 @@ def agree(got: Any, want: Any, tolerance: float = 2e-5) -> None:
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in LONG])
 def test_programs_agree(name: str) -> None:
     f, args = PROGRAMS[name]
-    agree(ours.jit(f, fallback=False)(*args), jax.jit(f)(*args))
+    agree(ours.jit(f, **ASKED)(*args), jax.jit(f)(*args))
 
 
 def test_products_are_put_in_order() -> None:
     f, args = PROGRAMS["a a a x"]
-    found = ours.explain(f, *args, fallback=False)
+    found = ours.explain(f, *args, **ASKED)
     dots = [e for e in found.jaxpr.jaxpr.eqns if e.primitive.name == "dot_general"]
     assert [e.outvars[0].aval.shape for e in dots] == [(24,)] * 3
     assert found.rules and "predicted" in str(found)
@@ -52,7 +54,7 @@ def test_what_gains_nothing_stays() -> None:
     def f(x: Any, key: Any) -> Any:
         return jnp.tanh(x) * jax.random.uniform(key, x.shape)
 
-    found = ours.explain(f, programs.Draw()(8, 8), jax.random.key(0), fallback=False)
+    found = ours.explain(f, programs.Draw()(8, 8), jax.random.key(0), **ASKED)
     assert not found.made.changed and found.jaxpr is found.made.before
     assert any(name.startswith("random") for name, _ in found.stayed)
 
@@ -66,13 +68,13 @@ def test_bodies_of_loops_are_optimized() -> None:
 
     d = programs.Draw()
     args = (d(64, 64), d(5, 64))
-    found = ours.explain(f, *args, fallback=False)
+    found = ours.explain(f, *args, **ASKED)
     (loop,) = [e for e in found.jaxpr.jaxpr.eqns if e.primitive.name == "scan"]
     shapes = [e.outvars[0].aval.shape for e in loop.params["jaxpr"].eqns
               if e.primitive.name == "dot_general"]  # fmt: skip
     assert shapes == [(64,), (64,)]
-    agree(ours.jit(f, fallback=False)(*args), jax.jit(f)(*args))
-    agree(jax.grad(lambda *x: ours.jit(f)(*x)[0].sum())(*args),
+    agree(ours.jit(f, **ASKED)(*args), jax.jit(f)(*args))
+    agree(jax.grad(lambda *x: ours.jit(f, **ASKED)(*x)[0].sum())(*args),
           jax.grad(lambda *x: f(*x)[0].sum())(*args))  # fmt: skip
 
 
@@ -87,8 +89,8 @@ def through(a: Any, x: Any) -> Any:
 def test_transforms_go_on_around_it(f: Any) -> None:
     d = programs.Draw()
     a, x = d(24, 24), d(24)
-    fast = ours.jit(f, fallback=False)
-    assert ours.explain(f, a, x).made.changed
+    fast = ours.jit(f, **ASKED)
+    assert ours.explain(f, a, x, **ASKED).made.changed
     agree(jax.jit(jax.grad(fast, (0, 1)))(a, x), jax.grad(f, (0, 1))(a, x))
     agree(jax.jvp(fast, (a, x), (a, x)), jax.jvp(f, (a, x), (a, x)))
     many = jax.vmap(fast, (None, 0))(a, a), jax.vmap(f, (None, 0))(a, a)
@@ -105,7 +107,7 @@ def test_a_derivative_that_somebody_wrote_is_kept() -> None:
     f.defvjp(lambda a, x: (f(a, x), x), lambda x, g: (jnp.ones((24, 24), "f4"), 3 * g))
     d = programs.Draw()
     a, x = d(24, 24), d(24)
-    slopes = jax.grad(lambda *v: ours.jit(f, fallback=False)(*v).sum(), (0, 1))(a, x)
+    slopes = jax.grad(lambda *v: ours.jit(f, **ASKED)(*v).sum(), (0, 1))(a, x)
     agree(slopes, (jnp.ones((24, 24), "f4"), jnp.full(24, 3.0, "f4")))
     assert altered(jax.make_jaxpr(f)(a, x))
 
@@ -116,7 +118,7 @@ def test_arguments_are_those_of_jit() -> None:
 
     d = programs.Draw()
     tree = {"a": d(24, 24), "x": d(24)}
-    fast = ours.jit(f, static_argnums=1, static_argnames="scale", fallback=False)
+    fast = ours.jit(f, static_argnums=1, static_argnames="scale", **ASKED)
     agree(fast(tree, 2, scale=0.5), jax.jit(f, static_argnums=1)(tree, 2, scale=0.5))
     assert fast(tree, 3, scale=2.0)["y"].shape == (24,)
     given = jnp.asarray(d(24))
@@ -131,9 +133,9 @@ def test_types_are_those_of_jax() -> None:
         return wide, whole, 2 * n, jnp.asarray(1.5), x > 0, jnp.float16(3) * x[0]
 
     x = programs.Draw()(4, 4)
-    agree(ours.jit(f, fallback=False)(x, 3), jax.jit(f)(x, 3), 1e-2)
+    agree(ours.jit(f, **ASKED)(x, 3), jax.jit(f)(x, 3), 1e-2)
     with jax.enable_x64(True):
-        agree(ours.jit(f, fallback=False)(x, 3), jax.jit(f)(x, 3), 1e-2)
+        agree(ours.jit(f, **ASKED)(x, 3), jax.jit(f)(x, 3), 1e-2)
 
 
 def test_primitives_are_read_as_what_they_compute() -> None:
@@ -150,7 +152,7 @@ def test_primitives_are_read_as_what_they_compute() -> None:
 
     d = programs.Draw()
     x, y = d(4, 6), d(4, 6)
-    agree(ours.jit(f, fallback=False)(x, y), jax.jit(f)(x, y))
+    agree(ours.jit(f, **ASKED)(x, y), jax.jit(f)(x, y))
 
 
 def test_written_again_they_are_the_same() -> None:
@@ -161,7 +163,7 @@ def test_written_again_they_are_the_same() -> None:
     for name in ("CNN, gradients", "LSTM scan", "dropout"):
         f, args = PROGRAMS[name]
         jaxpr, shape = jax.make_jaxpr(f, return_shape=True)(*args)
-        for made in program.rewritten(jaxpr, Options(fallback=False)):
+        for made in program.rewritten(jaxpr, Options(effort=0, fallback=False)):
             got = jax.jit(jax.extend.core.jaxpr_as_fun(made))(*jax.tree.leaves(args))
             tree = jax.tree.structure(shape)
             agree(jax.tree.unflatten(tree, got), jax.jit(f)(*args))
@@ -173,7 +175,7 @@ def test_effects_and_devices_stay() -> None:
         return a @ a @ x
 
     d = programs.Draw()
-    assert not ours.explain(f, d(24, 24), d(24), fallback=False).made.changed
+    assert not ours.explain(f, d(24, 24), d(24), **ASKED).made.changed
     here = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     placed = jax.jit(lambda x: x + 1, in_shardings=here)
     (eqn,) = jax.make_jaxpr(placed)(d(3)).eqns
