@@ -134,7 +134,6 @@ from .functions.manipulation import (
     unstack,
 )
 from .functions.running import cumulative_prod, cumulative_sum, diff
-from .functions.sorting import argsort, isin, searchsorted, sort, top_k
 from .functions.statistical import (
     all,
     any,
@@ -191,7 +190,6 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
-    "argsort",
     "asarray",
     "asin",
     "asinh",
@@ -252,7 +250,6 @@ __all__ = [
     "int64",
     "iota",
     "isfinite",
-    "isin",
     "isinf",
     "isnan",
     "leaves",
@@ -303,13 +300,11 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
-    "searchsorted",
     "sign",
     "signbit",
     "sin",
     "sinh",
     "sliding_window",
-    "sort",
     "split",
     "sqrt",
     "square",
@@ -325,7 +320,6 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
-    "top_k",
     "trace",
     "trace_tree",
     "tril",

@@ -10,7 +10,7 @@ class TraceError(TypeError):
     """Array code that has no meaning while its values are not known."""
 
 
-_SORTED = "sort, and take the elements in the middle"
+_NO_SORT = "there is no sort; use max, min, argmax or argmin"
 _BY_VALUES = "its shape depends on values"
 
 INSTEAD = {
@@ -20,6 +20,7 @@ INSTEAD = {
     "atan2": "no op of the table expresses it",
     "allclose": "use all(abs(x - y) <= tolerance)",
     "append": "use concat",
+    "argsort": "there is no sort; use argmax or argmin",
     "argwhere": f"{_BY_VALUES}; use where(mask, x, 0)",
     "array": "use asarray",
     "average": "use mean, or sum(x * w) / sum(w)",
@@ -31,15 +32,16 @@ INSTEAD = {
     "flatnonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
     "hstack": "use concat along axis 1",
     "isclose": "use abs(x - y) <= tolerance",
-    "median": _SORTED,
+    "median": _NO_SORT,
     "nonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
-    "partition": "use sort, or top_k",
-    "percentile": _SORTED,
+    "partition": _NO_SORT,
+    "percentile": _NO_SORT,
     "power": "use pow or **",
-    "quantile": _SORTED,
+    "quantile": _NO_SORT,
     "ravel": "use reshape(x, -1)",
     "rint": "use round",
-    "topk": "use top_k",
+    "searchsorted": "use sum(sorted[:, None] < x, axis=0)",
+    "sort": _NO_SORT,
     "swapaxes": "use permute_dims or matrix_transpose",
     "transpose": "use permute_dims, x.T or x.mT",
     "unique": _BY_VALUES,
