@@ -15,8 +15,8 @@ SIGNATURES: dict[str, str] = {
     "Expand": "tvv", "Pad": "tvvt", "Slice": "tvvv", "Window": "tiiiii",
     "Concat": "tti", "Reduce": "stvs",
     "Argreduce": "stis", "Scan": "stis", "Contract": "ttvvs", "Gather": "tti",
-    "Scatter": "sttti", "Call": "sisvT", "Macro1": "stvf", "Macro2": "sttvf",
-    "Macro3": "stttvf",
+    "Scatter": "sttti", "Sort": "tiii", "Argsort": "tiiis", "Call": "sisvT",
+    "Macro1": "stvf", "Macro2": "sttvf", "Macro3": "stttvf",
 }  # fmt: skip
 SORTS = {"t": "T", "T": "TV", "s": "String", "i": "i64", "f": "f64", "v": "IV"}
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import dims, primes
 from .dims import Dim, Shape
-from .dtypes import DType, compute, from_numpy
+from .dtypes import I64, DType, compute, from_numpy
 from .invariants import check_aliases, check_data, check_labels, check_order
 from .macros import MACROS
 from .node import Alias, GraphError, Node, attr_kinds, known_op, plain
@@ -243,6 +243,21 @@ class Builder:
 
     def gather(self, a: int, index: int, axis: int) -> int:
         return self.add("gather", (a, index), (axis,))
+
+    def sort(
+        self, a: int, axis: int, descending: bool = False, count: Dim | None = None
+    ) -> int:
+        """Sorted along the axis; `count`: the first ones alone."""
+        kept = self.shape(a)[axis] if count is None else count
+        return self.add("sort", (a,), (axis, int(descending), kept))
+
+    def argsort(
+        self, a: int, axis: int, descending: bool = False, count: Dim | None = None,
+        dtype: DType = I64,
+    ) -> int:  # fmt: skip
+        """Where the sorted elements come from."""
+        kept = self.shape(a)[axis] if count is None else count
+        return self.add("argsort", (a,), (axis, int(descending), kept, dtype))
 
     def macro(self, op: str, args: Sequence[int], *attrs: Any) -> int:
         return self.add(op, args, attrs)

@@ -1,11 +1,13 @@
-"""Gather and scatter along one axis, with an index of full rank."""
+"""Gather and scatter along one axis, with an index of full rank; sorts along one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from .dims import Dim
 from .scalars import Array
 from .table import (
     Attrs,
@@ -94,5 +96,74 @@ def _scatter(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
     return out
 
 
+# ---- sorts ---------------------------------------------------------------------------
+# The order is total and stable: NaN is greater than every number, -0.0 and 0.0 are
+# equal, and equal elements stay in the order of the operand, descending too.  `count`
+# says how many of the sorted elements are kept, the first ones: all of them, or of
+# k the k least or, descending, the k greatest.
+
+
+def _kept(t: TensorType, attrs: Attrs) -> tuple[Dim, ...]:
+    axis, descending = int(attrs[0]), attrs[1]
+    count: Dim = attrs[2]
+    check_axis(axis, t.rank)
+    check(descending in (0, 1), "descending is 0 or 1, found {!r}", descending)
+    n = t.shape[axis]
+    if isinstance(count, int):
+        most = n if isinstance(n, int) else count
+        check(
+            0 <= count <= most, "{} of {} along axis {} cannot be kept", count, t, axis
+        )
+    return (*t.shape[:axis], count, *t.shape[axis + 1 :])
+
+
+def _sort_type(types: Types, attrs: Attrs) -> TensorType:
+    return TensorType(types[0].dtype, _kept(types[0], attrs))
+
+
+def _argsort_type(types: Types, attrs: Attrs) -> TensorType:
+    check(attrs[3].is_int, "positions are integers, found {}", attrs[3])
+    return TensorType(attrs[3], _kept(types[0], attrs))
+
+
+def _keys(a: Array) -> Array:
+    """What NumPy compares as numbers: small floats of others, widened."""
+    return a if a.dtype.kind in "fiub" else a.astype(np.float32)
+
+
+def _first(a: Array, axis: int, count: int) -> Array:
+    return a[(slice(None),) * axis + (slice(count),)]
+
+
+def _sort(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
+    a, axis, descending = args[0], int(attrs[0]), attrs[1]
+    turned = np.flip(a, axis) if descending else a
+    made = np.sort(_keys(turned), axis=axis, kind="stable")
+    made = np.flip(made, axis) if descending else made
+    kept = _first(made, axis, sizes(out.shape)[axis])
+    return kept.astype(out.dtype.numpy)
+
+
+def _argsort(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
+    axis, descending = int(attrs[0]), attrs[1]
+    kept = positions(args[0], axis, bool(descending), sizes(out.shape)[axis])
+    return kept.astype(out.dtype.numpy)
+
+
+def positions(a: Array, axis: int, descending: bool, count: int) -> Array:
+    """Where the first `count` of the sorted elements come from."""
+    turned = np.flip(a, axis) if descending else a
+    made: Array = np.argsort(_keys(turned), axis=axis, kind="stable")
+    if descending:
+        last: Any = a.shape[axis] - 1
+        made = last - np.flip(made, axis)
+    return _first(made, axis, count)
+
+
 define("gather", 2, "axis:int", _gather_type, _gather)
 define("scatter", 3, "mode:str axis:int", _scatter_type, _scatter)
+define("sort", 1, "axis:int descending:int count:dim", _sort_type, _sort, "host")
+define(
+    "argsort", 1, "axis:int descending:int count:dim dtype:dtype",
+    _argsort_type, _argsort, "host",
+)  # fmt: skip

@@ -16,7 +16,7 @@ from ..rules.sexpr import Atom, Expr
 # The operands that are of the dtype of the whole, of ops with no more to say.
 ALIKE: dict[str, tuple[int, ...]] = {
     "Reshape": (0,), "Permute": (0,), "Expand": (0,), "Pad": (0,), "Slice": (0,),
-    "Window": (0,), "Concat": (0, 1), "Gather": (0,), "Scatter": (1, 3),
+    "Window": (0,), "Concat": (0, 1), "Gather": (0,), "Scatter": (1, 3), "Sort": (0,),
 }  # fmt: skip
 FLOATS = frozenset(("Odd", "Random", "Macro1", "Macro2", "Macro3"))
 
@@ -39,7 +39,7 @@ def admits(e: Expr, dtype: DType) -> bool:
             return dtype.kind != "bool" and _all(a[:2], dtype)
         case "Const":
             return _holds(a[0], dtype) and _word(a[1]) in (None, dtype.name)
-        case "Argreduce":
+        case "Argreduce" | "Argsort":
             return dtype.is_int
         case "Macro3" if _word(a[0]) == "conv":
             return dtype.kind != "bool"

@@ -118,6 +118,30 @@ class Sampler(Terms):
             "argreduce", (self.term(a[1], t),), (kind, axis, want.dtype)
         )
 
+    def _sort(self, a: Sequence[Expr], want: TensorType) -> int:
+        attrs, shape = self._sorted(a, want)
+        x = self.term(a[0], TensorType(want.dtype, shape))
+        return self.builder.add("sort", (x,), attrs)
+
+    def _argsort(self, a: Sequence[Expr], want: TensorType) -> int:
+        need(want.dtype.is_int)
+        attrs, shape = self._sorted(a, want)
+        self.fixed(a[4], want.dtype.name)
+        x = self.term(a[0], TensorType(self.rng.choice(self.kinds), shape))
+        return self.builder.add("argsort", (x,), (*attrs, want.dtype))
+
+    def _sorted(
+        self, a: Sequence[Expr], want: TensorType
+    ) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+        """Axis, direction and count; the operand is as long, or longer."""
+        axis = self._axis(a[1], want.rank)
+        descending = int(self.attr(a[2], lambda: self.rng.choice((0, 1))))
+        need(descending in (0, 1))
+        count = as_ints(want.shape)[axis]
+        self.fixed(a[3], count)
+        n = count + self.rng.choice((0, 0, 0, 1, 3))
+        return (axis, descending, count), resized(want.shape, axis, n)
+
     def _input(self, a: Sequence[Expr], want: TensorType) -> int:
         self.fixed(a[1], want.dtype.name)
         self.fixed(a[2], want.shape)

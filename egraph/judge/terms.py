@@ -360,4 +360,4 @@ def _counts(e: Expr) -> bool:
     """Whether a pattern holds positions along an axis as values."""
     if isinstance(e, Atom):
         return False
-    return e.head in ("Iota", "Argreduce") or any(map(_counts, e.args))
+    return e.head in ("Iota", "Argreduce", "Argsort") or any(map(_counts, e.args))

@@ -119,8 +119,13 @@ class Facts:
             case "gather":
                 some = 0 < count(self.nodes[node.args[0]].shape) < float("inf")
                 return args[0] if some else args[0].join(point(0, t))
-            case "barrier" | "reshape" | "permute" | "expand" | "slice" | "window":
+            case "barrier" | "sort":
                 return args[0]
+            case "reshape" | "permute" | "expand" | "slice" | "window":
+                return args[0]
+            case "argsort":
+                n = self.nodes[node.args[0]].shape[int(node.attrs[0])]
+                return _positions(n)
             case "cast":
                 return self._cast(node, args[0])
             case _ if t.is_float:
@@ -216,9 +221,13 @@ def _joined(parts: list[Range]) -> Range:
     return out
 
 
+def _positions(n: Dim) -> Range:
+    """Along an axis of `n` elements."""
+    return between(0.0, float(max(n - 1, 0) if isinstance(n, int) else MAX_SIZE))
+
+
 def _counted(node: Node) -> Range:
-    n = node.shape[int(node.attrs[0])]
-    counted = between(0.0, float(max(n - 1, 0) if isinstance(n, int) else MAX_SIZE))
+    counted = _positions(node.shape[int(node.attrs[0])])
     return converted(counted, I64, node.dtype) if node.dtype.is_float else counted
 
 

@@ -117,38 +117,40 @@ def _split(k: Body, a: Term) -> tuple[Term, Term]:
     """e and f with a = 2**e * (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), for normal or
     subnormal a > 0."""
     tiny = k.let("tiny", a < 1.1754943508222875e-38)
-    bias = select(tiny, lit(150, I32), 127)
-    n, f = _split_normal(k, select(tiny, a * 8388608.0, a), bias)
-    return k.let("e", cast(n, F32)), f
+    n, f = _split_normal(k, k.let("scaled", select(tiny, a * 8388608.0, a)))
+    e = k.let("e", cast(n, F32))
+    return k.let("power", select(tiny, e - 23.0, e)), f
 
 
-def _split_normal(k: Body, a: Term, bias: Term) -> tuple[Term, Term]:
-    shifted = k.let("shifted", bits(a, U32) + (0x3F800000 - 0x3F3504F3))
-    n = k.let("binary", bits(shifted >> 23, I32) - bias)
-    m = bits((shifted & 0x007FFFFF) + 0x3F3504F3, F32)
-    return n, k.let("f", m - 1.0)
+def _split_normal(k: Body, a: Term) -> tuple[Term, Term]:
+    top = k.let("top", bits(a, I32) - 0x3F3504F3)
+    m = bits(bits(a, I32) - (top & -0x800000), F32)
+    return k.let("binary", top >> 23), k.let("f", m - 1.0)
 
 
-def _log_of_1p(f: Term) -> tuple[Term, Term]:
-    """log(1 + f) as a head and a small rest."""
-    return f, f * f * fma(f, polynomial(f, LOG), -0.5)
+def _log_of_1p(k: Body, f: Term) -> tuple[Term, Term]:
+    """log(1 + f) as a head and a small rest.  Two chains of half the polynomial's
+    length, of even and of odd powers, wait less for each other than one."""
+    square = k.let("square", f * f)
+    even, odd = polynomial(square, LOG[::2]), polynomial(square, LOG[1::2])
+    return f, square * fma(f, fma(odd, f, even), -0.5)
 
 
 def _log_edges(a: Term, y: Term) -> Term:
     """`y` where a is positive and finite, else the logarithm's limits."""
     below = select(a.eq(0.0), lit(-INF, F32), lit(math.nan, F32))
-    return select((a > 0.0) & (a < INF), y, select(a.eq(INF), a, below))
+    return select(a > 0.0, select(a < INF, y, a), below)
 
 
 def _log(k: Body, a: Term) -> Term:
     e, f = _split(k, a)
-    head, rest = _log_of_1p(f)
+    head, rest = _log_of_1p(k, f)
     return _log_edges(a, fma(e, LN2_HIGH, fma(e, LN2_LOW, rest) + head))
 
 
 def _log2(k: Body, a: Term) -> Term:
     e, f = _split(k, a)
-    head, rest = _log_of_1p(f)
+    head, rest = _log_of_1p(k, f)
     # log2(e) in two parts; the first product is rounded once, where it matters least
     low = fma(rest, LOG2_E, head * 0.44269504)
     return _log_edges(a, (low + head) + e)
@@ -158,11 +160,11 @@ def _log1p(k: Body, a: Term) -> Term:
     """log(u), u = 1 + a as rounded, and of what that lost the part that counts; u is
     put together again, since some compilers hold u - 1 for a."""
     u = k.let("u", a + 1.0)
-    n, f = _split_normal(k, u, lit(127, I32))
+    n, f = _split_normal(k, u)
     half = k.let("half", _power_of_two(n - 1))  # 2**128 overflows
     lost = k.let("lost", (a * 0.5 - fma(f, half, half - 0.5)) / (u * 0.5))
     e = k.let("e", cast(n, F32))
-    head, rest = _log_of_1p(f)
+    head, rest = _log_of_1p(k, f)
     y = fma(e, LN2_HIGH, fma(e, LN2_LOW, rest + lost) + head)
     return _log_edges(u, k.let("y", select(u.eq(1.0), a, y)))
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from ..device import DeviceError
 from ..loops import For, Function, Gemm, Param, Stmt
+from ..passes.hoist import hoist
 from ..passes.widen import widen
 from ..walking import trips, walk
 from .cfamily import Printer
@@ -64,7 +65,7 @@ def source(functions: Sequence[Function]) -> str:
     for f in functions:
         if f.name in texts:
             raise DeviceError(f"two functions are called {f.name!r}")
-        texts[f.name] = _function(printer, widen(f))
+        texts[f.name] = _function(printer, widen(hoist(f)))
     calls = (isinstance(s, Gemm) for f in functions for s in walk(f.body))
     library = (_LIBRARY,) if any(calls) else ()
     head = (C.header, *printer.helpers.values(), _RUNNER, *library, LEGEND)

@@ -87,8 +87,9 @@ class _Generator(Named):
             (3, self._permute), (3, self._expand), (2, self._slice), (2, self._pad),
             (1, self._window), (2, self._concat), (2, self._select), (2, self._cast),
             (3, self._contract), (2, self._gather), (1, self._scatter), (1, self._arg),
-            (1, self._iota), (3, self._around), (2, self._nested), (2, self._grown),
-            (2, self._chain), (1, self._again), (1, self._more), (1, self._barrier),
+            (1, self._sort), (1, self._iota), (3, self._around), (2, self._nested),
+            (2, self._grown), (2, self._chain), (1, self._again), (1, self._more),
+            (1, self._barrier),
             (2 if self.mode == "smooth" else 0, self._macro),
         ]  # fmt: skip
         maker = self.rng.choices([m for _, m in makers], [w for w, _ in makers])[0]
@@ -391,6 +392,17 @@ class _Generator(Named):
         kind = self.rng.choice(("argmax", "argmin"))
         made = self.b.add("argreduce", (x,), (kind, axis, I32))
         return self._checked(made, Bound(self._ints(x)[axis]))
+
+    def _sort(self) -> int | None:
+        """Values, or positions of values that are known to the last bit."""
+        x = self._pick(lambda i: bool(self._ints(i)))
+        axis = self.rng.randrange(len(self._ints(x)))
+        n = self._ints(x)[axis]
+        descending, count = self.rng.random() < 0.5, self.rng.choice((n, n, n // 2))
+        if x in self.rough or I32 not in self.dtypes or self.rng.random() < 0.5:
+            return self._moved(self.b.sort(x, axis, descending, count), x)
+        made = self.b.argsort(x, axis, descending, count, I32)
+        return self._checked(made, Bound(n))
 
     def _iota(self) -> int | None:
         shape = self._ints(self._pick())

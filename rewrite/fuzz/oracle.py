@@ -211,6 +211,9 @@ def _summed(b: Builder, node: Node, args: list[int]) -> dims.Shape:
     return tuple(d for d, m in zip(full, node.attr("mask"), strict=True) if m)
 
 
+_MOVING = ("gather", "scatter", "bitcast", "sort", "argsort")
+
+
 def _rounds(node: Node) -> bool:
     if not node.dtype.is_float or not node.args or node.op == "select":
         return False
@@ -220,4 +223,4 @@ def _rounds(node: Node) -> bool:
         return name in BY_NAME and name not in exact
     if node.op in ("reduce", "scan"):
         return node.attrs[0] in ("sum", "prod")
-    return not TABLE[node.op].view and node.op not in ("gather", "scatter", "bitcast")
+    return not TABLE[node.op].view and node.op not in _MOVING

@@ -171,6 +171,8 @@ def title(node: Node) -> str:
             return f"running {node.attrs[0]} along {node.attrs[1]}"
         case "argreduce":
             return f"{node.attrs[0]} over {node.attrs[1]}"
+        case "sort" | "argsort":
+            return f"{node.op} over {node.attrs[0]}"
         case "contract":
             return "matmul"
         case "const" | "input" | "data":

@@ -29,7 +29,8 @@ def op(*names: str) -> Callable[[Reader], Reader]:
 
     def register(reader: Reader) -> Reader:
         for name in names:
-            READERS[name if name.startswith("prims.") else f"aten.{name}"] = reader
+            whole = name.startswith(("prims.", "transformers."))
+            READERS[name if whole else f"aten.{name}"] = reader
         return reader
 
     return register

@@ -65,8 +65,8 @@ GROWN: dict[tuple[str, str], Grown] = {
         (
             ("op", "str"), ("kind", "str"), ("monoid", "str"), ("mode", "str"),
             ("value", "value"), ("dtype", "dtype"), ("acc", "dtype"),
-            ("key", "int"), ("count", "dim"), ("size", "int"), ("stride", "int"),
-            ("dilation", "int"),
+            ("key", "int"), ("descending", "int"), ("count", "dim"), ("size", "int"),
+            ("stride", "int"), ("dilation", "int"),
             ("eps", "float"), ("scale", "float"),
         ),
         _same,

@@ -134,6 +134,7 @@ from .functions.manipulation import (
     unstack,
 )
 from .functions.running import cumulative_prod, cumulative_sum, diff
+from .functions.sorting import argsort, isin, searchsorted, sort, top_k
 from .functions.statistical import (
     all,
     any,
@@ -190,6 +191,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "asarray",
     "asin",
     "asinh",
@@ -250,6 +252,7 @@ __all__ = [
     "int64",
     "iota",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "leaves",
@@ -300,11 +303,13 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
+    "searchsorted",
     "sign",
     "signbit",
     "sin",
     "sinh",
     "sliding_window",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -320,6 +325,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
+    "top_k",
     "trace",
     "trace_tree",
     "tril",

@@ -10,7 +10,7 @@ class TraceError(TypeError):
     """Array code that has no meaning while its values are not known."""
 
 
-_NO_SORT = "there is no sort; use max, min, argmax or argmin"
+_SORTED = "sort, and take the elements in the middle"
 _BY_VALUES = "its shape depends on values"
 
 INSTEAD = {
@@ -20,7 +20,6 @@ INSTEAD = {
     "atan2": "no op of the table expresses it",
     "allclose": "use all(abs(x - y) <= tolerance)",
     "append": "use concat",
-    "argsort": "there is no sort; use argmax or argmin",
     "argwhere": f"{_BY_VALUES}; use where(mask, x, 0)",
     "array": "use asarray",
     "average": "use mean, or sum(x * w) / sum(w)",
@@ -32,16 +31,15 @@ INSTEAD = {
     "flatnonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
     "hstack": "use concat along axis 1",
     "isclose": "use abs(x - y) <= tolerance",
-    "median": _NO_SORT,
+    "median": _SORTED,
     "nonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
-    "partition": _NO_SORT,
-    "percentile": _NO_SORT,
+    "partition": "use sort, or top_k",
+    "percentile": _SORTED,
     "power": "use pow or **",
-    "quantile": _NO_SORT,
+    "quantile": _SORTED,
     "ravel": "use reshape(x, -1)",
     "rint": "use round",
-    "searchsorted": "use sum(sorted[:, None] < x, axis=0)",
-    "sort": _NO_SORT,
+    "topk": "use top_k",
     "swapaxes": "use permute_dims or matrix_transpose",
     "transpose": "use permute_dims, x.T or x.mT",
     "unique": _BY_VALUES,

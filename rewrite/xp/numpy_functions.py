@@ -18,6 +18,7 @@ from .functions import (
     linear,
     manipulation,
     running,
+    sorting,
     statistical,
 )
 from .tracer import Tracer, astype, broadcast, is_scalar, lift, promote
@@ -291,6 +292,24 @@ def _arg(f: Callable[..., Any]) -> Callable[..., Any]:
     return g
 
 
+def _order(f: Callable[..., Any]) -> Callable[..., Any]:
+    def g(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *,
+          stable: bool | None = None, descending: bool = False) -> Tracer:  # fmt: skip
+        x, at = (_ravel(a), 0) if axis is None else (lift(a), axis)
+        return f(x, axis=at, descending=descending)
+
+    return g
+
+
+def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tracer:
+    return sorting.searchsorted(a, v, side=side, sorter=sorter)
+
+
+def _isin(element: Any, test_elements: Any, assume_unique: bool = False,
+          invert: bool = False, *, kind: Any = None) -> Tracer:  # fmt: skip
+    return sorting.isin(element, test_elements, invert=invert)
+
+
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tracer:
     return statistical.count_nonzero(a, axis=axis, keepdims=keepdims)
 
@@ -317,6 +336,8 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.any: _reduction(statistical.any), np.all: _reduction(statistical.all),
     np.mean: _mean, np.std: _spread(statistical.std), np.var: _spread(statistical.var),
     np.argmax: _arg(statistical.argmax), np.argmin: _arg(statistical.argmin),
+    np.sort: _order(sorting.sort), np.argsort: _order(sorting.argsort),
+    np.searchsorted: _searchsorted, np.isin: _isin,
     np.count_nonzero: _count_nonzero, np.cumsum: _cumsum, np.cumprod: _cumprod,
     np.cumulative_sum: _cumulative("sum"), np.cumulative_prod: _cumulative("prod"),
     # Movement.

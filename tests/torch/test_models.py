@@ -97,6 +97,48 @@ def test_a_step_of_training_convolutions() -> None:
     trained(model, torch.randn(2, 3, 16, 16))
 
 
+def test_transposed_convolutions_multiply_no_zeros_in_between() -> None:
+    """Of all kinds of strides, pads and sizes, each in phases; and so few windows."""
+    torch.manual_seed(0)
+    kinds = (
+        (2, 2, 0, 0, 1, 1), (3, 2, 1, 1, 2, 1), (3, 2, 1, 0, 1, 1), (4, 2, 1, 0, 1, 1),
+        (5, 3, 2, 1, 1, 1), (1, 3, 0, 0, 2, 1), (2, 4, 0, 0, 1, 1), (3, 2, 1, 0, 1, 2),
+        (5, 2, 3, 0, 1, 1), (3, 3, 0, 2, 1, 1), (3, 1, 1, 0, 1, 1), (2, 3, 1, 0, 1, 1),
+    )  # fmt: skip
+    ws = [torch.randn(4, 3, k, k) for k, *_ in kinds]
+
+    def f(x: Any) -> list[Any]:
+        return [
+            nn.functional.conv_transpose2d(x, w, w[0, :1, 0, 0].expand(3 * g), stride,
+                                           pad, more, g, gap)
+            for w, (_, stride, pad, more, g, gap) in zip(ws, kinds, strict=True)
+        ]  # fmt: skip
+
+    x = torch.randn(2, 4, 6, 5)
+    with torch.no_grad(), programs() as made:
+        same(compiled(f)(x), f(x))
+    (graph,) = (s.part.graph for s in made[0].first.graphs)
+    convs = [n for n in graph.nodes if n.op == "conv"]
+    taps = [graph.nodes[n.args[1]].shape[2] for n in convs]
+    assert not fallbacks(made) and taps == [1, 2, 2, 2, 2, 1, 1, 3, 3, 1, 3, 1]
+
+
+def test_histograms_and_rows_by_group() -> None:
+    """What mixtures of experts count and multiply."""
+    pytest.importorskip("transformers.integrations.moe", reason="it has the operator")
+
+    def f(x: Any, w: Any, ends: Any, which: Any) -> Any:
+        y = torch.ops.transformers.grouped_mm_fallback(x, w, ends)
+        count = torch.histc(which.float(), bins=4, min=0, max=3)
+        return y, count, torch.histc(x, 7, -1.0, 1.0), torch.histc(x, 5)
+
+    args = (torch.randn(9, 8), torch.randn(3, 8, 5), torch.tensor([2, 2, 7]).int(),
+            torch.randint(0, 4, (50,)))  # fmt: skip
+    with torch.no_grad(), programs() as made:
+        same(compiled(f)(*args), f(*args))
+    assert not fallbacks(made)
+
+
 def test_a_step_of_training_pools() -> None:
     class Pools(nn.Module):
         def __init__(self) -> None:

@@ -16,15 +16,19 @@ from .running import compiled, fallbacks, programs, same  # noqa: E402
 
 # What no graph computes yet; the whole list, with all dtypes: tests.torch.sweep --all.
 UNREAD = {
-    "topk", "sort", "nonzero", "grid_sampler_2d",
+    "nonzero", "grid_sampler_2d",
     "masked_scatter", "as_strided_partial_views",
 }  # fmt: skip
+# Where elements are equal, as integers often are, PyTorch leaves their positions open.
+TIED = {"sort", "topk"}
 CORE = {i.formatted_name: i for i in sweep.infos("", False)}
 
 
 def test_readers_are_of_operators_that_there_are() -> None:
     for name in READERS:
         space, packet, overload = name.split(".")
+        if space == "transformers":  # a library that need not be there
+            continue
         found = getattr(getattr(torch.ops, space), packet, None)
         # One row may name overloads that only some operators have.
         assert found is not None and overload in (
@@ -35,7 +39,7 @@ def test_readers_are_of_operators_that_there_are() -> None:
 @pytest.mark.parametrize("name", sorted(CORE))
 def test_samples_of_core_operators(name: str) -> None:
     verdict = sweep.try_operator(CORE[name], ("float32",), most=2)
-    if name not in UNREAD:
+    if name not in UNREAD | TIED:
         verdict.merge(sweep.try_operator(CORE[name], ("int64", "bool"), most=1))
     assert not verdict.wrong, verdict.wrong
     if name in UNREAD:

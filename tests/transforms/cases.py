@@ -191,6 +191,16 @@ def _argreduce(d: Draw) -> Case:
     return node("argreduce", (kind, d.int(0, len(shape) - 1), I64), d.signed(shape))
 
 
+def _sort(op: str, *rest: Any) -> Callable[[Draw], Case]:
+    def case(d: Draw) -> Case:
+        shape = d.shape()
+        axis = d.int(0, len(shape) - 1)
+        attrs = (axis, d.int(0, 1), d.int(0, shape[axis]), *rest)
+        return node(op, attrs, d.signed(shape))
+
+    return case
+
+
 def _contract(d: Draw) -> Case:
     full = tuple(d.int(2, 3) for _ in range(d.int(1, 4)))
     shapes = [
@@ -304,6 +314,7 @@ CASES: dict[str, Callable[[Draw], Case]] = {
     "permute": _permute, "expand": _expand,
     "pad": _pad, "slice": _slice, "window": _window, "concat": _concat,
     "reduce": _reduce, "scan": _scan, "argreduce": _argreduce, "contract": _contract,
+    "sort": _sort("sort"), "argsort": _sort("argsort", I64),
     "gather": _gather, "scatter": _scatter, "const": _leaf("const"),
     "iota": _leaf("iota"), "random": _leaf("random"), "data": _array, "input": _array,
     "call": _call, "attention": _attention, "conv": _conv,

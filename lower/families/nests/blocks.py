@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
@@ -16,13 +17,16 @@ from ....egraph.ir.dtypes import F32, F64, DType
 from ...axes import ceil_div
 from ...loops import Assign, Ex, Lit, Load, Op, Store, Var
 from .accumulate import Accumulating, Arrays
+from .guards import apart
+from .index_types import Span
 from .plan import Step
 from .values import add, convert
 
 BLOCK = 16  # terms that a sum in f32 takes before it goes to one in f64; NumPy has 16
 
 type Do = Callable[[], None]
-type Part = Callable[[Ex, int], None]  # of a loop: where it begins, and its length
+# Of a loop: where it begins, its length, and between which places it stays, if known.
+type Part = Callable[[Ex, int, Span | None], None]
 
 
 class Turn(NamedTuple):
@@ -45,36 +49,59 @@ class Blocks(Accumulating):
         self, s: Step, leaf: Do, last: int = 0, turn: Turn | None = None
     ) -> None:
         """Serial loops over the step's axes but the `last` ones, `leaf` inside."""
-        extents = [self.kernel.extents[a] for a in s.axes[: len(s.axes) - last]]
+        axes = s.axes[: len(s.axes) - last]
+        cut = self.cut(s)
 
         def level(i: int) -> None:
-            if i == len(extents):
+            if i == len(axes):
                 leaf()
-            elif turn is not None and turn.loop == i:
-                self.pieces_of(
-                    extents[i], turn.turns, lambda a, n: over(i, a, n), turn.do
-                )
-            else:
-                over(i, self.number(0), extents[i])
+                return
+            piece = turn.turns if turn is not None and turn.loop == i else 0
+            for span in cut.get(axes[i], (None,)):
+                first, count = self._reach(axes[i], span)
+                part = partial(over, i)
+                if piece and turn is not None:
+                    self.pieces_of(first, count, span, piece, part, turn.do)
+                else:
+                    part(self.number(first), count, span)
 
-        def over(i: int, first: Ex, count: int) -> None:
+        def over(i: int, first: Ex, count: int, span: Span | None) -> None:
             with self.loop("serial", count) as x:
-                self.at(s.axes[i], add(first, x))
+                self.at(s.axes[i], add(first, x), span)
                 for inner in s.inner[i]:
                     self.step(inner)
                 level(i + 1)
 
         level(0)
 
-    def pieces_of(self, extent: int, piece: int, part: Part, after: Do) -> None:
+    def cut(self, s: Step) -> dict[int, tuple[Span, ...]]:
+        """The outermost loop that parts of decide about guards by themselves, and those
+        parts: sums over what was joined or padded are sums one after the other."""
+        if self.kernel.scans:
+            return {}
+        for a in s.axes:
+            spans = apart(self.kernel, _work(s), a)
+            if len(spans) > 1:
+                return {a: spans}
+        return {}
+
+    def _reach(self, axis: int, span: Span | None) -> tuple[int, int]:
+        """Where a loop begins, and its length."""
+        first, last = span or (0, self.kernel.extents[axis] - 1)
+        return first, last + 1 - first
+
+    def pieces_of(
+        self, start: int, extent: int, span: Span | None, piece: int, part: Part,
+        after: Do,
+    ) -> None:  # fmt: skip
         """A loop in pieces, `after` each of which something is done; not after what is
         left of it."""
         whole = extent // piece * piece
         with self.loop("serial", whole, step=piece) as first:
-            part(first, piece)
+            part(add(first, self.number(start)), piece, span)
             after()
         if extent > whole:
-            part(self.number(whole), extent - whole)
+            part(self.number(start + whole), extent - whole, span)
 
     def turn(self, s: Step, block: int, last: int, do: Do) -> Turn | None:
         """After a block of terms; by the loops of the step but the `last` ones."""
@@ -88,10 +115,11 @@ class Blocks(Accumulating):
 
     def in_blocks(
         self, s: Step, accs: Mapping[int, Arrays], lanes: int, block: int, leaf: Do,
-        along: tuple[int, Part] | None = None,
+        along: tuple[int, Part] | None = None, spans: Sequence[Span | None] = (None,),
     ) -> None:  # fmt: skip
         """The loops of a step, `lanes` sums side by side.  `along`: of the last loop
-        this part, up to here, comes before the `leaf`.  `block`: turns of that loop."""
+        this part, up to here, comes before the `leaf`; of each of its `spans` by
+        itself.  `block`: turns of that loop."""
         mine = [r for r in accs if self.loses(r)]
         extent, part = along or (0, None)
         long = bool(mine) and extent >= 2 * block
@@ -100,11 +128,18 @@ class Blocks(Accumulating):
         def flush() -> None:
             self.flush(accs, totals, lanes)
 
+        def each_of(span: Span | None, part: Part) -> None:
+            first, last = span or (0, extent - 1)
+            count = last + 1 - first
+            if long:
+                self.pieces_of(first, count, span, block, part, flush)
+            else:
+                part(self.number(first), count, span)
+
         def whole() -> None:
-            if part and long:
-                self.pieces_of(extent, block, part, flush)
-            elif part:
-                part(self.number(0), extent)
+            if part is not None:
+                for span in spans:
+                    each_of(span, part)
             leaf()
 
         last = 1 if along else 0
@@ -162,3 +197,12 @@ class Blocks(Accumulating):
         for r, total in totals.items():
             with self.loop("simd", lanes) as i:
                 self.emit(Store(accs[r][0], i, convert(Load(total, i, F64), F32)))
+
+
+def _work(s: Step) -> int:
+    """The expressions that are evaluated in the loops of a step."""
+    work = s.work
+    for steps in s.inner:
+        for t in steps:
+            work |= _work(t)
+    return work

@@ -56,3 +56,10 @@ def _places(
             yield from (ceil_div(c.low - rest, step), ceil_div(c.high - rest, step))
         else:
             yield from (-((c.high - 1 - rest) // -step), -((c.low - 1 - rest) // -step))
+
+
+def apart(kernel: Kernel, exprs: int, axis: int) -> tuple[Span, ...]:
+    """The axis in pieces that decide, each by itself, about those guards of these
+    expressions (a bit set) that depend on nothing else."""
+    own = [c for c in guards(kernel, exprs) if set(atoms(c.value)) == {axis}]
+    return pieces(kernel, own, axis, kernel.extents[axis], {})

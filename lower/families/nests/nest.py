@@ -183,7 +183,7 @@ class Nest(Blocks):
         def take(start: int, count: int) -> None:
             self._lane_loop(axis, self.number(start), count, accs, arrays)
 
-        def turns(first: Ex, count: int) -> None:
+        def turns(first: Ex, count: int, _: Span | None) -> None:
             with self.loop("serial", count, step=lanes) as base:
                 at = add(first, base)
                 self._ask(s, at, lanes)
@@ -246,32 +246,36 @@ class Nest(Blocks):
             axis = s.axes[-1]
             extent, rows = self.kernel.extents[axis], partial(self._by_rows, accs, axis)
             self.in_blocks(
-                s, accs, self.columns, BLOCK_OF_ROWS, lambda: None, (extent, rows)
-            )
+                s, accs, self.columns, BLOCK_OF_ROWS, lambda: None, (extent, rows),
+                self.cut(s).get(axis, (None,)),
+            )  # fmt: skip
         where = Affine(((self.local, 1),))
         for r, (holder, part) in held.items():
             self.keep(r, self._finish(r, accs[holder][part]), where)
 
     def _by_rows(
-        self, accs: dict[int, Arrays], axis: int, start: Ex, count: int
-    ) -> None:
+        self, accs: dict[int, Arrays], axis: int, start: Ex, count: int,
+        span: Span | None,
+    ) -> None:  # fmt: skip
         """Several terms between the load and the store of an accumulator."""
         main, rest = divmod(count, ROWS)
         with self.loop("serial", main * ROWS, step=ROWS) as base:
             at = add(start, base)
             at = at if at is base else self.let(at, "r")
-            self._rows_at(axis, at, ROWS, accs)
+            self._rows_at(axis, at, ROWS, accs, span)
         if rest:
-            self._rows_at(axis, add(start, self.number(main * ROWS)), rest, accs)
+            at = add(start, self.number(main * ROWS))
+            self._rows_at(axis, at, rest, accs, span)
 
     def _rows_at(
-        self, axis: int, base: Ex, count: int, accs: dict[int, Arrays]
-    ) -> None:
+        self, axis: int, base: Ex, count: int, accs: dict[int, Arrays],
+        span: Span | None,
+    ) -> None:  # fmt: skip
         with self._column_loop(0, self.columns) as i:
             totals = {r: self._named(self.held(r, acc, i)) for r, acc in accs.items()}
             for row in range(count):
                 with self.loop("serial", 1):  # names of its own, no loop
-                    self.at(axis, add(base, self.number(row)))
+                    self.at(axis, add(base, self.number(row)), span)
                     for r, total in totals.items():
                         totals[r] = self._named(self.taken(r, total, self.terms(r)))
             for r, acc in accs.items():

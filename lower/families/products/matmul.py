@@ -3,7 +3,7 @@ the epilogue is applied from the tile's sums."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ....egraph.ir.dtypes import BOOL
 from ....extract.schedule.kernel import Affine
@@ -12,7 +12,7 @@ from ...loops import Ex, Lit, Load, Op, Store
 from ..nests.values import add, divide, mul
 from .blocking import Blocking, whole_of
 from .panels import Panels, packed
-from .products import Contraction, by_column
+from .products import NEAR, Contraction, apart, by_column, steps_along
 
 
 class Matmul(Panels):
@@ -79,6 +79,9 @@ class Matmul(Panels):
     def _epilogue(self, top: Ex, left: Ex) -> None:
         b = self.blocks
         self._by_column(left)
+        if b.lanes > 1 and self._lies_along_rows():
+            self._by_stripes(top, left)
+            return
         with self.loop("serial", b.rows) as i:
 
             def row() -> None:
@@ -86,6 +89,57 @@ class Matmul(Panels):
                 self._row(left, mul(i, b.columns))
 
             self._started(add(top, i), self.m, self.whole.m, row)
+
+    def _lies_along_rows(self) -> bool:
+        """Whether neighbours in what is stored are of neighbouring rows."""
+        offsets = [self.kernel.outputs[k].offset for k in self.c.outputs]
+        down, across = (
+            sum(apart(self.kernel, o, axes) for o in offsets)
+            for axes in (self.c.m, self.c.n)
+        )
+        return down < across
+
+    def _by_stripes(self, top: Ex, left: Ex) -> None:
+        """Of so many rows as share a line a column at a time, turned first."""
+        b = self.blocks
+        rest = self.m % b.rows
+        inside = self._within(top, b.rows, self.m, self.whole.m)
+        if inside is None:
+            self._stripes(top, left, b.rows)
+        elif self.m < b.rows:
+            self._stripes(top, left, rest)
+        else:
+            inside = self.let(inside, "w")
+            with self.when(inside):
+                self._stripes(top, left, b.rows)
+            with self.when(Op("not", (inside,), BOOL)):
+                self._stripes(top, left, rest)
+
+    def _stripes(self, top: Ex, left: Ex, count: int) -> None:
+        whole = count // NEAR * NEAR
+        with self.loop("serial", whole, step=NEAR) as first:
+            self._stripe(top, left, first, NEAR)
+        if count > whole:
+            self._stripe(top, left, self.number(whole), count - whole)
+
+    def _stripe(self, top: Ex, left: Ex, first: Ex, count: int) -> None:
+        b, dtype = self.blocks, self.c.dtype
+        turned = {p.root: self.array("line", dtype, count) for p in self.c.products}
+        with self.loop("serial", min(b.columns, self.n)) as j:
+
+            def column() -> None:
+                for root, line in turned.items():
+                    with self.loop("simd", count) as i:
+                        place = add(mul(add(first, i), b.columns), j)
+                        total = Load(self.sums[root], place, dtype)
+                        self.emit(Store(line, i, total))
+                self.at(self.column, j)
+                self.unravel(self.c.n, add(left, j))
+                with self.loop("simd", count) as i:
+                    self.unravel(self.c.m, add(add(top, first), i))
+                    self._cell(turned, i)
+
+            self._started(add(left, j), self.n, self.whole.n, column)
 
     def _by_column(self, left: Ex) -> None:
         """What all rows of the tile share, kept in a row of values."""
@@ -125,12 +179,34 @@ class Matmul(Panels):
                 self._cells(left, base, rest)
 
     def _cells(self, left: Ex, base: Ex, count: int) -> None:
-        with self.loop("simd", count) as j:
-            self.at(self.column, j)
-            self.unravel(self.c.n, add(left, j))
-            for p in self.c.products:
-                total = Load(self.sums[p.root], add(base, j), self.c.dtype)
-                self.define(p.root, self.result(p.root, total))
-            for k in self.c.outputs:
-                o = self.kernel.outputs[k]
-                self.store(o.slot, o.offset, o.expr)
+        """By lines of the last axis, where places along all axes grow unevenly."""
+        *outer, last = self.c.n
+        inner = self.kernel.extents[last]
+        lines = self.blocks.columns % inner == 0 == count % inner
+        if not (outer and lines and inner >= self.blocks.lanes and self._uneven()):
+            with self.loop("simd", count) as j:
+                self.at(self.column, j)
+                self.unravel(self.c.n, add(left, j))
+                self._cell(self.sums, add(base, j))
+            return
+        with self.loop("serial", count, step=inner) as first:
+            line = divide(add(left, first), inner, False)
+            self.unravel(tuple(outer), self.let(line, "p"))
+            with self.loop("simd", inner) as j:
+                self.at(self.column, add(first, j))
+                self.at(last, j)
+                self._cell(self.sums, add(base, add(first, j)))
+
+    def _uneven(self) -> bool:
+        """Whether what is stored does not lie evenly along the columns."""
+        offsets = (self.kernel.outputs[k].offset for k in self.c.outputs)
+        return any(steps_along(self.kernel, o, self.c.n) is None for o in offsets)
+
+    def _cell(self, sums: Mapping[int, str], place: Ex) -> None:
+        """The outputs at the current position, from the sums at `place`."""
+        for p in self.c.products:
+            total = Load(sums[p.root], place, self.c.dtype)
+            self.define(p.root, self.result(p.root, total))
+        for k in self.c.outputs:
+            o = self.kernel.outputs[k]
+            self.store(o.slot, o.offset, o.expr)

@@ -285,6 +285,7 @@ def packed(
 
 FEW = 8  # register tiles that share a panel: more of them pay for packing it
 PAGE = 4096  # bytes: rows so far apart share their lines' places in the first cache
+WAYS = 8  # lines that such a place holds
 
 
 def unpacked(
@@ -299,7 +300,10 @@ def unpacked(
     rights = b.rows <= FEW * b.height if b.packed is None else not b.packed & 2
     for side in c.sides[0] if packs and whole.m and lefts else ():
         x = plain(kernel, c, side, c.m)
-        if x and (b.packed is not None or x.own * size % PAGE):
+        meet = x and (
+            x.own * size % PAGE == 0 or (b.depth > WAYS and x.k * size % PAGE == 0)
+        )
+        if x and (b.packed is not None or not meet):
             out[side] = x
     for side in c.sides[1] if whole.n and rights else ():
         x = plain(kernel, c, side, c.n)

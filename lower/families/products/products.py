@@ -184,8 +184,26 @@ def _across(kernel: Kernel, c: Contraction) -> int:
     left, right = ([s for s in x if not fixed(kernel, c, s)] for x in c.sides)
     total = sum(m * k for side in left if not runs_along(kernel, side, c.k))
     total += sum(n * k for side in right if not contiguous(kernel, side, c.n))
-    along = [coefficient(o.offset, c.n[-1]) if c.n else 0 for o in kernel.outputs]
-    return batch * (total + sum(m * n for step in along if step != 1))
+    stored = sum(apart(kernel, o.offset, c.n) for o in kernel.outputs)
+    return batch * (total + int(m * n * stored))
+
+
+NEAR = 16  # elements of 4 bytes that share a line of a cache
+
+
+def apart(kernel: Kernel, offset: Affine, axes: tuple[int, ...]) -> float:
+    """Of neighbours along `axes`, as one number, the part in other lines of a cache."""
+    count = min(NEAR, numel(kernel.extents, axes))
+    if count < 2:
+        return 1.0
+    lines: set[int] = set()
+    for at in range(count):
+        place = 0
+        for a in reversed(axes):
+            at, digit = divmod(at, kernel.extents[a])
+            place += digit * coefficient(offset, a)
+        lines.add(place // NEAR)
+    return (len(lines) - 1) / (count - 1)
 
 
 def contiguous(kernel: Kernel, factors: tuple[int, ...], axes: tuple[int, ...]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rewrite import xp
-from rewrite.egraph.ir import dims
+from rewrite.egraph.ir import dims, dtypes
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import BOOL, DType, compute
 from rewrite.xp.functions.indexing import size_of
@@ -85,6 +85,30 @@ def embedding_backward(
 
 _MODES = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 _BY_NAME = {"add": "add", "multiply": "mul"}
+
+
+@op("histc.default")
+def histc(s: Site, x: Tracer, bins: int = 100, low: Any = 0, high: Any = 0) -> Tracer:
+    """Counts by the place between both ends, in `x`'s own arithmetic; the ends of the
+    data where none are given."""
+    if not x.dtype.is_float or not all(map(math.isfinite, (low, high))):
+        raise Unread("a histogram of integers, or without ends")
+    count = xp.zeros((bins,), dtype=x.dtype)
+    if 0 in x.shape:
+        return count
+    x = xp.reshape(x, (-1,))
+    first, last = in_dtype(low, x.dtype), in_dtype(high, x.dtype)
+    if low == high:
+        first, last = xp.min(x), xp.max(x)
+        alike = first == last
+        first, last = (xp.where(alike, e + d, e) for e, d in ((first, -1), (last, 1)))
+    place = (x - first) * in_dtype(bins, x.dtype) / (last - first)
+    inside = (x >= first) & (x <= last)
+    # What is outside is dropped; the last bin holds its upper end as well.
+    place = xp.minimum(xp.where(inside, place, in_dtype(-1, x.dtype)),
+                       in_dtype(bins - 1, x.dtype))  # fmt: skip
+    ones = xp.ones(x.shape, dtype=x.dtype)
+    return scatter(count, astype(place, dtypes.I64), ones, 0, "add")
 
 
 @op("scatter.src", "scatter.value", "scatter.reduce", "scatter.value_reduce")

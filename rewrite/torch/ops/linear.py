@@ -42,6 +42,19 @@ def linear(s: Site, x: Tracer, w: Tracer, bias: Tracer | None = None) -> Tracer:
     return y if bias is None else y + bias
 
 
+@op("transformers.grouped_mm_fallback.default")
+def grouped(s: Site, x: Tracer, w: Tracer, ends: Tracer) -> Tracer:
+    """Rows by the matrix of their group, which ends before row `ends[g]`; the rows
+    after the last group are zeros."""
+    groups, *_ = fixed(*w.shape)
+    rows = xp.expand_dims(xp.arange(x.shape[0], dtype=ends.dtype), axis=1)
+    over = xp.astype(rows >= xp.expand_dims(ends, axis=0), ends.dtype)
+    group = xp.sum(over, axis=1, dtype=ends.dtype)
+    mine = xp.take(w, xp.minimum(group, groups - 1), axis=0)
+    y = xp.squeeze(xp.matmul(xp.expand_dims(x, axis=1), mine), axis=1)
+    return xp.where(xp.expand_dims(group < groups, axis=1), y, in_dtype(0, y.dtype))
+
+
 # ---- attention ----
 
 FLASH = "_scaled_dot_product_flash_attention_for_cpu"

@@ -23,7 +23,7 @@ RULES: dict[str, Rule] = {
     "cast": elementwise.cast, **dict.fromkeys(movement.MOVED, movement.moved),
     "concat": movement.concat, "reduce": reduction.reduce, "scan": reduction.scan,
     "contract": reduction.contract, "gather": indexing.gather,
-    "scatter": indexing.scatter, "softmax": macros.softmax,
+    "scatter": indexing.scatter, "sort": indexing.sort, "softmax": macros.softmax,
     "log_softmax": macros.log_softmax, "logsumexp": macros.logsumexp,
     "conv": macros.conv,
 }  # fmt: skip
@@ -32,7 +32,7 @@ RULES: dict[str, Rule] = {
 CONSTANT: dict[str, str] = {
     "input": "a leaf", "const": "a leaf", "data": "a leaf", "iota": "a leaf",
     "random": "a leaf: its key alone decides the values",
-    "argreduce": "a position, which jumps",
+    "argreduce": "a position, which jumps", "argsort": "positions, which jump",
     "bitcast": "bits, which jump; of the operand's own dtype, it is stop_gradient",
 }  # fmt: skip
 

@@ -20,8 +20,16 @@ from ..staging import emit
 
 def gather(node: Node, args: Sequence[Tracer], _: Tracer) -> list[Linear | None]:
     """Back: added up where it was taken from; indices beyond an end took that end."""
-    x, index = args
-    axis = int(node.attrs[0])
+    return [_taken(args[0], args[1], int(node.attrs[0])), None]
+
+
+def sort(node: Node, args: Sequence[Tracer], _: Tracer) -> list[Linear | None]:
+    """Values move: the derivative is a gather by where they come from."""
+    (x,) = args
+    return [_taken(x, emit("argsort", (*node.attrs, I64), x), int(node.attrs[0]))]
+
+
+def _taken(x: Tracer, index: Tracer, axis: int) -> Linear:
     last = astype(size_of(x.shape[axis]), I64) - 1
     at = binary("min", binary("max", astype(index, I64), 0), last)
 
@@ -31,7 +39,7 @@ def gather(node: Node, args: Sequence[Tracer], _: Tracer) -> list[Linear | None]
     def ahead(t: Tracer, at: Tracer) -> Tracer:
         return emit("gather", (axis,), t, at)
 
-    return [linear_by(at, ahead, back), None]
+    return linear_by(at, ahead, back)
 
 
 def scatter(node: Node, args: Sequence[Tracer], y: Tracer) -> list[Linear | None]:
@@ -84,4 +92,4 @@ def folded(node: Node, args: Sequence[Tracer]) -> Tracer:
     return binary(monoid.op, x, moveaxis(reshape(made, shape), rank - 1, axis))
 
 
-__all__ = ["folded", "gather", "scatter"]
+__all__ = ["folded", "gather", "scatter", "sort"]

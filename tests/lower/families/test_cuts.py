@@ -15,12 +15,15 @@ from rewrite.lower.families.nests.guards import MOST, guards, pieces
 from rewrite.lower.families.rows import COLUMN, MAP, ROW
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.model import Family, model_of
+from rewrite.lower.text import show
 from tests.lower.harness import (
     CPU,
     buffers_for,
     c_device,
+    check_interpreted,
     close,
     kernel_of,
+    lowered,
     on_c,
     reference,
 )
@@ -137,3 +140,29 @@ def test_many_joined_parts_are_one_loop() -> None:
     assert axis is not None
     assert len(pieces(kernel, conds, axis, kernel.extents[axis], {})) == 1
     assert MAP.cost(kernel, model_of(CPU)) is not None
+
+
+def joined_sum(rows: tuple[int, int], columns: int, out: int = 3) -> Kernel:
+    """A product with the rows of two inputs, one behind the other."""
+    b = Builder()
+    parts = [b.input(f"x{i}", F32, (n, columns)) for i, n in enumerate(rows)]
+    x = b.concat(parts, 0)
+    w = b.input("w", F32, (out, sum(rows)))
+    full = (out, sum(rows), columns)
+    wide = [
+        b.expand(b.reshape(w, (out, sum(rows), 1)), full),
+        b.expand(b.reshape(x, (1, sum(rows), columns)), full),
+    ]
+    return kernel_of(b, [b.reduce("sum", b.bin("mul", *wide), (1,))])
+
+
+@pytest.mark.parametrize("rows", [(5, 7), (130, 140)], ids=["few", "in blocks"])
+@pytest.mark.parametrize("family", [ROW, COLUMN], ids=lambda f: f.name)
+def test_a_sum_over_joined_rows_asks_no_row(
+    family: Family, rows: tuple[int, int]
+) -> None:
+    kernel = joined_sum(rows, 24)
+    assert any(guards(kernel, (1 << len(kernel.exprs)) - 1))
+    body = show(lowered(family, kernel, CPU))
+    assert "select" not in body and "if " not in body
+    check_interpreted(family, kernel, CPU)

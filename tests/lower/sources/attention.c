@@ -37,9 +37,9 @@ static void k0_0(
     const i64 n18 = i17 * 16;
     const i64 o19 = i17 * 1024;
     for (i64 i20 = 0; i20 < 16; i20++) {
+      const i64 p22 = n18 + i20;
       #pragma omp simd
       for (i64 i21 = 0; i21 < 64; i21++) {
-        const i64 p22 = n18 + i20;
         const i64 v24 = (o23 + (p22 * 64)) + i21;
         const f32 v25 = b1[v24];
         right12[(o19 + (i21 * 16)) + i20] = v25;
@@ -52,9 +52,9 @@ static void k0_0(
     const bool w29 = (i32)((u32)m27 + (u32)6) <= 128;
     if (w29) {
       for (i64 i30 = 0; i30 < 6; i30++) {
+        const i64 p32 = m27 + i30;
         #pragma omp simd
         for (i64 i31 = 0; i31 < 64; i31++) {
-          const i64 p32 = m27 + i30;
           const i64 v34 = (o33 + (p32 * 64)) + i31;
           const f32 v35 = b0[v34];
           left11[(o28 + i31) + (i30 * 64)] = v35;
@@ -63,11 +63,11 @@ static void k0_0(
     }
     if (rw_not_bool(w29)) {
       for (i64 i36 = 0; i36 < 6; i36++) {
+        const i32 p38 = (i32)((u32)m27 + (u32)(i32)i36);
+        const bool ok39 = p38 <= 127;
+        const i64 p40 = rw_min_i32(p38, 127);
         #pragma omp simd
         for (i64 i37 = 0; i37 < 64; i37++) {
-          const i32 p38 = (i32)((u32)m27 + (u32)(i32)i36);
-          const bool ok39 = p38 <= 127;
-          const i64 p40 = rw_min_i32(p38, 127);
           const i64 v42 = (o41 + (p40 * 64)) + i37;
           const f32 v43 = b0[v42];
           left11[(o28 + i37) + (i36 * 64)] = ok39 ? v43 : 0.0f;

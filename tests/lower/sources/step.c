@@ -33,13 +33,19 @@ static void k0_0(const f32 *restrict b0, const f32 *restrict b1, f32 *restrict b
       *(f32x8_u *)(sums4 + (o17 + 16)) = c15;
       *(f32x8_u *)(sums4 + (o17 + 24)) = c16;
     }
-    for (i64 i24 = 0; i24 < 16; i24++) {
-      const i64 p25 = m3 + i24;
+    f32 line25[16] __attribute__((aligned(64)));
+    for (i64 i26 = 0; i26 < 8; i26++) {
       #pragma omp simd
-      for (i64 i26 = 0; i26 < 8; i26++) {
-        const f32 r27 = sums4[(i24 * 8) + i26];
-        const i64 v28 = p25 + (i26 * 256);
-        b2[v28] = r27;
+      for (i64 i27 = 0; i27 < 16; i27++) {
+        line25[i27] = sums4[(i27 * 8) + i26];
+      }
+      const i64 o31 = i26 * 256;
+      #pragma omp simd
+      for (i64 i28 = 0; i28 < 16; i28++) {
+        const i64 p29 = m3 + i28;
+        const f32 r30 = line25[i28];
+        const i64 v32 = o31 + p29;
+        b2[v32] = r30;
       }
     }
   }
@@ -75,9 +81,9 @@ static void k1_0(
     f32 left6[1024] __attribute__((aligned(64)));
     f32 sums7[64] __attribute__((aligned(64)));
     for (i64 i11 = 0; i11 < 4; i11++) {
+      const i64 p13 = m4 + i11;
       #pragma omp simd
       for (i64 i12 = 0; i12 < 256; i12++) {
-        const i64 p13 = m4 + i11;
         const i64 v14 = (p13 * 256) + i12;
         const f32 v15 = b2[v14];
         const i64 v16 = (i12 * 8) + p13;
@@ -118,17 +124,23 @@ static void k1_0(
     *(f32x8_u *)(sums7 + 40) = c26;
     *(f32x8_u *)(sums7 + 48) = c27;
     *(f32x8_u *)(sums7 + 56) = c28;
-    for (i64 i36 = 0; i36 < 4; i36++) {
-      const i64 p37 = m4 + i36;
+    f32 line49[4] __attribute__((aligned(64)));
+    for (i64 i50 = 0; i50 < 16; i50++) {
       #pragma omp simd
-      for (i64 i38 = 0; i38 < 16; i38++) {
-        const i64 p39 = n5 + i38;
-        const f32 r40 = sums7[(i36 * 16) + i38];
-        const i64 v41 = p37 + (p39 * 8);
-        const f32 v42 = b0[v41];
-        const f32 v43 = 0.001f * r40;
-        const f32 v44 = v42 - v43;
-        b4[v41] = v44;
+      for (i64 i51 = 0; i51 < 4; i51++) {
+        line49[i51] = sums7[(i51 * 16) + i50];
+      }
+      const i64 p52 = n5 + i50;
+      const i64 o56 = p52 * 8;
+      #pragma omp simd
+      for (i64 i53 = 0; i53 < 4; i53++) {
+        const i64 p54 = m4 + i53;
+        const f32 r55 = line49[i53];
+        const i64 v57 = o56 + p54;
+        const f32 v58 = b0[v57];
+        const f32 v59 = 0.001f * r55;
+        const f32 v60 = v58 - v59;
+        b4[v57] = v60;
       }
     }
   }

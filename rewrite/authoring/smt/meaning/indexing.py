@@ -51,6 +51,13 @@ def clipped(w: World, at: Dim, n: Dim) -> Dim:
     return at if w.path.decide(below(at, n)) else n - 1
 
 
+@meaning("sort")
+@meaning("argsort")
+def _order(w: World, args: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
+    """Where an element goes depends on all others: no case at one index says it."""
+    raise Unsupported("a sort")
+
+
 @meaning("scatter")
 def _scatter(w: World, args: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
     """In order of the index, what falls outside is dropped.  The order is a chain of
