@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+from rewrite.backends.c import CDevice
 from rewrite.backends.store import Store
+from rewrite.egraph.ir.dtypes import ALL
+from rewrite.lower.device import Caps
+
+MACHINE = Caps(
+    "c", cpu_like=True, dtypes=frozenset(ALL), threads=2, max_threads=1,
+    shared_bytes=1 << 18, vector_bytes=32, last_cache=32 << 20,
+)  # fmt: skip
 
 # A deadline by the clock measures what else the machine does.
 settings.register_profile("unhurried", deadline=None)
@@ -22,6 +30,13 @@ def nothing_kept(
         monkeypatch.setattr("rewrite.core.planning.plans", lambda: Store(None))
         monkeypatch.setattr("rewrite.backends.rates._store", lambda: Store(None))
         monkeypatch.setattr("rewrite.cache.kept.folder", lambda: None)
+
+
+@pytest.fixture
+def one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The c device plans as for `MACHINE`, whatever processor runs the test: what is
+    cheapest, and so what pages show, depends on it."""
+    monkeypatch.setattr(CDevice, "caps", lambda _: MACHINE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

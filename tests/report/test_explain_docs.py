@@ -16,6 +16,7 @@ from tests.report.test_explain import SCHEMA
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explain.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", PAGE, re.M | re.S)
+pytestmark = pytest.mark.usefixtures("one_machine")
 GRAPH, SHOWN, *_ = (text for kind, text in BLOCKS if not kind)
 
 

@@ -23,6 +23,7 @@ def without_numbers(text: str) -> list[str]:
     return [re.sub(r"\s+", " ", line).strip() for line in text.strip().splitlines()]
 
 
+@pytest.mark.usefixtures("one_machine")
 def test_code_runs_and_prints_the_schedule_and_the_explanation(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
