@@ -185,8 +185,13 @@ class _Price:
         if again > 0:
             waste /= self.model.share(dtype.itemsize)
             self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
-        own = 0.5 * _lanes(dtype) + 2 * len(guard)
+        own = 0.5 * _lanes(dtype) + 2 * len(guard) + self._widening(dtype)
         return own + GATHER * (step > 1 and not self.tiled)
+
+    def _widening(self, dtype: DType) -> int:
+        """Flops of making elements as wide as the floats beside them: on a CPU a step
+        for each doubling; threads of a GPU do it as they load."""
+        return max(32 // dtype.bits, 1).bit_length() - 1 if self.model.cpu_like else 0
 
     def _again(
         self, moved: int, inside: tuple[int, ...], size: int, waste: float

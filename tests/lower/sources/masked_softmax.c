@@ -13,9 +13,12 @@ static void k0_0(
   }
   const i64 o6 = i1 * 256;
   for (i64 i4 = 0; i4 < 256; i4 += 32) {
+    u16 half1[32] __attribute__((aligned(64)));
+    *(u16x16_u *)(half1 + 0) = __builtin_convertvector(*(const u8x16_u *)(b0 + (o6 + i4)), u16x16);
+    *(u16x16_u *)(half1 + 16) = __builtin_convertvector(*(const u8x16_u *)(b0 + ((o6 + i4) + 16)), u16x16);
     i32 wide1[32] __attribute__((aligned(64)));
-    *(i32x16_u *)(wide1 + 0) = __builtin_convertvector(*(const u8x16_u *)(b0 + (o6 + i4)), i32x16);
-    *(i32x16_u *)(wide1 + 16) = __builtin_convertvector(*(const u8x16_u *)(b0 + ((o6 + i4) + 16)), i32x16);
+    *(i32x16_u *)(wide1 + 0) = __builtin_convertvector(*(const u16x16_u *)(half1 + 0), i32x16);
+    *(i32x16_u *)(wide1 + 16) = __builtin_convertvector(*(const u16x16_u *)(half1 + 16), i32x16);
     #pragma omp simd
     for (i64 i5 = 0; i5 < 32; i5++) {
       const i64 v7 = o6 + (i4 + i5);
@@ -51,9 +54,12 @@ static void k0_0(
   }
   const i64 o22 = i1 * 256;
   for (i64 i20 = 0; i20 < 256; i20 += 32) {
+    u16 half2[32] __attribute__((aligned(64)));
+    *(u16x16_u *)(half2 + 0) = __builtin_convertvector(*(const u8x16_u *)(b0 + (o22 + i20)), u16x16);
+    *(u16x16_u *)(half2 + 16) = __builtin_convertvector(*(const u8x16_u *)(b0 + ((o22 + i20) + 16)), u16x16);
     i32 wide2[32] __attribute__((aligned(64)));
-    *(i32x16_u *)(wide2 + 0) = __builtin_convertvector(*(const u8x16_u *)(b0 + (o22 + i20)), i32x16);
-    *(i32x16_u *)(wide2 + 16) = __builtin_convertvector(*(const u8x16_u *)(b0 + ((o22 + i20) + 16)), i32x16);
+    *(i32x16_u *)(wide2 + 0) = __builtin_convertvector(*(const u16x16_u *)(half2 + 0), i32x16);
+    *(i32x16_u *)(wide2 + 16) = __builtin_convertvector(*(const u16x16_u *)(half2 + 16), i32x16);
     #pragma omp simd
     for (i64 i21 = 0; i21 < 32; i21++) {
       const i64 v23 = o22 + (i20 + i21);
