@@ -88,6 +88,8 @@ class Nest(Blocks):
         free = self.kernel.free
         if s.outputs:
             self._stores(s)
+        elif not s.roots:
+            self._over_columns(s, lambda _: self._fill(arrays))
         elif self.vector is not None and free[s.roots[0]] >> self.vector & 1:
             self._columns(s, arrays)
         elif self._lanes(s):

@@ -21,7 +21,8 @@ HEAVY = 8  # flops from which on a value is staged rather than computed again
 
 
 class Step(NamedTuple):
-    """Loops over `axes`, outermost first, that finish `roots` or store `outputs`."""
+    """Loops over `axes`, outermost first, that finish `roots` or store `outputs`; where
+    there are none of both, it keeps values of a column that later steps need."""
 
     axes: tuple[int, ...]
     roots: tuple[int, ...]  # reductions
@@ -144,6 +145,10 @@ class _Planner:
                 step = self._step(open_, axes, roots, (), have, targets)
                 steps.append(step)
                 have = done | bits(step.staged)
+            if stores and (ended := self._ended(open_, targets, have)):
+                work = reach(self.f, bits(ended), have)
+                steps.append(Step((), (), (), (), ended, work))
+                have |= bits(ended)
         if stores:
             steps += self._stores(open_, have)
         return tuple(steps)
@@ -237,6 +242,19 @@ class _Planner:
         used = later | (rest & ~both and self._uses(rest & ~both))
         tops = [e for e in each(both & used) if self._weight(e, both) >= HEAVY]
         return tuple(tops) if self._fits(axes, tops) else ()
+
+    def _ended(self, open_: int, targets: int, have: int) -> tuple[int, ...]:
+        """Costly values of a column that each row of a later loop would compute."""
+        wide, other = self.vector, ~(open_ | self.vector)
+        rest = reach(self.f, targets, have)
+        fixed = 0
+        for e in each(rest):
+            free, below = self.kernel.free[e], reach(self.f, 1 << e, have)
+            if free & wide and not free & other and not below & self.f.reductions:
+                fixed |= 1 << e
+        used = fixed & self._uses(rest & ~fixed)
+        tops = [e for e in each(used) if self._weight(e, fixed) >= HEAVY]
+        return tuple(tops) if self._fits((), tops) else ()
 
     def _uses(self, mask: int) -> int:
         out = 0
