@@ -53,6 +53,8 @@ class Optimized:
         self._updates = [(a.output, a.input) for a in aliases if a.kind == "must"]
         # What `save` reads again; of arrays among the arguments nothing is kept.
         self._keeps = bool(self.captured or traced.numbers)
+        simple = not (self._held or traced.numbers or self._updates or self._read)
+        self._labels = _positional(trees) if simple else None
         self._apart = [isinstance(t, Apart) for t in trees.values()]
         self._objects: Sequence[Any] = [_without_tensors(t) for t in trees.values()]
 
@@ -116,8 +118,28 @@ class Optimized:
         """The result; with `out`, arrays in the structure of the result, in those."""
         if is_tracing():
             return Optimized.__traced__(self)(*args)
+        if out is None and self._labels is not None:
+            results = self._straight(args, self._labels)
+            if results is not None:
+                return self._delivered(results)
         inputs = self.inputs(*args)
         return self._results(inputs, out, args)
+
+    def _straight(
+        self, args: Sequence[Any], labels: Sequence[str]
+    ) -> dict[str, Array] | None:
+        """The results, where all arguments are plain arrays of the types that were
+        traced and all that was captured is what it was; else None."""
+        if len(args) != len(labels):
+            return None
+        if self.captured:
+            values = self.captured.read(args)
+            if values is None or not self.captured.holds(values):
+                return None
+        results = self.compiled.runner.straight(dict(zip(labels, args, strict=True)))
+        if results is not None and self._keeps:
+            self._objects = [None] * len(args)
+        return results
 
     def run(
         self, args: Sequence[Any], out: Any = None, values: Sequence[Any] | None = None
@@ -133,6 +155,10 @@ class Optimized:
         results = self.compiled(inputs, given)
         if self._updates:
             self._update(results, inputs, args, out is None)
+        return self._delivered(results)
+
+    def _delivered(self, results: Mapping[str, Array]) -> Any:
+        """The results in the structure that the function returned."""
         tree = self.traced.result
         if type(tree) is Leaf:
             return results[tree.label]
@@ -287,6 +313,12 @@ def leaves_of(tree: Any) -> list[Any]:
     result: list[Any] = []
     map_tree(lambda _, x: result.append(x), tree, "")
     return result
+
+
+def _positional(trees: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The labels of arguments that are an array each."""
+    labels = [t.label for t in trees.values() if type(t) is Leaf]
+    return tuple(labels) if len(labels) == len(trees) else None
 
 
 def _row(tree: Any) -> tuple[str, ...] | None:

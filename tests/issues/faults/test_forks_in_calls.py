@@ -9,11 +9,13 @@ import os
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rewrite
+from rewrite.backends import straight
 from rewrite.backends.forks import Lock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
@@ -114,7 +116,13 @@ def test_a_lock_of_the_thread_that_forks_stays_held() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_a_call_that_was_interrupted_leaves_no_address_behind() -> None:
+def interrupted(*_: object) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_call_that_was_interrupted_leaves_no_address_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """What it had moved is moved back by the next, whenever the interrupt came."""
     x = np.ones((8, 8), np.float32)
     made = rewrite.optimize(lambda x, y: x + y, x, x, device="c", fallback=False)
@@ -125,12 +133,48 @@ def test_a_call_that_was_interrupted_leaves_no_address_behind() -> None:
     (run,) = ready.runs
     place = run.place
 
-    def interrupted(moved: object) -> None:
+    def half(moved: object) -> None:
         place(moved)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
-    run.place = interrupted  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        made(x * 5, x * 5)
-    run.place = place  # type: ignore[method-assign]
-    np.testing.assert_array_equal(made(other, other), 2 * x)
+    def again() -> None:
+        np.testing.assert_array_equal(made(other, other), 2 * x)
+        np.testing.assert_array_equal(made(x, x * 2), 3 * x)
+
+    with monkeypatch.context() as m:
+        m.setattr(run, "place", half)
+        with pytest.raises(KeyboardInterrupt):
+            made(x * 5, x * 5, out=np.empty_like(x))
+    again()
+    with monkeypatch.context() as m:  # with the inputs aimed at, and no result
+        m.setattr(straight, "empty", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            made(x * 5, x * 5)
+    again()
+    with monkeypatch.context() as m:  # with all in place, before the launches
+        assert ready._straight is not None
+        m.setattr(ready._straight, "run", Interrupted(run))
+        with pytest.raises(KeyboardInterrupt):
+            made(x * 5, x * 5)
+    again()
+
+
+class Interrupted:
+    """Launches that an interrupt comes before."""
+
+    def __init__(self, run: Any) -> None:
+        self.table, self.spots = run.table, run.spots
+
+    def __call__(self) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_array_that_was_aimed_at_is_not_written_later() -> None:
+    """A result belongs to its caller: neither kind of call writes to it again."""
+    x = np.ones((8, 8), np.float32)
+    made = rewrite.optimize(lambda x, y: x + y, x, x, device="c", fallback=False)
+    first = made(x, x)
+    other = np.full((8, 16), 3, np.float32)[:, ::2]
+    second, third = made(other, other), made(x * 4, x)
+    for got, want in ((first, 2), (second, 6), (third, 5)):
+        np.testing.assert_array_equal(got, want * x)
