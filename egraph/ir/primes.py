@@ -10,7 +10,8 @@ from itertools import count
 from .dims import Dim, bind, factors, symbols
 
 USUAL = 1009  # a size that nothing is known of
-TRIES = 32  # of primes that keep all dims apart
+TRIES = 96  # of primes that keep all dims apart
+NEAR = 8  # tries near a hint, before ones near twice that
 
 
 def witness(
@@ -22,21 +23,38 @@ def witness(
     Dims in `shapes` that differ as polynomials differ as numbers too, where a few tries
     find such primes; what is decided at the witness is checked again symbolically.  A
     prime is the first from the hint on (1009 without one): costs are near those at the
-    hint.  A symbol in `most` gets the greatest that is not above that, if there is one.
+    hint.  Only symbols in dims that meet another go further, for `h//32` is one of a
+    few small numbers where `h` is small.  A symbol in `most` gets the greatest that is
+    not above that, if there is one.
     """
     all_dims = {d for s in shapes for d in s}
     fixed = factors(all_dims) | set(apart)
-    names = sorted(symbols(all_dims))
-    values: dict[str, int] = {}
-    for shift in range(TRIES):
-        values = {}
-        for k, name in enumerate(names):
-            first = (hints or {}).get(name, USUAL) + shift * (k + 1)
+    tried = dict.fromkeys(sorted(symbols(all_dims)), 0)
+    best: dict[str, int] = {}
+    fewest = len(all_dims) + 1
+    for _ in range(TRIES):
+        values: dict[str, int] = {}
+        for k, (name, shift) in enumerate(tried.items()):
+            far, near = divmod(shift, NEAR)
+            first = ((hints or {}).get(name, USUAL) << far) + near * (k + 1)
             limit = (most or {}).get(name, 1 << 62)
             values[name] = _prime(min(max(first, 7), 1 << 24), limit, fixed, values)
-        if len({bind(d, values) for d in all_dims}) == len(all_dims):
+        met = _met(all_dims, values)
+        if len(met) < fewest:
+            best, fewest = values, len(met)
+        if not met:
             break
-    return values
+        for name in symbols(met):
+            tried[name] += 1
+    return best
+
+
+def _met(all_dims: Iterable[Dim], values: Mapping[str, int]) -> list[Dim]:
+    """The dims that are as numbers what others are."""
+    by_number: dict[int, list[Dim]] = {}
+    for d in all_dims:
+        by_number.setdefault(bind(d, values), []).append(d)
+    return [d for same in by_number.values() if len(same) > 1 for d in same]
 
 
 def _prime(

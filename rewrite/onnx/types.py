@@ -66,10 +66,15 @@ def check_text(*names: object) -> None:
             raise ModelError(f"the name {name!r} is not UTF-8: the file is damaged")
 
 
+def fixed(d: onnx.TensorShapeProto.Dimension) -> bool:
+    """Whether the size is a number; -1 is what some writers mean by none."""
+    return d.HasField("dim_value") and d.dim_value != -1
+
+
 def _dim(
     d: onnx.TensorShapeProto.Dimension, place: str, bound: Mapping[str, Dim]
 ) -> Dim:
-    if d.HasField("dim_value") and d.dim_value != -1:  # which writers mean by no size
+    if fixed(d):
         if d.dim_value < 0:
             raise ModelError(f"{place}: a size of {d.dim_value}")
         return d.dim_value

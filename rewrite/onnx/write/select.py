@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from rewrite.egraph.ir.graph import substitute, witness
 from rewrite.egraph.ir.table import TensorType
 from rewrite.egraph.saturate.saturate import Saturated, Saturator
@@ -64,7 +66,21 @@ def cover(
         blocks(t, reading.graph.data)
     t.reshapes()
     store(t, FOLDED, GROWTH)
+    _constants(t, reading, own)
     return t, own
+
+
+def _constants(t: Cover, reading: Reading, own: list[int | None]) -> None:
+    """The model's own arrays, also those whose sizes look like symbols at the witness:
+    these are no constants to rules."""
+    kept = (s.results for s in reading.steps if s.proto.op_type == "Constant")
+    for v in (*reading.initializers.values(), *(v for r in kept for v in r)):
+        if v is None or v.known is None or v.known.dtype == object:
+            continue
+        c = t.value(v, own)
+        if t.cells[c].constant is None and not t.cells[c].ways:
+            t.cells[c].array = np.asarray(v.known, order="C")
+            t.way(c, "constant", ())
 
 
 def _step(t: Cover, k: int, step: Step, own: list[int | None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import onnx
 from rewrite.egraph.ir.scalars import Array
 
 from ..hosts import session
-from ..types import DTYPES
+from ..types import DTYPES, fixed
 from ..value import ModelError
 
 SIZES = (16, 2, 3, 1, 4, 8)  # tried for symbolic dimensions, until two fit the model
@@ -27,6 +28,7 @@ TOLERANCE = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1}
 
 WHOLE = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
+type Size = onnx.TensorShapeProto.Dimension
 type Run = Callable[[Mapping[str, Any]], Sequence[Any]]
 
 
@@ -151,15 +153,20 @@ def _symbols(model: onnx.ModelProto) -> list[str]:
     result: dict[str, None] = {}
     for info in model.graph.input:
         for k, d in enumerate(info.type.tensor_type.shape.dim):
-            if not d.HasField("dim_value"):
-                result[d.dim_param or f"{info.name}_{k}"] = None
+            if not fixed(d):
+                result[size_name(d, info.name, k)] = None
     return list(result)
+
+
+def size_name(d: Size, tensor: str, axis: int) -> str:
+    """What a size is called; "?" and nothing at all stand for one of its own."""
+    return d.dim_param if re.search(r"\w", d.dim_param) else f"{tensor}_{axis}"
 
 
 def _leading(model: onnx.ModelProto) -> set[str]:
     """The names of first axes: how many there are of what the model takes."""
     firsts = ((i.name, i.type.tensor_type.shape.dim[:1]) for i in model.graph.input)
-    return {d.dim_param or f"{name}_0" for name, dims in firsts for d in dims}
+    return {size_name(d, name, 0) for name, dims in firsts for d in dims}
 
 
 def _compared(model: onnx.ModelProto) -> list[int]:
@@ -194,8 +201,7 @@ def random_inputs(
         if not t.HasField("shape"):
             raise ModelError(f"input {info.name!r} has no declared rank")
         shape = [
-            d.dim_value if d.HasField("dim_value") else
-            sizes[d.dim_param or f"{info.name}_{k}"]
+            d.dim_value if fixed(d) else sizes[size_name(d, info.name, k)]
             for k, d in enumerate(t.shape.dim)
         ]  # fmt: skip
         dtype = DTYPES[t.elem_type]
