@@ -41,7 +41,7 @@ def choose(
         other = _climbed(there, known, moves, before.stored)
         if other.seconds < best.seconds:
             best = _settled(space, known, moves, _own(other, best))
-    return best
+    return _turned(space, known, moves, best) if moves else best
 
 
 def _own(choice: Choice, like: Choice) -> Choice:
@@ -61,6 +61,21 @@ def _with_less_work(space: Space, known: Known, moves: int, best: Choice) -> Cho
     if other.seconds >= best.seconds * LEAST:
         return best
     return _settled(space, known, moves, _own(other, best))
+
+
+def _turned(space: Space, known: Known, moves: int, best: Choice) -> Choice:
+    """Goes on from the best choice with copies of turned operands.  Weighed any earlier
+    they may lead to where the climb rests at a higher price."""
+    search = Search(replace(space, own=_used(space, best)), known.cost, known)
+    search.cut(best.stored)
+    if not search.turn():
+        return best
+    before, left = search.total, search.run(moves * len(search.pos))
+    if search.total == before:
+        return best
+    shift(search, left)
+    other = _own(_merged(search), best)
+    return other if other.seconds < best.seconds * LEAST else best
 
 
 def _settled(space: Space, known: Known, moves: int, best: Choice) -> Choice:

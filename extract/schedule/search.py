@@ -39,6 +39,7 @@ class Search(State):
         # class -> the stamp at which storing it, and switching it, was last tried
         self.toggled: dict[int, int] = {}
         self.switched: dict[int, int] = {}
+        self.turning = False  # whether turned copies are weighed
         self.own, self.own_kernels = self.total, len(self.kern)
         self.fuse()
 
@@ -240,12 +241,26 @@ class Search(State):
                 if toggle and c not in self.roots:
                     yield i, True
 
-    def _free(self, c: int) -> bool:
-        """Whether it is a view, a copy of which would be read no faster: of another
-        innermost axis it may be."""
+    def turn(self) -> bool:
+        """Weighs turned copies from here on, and first nothing else; False: there is
+        nothing to turn."""
+        self.turning = True
+        self.toggled = dict.fromkeys(self.pos, self.stamp)
+        self.switched = dict.fromkeys(self.pos, self.stamp)
+        due = [c for c in self.pos if c not in self.stored and self._turned(c)]
+        for c in due:
+            del self.toggled[c]
+        return bool(due)
+
+    def _turned(self, c: int) -> bool:
+        """Whether it is a view of another innermost axis."""
         node = self.node(c)
-        turned = node.op == "permute" and node.attrs[0][-1] != len(node.attrs[0]) - 1
-        return node.op in VIEWS and not turned
+        return node.op == "permute" and node.attrs[0][-1] != len(node.attrs[0]) - 1
+
+    def _free(self, c: int) -> bool:
+        """Whether it is a view, a copy of which would be read no faster."""
+        turned = self.turning and self._turned(c)
+        return self.node(c).op in VIEWS and not turned
 
     def _may_store(self, c: int) -> bool:
         """Where a kernel computes `c` once an element, storing it can only cost, unless

@@ -7,9 +7,14 @@ import pytest
 from rewrite import xp
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.ops import TensorType
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.search import Search
+from rewrite.lower.model import kernel_cost
+from rewrite.lower.registry import families_for
 from rewrite.xp import Tracer
+from tests.variants.judge import GENERIC_CPU
 
-from .monotone import MODELS, graph_of, predicted, replayed, worse
+from .monotone import MODELS, graph_of, predicted, replayed, rules, worse
 
 # First those in which a search that starts from the graph alone ends
 # above one with fewer rules; then others.
@@ -38,6 +43,19 @@ def test_random_graphs(seed: int) -> None:
 def test_models() -> None:
     for name, graph, hints in replayed(SMALL):
         assert not worse(predicted(graph, MODELS["cpu"], hints)), name
+
+
+def test_copies_of_turned_operands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weighed from the beginning, they led to three kernels more."""
+    ((_, graph, _),) = replayed(["llama_cached"])
+    cost = kernel_cost(GENERIC_CPU, families_for(False))
+    with_copies = plan(graph, rules("default"), cost)
+
+    def none(search: Search) -> bool:
+        return False
+
+    monkeypatch.setattr(Search, "turn", none)
+    assert with_copies.seconds <= plan(graph, rules("default"), cost).seconds
 
 
 def test_what_is_worse_is_seen() -> None:
