@@ -16,7 +16,7 @@ type Sizes = tuple[tuple[str, int], ...]
 type Make = Callable[[Mapping[str, int], Sequence[Executable]], Executable | None]
 
 
-MOST = 64  # programs at other sizes that are kept, each with its memory
+MOST = 64  # sizes whose programs are kept, each with its memory
 
 
 class Runner:
@@ -74,9 +74,12 @@ class Runner:
         """The sizes that inputs of these shapes have."""
         given = (inputs.get(label) for label in self._inputs)
         shapes = tuple(None if a is None else a.shape for a in given)
-        if shapes not in self._sizes:
-            self._sizes[shapes] = bind_inputs(self.source, inputs)
-        return self._sizes[shapes]
+        found = self._sizes.get(shapes)
+        if found is None:
+            found = self._sizes[shapes] = bind_inputs(self.source, inputs)
+            if len(self._sizes) > MOST:
+                del self._sizes[next(iter(self._sizes))]
+        return found
 
     def _evaluate(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None

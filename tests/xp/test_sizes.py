@@ -15,6 +15,9 @@ from rewrite.backends.devices import device
 from rewrite.backends.native import toolchain
 from rewrite.backends.native.forms import Unit, form_of, open_text, unit_for
 from rewrite.core import runner
+from rewrite.egraph.ir.dims import symbol
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder
 
 HOST = device("c").probe()
 pytestmark = pytest.mark.skipif(not HOST.ok, reason=HOST.detail)
@@ -169,3 +172,15 @@ def test_only_the_latest_sizes_keep_their_memory(
     for size in range(2, 12):
         fast(normal(size, 8))
     assert len(fast.compiled.sizes) == 4
+
+
+def test_only_the_latest_shapes_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "MOST", 4)
+    b = Builder()
+    x = b.input("x", F32, (symbol("n"), 8))
+    made = runner.Runner(b.build([b.un("neg", x)]), lambda sizes, others: None)
+    for size in (*range(2, 12), 2, 11):
+        x = normal(size, 8)
+        (got,) = made({"x": x}).values()
+        np.testing.assert_array_equal(got, -x)
+    assert len(made._sizes) == 4  # pyright: ignore[reportPrivateUsage]
