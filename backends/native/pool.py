@@ -30,9 +30,13 @@ def _library(toolchain: Toolchain) -> ctypes.CDLL:
     return toolchain.library(source, False, names)
 
 
-def join_pool(library: ctypes.CDLL, toolchain: Toolchain) -> None:
-    """Lets `library` share its grids among the pool's threads."""
+def pool_of(toolchain: Toolchain) -> int:
+    """The address of what runs a job."""
     pool = _library(toolchain)
     pool.rw_pool_threads(thread_count())
-    run = ctypes.cast(pool.rw_pool_run, ctypes.c_void_p)
-    ctypes.c_void_p.in_dll(library, "rw_pool").value = run.value
+    return ctypes.cast(pool.rw_pool_run, ctypes.c_void_p).value or 0
+
+
+def join_pool(library: ctypes.CDLL, toolchain: Toolchain) -> None:
+    """Lets `library` share its grids among the pool's threads."""
+    ctypes.c_void_p.in_dll(library, "rw_pool").value = pool_of(toolchain)

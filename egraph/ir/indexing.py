@@ -128,7 +128,7 @@ def _argsort_type(types: Types, attrs: Attrs) -> TensorType:
 
 def _keys(a: Array) -> Array:
     """What NumPy compares as numbers: small floats of others, widened."""
-    return a if a.dtype.kind in "fiub" else a.astype(np.float32)
+    return a if a.dtype.isbuiltin == 1 else a.astype(np.float32)
 
 
 def _first(a: Array, axis: int, count: int) -> Array:
