@@ -17,9 +17,11 @@ from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import Precision, RuleSet
 from rewrite.egraph.rules.sexpr import Comment, RuleFileError, parse
+from tests.derive.earned import noted
 
 FOLDER = Path(__file__).parent.parent / "derive"
 CASES = sorted(FOLDER.glob("*.derive"))
+NOTED = noted()
 WANTED = sorted((FOLDER / "wanted").glob("*.derive"))
 
 
@@ -35,6 +37,10 @@ def test_case(path: Path) -> None:
     loaded = rules(case.precision, case.goal)
     answer = derive(case.left, case.right, loaded, shorten=False)
     assert (answer.verdict == "equal") == case.equal, answer.gap or answer.proof
+    relied = {rule for rule, name in NOTED.items() if name == case.name}
+    assert not relied or answer.proof is not None
+    lost = relied - set(answer.proof.rules if answer.proof else ())
+    assert not lost, "`python -m tests.derive.earned --write` notes another use"
 
 
 @pytest.mark.parametrize("path", WANTED, ids=lambda p: p.stem)

@@ -1,8 +1,11 @@
-"""What uses each bundled rule: `python -m tests.derive.earned`.
+"""What uses each bundled rule: `python -m tests.derive.earned [--write]`.
 
 A rule counts only if something needs it: the checked proof of a captured model (the
 rules that its golden lists) or that of a case in this folder.  Prints each rule with
 its uses; the exit status is 1 if a rule is without one.
+
+`--write` notes in `uses.txt` a case for each rule that no model uses.  The test of that
+case then asks that its proof still has the rule, so that no proof is made twice.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from rewrite.egraph.rules.ruleset import Precision, Rule, RuleSet
 
 HERE = Path(__file__).parent
 GOLDENS = HERE.parent / "replay" / "goldens"
+NOTED = HERE / "uses.txt"
 GOALS = ("kernels", "operators")
 SHOWN = 4  # uses of one rule that are printed
 
@@ -71,6 +75,22 @@ def of_goldens(folder: Path = GOLDENS) -> Uses:
     return uses
 
 
+def noted(path: Path = NOTED) -> dict[str, str]:
+    """rule -> a case whose proof has it, as `uses.txt` has them."""
+    lines = map(str.split, path.read_text("utf-8").splitlines())
+    return {rule: case for rule, case in lines if case}
+
+
+def note(models: Uses, shown: Uses, path: Path = NOTED) -> None:
+    """Writes them; a case that was noted before stays."""
+    before = noted(path) if path.exists() else {}
+    lines: list[str] = []
+    for rule in sorted(shown.keys() - models.keys()):
+        kept = before.get(rule)
+        lines.append(f"{rule} {kept if kept in shown[rule] else shown[rule][0]}\n")
+    path.write_text("".join(lines), "utf-8")
+
+
 def unearned(rules: Iterable[Rule], *uses: Mapping[str, list[str]]) -> list[Rule]:
     """The rules that nothing uses."""
     return [r for r in rules if not any(r.name in u for u in uses)]
@@ -78,6 +98,8 @@ def unearned(rules: Iterable[Rule], *uses: Mapping[str, list[str]]) -> list[Rule
 
 def main() -> int:
     rules, models, shown = library(), of_goldens(), of_cases(cases())
+    if "--write" in sys.argv[1:]:
+        note(models, shown)
     width = max(len(r.name) for r in rules)
     for r in rules:
         names = [*models.get(r.name, ()), *shown.get(r.name, ())]

@@ -8,13 +8,26 @@ import pytest
 from rewrite.authoring.derive.cases import read_case
 
 from . import earned
-from .earned import HERE, cases, library, of_cases, of_goldens, unearned
+from .earned import HERE, cases, library, note, noted, of_cases, of_goldens, unearned
 
 
 def test_every_rule_is_used() -> None:
-    """By a captured model or a case: `python -m tests.derive.earned` says by which."""
-    idle = unearned(library(), of_goldens(), of_cases(cases()))
-    assert not idle, "\n".join(f"{r.place}: {r.name}: nothing uses it" for r in idle)
+    """By a captured model or a case; `test_derive.py` asks the proof of each case that
+    is noted here whether it has the rule."""
+    uses = {rule: [case] for rule, case in noted().items()}
+    idle = unearned(library(), of_goldens(), uses)
+    told = "\n".join(f"{r.place}: {r.name}: no use is noted" for r in idle)
+    assert not idle, f"{told}\n`python -m tests.derive.earned --write` finds uses"
+    assert set(noted().values()) <= {case.name for case in cases()}
+
+
+def test_a_noted_case_stays(tmp_path: Path) -> None:
+    path = tmp_path / "uses.txt"
+    note({"a": ["model"]}, {"a": ["one"], "b": ["one", "two"]}, path)
+    assert noted(path) == {"b": "one"}
+    path.write_text("b two\ngone two\n", "utf-8")
+    note({}, {"a": ["one"], "b": ["one", "two"]}, path)
+    assert noted(path) == {"a": "one", "b": "two"}
 
 
 def test_a_use_is_a_rule_of_a_proof() -> None:
