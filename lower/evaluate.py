@@ -40,6 +40,19 @@ class Values:
 
         return place
 
+    def load(self, x: Load) -> Value:
+        array, to = x.array, x.dtype.numpy
+        place = self.place(array, x.index, x.lanes)
+
+        def load(env: Env) -> Any:
+            found = env[array][place(env)]
+            return found if found.dtype == to else found.astype(to)
+
+        def lanes(env: Env) -> Any:
+            return env[array][place(env)].astype(to)  # a copy, whatever is stored next
+
+        return lanes if x.lanes > 1 else load
+
     # ---- expressions ----
 
     def ex(self, x: Ex) -> Value:
@@ -49,16 +62,14 @@ class Values:
                 return lambda env: number
             case Var(name):
                 return operator.itemgetter(name)
-            case Load(array, index, dtype, lanes):
-                place, to = self.place(array, index, lanes), dtype.numpy
-                return lambda env: env[array][place(env)].astype(to)
+            case Load():
+                return self.load(x)
             case Op():
                 return self.op(x, [self.ex(a) for a in x.args])
 
     def op(self, x: Op, args: list[Value]) -> Value:
         if x.op in PLAIN:
-            (a, b), plain = args, PLAIN[x.op]
-            return lambda env: plain(a(env), b(env))
+            return self.plain(PLAIN[x.op], *x.args)
         special = getattr(self, f"_{x.op}", None)
         if special is not None:
             return special(x, *args)
@@ -72,6 +83,23 @@ class Values:
             return out[()]
 
         return apply
+
+    def plain(self, f: Callable[..., Any], left: Ex, right: Ex) -> Value:
+        """Names and numbers are taken as they are: most of what runs is indices."""
+        a, b = self.ex(left), self.ex(right)
+        match left, right:
+            case Var(n), Var(m):
+                return lambda env: f(env[n], env[m])
+            case Var(n), Lit():
+                number = b({})
+                return lambda env: f(env[n], number)
+            case _, Lit():
+                number = b({})
+                return lambda env: f(a(env), number)
+            case _, Var(m):
+                return lambda env: f(a(env), env[m])
+            case _:
+                return lambda env: f(a(env), b(env))
 
     def _select(self, x: Op, test: Value, a: Value, b: Value) -> Value:
         """Both sides are evaluated, as a device may: both must be safe."""
