@@ -22,6 +22,7 @@ from .blas import blas, join_blas
 from .limits import check_count
 from .native.forms import Unit, form_of, functions_of, open_text, unit_for
 from .native.libraries import address_of, function
+from .native.orders import join_orders
 from .native.pool import join_pool, thread_count
 from .native.toolchain import Toolchain, find_toolchain
 from .rates import rates
@@ -270,6 +271,7 @@ class CDevice:
         library = self.toolchain.library(text, contract, names)
         join_pool(library, self.toolchain)
         join_blas(library)
+        join_orders(library, self.toolchain)
         return library
 
     def sync(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..egraph.ir.dtypes import F32, F64, DType, compute
-from ..egraph.ir.indexing import SCATTER
+from ..egraph.ir.indexing import SCATTER, positions
 from ..egraph.ir.reduction import folded, scanned
 from ..egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, UNROUNDED, Array
 from ..extract.dag.postorder import postorder
@@ -26,6 +26,7 @@ from ..extract.schedule.kernel import (
     Expr,
     Kernel,
     Mod,
+    Order,
     Output,
     Val,
 )
@@ -60,7 +61,9 @@ class _Run:
             value = np.broadcast_to(self.value(o.expr), shape)
             at = np.broadcast_to(self.affine(o.offset), shape)
             out = self.buffers[o.slot]
-            if o.update is None:
+            if o.order is not None:
+                self.put_in_order(out, at, value, o.order)
+            elif o.update is None:
                 out[at.reshape(-1)] = value.reshape(-1).astype(out.dtype)
             else:
                 self.update(out, at, value, o)
@@ -78,6 +81,17 @@ class _Run:
             out[at] = value
         else:
             UFUNCS[o.update.mode].at(out, at, value)
+
+    def put_in_order(self, out: Array, at: Array, value: Array, order: Order) -> None:
+        """By lines, of which each holds the elements along the axes of the order."""
+        rest = [a for a in range(self.rank) if a not in order.axes]
+        n = prod(self.kernel.extents[a] for a in order.axes)
+        at, value = (
+            x.transpose((*rest, *order.axes)).reshape(-1, n) for x in (at, value)
+        )
+        made = positions(value, 1, order.descending, order.kept)
+        kept = made if order.places else np.take_along_axis(value, made, 1)
+        out[at[:, : order.kept]] = kept.astype(out.dtype)
 
     def shape(self, axes: Sequence[int]) -> tuple[int, ...]:
         n = self.kernel.extents

@@ -31,7 +31,7 @@ SIDE_BY_SIDE = "its outputs run over different loops, or in an order"
 def nested(kernel: Kernel) -> bool:
     """Whether the loops of each output are among those of the widest, no output changes
     what another stored, and no point needs those before it."""
-    if kernel.updates or kernel.scans:
+    if kernel.updates or kernel.scans or kernel.orders:
         return False
     sets = [bits(o.axes) for o in kernel.outputs]
     widest = max(sets, key=int.bit_count, default=0)
@@ -101,7 +101,8 @@ def rebuild(
 
     def output(o: Output) -> Output:
         change = o.update and o.update._replace(serial=group(o.update.serial))
-        return Output(o.slot, o.expr, group(o.axes), affine(o.offset), change)
+        order = o.order and o.order._replace(axes=group(o.order.axes))
+        return Output(o.slot, o.expr, group(o.axes), affine(o.offset), change, order)
 
     outputs = tuple(map(output, kernel.outputs))
     return replace(
@@ -186,7 +187,11 @@ def _drop(kernel: Kernel) -> Kernel:
             used |= bits(e.attr[1])
     for o in kernel.outputs:
         used |= bits(o.axes)
-    kept = [a for a, n in enumerate(kernel.extents) if n != 1 and used >> a & 1]
+    lines = {a for o in kernel.outputs if o.order for a in o.order.axes}
+    kept = [
+        a for a, n in enumerate(kernel.extents)
+        if used >> a & 1 and (n != 1 or a in lines)
+    ]  # fmt: skip
     if len(kept) == len(kernel.extents):
         return kernel
     return _keep(kernel, kept, tuple(kernel.extents[a] for a in kept))
@@ -197,6 +202,7 @@ def _mergeable(kernel: Kernel) -> tuple[int, int] | None:
     sets = [set(e.attr[1]) for e in kernel.exprs if e.op in ("reduce", "scan")]
     sets += [set(o.axes) for o in kernel.outputs]
     sets += [set(o.update.serial) for o in kernel.outputs if o.update]
+    sets += [set(o.order.axes) for o in kernel.outputs if o.order]
     forms = [dict(v.terms) for v in affines(kernel)]
     rank = len(kernel.extents)
     for a in range(rank):

@@ -68,6 +68,10 @@ def flops(kernel: Kernel) -> int:
             total += points
         elif e.op in BY_NAME:
             total += points * BY_NAME[e.op].flops
+    for o in kernel.outputs:
+        if o.order:
+            line = numel(kernel.extents, o.order.axes)
+            total += numel(kernel.extents, o.axes) * line.bit_length()
     return total
 
 

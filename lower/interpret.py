@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ..egraph.ir.dtypes import BOOL, compute
+from ..egraph.ir.indexing import positions
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from . import fragments
 from .aside import Aside, Moved
@@ -43,7 +44,9 @@ from .loops import (
     Mma,
     Regroup,
     Ring,
+    Row,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
@@ -389,6 +392,8 @@ class _Machine(Values):
                 return lambda env: None
             case Gemm():
                 return self.gemm(s)
+            case Sort():
+                return self.sort(s)
             case AsyncCopy():
                 return self.copy(s)
             case Commit():
@@ -414,6 +419,25 @@ class _Machine(Values):
             views[0][...] = views[1].astype(wide) @ views[2].astype(wide)
 
         return run
+
+    def sort(self, s: Sort) -> Run:
+        """By the meaning of the op."""
+        places = [self.ex(x.at) for x, _ in s.rows]
+
+        def run(env: Env) -> None:
+            out, source = (
+                self.row(x, n, env[x.array], int(place(env)))
+                for (x, n), place in zip(s.rows, places, strict=True)
+            )
+            made = positions(source, 0, s.descending, s.count)
+            out[...] = (made if s.places else source[made]).astype(out.dtype)
+
+        return run
+
+    def row(self, x: Row, n: int, flat: Array, at: int) -> Array:
+        if at < 0 or at + (n - 1) * x.step >= flat.size:
+            raise Trap(f"a sort reaches beyond {x.array!r}")
+        return flat[at : at + (n - 1) * x.step + 1 : x.step]
 
     def view(self, x: Matrix, flat: Array, at: int, rows: int, columns: int) -> Array:
         if at < 0 or at + x.span(rows, columns) > flat.size:

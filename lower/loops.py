@@ -228,6 +228,35 @@ class Gemm:
         return (self.out, m, n), (self.a, m, k), (self.b, k, n)
 
 
+class Row(NamedTuple):
+    """Elements of a buffer from `at` on, `step` apart."""
+
+    array: str
+    at: Ex
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """The `count` first of `n` elements in order (`kernel.Order`), or their places, by
+    the host's library, which works in the bytes of an array.  In so many parts by all
+    threads, outside of all loops but serial ones; without, by the thread itself."""
+
+    n: int
+    count: int
+    descending: bool
+    places: bool
+    out: Row
+    source: Row
+    work: str
+    parts: int = 0
+
+    @property
+    def rows(self) -> tuple[tuple[Row, int], ...]:
+        """With the elements of each."""
+        return (self.out, self.count), (self.source, self.n)
+
+
 @dataclass(frozen=True, slots=True)
 class AsyncCopy:
     """`lanes` elements of a buffer to an array in shared space, or zeros where the test
@@ -402,6 +431,7 @@ type Stmt = (
     | Barrier
     | GroupReduce
     | Gemm
+    | Sort
     | AsyncCopy
     | Commit
     | Await

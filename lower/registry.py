@@ -4,6 +4,7 @@ from .families.contract import CONTRACT
 from .families.fold import FOLD
 from .families.full import FULL
 from .families.library import LIBRARY
+from .families.order import ORDER
 from .families.rows import COLUMN, MAP, ROW
 from .families.scan import SCAN
 from .families.scatter import SCATTER
@@ -27,6 +28,7 @@ FAMILIES: tuple[Family, ...] = (
     TRANSPOSE,
     SCATTER,
     SCAN,
+    ORDER,
     *TILED,
 )
 

@@ -23,6 +23,7 @@ from .loops import (
     Mma,
     Op,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
@@ -87,6 +88,8 @@ def values(stmt: Stmt) -> tuple[Ex, ...]:
             return (turn,)
         case Gemm() | Mma():
             return tuple(x.at for x, _, _ in stmt.matrices)
+        case Sort():
+            return tuple(x.at for x, _ in stmt.rows)
         case _:
             return ()
 

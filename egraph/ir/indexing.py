@@ -162,8 +162,8 @@ def positions(a: Array, axis: int, descending: bool, count: int) -> Array:
 
 define("gather", 2, "axis:int", _gather_type, _gather)
 define("scatter", 3, "mode:str axis:int", _scatter_type, _scatter)
-define("sort", 1, "axis:int descending:int count:dim", _sort_type, _sort, "host")
+define("sort", 1, "axis:int descending:int count:dim", _sort_type, _sort)
 define(
     "argsort", 1, "axis:int descending:int count:dim dtype:dtype",
-    _argsort_type, _argsort, "host",
+    _argsort_type, _argsort,
 )  # fmt: skip

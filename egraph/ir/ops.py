@@ -206,10 +206,12 @@ from . import indexing, movement, reduction  # noqa: E402  the rest of the table
 
 # The ops of a kind; macros are of none.
 LEAVES, READS, HOST = having("leaf"), having("read"), having("host")
+SORTS = frozenset(("sort", "argsort"))
 VARYING, VIEWS, ELEMENTWISE = having("varying"), having("view"), having("pointwise")
 
 __all__ = [
-    "ELEMENTWISE", "HOST", "LEAVES", "READS", "TABLE", "VARYING", "VIEWS", "Array",
-    "AttrKind", "Attrs", "Op", "OpError", "TensorType", "Types", "axes", "cast_array",
-    "check", "having", "indexing", "masked_shape", "movement", "reduction",
+    "ELEMENTWISE", "HOST", "LEAVES", "READS", "SORTS", "TABLE", "VARYING", "VIEWS",
+    "Array", "AttrKind", "Attrs", "Op", "OpError", "TensorType", "Types", "axes",
+    "cast_array", "check", "having", "indexing", "masked_shape", "movement",
+    "reduction",
 ]  # fmt: skip

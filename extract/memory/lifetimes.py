@@ -37,7 +37,7 @@ def same_place(kernel: Kernel) -> Pairs:
     """(output slot, read slot) of equal types where all loads of the slot are without
     guard and of the element that is written at the same point."""
     found: list[tuple[int, int]] = []
-    for o in (o for o in kernel.outputs if o.update is None):
+    for o in (o for o in kernel.outputs if not (o.update or o.order)):
         for slot in range(kernel.reads):
             loads = [
                 e.attr for e in kernel.exprs if e.op == "load" and e.attr[0] == slot

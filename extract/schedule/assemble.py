@@ -16,7 +16,7 @@ from ...egraph.ir.dtypes import BOOL, I32, I64, DType
 from ...egraph.ir.ops import TensorType
 from ..dag.postorder import postorder
 from .affine import Digit, Ranges, atoms, map_atoms
-from .chosen import Terms, Untraceable
+from .chosen import SORTS, Terms, Untraceable
 from .kernel import (
     Affine,
     Cond,
@@ -24,6 +24,7 @@ from .kernel import (
     Expr,
     Kernel,
     Mod,
+    Order,
     Output,
     Update,
     Val,
@@ -32,7 +33,9 @@ from .kernel import (
     out_of_order,
 )
 from .movement import Index
-from .trace import Conflict, Guard, Occurrence, Scattered, Tracer
+from .trace import Conflict, Guard, Occurrence, Scattered, Sorted, Tracer
+
+ALONE = SORTS | {"scatter"}  # ops that are stored by a kernel of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +269,8 @@ class Assembler:
         outputs = tuple(Output(len(reads) + k, *m) for k, m in enumerate(made))
         if update:
             outputs += (update._replace(slot=len(reads)),)
+        if t.sorted:
+            outputs = (self._in_order(outputs[0], t.sorted, t.roots[0][1]),)
         kernel = Kernel(
             tuple(self.extents), tuple(self.exprs), tuple(self.free), outputs, slots,
             len(reads),
@@ -274,7 +279,7 @@ class Assembler:
             raise Untraceable(reason)
         passive = ("load", "const", "index", "foreign")
         inside = (o.cls for o in t.occ if o.cls >= 0 and o.kind not in passive)
-        own = (c for c in writes if t.terms.node(c).op == "scatter")
+        own = (c for c in writes if t.terms.node(c).op in ALONE)
         members = tuple(dict.fromkeys((*inside, *own)))
         repeated = frozenset(c for c in members if len(t.of_class.get(c, ())) > 1)
         return Traced(kernel, reads, writes, members, repeated)
@@ -288,6 +293,13 @@ class Assembler:
     def _axes(self, v: Affine) -> tuple[int, ...]:
         """The loops of an index, which are the digits of one, from the outermost."""
         return _numbers(self.affine(v))
+
+    def _in_order(self, o: Output, s: Sorted, i: int) -> Output:
+        index = self.t.occ[i].index
+        _, descending, count, *_ = s.node.attrs
+        axes, places = self._axes(index[s.axis]), s.node.op == "argsort"
+        order = Order(axes, count, bool(descending), places)
+        return o._replace(offset=self._offset(s.cls, index), order=order)
 
     def _update(self, s: Scattered) -> Output:
         """Its slot is that of the output before it."""
@@ -347,8 +359,10 @@ def build_kernel(terms: Terms, roots: Sequence[int], stored: Container[int]) -> 
 
     def build(share: bool) -> Traced:
         tracer = Tracer(terms, inside, share)
-        if len(roots) > 1 and any(terms.node(c).op == "scatter" for c in roots):
-            raise Untraceable("a scatter is stored by a kernel of its own")
+        alone = next((c for c in roots if terms.node(c).op in ALONE), None)
+        if len(roots) > 1 and alone is not None:
+            op = terms.node(alone).op
+            raise Untraceable(f"a {op} is stored by a kernel of its own")
         for c in sorted(roots, key=size):
             tracer.root(c)
         return Assembler(tracer).kernel()

@@ -9,6 +9,7 @@ from ...egraph.ir.ops import (
     HOST,
     LEAVES,
     READS,
+    SORTS,
     VARYING,
     VIEWS,
     TensorType,
@@ -38,6 +39,6 @@ class Untraceable(Exception):
 
 
 __all__ = [
-    "ELEMENTWISE", "HOST", "LEAVES", "READS", "VARYING", "VIEWS", "Term", "Terms",
-    "Untraceable",
+    "ELEMENTWISE", "HOST", "LEAVES", "READS", "SORTS", "VARYING", "VIEWS", "Term",
+    "Terms", "Untraceable",
 ]  # fmt: skip

@@ -22,6 +22,8 @@ def describe(kernel: Kernel) -> str:
             words.append(e.op)
     modes = (o.update.mode for o in kernel.outputs if o.update)
     words += ("scatter" if mode == "set" else f"scatter-{mode}" for mode in modes)
+    orders = (o.order for o in kernel.outputs if o.order)
+    words += ("argsort" if order.places else "sort" for order in orders)
     return " ".join(words) or "copy"
 
 

@@ -94,6 +94,17 @@ class Update(NamedTuple):
     serial: tuple[int, ...]
 
 
+class Order(NamedTuple):
+    """Along `axes`, the outermost first, an output is in the order of its values, of
+    which the first ones are `kept`; or their places among those before.  It is
+    that of the op `sort`: stable, NaN the greatest, both zeros equal."""
+
+    axes: tuple[int, ...]
+    kept: int
+    descending: bool
+    places: bool
+
+
 class Output(NamedTuple):
     """Expression `expr` is stored to buffer `slot` for every point of `axes`.  Outputs
     are in order: an update follows the output that fills its buffer."""
@@ -103,6 +114,7 @@ class Output(NamedTuple):
     axes: tuple[int, ...]
     offset: Affine
     update: Update | None = None
+    order: Order | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +136,10 @@ class Kernel:
     @property
     def updates(self) -> bool:
         return any(o.update for o in self.outputs)
+
+    @property
+    def orders(self) -> bool:
+        return any(o.order for o in self.outputs)
 
     @property
     def reductions(self) -> tuple[int, ...]:
@@ -156,7 +172,7 @@ def out_of_order(kernel: Kernel) -> str | None:
     if not orders:
         return None
     over = {bits(o.axes) for o in kernel.outputs}
-    beside = kernel.updates or bool(kernel.reductions)
+    beside = kernel.updates or kernel.orders or bool(kernel.reductions)
     if beside or len(orders) > 1 or len(over) > 1:
         return "its scans stand beside loops of another order"
     inside = not any(bits(axes) & ~every for axes in orders for every in over)

@@ -83,8 +83,8 @@ def constant_classes(
 
 
 _WEIGHT = {
-    "contract": 1.0, "reduce": 50.0, "argreduce": 50.0, "scan": 50.0, "un": 5.0,
-    "bin": 5.0, "select": 5.0,
+    "contract": 1.0, "reduce": 50.0, "argreduce": 50.0, "scan": 50.0, "sort": 50.0,
+    "argsort": 50.0, "un": 5.0, "bin": 5.0, "select": 5.0,
 }  # fmt: skip
 
 

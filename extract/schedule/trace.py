@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from ...egraph.ir.dtypes import BOOL, I32, I64, DType, compute
 from .affine import ZERO, Digit, Ranges, always, atoms
-from .chosen import ELEMENTWISE, READS, VIEWS, Term, Terms, Untraceable
+from .chosen import ELEMENTWISE, READS, SORTS, VIEWS, Term, Terms, Untraceable
 from .kernel import Affine, Cond, Val
 from .movement import Index, operand_index
 
@@ -53,6 +53,14 @@ class Scattered(NamedTuple):
     along: Affine  # counts what may meet in one element
 
 
+class Sorted(NamedTuple):
+    """What is stored in order: the class, along which axis of its index."""
+
+    cls: int
+    axis: int
+    node: Term
+
+
 class Tracer:
     """Builds one kernel.  `stored` are the classes that are read, not computed."""
 
@@ -69,6 +77,7 @@ class Tracer:
         self.outer: set[int] = set()  # loops of the outputs
         self.roots: list[tuple[int, int]] = []
         self.scattered: Scattered | None = None
+        self.sorted: Sorted | None = None
 
     # ---- top down: occurrences -------------------------------------------------------
 
@@ -100,6 +109,11 @@ class Tracer:
 
     def root(self, c: int) -> None:
         """Adds an output: where it already occurs over plain loops, or by its shape."""
+        node = self.terms.node(c)
+        if node.op in SORTS and self._several(c, node):
+            self._sorted(c, node)
+            self.run()
+            return
         for i in self.of_class.get(c, ()):
             if self._covers(self.occ[i]):
                 self.roots.append((c, i))
@@ -116,12 +130,24 @@ class Tracer:
                 free = [a for a in free if a > same]
                 index.append(self.axis[same])
         self.outer.update(a for v in index for a, _ in v.terms if isinstance(a, int))
-        node = self.terms.node(c)
         if node.op == "scatter":
             self._scatter(c, node, tuple(index))
         else:
             self.roots.append((c, self.meet(c, tuple(index))))
         self.run()
+
+    def _several(self, c: int, node: Term) -> bool:
+        """Whether a sort has something to do."""
+        axis = cast(int, node.attrs[0])
+        return 0 not in self._shape(c) and self._shape(node.args[0])[axis] > 1
+
+    def _sorted(self, c: int, node: Term) -> None:
+        """Over the loops of what is sorted, of which the result keeps some."""
+        (a,) = node.args
+        index = tuple(self.loop(n) if n > 1 else ZERO for n in self._shape(a))
+        self.outer.update(range(len(self.extents)))
+        self.sorted = Sorted(c, node.attrs[0], node)
+        self.roots.append((c, self.meet(a, index)))
 
     def _scatter(self, c: int, node: Term, index: Index) -> None:
         """The base is stored everywhere; then, over loops of which the one along the
@@ -194,6 +220,10 @@ class Tracer:
             self._concat(o, node)
         elif op == "gather":
             self._gather(o, node)
+        elif op in SORTS and not self._several(c, node):
+            o.kind, o.payload = "const", 0  # of one element, its place
+            if op == "sort":
+                o.kind, o.args = "same", [self.meet(node.args[0], o.index, o.guard)]
         elif op in VIEWS:
             o.kind = "same"
             (a,) = node.args

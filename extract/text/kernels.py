@@ -19,6 +19,7 @@ from ..schedule.kernel import (
     Expr,
     Kernel,
     Mod,
+    Order,
     Output,
     Update,
     Val,
@@ -266,8 +267,12 @@ class Kernels(Indices):
         self.expect("=")
         at = self.peek
         mode = "" if re.fullmatch(r"v[0-9]+", at.text) else self._name("a value")
+        if mode in ("sort", "argsort"):
+            return self.ordered(slot, offset, mode)
         if mode and ARITY.get(mode) != 2 and mode != "set":
-            raise self.expected("a value, `set` or an opcode of two operands", at)
+            raise self.expected(
+                "a value, `set`, `sort`, `argsort` or an opcode of two operands", at
+            )
         expr, update = self.value(), None
         if mode:
             self.expect("when")
@@ -276,3 +281,12 @@ class Kernels(Indices):
             update = Update(mode, when, self.axes())
         self.expect("over")
         return Output(slot, expr, self.axes(), offset, update)
+
+    def ordered(self, slot: int, offset: Affine, mode: str) -> Output:
+        expr, descending = self.value(), self.skip("descending")
+        self.expect("first")
+        count = self._int()
+        self.expect("along")
+        order = Order(self.axes(), count, descending, mode == "argsort")
+        self.expect("over")
+        return Output(slot, expr, self.axes(), offset, None, order)

@@ -96,6 +96,11 @@ def _output(o: Output) -> str:
         mode, when, serial = o.update
         update = f"{mode} "
         value += f" when v{when} serial {_axes(serial)}"
+    if o.order is not None:
+        axes, count, descending, places = o.order
+        update = "argsort " if places else "sort "
+        direction = " descending" if descending else ""
+        value += f"{direction} first {count} along {_axes(axes)}"
     return f"  b{o.slot}[{affine(o.offset)}] = {update}{value} over {_axes(o.axes)}"
 
 

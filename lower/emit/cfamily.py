@@ -28,10 +28,12 @@ from ..loops import (
     Regroup,
     Ring,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
 )  # fmt: skip
+from ..orders import kind_of
 from ..walking import trips, walk
 from .convert import FORMATS
 from .expressions import Expressions, Scope, name_of
@@ -81,6 +83,8 @@ class Printer(Expressions):
                     lines += [pad + x for x in self.asynchronous(stmt, scope)]
                 case Ring() | Beside() | Fill() | Full() | Free() | Send():
                     lines += self.of_rings(stmt, scope, depth)
+                case Sort():
+                    lines.append(pad + self.sort(stmt, scope))
                 case Gemm():
                     lines.append(pad + self.gemm(stmt, scope))
         return lines
@@ -206,6 +210,20 @@ class Printer(Expressions):
             return []
         array, index = name_of(stmt.array), bare(self.index(stmt.index, scope))
         return [self.dialect.fetch.format(a=array, i=index, w=int(stmt.write))]
+
+    def sort(self, stmt: Sort, scope: Scope) -> str:
+        """A call of `backends/native/orders.c`."""
+        if self.dialect.name != "C":
+            raise DeviceError(f"{self.dialect.name} has no library of sorts")
+        out, source = (
+            f"{name_of(x.array)} + {self.index(x.at, scope)}, {x.step}"
+            for x, _ in stmt.rows
+        )
+        width = scope.arrays[stmt.out.array].itemsize if stmt.places else 0
+        kind = kind_of(scope.arrays[stmt.source.array])
+        return (f"rw_order({kind}, {source}, {stmt.n}, {stmt.count}, "
+                f"{int(stmt.descending)}, {width}, {out}, {name_of(stmt.work)}, "
+                f"{stmt.parts});")  # fmt: skip
 
     def gemm(self, stmt: Gemm, scope: Scope) -> str:
         """A call of the host's library, by the arguments of `cblas_sgemm`."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..device import DeviceError
-from ..loops import For, Function, Gemm, Param, Stmt
+from ..loops import For, Function, Gemm, Param, Sort, Stmt
 from ..passes.hoist import hoist
 from ..passes.widen import widen
 from ..walking import trips, walk
@@ -55,6 +55,14 @@ _LIBRARY = "\n".join((
 ))  # fmt: skip
 
 
+# A device sets the pointer (`backends/native/orders.py`).
+_SORTS = """\
+void (*rw_order)(int kind, const void *source, i64 step, i64 n, i64 count,
+                 int descending, int width, void *out, i64 out_step, void *work,
+                 i64 parts);
+"""
+
+
 def entry_name(function: str) -> str:
     return f"k_{function}"
 
@@ -68,6 +76,8 @@ def source(functions: Sequence[Function]) -> str:
         texts[f.name] = _function(printer, widen(hoist(f)))
     calls = (isinstance(s, Gemm) for f in functions for s in walk(f.body))
     library = (_LIBRARY,) if any(calls) else ()
+    if any(isinstance(s, Sort) for f in functions for s in walk(f.body)):
+        library = (*library, _SORTS)
     head = (C.header, *printer.helpers.values(), _RUNNER, *library, LEGEND)
     return "\n".join((*head, *texts.values()))
 
@@ -113,7 +123,7 @@ def _split(stage: Stage) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:
     Where the innermost loop of a grid has a plain body, it stays with it as `simd`.
     """
     *outer, last = stage.loops or (None,)
-    plain = not any(isinstance(s, For) for s in stage.body)
+    plain = not any(isinstance(s, For | Sort) for s in stage.body)
     if stage.kind == "grid" and outer and last and plain:
         return tuple(outer), (replace(last, kind="simd", body=stage.body),)
     return stage.loops, stage.body
@@ -123,7 +133,7 @@ def _span(stage: Stage, loops: Loops, body: Body, params: Params) -> str:
     """The points numbered `rw_begin` up to `rw_end`, last loop fastest."""
     lines = [f"  {_pointer(p)}{name_of(p.name)} = rw_b[{i}];"
              for i, p in enumerate(params)]  # fmt: skip
-    if stage.kind != "library" and not any(isinstance(s, For) for s in body):
+    if stage.kind != "library" and not any(isinstance(s, For | Sort) for s in body):
         lines.append("  #pragma omp simd")
     lines.append("  for (i64 rw_i = rw_begin; rw_i < rw_end; rw_i++) {")
     lines += [f"    const i64 {x}" for x in _coordinates(loops)]

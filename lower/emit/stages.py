@@ -33,6 +33,7 @@ from ..loops import (
     Load,
     Op,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
@@ -119,7 +120,7 @@ def _refuse_local(function: Function, stmt: Stmt) -> None:
 def _refuse_stale(function: Function, let: Let, rest: tuple[Stmt, ...]) -> None:
     """A repeated let must find what it found at first."""
     written = {s.array for s in walk(rest) if isinstance(s, Store)}
-    written |= {s.out.array for s in walk(rest) if isinstance(s, Gemm)}
+    written |= {s.out.array for s in walk(rest) if isinstance(s, Gemm | Sort)}
     for ex in subterms(let.value):
         if isinstance(ex, Load) and ex.array in written:
             raise DeviceError(
@@ -134,7 +135,8 @@ def _is_nest(stmt: Stmt) -> bool:
 
 def is_call(stmt: Stmt) -> bool:
     """Whether it calls the library, in loops or not."""
-    return any(isinstance(s, Gemm) for s in walk((stmt,)))
+    calls = (s for s in walk((stmt,)) if isinstance(s, Gemm | Sort))
+    return any(isinstance(s, Gemm) or s.parts for s in calls)
 
 
 def _perfect_nest(loop: For) -> tuple[tuple[For, ...], tuple[Stmt, ...]]:
@@ -165,6 +167,8 @@ def work(body: tuple[Stmt, ...]) -> int:
                 total += trips(stmt) * work(stmt.body)
             case If():
                 total += 1 + work(stmt.body)
+            case Sort():
+                total += stmt.n * max(stmt.count.bit_length(), 1)
             case _:
                 own = (e for v in values(stmt) for e in subterms(v))
                 total += 1 + sum(getattr(e, "lanes", 1) for e in own)

@@ -38,6 +38,7 @@ from ..loops import (
     Regroup,
     Ring,
     Send,
+    Sort,
     Stmt,
     Store,
 )
@@ -223,6 +224,8 @@ class Printer(Values):
                 | Ring() | Beside() | Fill() | Full() | Free() | Send()
             ):  # fmt: skip
                 raise DeviceError(f"WGSL has no {type(stmt).__name__}")
+            case Sort():
+                raise DeviceError("WGSL has no library of sorts")
             case Gemm():
                 raise DeviceError("WGSL has no library of products")
 

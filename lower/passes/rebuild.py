@@ -33,6 +33,7 @@ from ..loops import (
     Regroup,
     Ring,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
@@ -87,6 +88,9 @@ def with_values(s: Stmt, change: Change) -> Stmt:
         case If(cond=cond):
             new = change(cond)
             return s if new is cond else replace(s, cond=new)
+        case Sort(out=out, source=source):
+            out, source = (x._replace(at=change(x.at)) for x in (out, source))
+            return replace(s, out=out, source=source)
         case Gemm(out=out, a=a, b=b):
             out, a, b = (x._replace(at=change(x.at)) for x in (out, a, b))
             return replace(s, out=out, a=a, b=b)
@@ -148,6 +152,9 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
             case Gemm(out=out, a=a, b=b):
                 out, a, b = (x._replace(array=name(x.array)) for x in (out, a, b))
                 return replace(s, out=out, a=a, b=b)
+            case Sort(out=out, source=source):
+                out, source = (x._replace(array=name(x.array)) for x in (out, source))
+                return replace(s, out=out, source=source, work=name(s.work))
             case AsyncCopy():
                 return replace(s, array=name(s.array), source=name(s.source))
             case Mma(out=out, a=a, b=b):
@@ -246,6 +253,7 @@ def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     sends = [s.box for s in inner if isinstance(s, Send)]
     stored |= {name for b in sends for name in (b.array, b.tensor.source)}
     stored |= {s.to for s in inner if isinstance(s, Regroup)}
+    stored |= {x for s in inner if isinstance(s, Sort) for x in (s.out.array, s.work)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 
 

@@ -32,7 +32,9 @@ from ..loops import (
     Param,
     Regroup,
     Ring,
+    Row,
     Send,
+    Sort,
     Space,
     Stmt,
     Store,
@@ -196,6 +198,9 @@ class _Parser(Expressions):
                 case "mma":
                     self.take()
                     return self.mma()
+                case "sort":
+                    self.take()
+                    return self.sort()
                 case "product":
                     self.take()
                     return self.product()
@@ -217,6 +222,28 @@ class _Parser(Expressions):
         a = self.matrix()
         self.expect(",")
         return Gemm(m, n, k, out, a, self.matrix())
+
+    def sort(self) -> Sort:
+        n, count = (self.integer("a size") for _ in range(2))
+        what = self.word("values or places")
+        if what.text not in ("values", "places"):
+            raise self.expected("values or places", what)
+        self.expect(":")
+        out = self.row()
+        self.expect("=")
+        source = self.row()
+        descending = self.skip("descending")
+        self.expect("in")
+        held = self.word("an array's name").text
+        parts = self.integer("a number of parts")
+        places = what.text == "places"
+        return Sort(n, count, descending, places, out, source, held, parts)
+
+    def row(self) -> Row:
+        at = self.place(self.word("an array's name"))
+        self.expect("by")
+        step = self.integer("a step")
+        return Row(at.at.text, self.typed(at.index, None), step)
 
     def transfer(self) -> AsyncCopy:
         to = self.place(self.word("a shared array's name"))

@@ -34,6 +34,7 @@ from ..loops import (
     Regroup,
     Ring,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
@@ -178,6 +179,13 @@ class _Printer:
                 many = f" of {warps}" if warps > 1 else ""
                 head = f"mma {m} {n} {k} by {across}{many}: {word(out)}"
                 return [f"{pad}{head} = {', '.join(sides)}"]
+            case Sort(n, count, descending, places, out, source, held, parts):
+                rows = [f"{ex.place(x.array, x.at, 1)} by {x.step}"
+                        for x in (out, source)]  # fmt: skip
+                head = "places" if places else "values"
+                down = " descending" if descending else ""
+                tail = f"{down} in {word(held)} {parts}"
+                return [f"{pad}sort {n} {count} {head}: {' = '.join(rows)}{tail}"]
             case Gemm():
                 out, a, b = (
                     f"{ex.place(x.array, x.at, 1)} by {x.down} {x.across}"

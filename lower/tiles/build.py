@@ -419,6 +419,8 @@ def refusal(kernel: Kernel) -> str | None:
     """Why no tiling can write the kernel."""
     if kernel.updates:
         return "it changes what lies in a buffer"
+    if kernel.orders:
+        return "it sorts"
     if any(kernel.exprs[r].attr[0] in CHOICES for r in kernel.reductions):
         return "it looks for the place of a best term"
     for r in kernel.reductions:

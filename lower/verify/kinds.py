@@ -30,6 +30,7 @@ from ..loops import (
     Regroup,
     Ring,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
@@ -122,6 +123,9 @@ class Kinds(Walk):
             case Gemm():
                 if any(loop.kind != "serial" for loop in self.loops):
                     self.fault("a library's product inside of a loop that is shared")
+            case Sort(parts=parts):
+                if parts and any(loop.kind != "serial" for loop in self.loops):
+                    self.fault("a sort by all threads inside of a loop that is shared")
 
     def beside(self, s: Beside) -> None:
         self.forks.add(id(s))

@@ -29,6 +29,7 @@ from ..loops import (
     Mma,
     Op,
     Send,
+    Sort,
     Stmt,
     Store,
     Tensor,
@@ -102,6 +103,10 @@ class Places(Walk):
                 for x, rows, columns in s.matrices:
                     self.value(x.at)
                     self.inside(x.array, x.at, x.span(rows, columns))
+            case Sort():
+                for x, n in s.rows:
+                    self.value(x.at)
+                    self.inside(x.array, x.at, max((n - 1) * x.step + 1, 0))
             case _:
                 self.value(getattr(s, "value", None))
 

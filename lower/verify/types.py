@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, DType, compute
+from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, U8, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
 from ..fragments import FOUR, HIGH, ROWS, WARP, refusal
 from ..intervals import of_type
@@ -36,10 +36,12 @@ from ..loops import (
     Regroup,
     Ring,
     Send,
+    Sort,
     Stmt,
     Store,
     Var,
 )
+from ..orders import room
 from ..text.syntax import ARITY
 from .walk import Walk
 
@@ -122,6 +124,8 @@ class Types(Walk):
                     self.fault(f"no monoid of {var.dtype}: {monoid!r}")
             case Gemm():
                 self.product(s)
+            case Sort():
+                self.sorted(s)
             case AsyncCopy():
                 self.copied(s)
             case Mma():
@@ -191,6 +195,23 @@ class Types(Walk):
             steps = {(x.across, x.down, columns), (x.down, x.across, rows)}
             if not any(one == 1 and other >= length for one, other, length in steps):
                 self.fault(f"{x.array!r} does not lie as a matrix: {x.down} {x.across}")
+
+    def sorted(self, s: Sort) -> None:
+        out, source = (self.place(x.array, x.at, 1) for x, _ in s.rows)
+        if out is not None and not (out.is_int if s.places else out is source):
+            self.fault(f"{source} is sorted to {out}")
+        for name in (s.out.array, s.work):
+            owner = self.arrays.get(name)
+            if isinstance(owner, Param) and not owner.writable:
+                self.fault(f"a sort writes to {name!r}, which is read only")
+        held = self.arrays.get(s.work)
+        if source is None or held is None:
+            return
+        least = room(source, s.n, s.count, s.places, s.parts)
+        if held.dtype is not U8 or held.size < least:
+            self.fault(f"{s.work!r} is not {least} bytes to sort in")
+        if not 0 < s.count <= s.n or min(x.step for x, _ in s.rows) < 1:
+            self.fault(f"{s.count} of {s.n} elements are sorted")
 
     def copied(self, s: AsyncCopy) -> None:
         to = self.place(s.array, s.index, s.lanes)

@@ -56,6 +56,8 @@ def classify(kernel: Kernel) -> tuple[Contraction, ...] | str:
     """The contractions that the kernel is, or the reason why it is none."""
     if kernel.updates:
         return "it scatters"
+    if kernel.orders:
+        return "it sorts"
     sets = dict[int, list[int]]()
     for i, o in enumerate(kernel.outputs):
         sets.setdefault(bits(o.axes), []).append(i)
