@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ..egraph.ir.dtypes import BOOL, compute
+from ..egraph.ir.dtypes import BF16, BOOL, F16, compute
 from ..egraph.ir.indexing import positions
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from . import fragments
@@ -42,10 +42,12 @@ from .loops import (
     Lit,
     Matrix,
     Mma,
+    Pack,
     Regroup,
     Ring,
     Row,
     Send,
+    Settle,
     Sort,
     Stmt,
     Store,
@@ -62,6 +64,7 @@ THREAD = "thread number"  # names in an environment that no variable has
 SHARED = "shared arrays"
 COPIES = "copies under way, by group"
 PRODUCTS = "products under way"
+LEFT = "the left side of a product, as all threads hold it"
 ASIDE = "what runs beside the group"
 
 
@@ -95,7 +98,8 @@ def _own(thread: int) -> Env:
 
 MEETINGS = (
     Barrier | GroupReduce | Await | Mma | Regroup | Beside | Fill | Full | Free | Send
-)
+    | Settle
+)  # fmt: skip
 
 
 def _meets(body: Sequence[Stmt]) -> bool:
@@ -147,7 +151,12 @@ class _Machine(Values):
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
-        if kind in ("barrier", "product"):
+        if kind == "product":
+            s, envs = met[0][1][0], [env for _, (_, env) in met]
+            if s.own:
+                self.put_together(s, envs)
+            return
+        if kind == "barrier":
             return
         if kind in ("full", "free"):
             (s, aside), turns = met[0][1][:2], {brought[2] for _, brought in met}
@@ -178,12 +187,27 @@ class _Machine(Values):
             for box in boxes:
                 box[0] = total
 
+    def put_together(self, s: Mma, envs: list[Env]) -> None:
+        """A left side that threads hold."""
+        places = fragments.places(s.m, s.k, self.threads, s.across, s.warps)
+        held = [e[s.a.array] for e in envs]
+        whole = np.zeros((s.m, s.k), held[0].dtype)
+        whole[places] = np.stack(held)
+        for e in envs:
+            e[LEFT] = whole, e[s.a.array].copy()
+
     def multiply(self, s: Mma, env: Env) -> None:
         """A thread's own elements of the product, in its own array."""
-        left, right = (
+        *left_shared, right = (
             self.panels(x, env[x.array], int(self.ex(x.at)(env)), rows, columns)
             for x, rows, columns in s.matrices
         )
+        if s.own:
+            left, before = env[LEFT]
+            if not np.array_equal(before, env[s.a.array]):
+                left = _garbage(left.dtype, left.size).reshape(left.shape)
+        else:
+            (left,) = left_shared
         t = env[THREAD]
         places = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
         rows, columns = (p[t] for p in places)
@@ -224,7 +248,8 @@ class _Machine(Values):
     def kept(self, s: Mma, env: Env) -> Env:
         """What the places of both sides are computed from, as it is now."""
         names = {v.name for x, _, _ in s.matrices for v in variables(x.at)}
-        return {n: env[n] for n in names}
+        more = {LEFT: env[LEFT]} if s.own else {}
+        return {**{n: env[n] for n in names}, **more}
 
     def finish(self, env: Env, left: int) -> None:
         """Products that go on are as late as they can be."""
@@ -284,13 +309,20 @@ class _Machine(Values):
             case Mma():
 
                 def product(env: Env) -> Generator[Meeting]:
-                    yield ("product", None)
+                    yield ("product", (s, env))
                     if s.warps == 1:
                         self.multiply(s, env)
                     else:
                         env[PRODUCTS].append((s, self.kept(s, env)))
 
                 return product
+            case Settle(left):
+
+                def settle(env: Env) -> Generator[Meeting]:
+                    self.finish(env, left)
+                    yield ("barrier", None)
+
+                return settle
             case Send():
 
                 def send(env: Env) -> Generator[Meeting]:
@@ -400,9 +432,15 @@ class _Machine(Values):
                 return lambda env: env[COPIES].append([])
             case Ring(name, places):
                 return lambda env: env[ASIDE].ring(name, places)
+            case Pack(to, source):
+
+                def pack(env: Env) -> None:
+                    env[to][:] = env[source].astype(env[to].dtype)
+
+                return pack
             case (
                 Barrier() | GroupReduce() | Await() | Mma() | Regroup()
-                | Beside() | Fill() | Full() | Free() | Send()
+                | Beside() | Fill() | Full() | Free() | Send() | Settle()
             ):  # fmt: skip
                 raise Trap("threads meet outside a group")
 
@@ -498,7 +536,8 @@ class _Machine(Values):
         return assign
 
     def declare(self, s: ArrayDecl) -> Run:
-        if compute(s.dtype) is not s.dtype and s.space != "shared":
+        packed = s.dtype in (F16, BF16)
+        if compute(s.dtype) is not s.dtype and s.space != "shared" and not packed:
             raise Trap(f"array {s.name} has the storage type {s.dtype}")
         dtype, size, name = s.dtype.numpy, s.size, s.name
         if s.space == "shared" and not self.grouped:

@@ -124,7 +124,8 @@ class Array:
     """An uninitialised array; scope is the rest of the enclosing body."""
 
     name: str
-    dtype: DType  # stored as such: compute types only, but any in shared space
+    dtype: DType  # stored as such: compute types only, but any in shared space; of
+    # two bytes, an array of a thread's own is for `Pack` and `Mma`
     size: int
     space: Space = "local"
     # Elements of a row, of two bytes each, if columns of pieces of 16 bytes are read at
@@ -292,8 +293,9 @@ class Mma:
     `a` and `b` lie in shared space and are of one type of two bytes, `out` is f32 and
     lies in the threads' own arrays, as `fragments.parts` says.  An instruction is of so
     many `warps`, and `across` of those stand side by side.  Of four, it goes on until
-    an `Await` or a `Free` ends it, or the loop around it: nothing else touches `out`
-    before, and both sides stay as they are."""
+    an `Await`, a `Settle` or a `Free` ends it, or the loop around it: nothing else
+    touches `out` before, and both sides stay as they are.  The left side of those may
+    be `own`: threads hold it in `a.array` as they would hold a product of m x k."""
 
     m: int
     n: int
@@ -303,11 +305,31 @@ class Mma:
     a: Matrix
     b: Matrix
     warps: int = 1
+    own: bool = False
 
     @property
     def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:
-        """With rows and columns."""
-        return (self.a, self.m, self.k), (self.b, self.k, self.n)
+        """Those in shared space, with rows and columns."""
+        right = self.b, self.k, self.n
+        return (right,) if self.own else ((self.a, self.m, self.k), right)
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Each thread waits for products of four warps, all but so many.  All that were
+    added up in `sums` are done."""
+
+    left: int
+    sums: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """What a thread holds in `source`, of f32, rounded to the type of `to`, its own
+    array of as many elements of two bytes, for products (`Mma.own`) alone."""
+
+    to: str
+    source: str
 
 
 class Tensor(NamedTuple):
@@ -436,6 +458,8 @@ type Stmt = (
     | Commit
     | Await
     | Mma
+    | Settle
+    | Pack
     | Ring
     | Beside
     | Fill

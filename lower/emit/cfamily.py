@@ -25,9 +25,11 @@ from ..loops import (
     If,
     Let,
     Mma,
+    Pack,
     Regroup,
     Ring,
     Send,
+    Settle,
     Sort,
     Stmt,
     Store,
@@ -43,6 +45,10 @@ from .stages import carries
 from .streams import STREAMED, streaming
 
 UNROLL_LIMIT = 1024  # statements; more is left to the compiler
+type Asynchronous = (
+    AsyncCopy | Commit | Await | Mma | Regroup | Settle | Pack
+)  # fmt: skip
+
 TLS_BYTES = 16384  # a larger local array leaves the stack
 
 
@@ -79,7 +85,10 @@ class Printer(Expressions):
                     lines += [pad + x for x in self.barrier()]
                 case GroupReduce():
                     lines += [pad + x for x in self.group_reduce(stmt)]
-                case AsyncCopy() | Commit() | Await() | Mma() | Regroup():
+                case (
+                    AsyncCopy() | Commit() | Await() | Mma() | Regroup() | Settle()
+                    | Pack()
+                ):  # fmt: skip
                     lines += [pad + x for x in self.asynchronous(stmt, scope)]
                 case Ring() | Beside() | Fill() | Full() | Free() | Send():
                     lines += self.of_rings(stmt, scope, depth)
@@ -244,9 +253,7 @@ class Printer(Expressions):
         return (f"{call}(RW_ROWS, {ta}, {tb}, {stmt.m}, {stmt.n}, {stmt.k}, 1, "
                 f"{a}, {lda}, {b}, {ldb}, 0, {out}, {ldc});")  # fmt: skip
 
-    def asynchronous(
-        self, stmt: AsyncCopy | Commit | Await | Mma | Regroup, scope: Scope
-    ) -> list[str]:
+    def asynchronous(self, stmt: Asynchronous, scope: Scope) -> list[str]:
         raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")
 
     def of_rings(

@@ -27,16 +27,18 @@ from ..loops import (
     GroupReduce,
     Let,
     Mma,
+    Pack,
     Param,
     Regroup,
     Ring,
     Send,
+    Settle,
     Stmt,
     Store,
 )
 from ..walking import walk
 from . import mma, rings, wgmma
-from .cfamily import Printer
+from .cfamily import Asynchronous, Printer
 from .dialects import Dialect
 from .expressions import Scope, name_of
 from .lanes import held, stored
@@ -131,6 +133,11 @@ class KernelPrinter(Printer):
         space = self.dialect.pointer
         restrict = "" if p.shared else f"{self.dialect.restrict} "
         return f"{space}{const}{stored(p.dtype)} *{restrict}{name}"
+
+    def array(self, stmt: Array) -> list[str]:
+        if stmt.space == "local" and stmt.dtype.itemsize == 2:
+            return [f"u32 {name_of(stmt.name)}[{stmt.size // 2}];"]
+        return Printer.array(self, stmt)
 
     def promises(self, params: Sequence[Param], stage: Stage) -> list[str]:
         """Threads of a group may store several elements at once, if the compiler knows
@@ -238,9 +245,7 @@ class KernelPrinter(Printer):
             return self.threads
         return 0 if 0 < stmt.width <= WARP else self.threads // WARP
 
-    def asynchronous(
-        self, stmt: AsyncCopy | Commit | Await | Mma | Regroup, scope: Scope
-    ) -> list[str]:
+    def asynchronous(self, stmt: Asynchronous, scope: Scope) -> list[str]:
         if not self.dialect.asynchronous:
             return Printer.asynchronous(self, stmt, scope)
         self.helpers.setdefault("mma", mma.HELPERS)
@@ -261,16 +266,30 @@ class KernelPrinter(Printer):
                 barrier = self.meeting
                 met = wgmma.meets(barrier, left) if self.groups else [barrier]
                 return [f"rw_await<{pending}>();", *met]
+            case Settle(left, sums):
+                self.helpers.setdefault("wgmma", wgmma.HELPERS)
+                lines = [f"rw_group_wait<{left}>();"]
+                for s in sums:
+                    name, text = wgmma.settled(self.sizes[s])
+                    self.helpers.setdefault(name, text)
+                    lines.append(f"{name}({name_of(s)});")
+                return lines
+            case Pack(to, source):
+                name, text = wgmma.packed(scope.arrays[to])
+                self.helpers.setdefault(name, text)
+                count = self.sizes[source] // 2
+                return [f"{name}<{count}>({name_of(to)}, {name_of(source)});"]
             case Mma():
-                at = tuple(bare(self.index(x.at, scope)) for x, _, _ in stmt.matrices)
+                at = tuple(bare(self.index(x.at, scope)) for x in (stmt.a, stmt.b))
                 if stmt.warps == 1:
                     return mma.product(stmt, self.threads, at, scope)
                 return self.by_groups(stmt, at, scope)
 
     def by_groups(self, stmt: Mma, at: tuple[str, ...], scope: Scope) -> list[str]:
-        sides = stmt.a.down == 1, stmt.b.down != 1
+        left = None if stmt.own else stmt.a.down == 1
         of = scope.arrays[stmt.a.array]
-        name, text = wgmma.instruction(stmt.n // stmt.across, of, *sides)
+        right = stmt.b.down != 1
+        name, text = wgmma.instruction(stmt.n // stmt.across, of, left, right)
         self.helpers.setdefault("wgmma", wgmma.HELPERS)
         self.helpers.setdefault(name, text)
         return wgmma.product(stmt, self.threads, at, scope, name)

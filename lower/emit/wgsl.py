@@ -34,10 +34,12 @@ from ..loops import (
     If,
     Let,
     Mma,
+    Pack,
     Param,
     Regroup,
     Ring,
     Send,
+    Settle,
     Sort,
     Stmt,
     Store,
@@ -220,7 +222,7 @@ class Printer(Values):
             case GroupReduce():
                 return [pad + x for x in self.group_reduce(stmt)]
             case (
-                AsyncCopy() | Commit() | Await() | Mma() | Regroup()
+                AsyncCopy() | Commit() | Await() | Mma() | Regroup() | Settle() | Pack()
                 | Ring() | Beside() | Fill() | Full() | Free() | Send()
             ):  # fmt: skip
                 raise DeviceError(f"WGSL has no {type(stmt).__name__}")

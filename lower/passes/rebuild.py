@@ -30,9 +30,11 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Pack,
     Regroup,
     Ring,
     Send,
+    Settle,
     Sort,
     Stmt,
     Store,
@@ -162,6 +164,10 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
                 return replace(s, out=name(out), a=a, b=b)
             case Regroup(to, source):
                 return replace(s, to=name(to), source=name(source))
+            case Pack(to, source):
+                return Pack(name(to), name(source))
+            case Settle(left, sums):
+                return Settle(left, tuple(map(name, sums)))
             case Barrier() | Commit() | Await():
                 return s
 
@@ -252,7 +258,7 @@ def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     stored |= {b.array for s in inner if isinstance(s, Fill) for b in s.boxes}
     sends = [s.box for s in inner if isinstance(s, Send)]
     stored |= {name for b in sends for name in (b.array, b.tensor.source)}
-    stored |= {s.to for s in inner if isinstance(s, Regroup)}
+    stored |= {s.to for s in inner if isinstance(s, Regroup | Pack)}
     stored |= {x for s in inner if isinstance(s, Sort) for x in (s.out.array, s.work)}
     return stored.union(s.out.array for s in inner if isinstance(s, Gemm))
 

@@ -169,10 +169,14 @@ class Besides(Ringed):
         var = Var(axis.name, self.index)
         turn = self.counted(s)
         self.slot = self.let(divide(turn, s.stages, True), "n")
-        for x in s.body:
+        plain: list[ir.Stmt] = []  # statements that may be one nest
+        for x in (*s.body, None):
+            if x is not None and not isinstance(x, Ahead | Full | Release):
+                plain.append(x)
+                continue
+            self.body(tuple(plain))
+            plain.clear()
             match x:
-                case Ahead():
-                    pass
                 case Full():
                     self.emit(Arrived(ring, turn))
                 case Release(0):
@@ -182,7 +186,7 @@ class Besides(Ringed):
                     test = Op("le", (self.number(back * s.step), var), BOOL)
                     self.emit(If(test, (Free(ring, then, left),)))
                 case _:
-                    self.body((x,))
+                    pass
         self.out.pop()
         self.emit(For(var, axis.extent, "serial", tuple(inner), s.step))
         end = mul(self.before, turns)
@@ -196,13 +200,16 @@ class Besides(Ringed):
         made = box_of(loaded(s, buffer.dtype), self.scene, buffer)
         assert not isinstance(made, str), made
         tensor, corner = made
-        held, across = self.held[s.value.name], groups_across(self.grid, s.over)
+        held, across = self.held[s.value.name], self.sent_across(s)
         assert isinstance(held, str) and across is not None
         sizes = tuple(ROWS if n > 1 else 1 for n in tensor.sizes[1:])
         tensor = tensor._replace(sizes=(tensor.sizes[0], *sizes))
         m, n = (self.extents[a] for a in s.over)
         box = Brought(self.sends[s.buffer], self.zero, tensor, corner)
         self.emit(Send(m, n, across, held, box))
+
+    def sent_across(self, s: Store) -> int | None:
+        return groups_across(self.grid, s.over, self.layout_of(s))
 
     @property
     def sent(self) -> list[Store]:

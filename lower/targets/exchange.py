@@ -8,6 +8,7 @@ from math import prod
 
 from ...egraph.ir.dtypes import DType, compute
 from ..families.nests.values import add, combine, identity, mul
+from ..fragments import WARP
 from ..loops import (
     Array,
     Assign,
@@ -15,6 +16,7 @@ from ..loops import (
     For,
     GroupReduce,
     If,
+    Let,
     Regroup,
     Stmt,
     Var,
@@ -51,7 +53,22 @@ class Exchange(Besides):
             whole = width == self.grid.team
             self.emit(GroupReduce(held, s.monoid, 0 if whole else width))
             return
+        if isinstance(held, str) and lowest and width <= WARP:
+            self.one_by_one(s, layout, held, width)
+            return
         self.through_shared(s, layout, held)
+
+    def one_by_one(self, s: Reduce, layout: Layout, held: str, width: int) -> None:
+        """Among neighbours that pass them through registers."""
+        dtype = s.tile.dtype
+        size = product(of_axes(layout, s.tile.axes), "register", "lane")
+        i, each = Var(self.fresh("i"), self.index), Var(self.fresh("r"), dtype)
+        total: tuple[Stmt, ...] = (
+            Let(each, Read(held, i, dtype), True),
+            GroupReduce(each, s.monoid, width),
+            Write(held, i, each),
+        )
+        self.emit(For(i, size, "unroll", total))
 
     def through_shared(self, s: Reduce, layout: Layout, held: str | Var) -> None:
         """Each thread leaves what it has; then each takes those that it adds up."""

@@ -145,9 +145,13 @@ class Places:
     def layout_of(self, s: ir.Stmt) -> Layout:
         """In which a statement walks over its points."""
         tile = ir.bound(s)
+        if isinstance(s, Update):
+            tile = self.tiles[s.name]
         if isinstance(s, Store):
-            for name in names_in(s.value):
-                tile = tile or self.tiles.get(name)
+            found = (self.tiles.get(n) for n in names_in(s.value))
+            mine = [t for t in found if t is not None]
+            whole = (t for t in mine if {*s.over} <= {*t.axes})
+            tile = next(whole, mine[0] if mine else None)
         return (tile.layout if tile else ()) or self.grid.layout
 
     def axes_of(self, s: ir.Stmt) -> tuple[str, ...]:

@@ -36,11 +36,11 @@ def quads_of(layout: Layout) -> Layout | None:
     return (*layout[:at], *parts, *layout[at + 1 : -1], Digit(d.axis, "lane", 8))
 
 
-def groups_across(grid: Grid, axes: tuple[str, ...]) -> int | None:
-    """Groups of four warps side by side, where a tile lies as their instructions leave
-    a product over these axes."""
+def groups_across(grid: Grid, axes: tuple[str, ...], layout: Layout) -> int | None:
+    """Groups of four warps side by side, where a tile of this layout lies as their
+    instructions leave a product over these axes."""
     m, n = (next(p for p in grid.points if p.name == a) for a in axes)
-    mine = of_axes(grid.layout, axes)
+    mine = of_axes(layout, axes)
     across = prod(d.size for d in mine if d.place == "thread" and d.axis == n.name) // 4
     fits = (
         grid.team

@@ -23,14 +23,16 @@ from ..loops import (
     Lit,
     Matrix,
     Op,
+    Pack,
     Stmt,
     Var,
 )
 from ..loops import Load as Read
 from ..loops import Mma as Multiply
+from ..loops import Settle as Settled
 from ..loops import Store as Write
 from ..tiles import ir
-from ..tiles.ir import Ahead, Copy, Load, Loop, Mma, Tile, Wait
+from ..tiles.ir import Ahead, Copy, Load, Loop, Mma, Settle, Tile, Wait, held_left
 from .layouts import of_axes
 from .places import Places, Point
 
@@ -203,6 +205,33 @@ class Ringed(Places):
 
     # ---- products
 
+    def settle(self, s: Settle) -> None:
+        """Of all sums that products of a loop are added to but the latest."""
+        loop = next(
+            x for x in ir.walk(self.grid.body) if isinstance(x, Loop) and s in x.body
+        )
+        at = next(i for i, x in enumerate(loop.body) if x is s)
+        turn = (*loop.body[at:], *loop.body[:at])
+        names = [x.name for x in turn if isinstance(x, Mma)]
+        late = names[len(names) - s.left :]
+        done = dict.fromkeys(n for n in names if n not in late)
+        sums = [self.held[n] for n in done if n in self.held]
+        self.emit(Settled(s.left, tuple(x for x in sums if isinstance(x, str))))
+
+    def pack(self, tile: Tile, value: Ex) -> None:
+        """A left side that threads hold, from what they hold of it."""
+        assert isinstance(value, Var)
+        source = self.held[value.name]
+        assert isinstance(source, str)
+        if tile.name not in self.held:
+            layout = of_axes(tile.layout or self.grid.layout, tile.axes)
+            size = prod(d.size for d in layout if d.place != "thread")
+            self.held[tile.name] = name = self.fresh(tile.name.rstrip("0123456789"))
+            self.emit(Array(name, tile.dtype, size))
+        to = self.held[tile.name]
+        assert isinstance(to, str)
+        self.emit(Pack(to, source))
+
     def multiply(self, s: Mma) -> None:
         assert isinstance(s.left, Var) and isinstance(s.right, Var)
         a, b = self.tiles[s.left.name], self.tiles[s.right.name]
@@ -216,19 +245,26 @@ class Ringed(Places):
     def by_warps(self, s: Mma, a: Tile, b: Tile, m: str, n: str, over: str) -> None:
         held = self.held[s.name]
         assert isinstance(held, str)
-        left, right = self.matrix(a, m), self.matrix(b, over)
+        own, right = held_left(a), self.matrix(b, over)
+        left = self.own_left(a, over) if own else self.matrix(a, m)
         sizes = self.extents[m], self.extents[n], self.extents[over]
-        across = self.warps_across(n)
-        self.emit(Multiply(*sizes, across, held, left, right, s.warps))
+        across = self.warps_across(n, self.tiles[s.name].layout)
+        self.emit(Multiply(*sizes, across, held, left, right, s.warps, own))
+
+    def own_left(self, t: Tile, over: str) -> Matrix:
+        held = self.held[t.name]
+        assert isinstance(held, str)
+        return Matrix(held, self.zero, self.extents[over], 1)
 
     def matrix(self, t: Tile, rows: str) -> Matrix:
         at, pitch = mul(self.slot, self.ring_size(t)), self.pitch(t)
         steps = (1, pitch) if t.axes[-1] == rows else (pitch, 1)
         return Matrix(self.rings[t.name], at, *steps, self.apart(t))
 
-    def warps_across(self, n: str) -> int:
+    def warps_across(self, n: str, layout: ir.Layout) -> int:
         """Threads along n that are no part of a fragment, which has 4."""
-        of_n = [d.size for d in self.grid.layout if d.place == "thread" and d.axis == n]
+        whole = layout or self.grid.layout
+        of_n = [d.size for d in whole if d.place == "thread" and d.axis == n]
         return prod(of_n) // 4
 
     def by_threads(self, s: Mma, a: Tile, b: Tile, m: str, n: str, over: str) -> None:

@@ -71,9 +71,9 @@ class GridWriter(Exchange):
         return nest
 
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
-        groups: list[Group | Loop | Copy | Mma | Store] = []
+        groups: list[Group | ir.Stmt] = []
         for s in body:
-            if isinstance(s, Loop | Copy | Mma) or (isinstance(s, Store) and s.through):
+            if self.alone(s):
                 groups.append(s)
                 continue
             axes, layout = self.axes_of(s), self.layout_of(s)
@@ -93,10 +93,32 @@ class GridWriter(Exchange):
                         self.copy(g)
                 case Mma():
                     self.multiply(g)
+                case ir.Settle():
+                    self.settle(g)
+                case Map(tile, value):
+                    self.pack(tile, value)
+                case Update(name, value):
+                    self.pack(self.tiles[name], value)
                 case Store():
                     self.send(g)
                 case Group():
                     self.group(g)
+                case _:
+                    raise AssertionError(f"a {type(g).__name__} by itself")
+
+    def alone(self, s: ir.Stmt) -> bool:
+        """Whether it is no part of a nest."""
+        match s:
+            case Loop() | Copy() | Mma() | ir.Settle():
+                return True
+            case Store():
+                return s.through > 0
+            case Map(tile):
+                return ir.held_left(tile)
+            case Update(name):
+                return ir.held_left(self.tiles[name])
+            case _:
+                return False
 
     def joins(
         self, s: ir.Stmt, g: Group, axes: tuple[str, ...], layout: Layout

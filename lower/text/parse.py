@@ -29,11 +29,13 @@ from ..loops import (
     LoopKind,
     Matrix,
     Mma,
+    Pack,
     Param,
     Regroup,
     Ring,
     Row,
     Send,
+    Settle,
     Sort,
     Space,
     Stmt,
@@ -156,6 +158,14 @@ class _Parser(Expressions):
                 case "regroup":
                     self.take()
                     return self.regroup()
+                case "pack":
+                    self.take()
+                    to = self.word("an array's name").text
+                    self.expect("=")
+                    return Pack(to, self.word("an array's name").text)
+                case "settle":
+                    self.take()
+                    return self.settle()
                 case "commit":
                     self.take()
                     return Commit()
@@ -300,17 +310,28 @@ class _Parser(Expressions):
         self.expect("by")
         return Regroup(to, source, self.integer("a number"), self.integer("a number"))
 
+    def settle(self) -> Settle:
+        left = self.integer("a number of products")
+        sums: list[str] = []
+        more = self.skip(":")
+        while more:
+            sums.append(self.word("an array's name").text)
+            more = self.skip(",")
+        return Settle(left, tuple(sums))
+
     def mma(self) -> Mma:
         m, n, k = (self.integer("a size") for _ in range(3))
         self.expect("by")
         across = self.integer("a number of warps")
         warps = self.integer("a number of warps") if self.skip("of") else 1
+        own = self.skip("own")
         self.expect(":")
         out = self.word("an array's name").text
         self.expect("=")
         a = self.matrix(warps > 1)
         self.expect(",")
-        return Mma(m, n, k, across, out, a, self.matrix(warps > 1), warps)
+        b = self.matrix(warps > 1)
+        return Mma(m, n, k, across, out, a, b, warps, own)
 
     def matrix(self, panels: bool = False) -> Matrix:
         at = self.place(self.word("an array's name"))

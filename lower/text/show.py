@@ -30,10 +30,12 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Pack,
     Param,
     Regroup,
     Ring,
     Send,
+    Settle,
     Sort,
     Stmt,
     Store,
@@ -146,6 +148,11 @@ class _Printer:
                 return [f"{pad}transfer {place} = {start}{test}"]
             case Regroup(to, source, mid, last):
                 return [f"{pad}regroup {word(to)} = {word(source)} by {mid} {last}"]
+            case Pack(to, source):
+                return [f"{pad}pack {word(to)} = {word(source)}"]
+            case Settle(left, sums):
+                ended = ", ".join(map(word, sums))
+                return [f"{pad}settle {left}{': ' * bool(sums)}{ended}"]
             case Commit():
                 return [pad + "commit"]
             case Await(pending, products):
@@ -177,6 +184,7 @@ class _Printer:
                     for x in (a, b)
                 )
                 many = f" of {warps}" if warps > 1 else ""
+                many += " own" * stmt.own
                 head = f"mma {m} {n} {k} by {across}{many}: {word(out)}"
                 return [f"{pad}{head} = {', '.join(sides)}"]
             case Sort(n, count, descending, places, out, source, held, parts):

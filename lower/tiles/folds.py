@@ -140,11 +140,19 @@ class FoldWriter(Writer):
             return Op(INVERSE[c.op], (new, at(c.expr, before, kernels[0])), new.dtype)
 
         by = convert(correction(s.shift, changed, self.value, old.dtype), old.dtype)
+        by = self._by(s, by)
         moved = Op(s.op, (old, by), old.dtype)
-        if not guarded:
+        if not guarded or self.finite(s):
             return moved
         none = Op("eq", (old, identity(s.monoid, old.dtype)), BOOL)
         return Op("select", (none, old, moved), old.dtype)
+
+    def _by(self, s: State, by: Ex) -> Ex:
+        return by
+
+    def finite(self, s: State) -> bool:
+        """Whether corrections are, so that nothing has to be guarded."""
+        return False
 
     def _taken(self, s: State, acc: Tile, before: Running, now: Running) -> Ex:
         """The state after this turn, which it keeps, as expressions read it."""

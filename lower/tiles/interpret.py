@@ -30,6 +30,7 @@ from .ir import (
     Mma,
     Reduce,
     Release,
+    Settle,
     Stmt,
     Store,
     TileProgram,
@@ -122,11 +123,13 @@ class _Run:
                     for place, value in self.groups.pop(0):
                         place[...] = value
             case Mma():
-                sides = [self.rings[x.name][self.slot] for x in (s.left, s.right)
+                sides = [self.side(x.name) for x in (s.left, s.right)
                          if isinstance(x, Var)]  # fmt: skip
                 self.products.append((s, sides, [x.copy() for x in sides]))
                 if s.warps <= 1:
                     self.finish(0)
+            case Settle(left):
+                self.finish(left)
             case Load(tile) | Copy(tile) if tile.space == "shared":
                 self.share(s, tile)
             case Load():
@@ -134,6 +137,7 @@ class _Run:
             case Map(tile, value) | Copy(tile, value):
                 self.keep(tile, self.value(value))
             case Update(name, value, where):
+                self.overwritten(name)
                 old, new = self.env[name], self.value(value)
                 if where is not None:
                     new = np.where(self.value(where), new, old)
@@ -146,6 +150,17 @@ class _Run:
                 self.store(s)
             case Grid() | Ahead() | Full() | Release():
                 raise TileError(f"{type(s).__name__.lower()} in a wrong place")
+
+    def side(self, name: str) -> Array:
+        """Where a side of a product lies, in registers or in its ring."""
+        return self.rings[name][self.slot] if name in self.rings else self.env[name]
+
+    def overwritten(self, name: str) -> None:
+        """Products that still read the tile from registers read what is none."""
+        for s, sides, _ in self.products:
+            if isinstance(s.left, Var) and s.left.name == name:
+                held = sides[0]
+                sides[0] = _garbage(held.dtype, held.size).reshape(held.shape)
 
     def loop(self, s: Loop) -> None:
         """From as many turns before the first one as something runs ahead."""
@@ -243,6 +258,9 @@ class _Run:
         shape = self.shape(tile.axes)
         if np.broadcast_shapes(value.shape, shape) != shape:
             raise TileError(f"{tile.name}{list(tile.axes)}: a value of {value.shape}")
+        self.overwritten(tile.name)
+        if ir.held_left(tile):
+            value = value.astype(tile.dtype.numpy)
         if value.dtype != tile.dtype.numpy:
             raise TileError(f"{tile.name}: {tile.dtype} expected, found {value.dtype}")
         self.env[tile.name] = np.broadcast_to(value, shape)

@@ -12,7 +12,8 @@ interpreter and price read that, and know of a statement no more than they must.
 
 Tiles in shared space are for products.  They are made in an `Ahead` of a loop, some
 turns before the one that multiplies them, and copies to them are asynchronous: what is
-read must have been waited for.
+read must have been waited for.  So are tiles of two bytes in registers: left sides that
+threads hold, rounded from a tile that lies alike.
 
 A target adds what the first half says nothing of: threads of an instance (`team`), and
 layouts, of a grid for all its tiles and of a tile for itself.
@@ -25,7 +26,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from ...egraph.ir.dtypes import I32, DType
+from ...egraph.ir.dtypes import BF16, F16, I32, DType
 from ..loops import Ex, Param, Var
 
 type Role = Literal[
@@ -62,7 +63,7 @@ type Layout = tuple[Digit, ...]  # of each axis the high digits first
 @dataclass(frozen=True, slots=True)
 class Tile:
     name: str
-    dtype: DType  # a compute type, in shared space any
+    dtype: DType  # a compute type, in shared space any; of a left side its own
     axes: tuple[str, ...]  # in shared space the last one lies side by side
     layout: Layout = ()  # empty: that of the grid; of a shared tile: who fills it
     space: Space = "register"
@@ -153,8 +154,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Mma:
-    """A mutable tile plus the products of two shared ones, summed over an axis.  An
-    instruction of several warps goes on, to a `Wait` or to the end of the loop."""
+    """A mutable tile plus the products of two shared ones, summed over an axis; the
+    left one may be in registers, rounded.  An instruction of several warps goes on, to
+    a `Wait`, a `Settle` or the end of the loop."""
 
     SYNTAX: ClassVar[str] = (
         "mma {name} by {left} and {right} over {over} ?warps {warps}"
@@ -164,6 +166,15 @@ class Mma:
     right: Ex = field(metadata=VALUE)
     over: tuple[str, ...] = field(metadata=NAMES)  # one
     warps: int = field(metadata=NUMBER, default=0)  # of an instruction; 0: by threads
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """All products are done but so many: others' sums may be read, and what they
+    multiplied may change."""
+
+    SYNTAX: ClassVar[str] = "settle {left}"
+    left: int = field(metadata=NUMBER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,11 +253,12 @@ class Store:
 
 
 type Stmt = (
-    Grid | Loop | Ahead | Full | Release | Wait | Mma | Load | Map | Update | Reduce
-    | Copy | Store
+    Grid | Loop | Ahead | Full | Release | Wait | Mma | Settle | Load | Map | Update
+    | Reduce | Copy | Store
 )  # fmt: skip
 KINDS = (
-    Grid, Loop, Ahead, Full, Release, Wait, Mma, Load, Map, Update, Reduce, Copy, Store,
+    Grid, Loop, Ahead, Full, Release, Wait, Mma, Settle, Load, Map, Update, Reduce,
+    Copy, Store,
 )  # fmt: skip
 
 
@@ -322,6 +334,11 @@ def rebuilt(s: Stmt, **by_role: Callable[[Any], Any]) -> Stmt:
         if r in by_role and value is not None:
             new[name] = by_role[r](value)
     return replace(s, **new) if new else s
+
+
+def held_left(tile: Tile) -> bool:
+    """Whether it is a left side in registers, rounded."""
+    return tile.space == "register" and tile.dtype in (BF16, F16)
 
 
 def extents(*groups: tuple[Axis, ...]) -> dict[str, int]:

@@ -240,7 +240,7 @@ class _Price:
                 self.work += each * self.points(axes) * times
             case Mma():
                 self.multiply(s, times)
-            case Grid() | Loop() | Ahead() | Wait() | Full() | Release():
+            case Grid() | Loop() | Ahead() | Wait() | Full() | Release() | ir.Settle():
                 pass
 
     def columns(self, s: Mma, tiles: dict[str, ir.Tile]) -> int:
@@ -248,7 +248,8 @@ class _Price:
         assert isinstance(s.left, Var)
         mine = tiles[s.left.name].axes
         (n,) = (a for a in tiles[s.name].axes if a not in mine)
-        across = product(of_axes(self.grid.layout, (n,)), "thread") // 4
+        layout = tiles[s.name].layout or self.grid.layout
+        across = product(of_axes(layout, (n,)), "thread") // 4
         return self.sizes[n] // across
 
     def multiply(self, s: Mma, times: int) -> None:

@@ -79,7 +79,7 @@ def sides_of(kernel: Kernel, halves: bool) -> Sides | str:
         if c.dtype is not F32 or len(c.products) != 1:
             return f"{len(c.products)} products of {c.dtype}"
         ((root, a, b),) = c.products
-        own = tuple(tuple(_stored_as(kernel, e) for e in side) for side in (a, b))
+        own = tuple(tuple(stored_as(kernel, e) for e in side) for side in (a, b))
         kinds = {kernel.exprs[side[0]].dtype for side in own}
         if max(map(len, own)) > 1 or len(kinds) > 1 or not kinds <= {*HALVES}:
             return f"sides of {', '.join(sorted(map(str, kinds)))}"
@@ -137,7 +137,7 @@ def _over(x: Div) -> Affine:
     return x.value if x.by == 1 else Affine(((x, 1),))
 
 
-def _stored_as(kernel: Kernel, e: int) -> int:
+def stored_as(kernel: Kernel, e: int) -> int:
     """The expression without a cast that loses nothing."""
     x = kernel.exprs[e]
     inner = kernel.exprs[x.args[0]].dtype if x.op == "cast" else x.dtype

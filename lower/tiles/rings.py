@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..loops import Var
+from ..targets.layouts import names_in
 from .ir import (
     Ahead,
     Full,
@@ -21,9 +22,12 @@ from .ir import (
     Loop,
     Mma,
     Release,
+    Settle,
     Stmt,
     Tile,
     Wait,
+    bound,
+    parts,
     seen_after,
     values,
     walk,
@@ -40,6 +44,7 @@ class Made(NamedTuple):
 
 def ring_faults(loop: Loop) -> Iterator[str]:
     made = list(_made(loop))
+    yield from late_faults(loop)
     if loop.stages < 1:
         yield f"a loop of {loop.stages} stages"
     if not made:
@@ -59,6 +64,33 @@ def ring_faults(loop: Loop) -> Iterator[str]:
                 yield f"{m.tile.name!r} is read before all of it must have arrived"
             if not _left(loop, m, at):
                 yield f"{m.tile.name!r} is overwritten where it may still be read"
+
+
+def late_faults(loop: Loop) -> Iterator[str]:
+    """What products that go on still change or read, in a turn after another one."""
+    under_way: list[Mma] = []
+    for s in (*loop.body, *loop.body):
+        match s:
+            case Mma(warps=warps):
+                if warps > 1:
+                    under_way.append(s)
+                continue
+            case Settle(left) | Wait(products=left):
+                under_way = under_way[max(len(under_way) - left, 0) :]
+            case Release() if products_left(loop, s) < len(under_way):
+                under_way = under_way[len(under_way) - products_left(loop, s) :]
+            case _:
+                pass
+        sums = {m.name for m in under_way}
+        held = {m.left.name for m in under_way if isinstance(m.left, Var)}
+        read = {n for v in values(s) for n in names_in(v)}
+        tile = bound(s)
+        new = {*parts(s, "changes"), *((tile.name,) if tile else ())}
+        for name in (read | new) & sums:
+            yield f"{name!r} is used while products are added to it"
+        for name in new & held:
+            if tile is None or tile.space == "register":
+                yield f"{name!r} changes while it is multiplied"
 
 
 def _made(loop: Loop) -> Iterator[Made]:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from ...egraph.ir.dtypes import compute
 from ..loops import Var
 from . import ir
-from .ir import Ahead, Copy, Load, Loop, Map, Mma, Stmt, Tile
+from .ir import Ahead, Copy, Load, Loop, Map, Mma, Stmt, Tile, held_left
 
 
 class Scopes(ABC):
@@ -49,7 +49,10 @@ class Scopes(ABC):
             self.fault(f"products are added to {s.name!r}, which is no mutable tile")
             return
         sides = [self.tiles.get(x.name) for x in (s.left, s.right) if type(x) is Var]
-        tiles = [t for t in sides if t is not None and t.space == "shared"]
+        tiles = [
+            t for i, t in enumerate(sides)
+            if t is not None and (t.space == "shared" or (i == 0 and held_left(t)))
+        ]  # fmt: skip
         if len(tiles) != 2 or len(s.over) != 1 or set(s.over) & set(out.axes):
             self.fault(
                 f"{s.name!r}: the factors are no shared tiles, summed over one axis"
@@ -69,7 +72,8 @@ class Scopes(ABC):
         """What runs ahead is of another turn; shared tiles are for products alone."""
         product = bool(self.around) and isinstance(self.around[-1], Mma)
         ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
-        if (self.tiles[name].space == "shared") != product:
+        tile = self.tiles[name]
+        if (tile.space == "shared" or held_left(tile)) != product:
             self.fault(
                 f"{name!r} is read where it cannot be: products read shared tiles"
             )

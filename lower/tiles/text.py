@@ -38,7 +38,7 @@ WORDS = frozenset(
      "over", "where", "by", "team", "laid", "index", "out", "in", "scratch", "shared",
      "register", "thread", "lane", "stages", "ahead", "wait", "mma", "and", "warps",
      "products", "resident", "beside", "full", "release",
-     "through")
+     "through", "settle")
 )  # fmt: skip
 
 

@@ -36,12 +36,14 @@ from .ir import (
     Mma,
     Reduce,
     Release,
+    Settle,
     Stmt,
     Store,
     Tile,
     TileProgram,
     Update,
     Wait,
+    held_left,
 )
 from .rings import ring_faults
 from .scopes import Scopes
@@ -124,14 +126,15 @@ class _Grid(Scopes):
         last = max(a.extent - 1, 0) // max(step, 1) * step
         self.axes[a.name] = Interval(0, last)
 
-    def bind(self, tile: Tile) -> None:
+    def bind(self, tile: Tile, rounded: bool = False) -> None:
         self.name(tile.name)
         if not set(tile.axes) <= self.points:
             self.fault(f"tile {tile.name!r} over {tile.axes}, which are no points")
         ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
         if tile.space == "shared" and not ahead:
             self.fault(f"shared tile {tile.name!r} outside of what runs ahead")
-        if compute(tile.dtype) is not tile.dtype and tile.space == "register":
+        other = compute(tile.dtype) is not tile.dtype
+        if other and not rounded and tile.space == "register":
             self.fault(f"tile {tile.name!r} has the storage type {tile.dtype}")
         if tile.layout:
             self.laid(tile.layout, f"tile {tile.name!r}", set(tile.axes))
@@ -182,6 +185,9 @@ class _Grid(Scopes):
                 self.found += [f"{self.program.name}: {x}" for x in ring_faults(s)]
             case Ahead(body):
                 self.run_ahead(s, body)
+            case Settle(left):
+                if left < 0:
+                    self.fault(f"all products are done but {left}")
             case Full() | Release():
                 if not self.directly_in_loop() or any(
                     n < 0 for n in ir.parts(s, "number")
@@ -195,7 +201,7 @@ class _Grid(Scopes):
             case Load():
                 self.load(s)
             case Map(tile, value, mutable):
-                self.fits(value, tile.axes, tile.dtype, tile.name)
+                self.rounds(tile, value)
                 if mutable:
                     self.mutable.add(tile.name)
             case Update(name, value, where):
@@ -212,7 +218,7 @@ class _Grid(Scopes):
                 self.store(s)
         tile = ir.bound(s)
         if tile is not None:
-            self.bind(tile)
+            self.bind(tile, isinstance(s, Map) and held_left(tile))
 
     def loop(self, axes: tuple[Axis, ...], step: int, body: tuple[Stmt, ...]) -> None:
         if len(axes) != 1:
@@ -235,9 +241,20 @@ class _Grid(Scopes):
         if tile is None or name not in self.mutable:
             self.fault(f"an update of {name!r}, which is no mutable tile in scope")
             return
-        self.fits(value, tile.axes, tile.dtype, name)
+        self.rounds(tile, value)
         if where is not None:
             self.fits(where, tile.axes, BOOL, f"the test of {name}")
+        if where is not None and held_left(tile):
+            self.fault(f"{name!r} is rounded at some points")
+
+    def rounds(self, tile: Tile, value: Ex) -> None:
+        """A new value, which is a tile that lies alike where it is rounded."""
+        self.fits(value, tile.axes, compute(tile.dtype), tile.name)
+        if not held_left(tile):
+            return
+        old = self.tiles.get(value.name) if isinstance(value, Var) else None
+        if old is None or (old.axes, old.layout) != (tile.axes, tile.layout):
+            self.fault(f"{tile.name!r} is not rounded from a tile that lies alike")
 
     def reduce(self, s: Reduce) -> None:
         if s.monoid not in MONOIDS or not MONOIDS[s.monoid].takes(s.tile.dtype):
@@ -291,8 +308,15 @@ class _Grid(Scopes):
             self.fault(f"the engine for copies does not store {s.buffer!r}: {made}")
         elif self.grid.layout and not isinstance(s.value, Var):
             self.fault(f"what {s.buffer!r} takes is sent while it is computed")
-        elif self.grid.layout and groups_across(self.grid, s.over) is None:
+        elif (
+            self.grid.layout
+            and groups_across(self.grid, s.over, self.laid_as(s)) is None
+        ):
             self.fault(f"what {s.buffer!r} takes is not as instructions leave it")
+
+    def laid_as(self, s: Store) -> ir.Layout:
+        held = self.tiles.get(s.value.name) if isinstance(s.value, Var) else None
+        return (held.layout if held else ()) or self.grid.layout
 
     # ---- expressions
 

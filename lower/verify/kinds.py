@@ -27,9 +27,11 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Pack,
     Regroup,
     Ring,
     Send,
+    Settle,
     Sort,
     Stmt,
     Store,
@@ -103,6 +105,14 @@ class Kinds(Walk):
                 if {self.spaces.get(to), self.spaces.get(source)} != {"local"}:
                     self.fault(f"{source!r} and {to!r} are not the threads' own")
                 self.varying.add(to)
+            case Pack(to, source):
+                if {self.spaces.get(to), self.spaces.get(source)} != {"local"}:
+                    self.fault(f"{source!r} and {to!r} are not the threads' own")
+                if self.within("thread"):
+                    self.fault(f"{to!r} is packed in a thread loop")
+                self.varying.add(to)
+            case Settle():
+                self.meets("a wait for products")
             case Ring(name):
                 self.array(name, "shared")
             case Beside():
@@ -140,6 +150,8 @@ class Kinds(Walk):
         self.meets("a product of the group")
         if self.spaces.get(s.out) != "local":
             self.fault(f"a product in {s.out!r}, which is no thread's own")
+        if s.own and self.spaces.get(s.a.array) != "local":
+            self.fault(f"a product of {s.a.array!r}, which is no thread's own")
         for x, _, _ in s.matrices:
             if self.spaces.get(x.array) != "shared":
                 self.fault(f"a product of {x.array!r}, which is not shared")

@@ -32,10 +32,12 @@ from ..loops import (
     Load,
     Mma,
     Op,
+    Pack,
     Param,
     Regroup,
     Ring,
     Send,
+    Settle,
     Sort,
     Stmt,
     Store,
@@ -132,6 +134,15 @@ class Types(Walk):
                 self.multiplied(s)
             case Regroup():
                 self.regrouped(s)
+            case Pack(to, source):
+                sides = self.arrays.get(to), self.arrays.get(source)
+                sizes = {x.size if x else 0 for x in sides}
+                kinds = tuple(x.dtype if x else None for x in sides)
+                if len(sizes) > 1 or kinds[0] not in (F16, BF16) or kinds[1] is not F32:
+                    self.fault(f"{source!r} is not packed to {to!r}")
+            case Settle(left, sums):
+                if left < 0 or any(x not in self.arrays for x in sums):
+                    self.fault(f"{left} products are left of {', '.join(sums)}")
             case Ring(name, places):
                 self.bind(name)
                 self.rings.add(name)
@@ -280,9 +291,14 @@ class Types(Walk):
 
     def multiplied(self, s: Mma) -> None:
         out = self.arrays.get(s.out)
-        held = [self.place(x.array, x.at, 1) for x, _, _ in s.matrices]
+        held = [self.place(x.array, x.at, 1) for x in (s.a, s.b)]
         if held[0] is not held[1] or held[0] not in (F16, BF16):
             self.fault(f"a product of {', '.join(map(str, held))}")
+        left = self.arrays.get(s.a.array)
+        if s.own and (s.warps != FOUR or s.across != 1):
+            self.fault("an own left side of other than groups, one under the other")
+        elif s.own and left and left.size * self.function.threads != s.m * s.k:
+            self.fault(f"{s.a.array!r} does not hold the left side")
         reason = refusal(s.m, s.n, s.k, self.function.threads, s.across, s.warps)
         if reason:
             self.fault(reason)
@@ -314,7 +330,8 @@ class Types(Walk):
         self.arrays[s.name] = s
         if s.size < 0:
             self.fault(f"array {s.name!r} of {s.size} elements")
-        if compute(s.dtype) is not s.dtype and s.space != "shared":
+        packed = s.dtype in (F16, BF16)
+        if compute(s.dtype) is not s.dtype and s.space != "shared" and not packed:
             self.fault(f"array {s.name!r} has the storage type {s.dtype}")
         if s.swizzle and (
             s.dtype.itemsize != 2 or s.swizzle % 16 or s.size % s.swizzle
