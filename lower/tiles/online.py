@@ -147,7 +147,8 @@ class OnlineWriter(FoldWriter):
         self.rows = self.axes(bits((made.m,)))
         self.runs = {
             s.root for s in made.states
-            if s.monoid in ("max", "min") and any(s.root in t.needs for t in made.states)
+            if s.monoid in ("max", "min")
+            and any(s.root in t.needs for t in made.states)
         }  # fmt: skip
 
     # ---- the pass
@@ -168,7 +169,7 @@ class OnlineWriter(FoldWriter):
             body += [Mma(scores.name, left, var(keys), over[:1]), Settle(0)]
             x = self.kernel.exprs[a.inner.root]
             self.scopes[-1].values[a.inner.root] = self.total(x, scores)
-            self._fetch(bits(tuple(f for s in self.states for f in s.factors)))
+            self._fetch(self._read_in_turns())
             weights = self._states(accs)
             body.append(Mma(columns.name, weights, var(values), over[1:]))
             body += [Settle(0), Release(0)]
@@ -178,6 +179,10 @@ class OnlineWriter(FoldWriter):
         return Grid(
             tuple(self.grid), points, tuple(self.scopes[0].body), self.blocks.team
         )
+
+    def _read_in_turns(self) -> int:
+        rows = (f for s in self.states[:-1] for f in s.factors)
+        return bits((*rows, self.made.wide.a[0]))
 
     @contextmanager
     def _passing(self) -> Generator[list[Stmt]]:

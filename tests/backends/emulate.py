@@ -86,6 +86,7 @@ WARPS = r"""
 #include <utility>
 static u32 shown[1024][8];
 static void rw_meet() { warps[threadIdx.x / 32].arrive_and_wait(); }
+static void rw_meet_warp() { rw_meet(); }
 static size_t base;
 static const u16 *rw_at(u32 address) { return (const u16 *)(base + address); }
 static u32 rw_shared_address(const void *p) {
@@ -156,6 +157,22 @@ static u32 rw_element(u64 matrix, bool turned, u32 own, u32 k) {
   const u32 row = turned ? k : own, side = turned ? own : k;
   const u32 at = first + side / 64 * apart + row * 128 + side % 64 * 2;
   return *rw_at(at ^ (at >> 7 & 7) << 4);
+}
+template <int N, bool brain, bool right>
+void rw_own(f32 *c, const u32 *a, u64 b) {
+  const u32 me = threadIdx.x, t = me % 128, lane = t % 32, first = me - lane;
+  for (u32 i = 0; i < 4; i++) shown[me][i] = a[i];
+  rw_meet_warp();
+  for (u32 i = 0; i < N / 2; i++) {
+    const u32 row = i / 2 % 2 * 8 + lane / 4;
+    const u32 column = i / 4 * 8 + t % 4 * 2 + i % 2;
+    for (u32 k = 0; k < 16; k++) {
+      const u32 x = shown[first + row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2];
+      c[i] += rw_number<brain>(x, k % 2) *
+              rw_number<brain>(rw_element(b, right, column, k), 0);
+    }
+  }
+  rw_meet_warp();
 }
 template <int N, bool brain, bool left, bool right>
 void rw_group(f32 *c, u64 a, u64 b) {
@@ -252,6 +269,20 @@ template <bool brain> void rw_put(void *to, const f32 *c) {
 """
 
 
+# What a thread rounds for products, by pairs.
+PACKS = r"""
+template <bool brain> u32 rw_half(f32 a) {
+  const u32 bits = same_bits<u32>(a);
+  if (!brain) return rw_to_half(a);
+  return a != a ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+template <int N, bool brain> void rw_pack(u32 *to, const f32 *c) {
+  for (int i = 0; i < N; i++)
+    to[i] = rw_half<brain>(c[2 * i]) | rw_half<brain>(c[2 * i + 1]) << 16;
+}
+"""
+
+
 def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     """The writable arrays after the function's launches, one after the other."""
     assert COMPILER
@@ -268,6 +299,15 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
         r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.))\(.*?\n}\n", _group, text,
         flags=re.DOTALL,
     )  # fmt: skip
+    text = re.sub(
+        r"static \S+ \S+ void (rw_own_(b?)f16_(\d+)_(.))\(.*?\n}\n", _own, text,
+        flags=re.DOTALL,
+    )  # fmt: skip
+    text = re.sub(
+        r"template <int N> static \S+ \S+ void (rw_pack_(b?)f16)\(.*?\n}\n", _pack,
+        text, count=1, flags=re.DOTALL,
+    )  # fmt: skip
+    text = re.sub(r"asm volatile\(\"\" : .*?\);", "", text)
     block = r"static __attribute__((aligned(1 << 18))) u8 \1[1 << 18];"
     text = re.sub(r"extern __shared__ \S+ u8 (\w+)\[\];", block, text)
     calls = ""
@@ -310,3 +350,17 @@ def _group(found: re.Match[str]) -> str:
     name, brain, columns, left, right = found.groups()
     of = f"{columns}, {int(brain == 'b')}, {left}, {right}"
     return f"static void {name}(f32 *c, u64 a, u64 b) {{ rw_group<{of}>(c, a, b); }}\n"
+
+
+def _own(found: re.Match[str]) -> str:
+    name, brain, columns, right = found.groups()
+    of = f"{columns}, {int(brain == 'b')}, {right}"
+    head = f"static void {name}(f32 *c, const u32 *a, u64 b)"
+    return f"{head} {{ rw_own<{of}>(c, a, b); }}\n"
+
+
+def _pack(found: re.Match[str]) -> str:
+    name, brain = found.groups()
+    call = f"rw_pack<N, {int(brain == 'b')}>(to, c)"
+    head = f"template <int N> static void {name}(u32 *to, const f32 *c)"
+    return f"{PACKS}{head} {{ {call}; }}\n"
