@@ -59,7 +59,8 @@ class Besides(Ringed):
         head = self.inside()
         for s in self.besides:
             for t in (t for x in s.body for t in ir.seen_after(x)):
-                self.declare_ring(t, s.stages)
+                if t.space == "shared":
+                    self.declare_ring(t, s.stages)
             self.counts[s.axes[0].name] = name = self.fresh("r")
             self.emit(Ring(name, s.stages))
         for s in self.sent:
