@@ -28,6 +28,7 @@ from itertools import islice, product, repeat
 from pathlib import Path
 from typing import Any
 
+from rows.attention import ATTENTION
 from rows.memory import ROWS as MEMORY
 from rows.memory import Call, Row, Tensors, torch
 from rows.products import PRODUCTS
@@ -49,7 +50,7 @@ TILED = [f for f in FAMILIES if isinstance(f, Tiled)]
 
 OWNED_BY_TORCH: Any = None  # the block that a buffer lies in
 
-ROWS = {**MEMORY, **PRODUCTS}
+ROWS = {**MEMORY, **PRODUCTS, **ATTENTION}
 
 # ---- contestants
 

@@ -12,6 +12,7 @@ from .families.transpose import TRANSPOSE
 from .families.window import WINDOW
 from .families.winograd import WINOGRAD
 from .model import Family
+from .tiles.attention import ONLINE
 from .tiles.contract import BY_GROUP, BY_WARP
 from .tiles.folds import FOLDED
 from .tiles.staged import TILED
@@ -30,11 +31,12 @@ FAMILIES: tuple[Family, ...] = (
     SCAN,
     ORDER,
     *TILED,
+    ONLINE,
 )
 
 
 # A sum is of other terms than the kernel says, or rounded otherwise.
-LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED)
+LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED, ONLINE)
 
 
 def families_for(strict: bool) -> tuple[Family, ...]:

@@ -16,7 +16,8 @@ KEYWORDS = frozenset(
     (*KINDS, *CONSTANTS, "function", "threads", "out", "in", "scratch", "by", "let",
      "var", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product",
      "transfer", "commit", "await", "mma", "of", "regroup", "ring", "beside", "group",
-     "fill", "full", "free", "at", "send", "to", "sort", "descending", "pack",
+      "fill", "full", "free", "at", "send", "to", "sort", "descending", "pack",
+      "settle")
      "settle")
 )  # fmt: skip
 WORD = r"[^\W\d]\w*"

@@ -26,6 +26,7 @@ from ..families.folds.recognize import Fold, classify
 from ..families.nests.plan import each, reach
 from ..families.nests.values import convert
 from ..families.products.products import Product
+from ..fragments import FOUR
 from ..loops import PANEL, Ex, Lit, Op, Param
 from . import ir
 from .build import Scope, Tiling
@@ -166,12 +167,12 @@ class OnlineWriter(FoldWriter):
             keys, values = (x.tile for x in brought)
             scores = self._zeros((a.m, a.j), "s")
             over = f"i{a.k}", f"i{a.j}"
-            body += [Mma(scores.name, left, var(keys), over[:1]), Settle(0)]
+            body += [Mma(scores.name, left, var(keys), over[:1], FOUR), Settle(0)]
             x = self.kernel.exprs[a.inner.root]
             self.scopes[-1].values[a.inner.root] = self.total(x, scores)
             self._fetch(self._read_in_turns())
             weights = self._states(accs)
-            body.append(Mma(columns.name, weights, var(values), over[1:]))
+            body.append(Mma(columns.name, weights, var(values), over[1:], FOUR))
             body += [Settle(0), Release(0)]
         self._ended(accs)
         self.outputs()
@@ -222,7 +223,7 @@ class OnlineWriter(FoldWriter):
         for s in self.states:
             acc, kind = accs[s.root], accs[s.root].dtype
             same = self.whole, self.whole
-            true = self._moved(s, var(acc), before, ends, True, same)
+            true = self._moved(s, var(acc), before, ends, False, same)
             for e in s.after:
                 true = Op("mul", (true, convert(self.value(e), kind)), kind)
             ends[s.root] = true if true == var(acc) else self._tile(acc.axes, true)
@@ -238,8 +239,9 @@ class OnlineWriter(FoldWriter):
         return Lit(1, held.dtype)
 
     def _by(self, s: State, by: Ex) -> Ex:
-        """A correction as a tile of rows; finite, so that a sum of nothing stays 0."""
-        if s.op == "mul":
+        """A correction as a tile of rows; within the pass finite, so that a sum of
+        nothing stays 0."""
+        if s.op == "mul" and self.kernel is self.partial:
             for op, end in (("min", LARGEST), ("max", -LARGEST)):
                 by = Op(op, (by, Lit(end, by.dtype)), by.dtype)
         return self._tile(self.rows, by)
