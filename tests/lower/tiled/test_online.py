@@ -1,0 +1,216 @@
+"""Folds around products as tile programs: attention by law, run by NumPy, as loops, as
+the text that NVRTC compiles."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rewrite.backends.nvrtc import emit, usage
+from rewrite.egraph.ir.dtypes import BF16, F16, F32, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.lower.axes import normalise
+from rewrite.lower.interpret import run as run_loops
+from rewrite.lower.lower import choose
+from rewrite.lower.model import model_of
+from rewrite.lower.targets.simt import lowered
+from rewrite.lower.text import parse as parse_loops
+from rewrite.lower.text import show as show_loops
+from rewrite.lower.tiles.attention import ONLINE
+from rewrite.lower.tiles.interpret import run
+from rewrite.lower.tiles.ir import TileProgram
+from rewrite.lower.tiles.text import parse, show
+from rewrite.lower.tiles.verify import faults, verify
+from rewrite.lower.verify import verify as verify_loops
+from tests.backends import emulate
+
+from ..folds import (
+    Score,
+    alibi,
+    attend,
+    bias,
+    causal,
+    lowest,
+    plain,
+    soft_cap,
+    weights,
+    window,
+)
+from ..harness import buffers_for, close, kernel_of, reference
+from .test_products import HOPPER
+
+SCORES: tuple[Score, ...] = (plain, bias, alibi, soft_cap, causal, window, lowest)
+SIZES = (1, 8, 64, 72, 130, 200)
+SHARED = 227 << 10
+
+
+def grouped(dtype: DType, late: bool) -> Kernel:
+    """Three query heads to a head of keys and values, keys as they are multiplied,
+    queries scaled first, a gate after."""
+    b = Builder()
+    q = b.input("q", dtype, (2, 3, 70, 64))
+    k, v = b.input("k", dtype, (2, 1, 64, 136)), b.input("v", dtype, (2, 1, 136, 72))
+    k, v = (b.expand(a, (2, 3, *b.type(a).shape[2:])) for a in (k, v))
+    q = b.bin("mul", q, b.const(0.3, dtype, b.type(q).shape))
+    p, total = weights(b, b.matmul(q, k))
+    if not late:
+        p = b.bin("div", *b.broadcast(p, total))
+    y = b.matmul(p, v)
+    if late:
+        y = b.bin("div", *b.broadcast(y, total))
+    gate = b.un("sigmoid", b.input("g", dtype, (1, 3, 70, 72)))
+    return normalise(kernel_of(b, [b.bin("mul", *b.broadcast(y, gate))]))
+
+
+def random_attention(seed: int) -> Kernel:
+    rng = random.Random(seed)
+    dtype = rng.choice((BF16, F16))
+    if rng.random() < 0.2:
+        return grouped(dtype, rng.random() < 0.5)
+    heads, rows = rng.choice((1, 2, 3)), rng.choice(SIZES)
+    sizes = (heads, rows, rng.choice(SIZES), *rng.choices((8, 64, 80, 128), k=2))
+    late, score = rng.random() < 0.5, rng.choice(SCORES)
+    if score is lowest:  # NumPy does not know the lowest of bf16
+        dtype = F16
+    return normalise(attend(score, sizes, dtype, late))
+
+
+def program(kernel: Kernel, teams: int = 4, **sizes: int) -> TileProgram:
+    model = replace(model_of(HOPPER), units=2 * teams)
+    made = ONLINE.program(kernel, model, tuple(sorted(sizes.items())))
+    assert isinstance(made, TileProgram), made
+    return made
+
+
+def small(kernel: Kernel, seed: int) -> TileProgram:
+    rows, teams = 64 + 64 * (seed % 2), 1 + seed % 3
+    return program(kernel, teams, rows=rows, places=64, stages=1 + seed % 3)
+
+
+def test_random_programs() -> None:
+    """Masks, biases, soft caps; sizes that nothing divides; copies are late."""
+    count = 0
+    for seed in range(40):
+        kernel = random_attention(seed)
+        if ONLINE.accepts(kernel) is not None:  # of one row, or one place
+            continue
+        count += 1
+        made = verify(small(kernel, seed), SHARED)
+        assert parse(show(made)) == made
+        buffers = buffers_for(kernel, seed)
+        want = reference(kernel, buffers)
+        run(made, buffers)
+        close(kernel, buffers[kernel.reads :], want)
+    assert count > 20
+
+
+def test_as_loops() -> None:
+    every = ((seed, random_attention(seed)) for seed in range(40))
+    taken = (x for x in every if ONLINE.accepts(x[1]) is None)
+    for seed, kernel in islice(taken, 4):
+        made = program(kernel, rows=64, places=64, stages=2)
+        function = verify_loops(lowered(made))
+        assert parse_loops(show_loops(function)) == function
+        buffers = buffers_for(kernel, seed)
+        want = reference(kernel, buffers)
+        run_loops(function, buffers)
+        close(kernel, buffers[kernel.reads :], want)
+
+
+@pytest.mark.skipif(not emulate.COMPILER, reason="there is no C++ compiler")
+@pytest.mark.parametrize(
+    ("kernel", "sizes"),
+    [
+        (attend(plain, (1, 64, 200, 128, 128), BF16), (64, 128, 2)),
+        (attend(causal, (2, 200, 200, 64, 128), F16, late=True), (128, 64, 3)),
+        (attend(window, (1, 130, 130, 80, 72), BF16), (64, 64, 1)),
+        (grouped(F16, True), (64, 64, 2)),
+    ],
+    ids=["plain", "causal", "window", "grouped"],
+)
+def test_the_text(kernel: Kernel, sizes: tuple[int, ...], tmp_path: Path) -> None:
+    """Left sides in registers lie as instructions take them."""
+    kernel = normalise(kernel)
+    rows, places, stages = sizes
+    made = program(kernel, rows=rows, places=places, stages=stages)
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    close(kernel, emulate.run(lowered(made), tmp_path, *buffers), want)
+
+
+def test_it_compiles_and_fits() -> None:
+    """No score goes through memory, and nothing that a thread holds."""
+    pytest.importorskip("cuda.bindings.nvrtc")
+    kernel = normalise(attend(causal, (8, 1024, 1024, 128, 128), BF16))
+    text = emit([lowered(program(kernel))]).text
+    assert text.count("rw_own_bf16_128_0(") > 1 < text.count("rw_own_bf16_128_1(")
+    (found,) = usage(text, "sm_90a").values()
+    assert not found.spilled
+
+
+def test_it_is_chosen_where_groups_multiply() -> None:
+    kernel = normalise(attend(soft_cap, (8, 1024, 1024, 64, 64), BF16))
+    assert choose(kernel, model_of(HOPPER))[0] is ONLINE
+    assert choose(kernel, model_of(HOPPER), strict=True)[0] is not ONLINE
+    assert choose(kernel, model_of(replace(HOPPER, warps=1)))[0] is not ONLINE
+
+
+def test_rows_without_any_entry_come_out_as_they_would() -> None:
+    mask = np.zeros((2, 13, 270), bool)
+    mask[:, :, 200:] = True  # whole turns without an entry before these
+    mask[1, 4] = False
+    kernel = normalise(attend(bias, (2, 13, 270, 64, 64), BF16))
+    buffers = buffers_for(kernel)
+    slot = next(s for s in range(kernel.reads) if kernel.slots[s][1] == mask.size)
+    buffers[slot][:] = np.where(mask, 0, -np.inf).ravel()
+    (want,) = reference(kernel, buffers)
+    run(program(kernel, rows=64, places=64), buffers)
+    got = buffers[kernel.reads]
+    assert np.isnan(want.astype(np.float32)).sum() == 64
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
+    there = ~np.isnan(want)
+    close(kernel, [got[there]], [want[there]])
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: attend(plain, (2, 64, 64, 64, 64), F32), "sides of f32"),
+        (lambda: _normed(), "a right side that is computed"),
+        (lambda: attend(plain, (2, 64, 64, 64, 300), BF16), None),
+    ],
+)
+def test_refused(make: Callable[[], Kernel], says: str | None) -> None:
+    kernel = normalise(make())
+    if says is not None:
+        assert ONLINE.accepts(kernel) == says
+        return
+    assert isinstance(ONLINE.program(kernel, model_of(HOPPER), ()), str)
+
+
+def _normed() -> Kernel:
+    b = Builder()
+    q, k, v = (b.input(n, BF16, (2, 64, 64)) for n in "qkv")
+    p, total = weights(b, b.matmul(q, b.un("tanh", k)))
+    return kernel_of(b, [b.matmul(b.bin("div", *b.broadcast(p, total)), v)])
+
+
+def test_sums_are_read_when_they_are_there() -> None:
+    kernel = normalise(attend(plain, (1, 64, 256, 64, 64), BF16))
+    text = show(program(kernel, rows=64, places=64, stages=2))
+    assert not faults(parse(text))
+    early = text.replace("      settle 0\n", "", 1)
+    found = faults(parse(early))
+    assert any("is used while products are added" in f for f in found), found
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    run(parse(early), buffers)
+    with pytest.raises(AssertionError):
+        close(kernel, buffers[kernel.reads :], want)
