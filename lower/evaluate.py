@@ -139,6 +139,9 @@ class Values:
 
         return fma
 
+    def _ex2(self, x: Op, a: Value) -> Value:
+        return lambda env: np.exp2(a(env))
+
     def _idiv(self, x: Op, a: Value, b: Value) -> Value:
         return self._divide(np.floor_divide, a, b)
 

@@ -263,6 +263,11 @@ static __device__ __forceinline__ u32 rw_to_half(f32 a) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ f32 rw_ex2(f32 a) {
+  f32 r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
 static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
   u16 r;
@@ -281,6 +286,7 @@ CUDA = Dialect(
     helper="static __device__ __forceinline__",
     native={
         **_natives("{name}f", "{name}", smooth_f32=True),
+        ("ex2", "f32"): "rw_ex2({a})",
         ("fma", "f32"): "RW_FMA(fmaf, {a}, {b}, {c})",
         ("fma", "f64"): "RW_FMA(fma, {a}, {b}, {c})",
         ("decode_f16", "u32"): "rw_from_half({a})",

@@ -14,6 +14,7 @@ from ..fragments import ROWS, WARP
 from ..loops import (
     PANEL,
     Array,
+    Assign,
     Beside,
     Ex,
     Fill,
@@ -41,7 +42,8 @@ BARRIER = 8  # bytes; a place of a ring has two
 
 class Besides(Ringed):
     """`counts`: by loop the name of its ring; `sends`: by buffer the array that
-    it is sent from; `before`: how many instances the team has done; `team_number`:
+    it is sent from; `alive`: by loop the number of its turn, where some are left out;
+    `before`: how many instances the team has done; `team_number`:
     which of the resident ones it is."""
 
     def __init__(self, grid: ir.Grid, program: ir.TileProgram) -> None:
@@ -49,6 +51,7 @@ class Besides(Ringed):
         self.besides = [s for s in grid.body if isinstance(s, Loop) and is_beside(s)]
         self.counts: dict[str, str] = {}
         self.sends: dict[str, str] = {}
+        self.alive: dict[str, Var] = {}
         self.before: Ex = self.zero
         self.team_number = self.fresh("p") if self.besides else ""
         if self.besides and self.teams < self.instances:
@@ -69,7 +72,11 @@ class Besides(Ringed):
             self.emit(Array(name, kind, self.pieces(s), "shared", PANEL))
         self.out.pop()
         parts: list[tuple[Stmt, ...]] = []
+        counters: list[tuple[Stmt, ...]] = []
         for fills in (True, False):
+            for s in (s for s in self.besides if s.where is not None):
+                self.alive[s.axes[0].name] = Var(self.fresh("n"), self.index)
+            counters.append(tuple(Let(v, self.zero, True) for v in self.alive.values()))
             inner = self.inside()
             if fills:
                 for s in self.besides:
@@ -80,11 +87,13 @@ class Besides(Ringed):
             parts.append(tuple(inner))
         threads = next(x.beside for x in self.besides[0].body if isinstance(x, Ahead))
         if self.teams >= self.instances:
-            fork = Beside(threads, parts[0], parts[1])
+            aside, own = ((*c, *p) for c, p in zip(counters, parts, strict=True))
+            fork = Beside(threads, aside, own)
             return self.instances_of((*head, fork))
-        aside, own = map(self.in_turns, parts)
+        aside, own = ((*c, self.in_turns(p))
+                      for c, p in zip(counters, parts, strict=True))  # fmt: skip
         group = Var(self.team_number, self.index)
-        whole = (*head, Beside(threads, (aside,), (own,)))
+        whole = (*head, Beside(threads, aside, own))
         return (For(group, self.teams, "block", whole),)
 
     # ---- instances
@@ -128,6 +137,8 @@ class Besides(Ringed):
 
     def counted(self, s: Loop) -> Ex:
         """The number of a loop's turn, over all instances."""
+        if s.where is not None:
+            return self.alive[s.axes[0].name]
         var = Var(s.axes[0].name, self.index)
         here = divide(var, s.step, False)
         return self.let(add(mul(self.before, self.turns_of(s)), here), "n")
@@ -141,8 +152,17 @@ class Besides(Ringed):
         boxes = [b for x in loads for b in self.boxes(x)]
         self.emit(Fill(self.counts[axis.name], turn, tuple(boxes)))
         self.out.pop()
+        inner = self.where_alive(s, inner)
         var = Var(axis.name, self.index)
         self.emit(For(var, axis.extent, "serial", tuple(inner), s.step))
+
+    def where_alive(self, s: Loop, body: list[Stmt]) -> list[Stmt]:
+        """Turns that are left out are not counted."""
+        if s.where is None:
+            return body
+        number = self.alive[s.axes[0].name]
+        more = Op("add", (number, self.number(1)), self.index)
+        return [If(s.where, (*body, Assign(number, more)))]
 
     def boxes(self, s: ir.Stmt) -> list[Brought]:
         """One for each panel of a tile."""
@@ -189,6 +209,7 @@ class Besides(Ringed):
                 case _:
                     pass
         self.out.pop()
+        inner = self.where_alive(s, inner)
         self.emit(For(var, axis.extent, "serial", tuple(inner), s.step))
         end = mul(self.before, turns)
         for k in range(max(turns - release.back, 0), turns):

@@ -191,6 +191,7 @@ class _Run:
         (axis,) = s.axes
         begun = freed = 0
         for turn in range(turns):
+            before = dict(self.env)
             for x in s.body:
                 while begun < min(turns, freed + s.stages):
                     self.turn(axis.name, begun, s)
@@ -214,8 +215,22 @@ class _Run:
                         pass
                     case _:
                         self.statement(x)
+            self.left_out(s, axis.name, turn, before)
         self.finish(0)
         self.groups = [[]]
+
+    def left_out(
+        self, s: Loop, axis: str, turn: int, before: Mapping[str, Array]
+    ) -> None:
+        """Instances that leave the turn out have what they had before."""
+        if s.where is None:
+            return
+        self.turn(axis, turn, s)
+        self.finish(0)
+        runs = self.value(s.where)
+        changed = {n for x in s.body for n in ir.parts(x, "changes")}
+        for name in changed & before.keys():
+            self.env[name] = np.where(runs, self.env[name], before[name])
 
     def turn(self, axis: str, turn: int, s: Loop) -> None:
         at = np.asarray(turn * s.step, self.index.numpy)
@@ -343,6 +358,8 @@ def _apply(op: str, v: list[Array], args: tuple[Ex, ...], dtype: DType) -> Array
                 return v[0] * v[1] + v[2]
             wide = np.multiply(v[0], v[1], dtype=np.float64) + v[2]
             return wide.astype(dtype.numpy)
+        case "ex2":
+            return np.exp2(v[0])
         case "idiv" | "imod":
             if (v[0] < 0).any():
                 raise TileError("a division of a negative number")

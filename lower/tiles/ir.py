@@ -101,13 +101,18 @@ class Grid:
 class Loop:
     """In order, for 0, step, 2 * step, ... below the axis's extent.
 
-    Each shared tile is a ring of `stages`: the turns take one after the other."""
+    Each shared tile is a ring of `stages`: the turns take one after the other.  Turns
+    where the test fails, which is of axes alone, are left out; of a ring that threads
+    beside the team fill, nothing is copied for them."""
 
-    SYNTAX: ClassVar[str] = "loop {axes} by {step} ?stages {stages} {body}"
+    SYNTAX: ClassVar[str] = (
+        "loop {axes} by {step} ?stages {stages} ?where {where} {body}"
+    )
     axes: tuple[Axis, ...] = field(metadata=AXES)  # one
     step: int = field(metadata=NUMBER)
     body: tuple[Stmt, ...] = field(metadata=BODY)
     stages: int = field(metadata=NUMBER, default=1)
+    where: Ex | None = field(metadata=TEST, default=None)
 
 
 @dataclass(frozen=True, slots=True)

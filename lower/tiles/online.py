@@ -13,14 +13,14 @@ once, after the pass: the law holds for any value.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import BF16, F16, F32, DType
+from ...egraph.ir.dtypes import BF16, F16, F32, DType, compute
 from ...extract.schedule.cascade import State
-from ...extract.schedule.kernel import Kernel, bits
+from ...extract.schedule.kernel import Expr, Kernel, bits
 from ..axes import ceil_div
 from ..families.folds.recognize import Fold, classify
 from ..families.nests.plan import each, reach
@@ -28,8 +28,10 @@ from ..families.nests.values import convert
 from ..families.products.products import Product
 from ..fragments import FOUR
 from ..loops import PANEL, Ex, Lit, Op, Param
+from ..passes.rebuild import substituted
 from . import ir
 from .build import Scope, Tiling
+from .dead import alive
 from .folds import FoldWriter, Running
 from .ir import (
     Ahead,
@@ -49,6 +51,7 @@ from .ir import (
 from .products import stored_as
 
 HALVES = (BF16, F16)
+LOG2E = 1.4426950408889634
 LARGEST = float.fromhex("0x1.fffffep+127")
 
 
@@ -125,6 +128,15 @@ def _lacks(kernel: Kernel, a: Attention) -> str | None:
     return None
 
 
+def _reads(args: Sequence[int], roots: set[int]) -> list[set[int]]:
+    """By expression the states that it reads."""
+    out: list[set[int]] = []
+    for e, below in enumerate(args):
+        read = {e} if e in roots else set[int]().union(*(out[a] for a in each(below)))
+        out.append(read)
+    return out
+
+
 class OnlineWriter(FoldWriter):
     """Writes one grid.  `later`: an axis that the kernel does not have, along which
     what reads a running state varies from turn to turn."""
@@ -146,6 +158,8 @@ class OnlineWriter(FoldWriter):
         self.made, self.blocks = made, blocks
         self.beneath = bits((made.inner.root, made.state.root))
         self.rows = self.axes(bits((made.m,)))
+        self.written: dict[tuple[int, tuple[tuple[int, Ex], ...]], Ex] = {}
+        self.reads = _reads(self.facts.args, {s.root for s in made.states})
         self.runs = {
             s.root for s in made.states
             if s.monoid in ("max", "min")
@@ -158,7 +172,7 @@ class OnlineWriter(FoldWriter):
         a = self.made
         self._fetch(self.facts.stored)
         left = self._held(self.value(a.inner.a[0]), a.left, a.k, (a.m, a.k))
-        accs = {s.root: self._accumulator(s) for s in self.states}
+        accs = {s.root: self._accumulator(s) for s in self.states[:-1]}
         columns = self._zeros((a.m, a.e))
         accs[a.state.root] = columns
         with self._passing() as body:
@@ -194,7 +208,8 @@ class OnlineWriter(FoldWriter):
         yield self.scopes[-1].body
         self.kernel = self.whole
         inner = self.scopes.pop()
-        loop = Loop((axis,), step, tuple(inner.body), self.blocks.stages)
+        test = alive(self.whole, self.made.states, self._ends, self.index)
+        loop = Loop((axis,), step, tuple(inner.body), self.blocks.stages, test)
         self.scopes[-1].body.append(loop)
 
     def _states(self, accs: dict[int, Tile]) -> Ex:
@@ -230,6 +245,42 @@ class OnlineWriter(FoldWriter):
             x = self.whole.exprs[s.root]
             self.scopes[-1].values[s.root] = convert(ends[s.root], F32)
             assert convert(ends[s.root], F32).dtype is F32, x.dtype
+
+    # ---- values
+
+    def _scalar(self, x: Expr) -> Ex:
+        """Exponentials of the pass are rounded to two bytes, or summed beside such: a
+        factor of 2**x to 22 bits and a product that is not rounded are exact enough."""
+        inside = self.kernel is self.partial and len(self.scopes) > 1
+        if x.op != "exp" or not inside or compute(x.dtype) is not F32 or self.strict:
+            return super()._scalar(x)
+        (of,) = x.args
+        arg, to = self.kernel.exprs[of], Lit(LOG2E, F32)
+        if not self.kernel.free[of] >> self.made.j & 1:
+            return super()._scalar(x)
+        if arg.op == "sub" and not self.kernel.free[arg.args[1]] >> self.made.j & 1:
+            term, less = (self.value(a) for a in arg.args)
+            less = self.name(Op("mul", (less, to), F32), self.kernel.free[arg.args[1]])
+            less = Op("neg", (less,), F32)
+            return Op("ex2", (Op("fma", (term, to, less), F32),), F32)
+        return Op("ex2", (Op("mul", (self.value(of), to), F32),), F32)
+
+    @contextmanager
+    def _as(self, states: Mapping[int, Ex], kernel: Kernel) -> Generator[None]:
+        """What was written for the same states is not written again."""
+        inside = self.kernel is self.partial
+        with super()._as(states, kernel):
+            values = self.scopes[-1].values
+            for (e, key), value in self.written.items():
+                if inside and all(states.get(r) == x for r, x in key):
+                    values[e] = value
+            yield
+            for e, value in values.items():
+                if not inside or not self.running >> e & 1 or e in states:
+                    continue
+                if self.reads[e] <= states.keys():
+                    key = tuple((r, states[r]) for r in sorted(self.reads[e]))
+                    self.written[e, key] = value
 
     # ---- states
 
@@ -279,6 +330,19 @@ class OnlineWriter(FoldWriter):
         order = (*(x for x in axes if x not in lies[-1:]), *lies[-1:])
         tile = Tile(self.fresh("s"), buffer.dtype, order, space="shared")
         return replace(load, tile=tile)
+
+    def _ends(self, a: int) -> tuple[Ex, Ex]:
+        """The first and the last place along an axis of the kernel in a tile."""
+        at = self.where[a]
+        names = [p for b, p in self.points if b == a]
+        if not names:
+            return at, at
+        (point,) = names
+        first, last = (
+            substituted(at, {point.name: Lit(n, self.index)})
+            for n in (0, point.extent - 1)
+        )
+        return first, last
 
     def _step(self, load: Load, axis: str) -> int | None:
         from ..targets.layouts import form

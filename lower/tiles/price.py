@@ -60,7 +60,7 @@ def flops(x: Ex) -> float:
     match x:
         case Op(op, args):
             known = BY_NAME.get(op)
-            own = known.flops if known else op in ("fma", "select", "cast")
+            own = known.flops if known else op in ("fma", "select", "cast", "ex2")
             return own + sum(map(flops, args))
         case _:
             return 0.0

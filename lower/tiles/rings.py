@@ -183,6 +183,8 @@ def _beside_faults(loop: Loop, made: list[Made]) -> Iterator[str]:
     (end,) = ends
     release = loop.body[end]
     assert isinstance(release, Release)
+    if loop.where is not None and release.back:
+        yield "turns are left out whose places a later one frees"
     if release.back + (end > full[0]) > loop.stages:
         yield "a turn waits for a place that is free only after it"
     for m in made:

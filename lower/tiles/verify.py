@@ -45,7 +45,7 @@ from .ir import (
     Wait,
     held_left,
 )
-from .rings import ring_faults
+from .rings import is_beside, ring_faults
 from .scopes import Scopes
 from .text import WORDS
 
@@ -168,7 +168,7 @@ class _Grid(Scopes):
     def statement(self, s: Stmt) -> None:
         if isinstance(s, Mma):
             self.around.append(s)
-        for x in ir.values(s):
+        for x in () if isinstance(s, Loop) else ir.values(s):
             self.typed(x)
         if isinstance(s, Mma):
             self.around.pop()
@@ -178,9 +178,11 @@ class _Grid(Scopes):
         match s:
             case Grid():
                 self.fault("a grid inside of a grid")
-            case Loop(axes, step, body):
+            case Loop(axes, step, body, _, where):
                 self.around.append(s)
-                self.loop(axes, step, body)
+                if where is not None and not is_beside(s):
+                    self.fault("turns of the team's own ring are left out")
+                self.loop(axes, step, body, where)
                 self.around.pop()
                 self.found += [f"{self.program.name}: {x}" for x in ring_faults(s)]
             case Ahead(body):
@@ -220,12 +222,18 @@ class _Grid(Scopes):
         if tile is not None:
             self.bind(tile, isinstance(s, Map) and held_left(tile))
 
-    def loop(self, axes: tuple[Axis, ...], step: int, body: tuple[Stmt, ...]) -> None:
+    def loop(
+        self, axes: tuple[Axis, ...], step: int, body: tuple[Stmt, ...],
+        where: Ex | None,
+    ) -> None:  # fmt: skip
         if len(axes) != 1:
             self.fault("a loop over other than one axis")
             return
         self.bind_axis(axes[0], step)
         self.loops.append(axes[0].name)
+        if where is not None:
+            self.typed(where)
+            self.fits(where, (), BOOL, f"the test of {axes[0].name}")
         outside = self.tiles.copy()
         for s in body:  # a product reads what runs ahead of it, further down as well
             self.tiles |= {t.name: t for t in ir.seen_after(s) if t.space == "shared"}

@@ -59,7 +59,7 @@ class Kinds(Walk):
         return any(loop.kind == kind for loop in self.loops)
 
     def statement(self, s: Stmt) -> None:
-        if self.aside and not isinstance(s, For | If | Let | Fill):
+        if self.aside and not isinstance(s, For | If | Let | Assign | Fill):
             self.fault(f"a {type(s).__name__} beside the group")
         match s:
             case For():

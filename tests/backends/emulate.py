@@ -78,6 +78,7 @@ template <class Kernel> void launch(unsigned groups, unsigned threads, Kernel ke
 # The two conversions written in PTX, by the compiler's own half type.
 HALF = r"""
 static float rw_from_half(unsigned a) { return same_bits<_Float16>((unsigned short)a); }
+static float rw_ex2(float a) { return std::exp2(a); }
 static unsigned rw_to_half(float a) { return same_bits<unsigned short>((_Float16)a); }
 """
 
@@ -288,8 +289,8 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     assert COMPILER
     source = nvrtc.emit([function])
     text = re.sub(
-        r"static __device__ \S+ (f32 rw_from_half|u32 rw_to_half).*?\n}\n", "",
-        source.text, flags=re.DOTALL,
+        r"static __device__ \S+ (f32 rw_(?:from_half|ex2\()|u32 rw_to_half).*?\n}\n",
+        "", source.text, flags=re.DOTALL,
     )  # fmt: skip
     text = text.replace(mma.HELPERS, WARPS).replace(wgmma.HELPERS, GROUPS)
     text = text.replace(rings.HELPERS, RINGS).replace(rings.SENDS, SENDS)
