@@ -112,11 +112,24 @@ class Besides(Ringed):
             nest = (For(Var(a.name, self.index), a.extent, "block", nest),)
         return nest
 
+    def number_of(self, before: Ex, team: Ex) -> Ex:
+        """Of a team's next instance.  Where turns are left out the last instances come
+        first, which of a causal mask have the most, and teams take them to and fro:
+        their shares are alike."""
+        of = add(mul(before, self.teams), team)
+        if not any(s.where is not None for s in self.besides):
+            return of
+        back = Op("sub", (self.number(self.teams - 1), team), self.index)
+        odd = Op("eq", (divide(before, 2, True), self.number(1)), BOOL)
+        place = Op("select", (odd, back, team), self.index)
+        of = add(mul(before, self.teams), place)
+        return Op("sub", (self.number(self.instances - 1), of), self.index)
+
     def in_turns(self, body: tuple[Stmt, ...]) -> Stmt:
         """A team's instances, one after the other."""
         assert isinstance(self.before, Var)
         number = Var(self.fresh("g"), self.index)
-        of = add(mul(self.before, self.teams), Var(self.team_number, self.index))
+        of = self.number_of(self.before, Var(self.team_number, self.index))
         lets: list[Stmt] = []
         left: Ex = number
         for a in reversed(self.grid.axes):
@@ -126,6 +139,8 @@ class Besides(Ringed):
         inner: tuple[Stmt, ...] = (*lets, *body)
         if self.instances % self.teams:
             test = Op("lt", (number, self.number(self.instances)), BOOL)
+            if any(s.where is not None for s in self.besides):
+                test = Op("le", (self.zero, number), BOOL)
             inner = (If(test, inner),)
         turns = -(-self.instances // self.teams)
         return For(self.before, turns, "serial", (Let(number, of), *inner))

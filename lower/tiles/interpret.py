@@ -10,6 +10,7 @@ order in which copies arrive is worse.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from ...egraph.ir.dtypes import BOOL, DType, compute
 from ...egraph.ir.reduction import folded
 from ...egraph.ir.scalars import BY_NAME, MONOIDS, Array
 from ..loops import Ex, Lit, Op, Var
+from ..targets.layouts import names_in
 from . import ir
 from .ir import (
     Ahead,
+    Axis,
     Copy,
     Full,
     Grid,
@@ -59,6 +62,21 @@ def run(program: TileProgram, buffers: Sequence[Array]) -> None:
     with np.errstate(all="ignore"):
         for grid in program.body:
             _Run(memory, readonly, grid, program.index).run()
+
+
+def share_of_turns(grid: Grid, loop: Loop, index: DType) -> float:
+    """Of the turns of all instances those that are not left out."""
+    if loop.where is None:
+        return 1.0
+    (axis,) = loop.axes
+    named = {*names_in(loop.where)}
+    axes = [a for a in grid.axes if a.name in named]
+    axes.append(Axis(axis.name, -(-axis.extent // loop.step)))
+    run = _Run({}, set(), replace(grid, axes=tuple(axes), points=(), body=()), index)
+    run.run()
+    run.env[axis.name] = run.env[axis.name] * index.numpy.type(loop.step)
+    shape = tuple(a.extent for a in axes)
+    return float(np.broadcast_to(run.value(loop.where), shape).mean())
 
 
 def _garbage(dtype: np.dtype[Any], size: int) -> Array:

@@ -209,6 +209,9 @@ class OnlineWriter(FoldWriter):
         self.kernel = self.whole
         inner = self.scopes.pop()
         test = alive(self.whole, self.made.states, self._ends, self.index)
+        if test is not None:  # instances side by side have about as many turns
+            rows = f"g{self.made.m}"
+            self.grid.sort(key=lambda a: a.name != rows)
         loop = Loop((axis,), step, tuple(inner.body), self.blocks.stages, test)
         self.scopes[-1].body.append(loop)
 

@@ -17,6 +17,7 @@ from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
 from ..targets.layouts import Scene, of_axes, product, scene
 from . import ir
+from .interpret import share_of_turns
 from .ir import (
     Ahead,
     Copy,
@@ -143,8 +144,8 @@ class _Price:
         if not instances or any(p.extent == 0 for p in self.grid.points):
             return Parts()
         view = scene(self.grid)
-        for s, turns in _with_turns(self.grid.body, 1):
-            self.statement(view, s, turns * instances)
+        for s, turns in self.with_turns(self.grid.body, 1):
+            self.statement(view, s, round(turns * instances))
         model, team = self.model, max(self.grid.team, 1)
         spread = occupancy(instances, model.units)
         idle = max(model.group / team, 1.0) if team < 32 else 1.0
@@ -190,7 +191,22 @@ class _Price:
         units = max(self.model.units // 2, 1)
         products = units * macs / speed_of_turns(macs, columns, self.model)
         turn = max(products, brought * units / self.model.engine)
-        return -(-loop.axes[0].extent // loop.step) * turn
+        return -(-loop.axes[0].extent // loop.step) * turn * self.share(loop)
+
+    def share(self, loop: Loop) -> float:
+        return share_of_turns(self.grid, loop, self.program.index)
+
+    def with_turns(
+        self, body: tuple[ir.Stmt, ...], turns: float
+    ) -> Iterator[tuple[ir.Stmt, float]]:
+        """Every statement, and how often an instance comes to it."""
+        for s in body:
+            yield s, turns
+            if isinstance(s, Loop):
+                inner = turns * -(-s.axes[0].extent // s.step) * self.share(s)
+                yield from self.with_turns(s.body, inner)
+            if isinstance(s, Ahead):
+                yield from self.with_turns(s.body, turns)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -313,14 +329,3 @@ class _Price:
         own = ACCESS / (lanes if wide else 1)
         own += CONVERT * (compute(held.dtype) is not held.dtype and not copied)
         self.work += own * self.points(axes) * times
-
-
-def _with_turns(body: tuple[ir.Stmt, ...], turns: int) -> Iterator[tuple[ir.Stmt, int]]:
-    """Every statement, and how often an instance comes to it."""
-    for s in body:
-        yield s, turns
-        if isinstance(s, Loop):
-            inner = turns * -(-s.axes[0].extent // s.step)
-            yield from _with_turns(s.body, inner)
-        if isinstance(s, Ahead):
-            yield from _with_turns(s.body, turns)

@@ -23,9 +23,11 @@ from rewrite.lower.model import model_of
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.text import parse as parse_loops
 from rewrite.lower.text import show as show_loops
+from rewrite.lower.tiles import ir
 from rewrite.lower.tiles.attention import ONLINE
 from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import TileProgram
+from rewrite.lower.tiles.price import price
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import faults, verify
 from rewrite.lower.verify import verify as verify_loops
@@ -75,7 +77,8 @@ def random_attention(seed: int) -> Kernel:
     if rng.random() < 0.2:
         return grouped(dtype, rng.random() < 0.5)
     heads, rows = rng.choice((1, 2, 3)), rng.choice(SIZES)
-    sizes = (heads, rows, rng.choice(SIZES), *rng.choices((8, 64, 80, 128), k=2))
+    d, e = rng.choices((8, 64, 80, 128), k=2)
+    sizes = (heads, rows, rng.choice(SIZES), d, e)
     late, score = rng.random() < 0.5, rng.choice(SCORES)
     if score is lowest:  # NumPy does not know the lowest of bf16
         dtype = F16
@@ -200,6 +203,45 @@ def _normed() -> Kernel:
     q, k, v = (b.input(n, BF16, (2, 64, 64)) for n in "qkv")
     p, total = weights(b, b.matmul(q, b.un("tanh", k)))
     return kernel_of(b, [b.matmul(b.bin("div", *b.broadcast(p, total)), v)])
+
+
+@pytest.mark.parametrize(
+    ("score", "test"),
+    [
+        (causal, "where l3 + 0 <= g1 * 64 + 63 {"),
+        (window, "where max(max("),
+        (lowest, "stages 2 {"),  # its weights are small, but are they 0?
+        (soft_cap, "stages 2 {"),
+    ],
+)
+def test_turns_that_a_mask_leaves_nothing_of(score: Score, test: str) -> None:
+    kernel = normalise(attend(score, (2, 320, 320, 64, 64), F16))
+    made = program(kernel, rows=64, places=64, stages=2)
+    (line,) = (x for x in show(made).splitlines() if " loop " in x)
+    assert test in line
+    whole = price(replace_where(made), model_of(HOPPER))
+    part = price(made, model_of(HOPPER))
+    assert (part.product < whole.product) == ("where" in test)
+
+
+def replace_where(made: TileProgram) -> TileProgram:
+    """All turns are gone through."""
+    (grid,) = made.body
+    body = tuple(
+        replace(s, where=None) if isinstance(s, ir.Loop) else s for s in grid.body
+    )
+    return replace(made, body=(replace(grid, body=body),))
+
+
+def test_a_turn_too_many_left_out_shows_in_values() -> None:
+    kernel = normalise(attend(causal, (1, 192, 192, 64, 64), BF16))
+    text = show(program(kernel, rows=64, places=64, stages=2))
+    assert "<= g0 * 64 + 63 {" in text
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    run(parse(text.replace("<= g0 * 64 + 63 {", "<= g0 * 64 - 1 {")), buffers)
+    with pytest.raises(AssertionError):
+        close(kernel, buffers[kernel.reads :], want)
 
 
 def test_sums_are_read_when_they_are_there() -> None:
