@@ -247,6 +247,26 @@ class Points:
         with np.errstate(all="ignore"):
             return monoid.reduce(rows, axis=1, initial=start, dtype=values.dtype)
 
+    def _sort(self, i: int, node: Node, where: Positions) -> Array:
+        lines, order = self._ordered(node, where)
+        return lines[np.arange(len(where)), order]
+
+    def _argsort(self, i: int, node: Node, where: Positions) -> Array:
+        return self._ordered(node, where)[1]
+
+    def _ordered(self, node: Node, where: Positions) -> tuple[Array, Array]:
+        """The line of each position, and which of its elements comes there: NaN is
+        greater than every number, and of equal elements the first comes first."""
+        (a,), (axis, descending) = node.args, node.attrs[:2]
+        mask = [int(k == axis) for k in range(len(self.shape(a)))]
+        spread, n = self._spread(where, self.shape(a), mask)
+        lines = self.at(a, spread).reshape(len(where), n)
+        turned = lines[:, ::-1] if descending else lines
+        order = np.argsort(turned, axis=1, kind="stable")
+        if descending:
+            order = n - 1 - order[:, ::-1]
+        return lines, order[np.arange(len(where)), where[:, axis]]
+
     def _contract(self, i: int, node: Node, where: Positions) -> Array:
         full, mask, _ = node.attrs
         spread, n = self._spread(where, _sizes(full), mask)

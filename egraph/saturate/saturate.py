@@ -9,8 +9,9 @@ from ..ir.evaluate import expand_macros
 from ..ir.graph import Graph
 from ..ir.ops import TensorType
 from ..ir.scalars import BY_NAME, SExpr
+from ..rules.forms import heads
 from ..rules.ruleset import RuleSet
-from ..rules.sexpr import strings
+from ..rules.sexpr import Expr, strings
 from .clash import blamed, no_term
 from .encode import Encoded, EncodeError, ENode, encode
 from .engine import Engine, EngineError, Session, Tables, shared
@@ -105,7 +106,7 @@ def saturator(rules: RuleSet) -> Saturator:
 
 def facts_for(graph: Graph, rules: RuleSet) -> frozenset[int]:
     """`nan_free` where a rule that is on could use it, else nothing at no cost."""
-    asking = [strings(r.left) for r in rules.reading("nan-free")]
+    asking = [_asked(r.left) for r in rules.reading("nan-free")]
     if not asking:
         return frozenset()
     words = _words(graph)
@@ -115,6 +116,11 @@ def facts_for(graph: Graph, rules: RuleSet) -> frozenset[int]:
             words |= _parts(BY_NAME[name].expansion)
     met = any(wanted <= words for wanted in asking)
     return nan_free(graph) if met else frozenset()
+
+
+def _asked(left: Expr) -> frozenset[str]:
+    """The words of a pattern, ops of sorts among them: some have no other word."""
+    return strings(left) | {h.lower() for h in heads(left) & {"Sort", "Argsort"}}
 
 
 def _words(graph: Graph) -> set[str]:

@@ -16,8 +16,7 @@ KEYWORDS = frozenset(
     (*KINDS, *CONSTANTS, "function", "threads", "out", "in", "scratch", "by", "let",
      "var", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product",
      "transfer", "commit", "await", "mma", "of", "regroup", "ring", "beside", "group",
-      "fill", "full", "free", "at", "send", "to", "sort", "descending", "pack",
-      "settle")
+     "fill", "full", "free", "at", "send", "to", "sort", "descending", "pack", "own",
      "settle")
 )  # fmt: skip
 WORD = r"[^\W\d]\w*"

@@ -28,7 +28,15 @@ from . import eager as _eager
 from . import numpy_calls, numpy_functions
 from .building import apart
 from .errors import TraceError, instead_of
-from .functions import nn
+from .functions import by_values, information, nn
+from .functions.by_values import (
+    from_dlpack,
+    nonzero,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from .functions.creation import (
     arange,
     asarray,
@@ -59,6 +67,7 @@ from .functions.elementwise import (
     broadcast_arrays,
     ceil,
     clip,
+    conj,
     converted,
     copysign,
     cos,
@@ -74,6 +83,7 @@ from .functions.elementwise import (
     greater,
     greater_equal,
     hypot,
+    imag,
     isfinite,
     isinf,
     isnan,
@@ -92,9 +102,11 @@ from .functions.elementwise import (
     minimum,
     multiply,
     negative,
+    nextafter,
     not_equal,
     positive,
     pow,
+    real,
     reciprocal,
     remainder,
     result_type,
@@ -113,6 +125,14 @@ from .functions.elementwise import (
     where,
 )
 from .functions.indexing import getitem, put_along_axis, take, take_along_axis
+from .functions.information import (
+    __array_namespace_info__,  # noqa: F401 - the standard looks for it
+    broadcast_shapes,
+    can_cast,
+    finfo,
+    iinfo,
+    isdtype,
+)
 from .functions.inverse import acos, acosh, asin, asinh, atan, atan2, atanh
 from .functions.linear import einsum, matmul, matrix_transpose, outer, tensordot, vecdot
 from .functions.manipulation import (
@@ -209,10 +229,13 @@ __all__ = [
     "bitwise_xor",
     "bool",
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
+    "can_cast",
     "ceil",
     "clip",
     "concat",
+    "conj",
     "copysign",
     "cos",
     "cosh",
@@ -232,6 +255,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flip",
     "float8_e4m3",
     "float8_e5m2",
@@ -240,17 +264,21 @@ __all__ = [
     "float64",
     "floor",
     "floor_divide",
+    "from_dlpack",
     "full",
     "full_like",
     "greater",
     "greater_equal",
     "hypot",
+    "iinfo",
+    "imag",
     "inf",
     "int8",
     "int16",
     "int32",
     "int64",
     "iota",
+    "isdtype",
     "isfinite",
     "isin",
     "isinf",
@@ -283,7 +311,9 @@ __all__ = [
     "nan",
     "negative",
     "newaxis",
+    "nextafter",
     "nn",
+    "nonzero",
     "not_equal",
     "ones",
     "ones_like",
@@ -295,6 +325,7 @@ __all__ = [
     "pow",
     "prod",
     "put_along_axis",
+    "real",
     "reciprocal",
     "remainder",
     "repeat",
@@ -335,6 +366,10 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "unstack",
     "var",
     "vecdot",
@@ -343,7 +378,17 @@ __all__ = [
     "zeros_like",
 ]
 
-_TOOLS = ("bind_names", "leaves", "map_tree", "symbol", "trace", "trace_tree")
+__array_api_version__ = information.VERSION
+_TOOLS = (
+    *by_values.__all__,
+    *information.__all__,
+    "bind_names",
+    "leaves",
+    "map_tree",
+    "symbol",
+    "trace",
+    "trace_tree",
+)
 for _name in __all__:
     if inspect.isfunction(globals()[_name]) and _name not in _TOOLS:
         globals()[_name] = functions[_name] = _eager.eager(_name, globals()[_name])

@@ -28,6 +28,7 @@ INSTEAD = {
     "cumprod": "use cumulative_prod",
     "cumsum": "use cumulative_sum",
     "dot": "use matmul, vecdot or tensordot",
+    "from_dlpack": "pass the array as an argument of the traced function",
     "flatnonzero": f"{_BY_VALUES}; use where(mask, x, 0)",
     "hstack": "use concat along axis 1",
     "isclose": "use abs(x - y) <= tolerance",
@@ -43,6 +44,9 @@ INSTEAD = {
     "swapaxes": "use permute_dims or matrix_transpose",
     "transpose": "use permute_dims, x.T or x.mT",
     "unique": _BY_VALUES,
+    "unique_all": _BY_VALUES,
+    "unique_counts": _BY_VALUES,
+    "unique_inverse": _BY_VALUES,
     "unique_values": _BY_VALUES,
     "vstack": "use concat along axis 0",
 }

@@ -26,6 +26,8 @@ GROUPS = {
     "manipulation": "Moving elements",
     "indexing": "Indexing",
     "linear": "Products",
+    "information": "Dtypes and shapes",
+    "by_values": "Outside a trace alone",
     "trace": "Graphs",
     "dims": "Graphs",
 }

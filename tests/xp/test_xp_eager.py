@@ -83,6 +83,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "sliding_window": lambda: xp.sliding_window(X, 2, axis=1),  # type: ignore[dict-item]
     "squeeze": (X[:1], 0), "stack": ([X, X],), "take": lambda: xp.take(X, I, axis=1),  # type: ignore[dict-item]
     "take_along_axis": (X, np.zeros((3, 1), int)), "tensordot": (X, X),
+    "searchsorted": (X[0], X), "top_k": (X, 2),
     "tile": (X, (2, 1)), "where": (X > 0, X, -1), "zeros": ((2, 3),),
     "nn.attention": (X[None], X[None], X[None]), "bitwise_invert": (I,),
     "nn.avg_pool": (X[None], 1), "nn.conv": (X[None], X[None, :, :1]),

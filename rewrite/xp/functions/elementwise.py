@@ -179,6 +179,22 @@ def square(x: Operand) -> Tracer:
     return unary("square", x) if x.dtype.is_float else x * x
 
 
+def conj(x: Operand) -> Tracer:
+    """Arrays are real: what is given."""
+    return +lift(x)
+
+
+def real(x: Operand) -> Tracer:
+    """Arrays are real: what is given."""
+    return +lift(x)
+
+
+def imag(x: Operand) -> Tracer:
+    """Arrays are real: zeros."""
+    x = lift(x)
+    return wrap(x.builder.const(0, x.dtype, x.shape))
+
+
 def isnan(x: Operand) -> Tracer:
     x = lift(x)
     return unary("isnan", x) if x.dtype.is_float else binary("ne", x, x)
@@ -201,6 +217,22 @@ def signbit(x: Operand) -> Tracer:
         return x < 0
     bits = BY_NAME[f"i{x.dtype.bits}"]
     return wrap(x.builder.add("bitcast", (x.node,), (bits,))) < 0
+
+
+def nextafter(a: Operand, b: Operand) -> Tracer:
+    """The float next to `a` on the way to `b`."""
+    x, y = floats_of(a, b)
+    whole = BY_NAME[f"i{x.dtype.bits}"]
+    least = -(1 << (x.dtype.bits - 1))
+
+    def turned(bits: Tracer) -> Tracer:  # magnitudes with a sign <-> whole numbers
+        return where(bits < 0, binary("sub", least, bits), bits)
+
+    at = turned(wrap(x.builder.add("bitcast", (x.node,), (whole,))))
+    moved = turned(at + (2 * astype(x < y, whole) - 1))
+    met = wrap(x.builder.add("bitcast", (moved.node,), (x.dtype,)))
+    # From the least number below zero upwards comes -0.0.
+    return where((x < y) | (y < x), copysign(met, where(met == 0, x, met)), x + (y - x))
 
 
 def floats_of(a: Operand, b: Operand) -> list[Tracer]:
