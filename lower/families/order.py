@@ -29,7 +29,7 @@ LOCAL = 1 << 20  # bytes in which a thread sorts a line
 WIDE = 1 << 16  # elements of a line from which on all threads sort it, if lines are few
 PARTS = 4  # of a line for each thread
 
-# Seconds on a core of an AMD Milan (`python -m bench.rows.orders`): of a line; of each
+# Seconds on a core of an AMD Milan (`python bench/rows/orders.py`): of a line; of each
 # element that is sorted, for each byte of what is moved; of one that is left out.
 LINE, MOVED, LEFT_OUT = 6e-8, 1.6e-9, 5e-10
 
