@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
+import onnx
 import pytest
 
 import rewrite.onnx
@@ -58,3 +61,36 @@ def test_sizes_without_a_name_are_drawn_each_for_itself() -> None:
     assert all(s[1] == 3 and min(s) > 0 for s in shapes)
     assert any(s[2] != s[3] for s in shapes)
     assert rewrite.onnx.optimize(model).inputs is not None
+
+
+def test_a_model_that_gains_nothing_comes_back_as_it_was() -> None:
+    """Its nodes in their order, with their names: what is no better is not written."""
+    model = parsed(
+        """g (float[n,4] x) => (float[n,4] y)
+        {
+            a = MatMul(x, w)
+            b = Tanh(a)
+            y = Add(b, x)
+        }""",
+        {"w": draw(4, 4)},
+    )
+    found = rewrite.onnx.optimize(model)
+    assert found.model.SerializeToString() == model.SerializeToString()
+    assert (found.error, found.notes) == (0.0, ())
+
+
+def test_what_takes_more_nodes_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever prices say."""
+    model = parsed("g (float[n,4] x) => (float[n,4] y) { y = Relu(x) }")
+
+    def more(source: onnx.ModelProto, _: object) -> onnx.ModelProto:
+        result = onnx.ModelProto()
+        result.CopyFrom(source)
+        result.graph.node[0].output[0] = "z"
+        result.graph.node.append(onnx.helper.make_node("Identity", ["z"], ["y"]))
+        return result
+
+    module = importlib.import_module("rewrite.onnx.write.optimize")
+    monkeypatch.setattr(module, "emit", more)
+    found = rewrite.onnx.optimize(model)
+    assert found.after == found.before and len(found.model.graph.node) == 1

@@ -37,6 +37,7 @@ from .reading import Keeper
 from .select import Selector
 
 ROUNDS = 15  # of a measurement
+ROUNDING = 1e-9  # of sums of predicted seconds
 TIE = 0.01  # a difference in time that does not count
 
 type Target = Literal["predicted", "onnxruntime"]
@@ -205,11 +206,34 @@ class _Request:
             if best:
                 verdict = self.verified(models[best])
         predicted = made.own(DEFAULT), made.cost(result[best], DEFAULT)
-        return Optimized(
+        found = Optimized(
             models[best], size_of(self.source), size_of(models[best]), predicted,
             measured, 0.0, made.found.fired,
             None if verdict.inputs is None else verdict.error, tuple(notes),
             verdict.inputs,
+        )  # fmt: skip
+        return found if self.better(found) else self.kept(found)
+
+    def better(self, found: Optimized) -> bool:
+        """No more nodes and no slower, and one of nodes, time, bytes is less; where the
+        clock was asked, it decides."""
+        if found.measured is not None:
+            return found.measured[1] <= found.measured[0]
+        assert found.predicted is not None, "it was found by prices"
+        nodes = _nodes(self.source.graph), _nodes(found.model.graph)
+        pairs = [nodes, found.predicted]
+        worse = any(after > before * (1 + ROUNDING) for before, after in pairs)
+        pairs.append((found.before.parameters, found.after.parameters))
+        return not worse and any(after < before for before, after in pairs)
+
+    def kept(self, found: Optimized) -> Optimized:
+        """The model as it is, where what was found is no better."""
+        before = found.predicted and (found.predicted[0],) * 2
+        timed = found.measured and (found.measured[0],) * 2
+        error = None if found.error is None else 0.0
+        return replace(
+            found, model=self.source, after=found.before, predicted=before,
+            measured=timed, error=error,
         )  # fmt: skip
 
     def verified(self, model: onnx.ModelProto) -> verify.Verdict:
@@ -310,6 +334,13 @@ def size_of(model: onnx.ModelProto) -> Size:
     constants = (n for n in model.graph.node if n.op_type == "Constant")
     tensors += [a.t for n in constants for a in n.attribute if a.name == "value"]
     return Size(kinds.total(), sum(map(_bytes, tensors)), dict(kinds.most_common()))
+
+
+def _nodes(graph: onnx.GraphProto) -> int:
+    """With those of bodies, without constants."""
+    inner = (a.g for n in graph.node for a in n.attribute if a.HasField("g"))
+    own = sum(n.op_type != "Constant" for n in graph.node)
+    return own + sum(map(_nodes, inner))
 
 
 def _bytes(t: onnx.TensorProto) -> int:

@@ -165,7 +165,8 @@ class Selector:
             return [self.cover.cells[c].type for c in result]
 
         op = Instruction(step.proto.op_type, ())
-        return price.seconds(run, op, types(step.operands), types(step.results))
+        read = (*step.operands, *(v for _, v in step.captured))
+        return price.seconds(run, op, types(read), types(step.results))
 
     def _price(self, c: int, how: Instruction, run: Runtime) -> float:
         cells = self.cover.cells
