@@ -254,6 +254,13 @@ class Points:
     def _argsort(self, i: int, node: Node, where: Positions) -> Array:
         return self._ordered(node, where)[1]
 
+    def _argreduce(self, i: int, node: Node, where: Positions) -> Array:
+        (a,), (kind, axis, _) = node.args, node.attrs
+        mask = [int(k == axis) for k in range(len(self.shape(a)))]
+        spread, _ = self._spread(where, self.shape(a), mask)
+        lines = self.at(a, spread).reshape(len(where), -1)
+        return (np.argmax if kind == "argmax" else np.argmin)(lines, axis=1)
+
     def _ordered(self, node: Node, where: Positions) -> tuple[Array, Array]:
         """The line of each position, and which of its elements comes there: NaN is
         greater than every number, and of equal elements the first comes first."""
