@@ -33,8 +33,8 @@ def source() -> str:
     body = _text("radix.c")
     parts: list[str] = []
     for name, *meanings in FORMS:
-        pairs = list(zip(NAMES, (f"{name}_##x", *meanings), strict=True))
-        pairs.append(("PLACED", str(int(meanings[2] != "0"))))
+        placed = "PLACED", str(int(meanings[2] != "0"))
+        pairs = [*zip(NAMES, (f"{name}_##x", *meanings), strict=True), placed]
         parts += [f"#define {macro} {text}" for macro, text in pairs]
         parts.append(body)
         parts += [f"#undef {macro.split('(')[0]}" for macro, _ in pairs]

@@ -6,14 +6,16 @@ nodes grouped into kernels.  It is data: `text.show(plan.graph)` prints it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ...egraph.ir.evaluate import expand_macros
-from ...egraph.ir.graph import Builder, Graph
+from ...egraph.ir.graph import Builder, Graph, substitute, witness
 from ...egraph.saturate.saturate import Saturator
 from ..paused import collector_paused
+from .assemble import build_kernel
 from .chosen import LEAVES
 from .kernel import KernelCost
 from .known import Forms
@@ -21,6 +23,7 @@ from .outline import Piece, outline, structure
 from .part import Part, Problem, part_of
 from .space import constant_classes
 from .start import Level
+from .steps import GraphTerms
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,9 @@ def plan(
             problem = Problem.of(cut, local, given, hints, weights)
             memo[key] = part_of(problem, levels, moves)
         made.append((piece, memo[key]))
-    return replace(_stitch(graph, made), steady=steady)
+    bare = _bare(graph)
+    return replace(_stitch(graph, made, bare, _written(graph, bare, cost, hints)),
+                   steady=steady)  # fmt: skip
 
 
 def _remembering(levels: Sequence[Level]) -> list[Level]:
@@ -133,7 +138,30 @@ def _aliases(
     )
 
 
-def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
+def _bare(graph: Graph) -> list[int]:
+    """Leaves that are outputs: no piece has them, and they are written all the same."""
+    found = {i for _, i in graph.outputs}
+    return sorted(i for i in found if graph.nodes[i].op in ("const", "iota"))
+
+
+def _written(
+    graph: Graph, bare: Sequence[int], cost: KernelCost, hints: Mapping[str, int] | None
+) -> float:
+    """Seconds of the kernels that write leaves."""
+    if not bare:
+        return 0.0
+    values = witness(graph, hints)
+    terms = GraphTerms(substitute(graph, values) if values else graph)
+    found = [cost(build_kernel(terms, (i,), {i}).kernel) for i in bare]
+    return sum(c.seconds if c else math.inf for c in found)
+
+
+def _stitch(
+    graph: Graph,
+    made: Sequence[tuple[Piece, Part]],
+    bare: Sequence[int],
+    price: float,
+) -> Plan:
     """The parts put together again as one graph with the input's own interface."""
     b = Builder(graph.name)
     b.data, b.calls = dict(graph.data), dict(graph.calls)
@@ -142,8 +170,7 @@ def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
     for i, n in enumerate(graph.nodes):
         if n.op == "input" or (i in live and n.op in LEAVES):
             where[i] = b.add(n.op, (), n.attrs, n.name)
-    bare = {i for _, i in graph.outputs if graph.nodes[i].op in ("const", "iota")}
-    groups = [(where[i],) for i in sorted(bare)]  # a leaf that is an output is written
+    groups = [(where[i],) for i in bare]
     uses: dict[int, int] = {}
     for piece, part in made:
         uses[id(part)] = uses.get(id(part), 0) + 1
@@ -163,8 +190,9 @@ def _stitch(graph: Graph, made: Sequence[tuple[Piece, Part]]) -> Plan:
     parts = tuple(replace(p, uses=uses[k]) for k, p in distinct.items())
     return Plan(
         whole, tuple(groups),
-        sum(p.seconds for _, p in made), sum(p.own_seconds for _, p in made),
-        sum(p.own_kernels for _, p in made), parts,
+        price + sum(p.seconds for _, p in made),
+        price + sum(p.own_seconds for _, p in made),
+        len(bare) + sum(p.own_kernels for _, p in made), parts,
         any("truncated" in n for p in parts for n in p.notes),
         tuple(n for p in parts for n in p.notes),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -84,8 +84,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind by the standard's names, or one of several."""
     own = as_dtype(dtype)
     if isinstance(kind, tuple):
-        kinds: tuple[Any, ...] = kind
-        return any(isdtype(own, k) for k in kinds)
+        return any(isdtype(own, k) for k in cast(tuple[Any, ...], kind))
     if not isinstance(kind, str):
         return own is as_dtype(kind)
     if kind not in _KINDS:
@@ -95,8 +94,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def can_cast(from_: Any, to: Any, /) -> bool:
     """Whether promotion leads from a dtype, or an array's, to another one."""
-    start = from_.dtype if isinstance(from_, Tracer | np.ndarray) else from_
-    a, b = as_dtype(start), as_dtype(to)
+    a, b = _own(from_), as_dtype(to)
     if {a, b} == {I64, U64}:  # NumPy lets them meet in a float
         return False
     return promoted(a, b) is b
@@ -107,7 +105,7 @@ def finfo(type: Any, /) -> FloatInfo:
     own = _own(type)
     if not own.is_float:
         raise TypeError(f"finfo of a floating dtype, not of {own}: iinfo has integers")
-    info = ml_dtypes.finfo(own.numpy)
+    info = cast(Any, ml_dtypes.finfo(own.numpy))
     return FloatInfo(own.bits, float(info.eps), float(info.max), float(info.min),
                      float(info.smallest_normal), own)  # fmt: skip
 
@@ -122,7 +120,8 @@ def iinfo(type: Any, /) -> IntInfo:
 
 
 def _own(x: Any) -> DType:
-    return as_dtype(x.dtype if isinstance(x, Tracer | np.ndarray) else x)
+    of_array = isinstance(x, Tracer | np.ndarray)
+    return as_dtype(cast(Any, x).dtype if of_array else x)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
