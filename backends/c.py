@@ -185,7 +185,7 @@ class CDevice:
             vector_bytes=self.toolchain.vector_bytes,
             last_cache=_last_cache(),
             rates=rates(self.name, self.probe().detail),
-            library=blas().detail if blas().there else "",
+            library=blas().detail if blas().there else "", sorts=True,
         )  # fmt: skip
 
     def alloc(self, nbytes: int) -> HostBuffer:

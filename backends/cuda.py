@@ -32,14 +32,14 @@ from ..lower.device import (
     Start,
 )
 from ..lower.loops import Function
-from . import nvrtc
-from .cublas import WORKSPACE, Arguments, Handle, arguments, cublas
 from .host_memory import flat, landing
 from .limits import check_count, check_functions, check_launches
 from .memory import Block, Pool
+from .nvidia import nvrtc
+from .nvidia.cublas import WORKSPACE, Arguments, Handle, arguments, cublas
+from .nvidia.tensor_maps import TensorMaps, checked, offsets
 from .pending import KEPT, late_error
 from .rates import Rates, rates
-from .tensor_maps import TensorMaps, checked, offsets
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 WIDE = 16  # bytes that a thread reads at once

@@ -34,7 +34,7 @@ from rows.memory import Call, Row, Tensors, torch
 from rows.products import PRODUCTS
 
 from rewrite.backends.cuda import CudaBuffer, CudaDevice
-from rewrite.backends.nvrtc import kept_cubin
+from rewrite.backends.nvidia.nvrtc import kept_cubin
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.choice import Holes
 from rewrite.lower.model import DeviceModel, Family, cheapest, model_of

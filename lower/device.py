@@ -38,6 +38,7 @@ class Caps:
         tuple[str, float | Curve], ...
     ] = ()  # measured, by name (`DeviceModel`)
     library: str = ""  # of products, which functions may call (`Gemm`): its name
+    sorts: bool = False  # there is a library of sorts, which they may call (`Sort`)
     last_cache: int = (
         0  # bytes, of a CPU; what is larger is written past it; 0: nothing
     )

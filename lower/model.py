@@ -51,6 +51,7 @@ class DeviceModel:
     # between and from nothing, then at `bandwidth`; without, all at `bandwidth`.
     traffic: Curve = ()
     library: bool = False  # there is one of products
+    sorts: bool = False  # and one of sorts
     shared: int = 0  # bytes that a group of threads may have, if more than `on_chip`
     buffers: int = 1 << 16  # that a kernel may read and write, scratch among them
     wide: int = 0  # bytes that a thread reads or stores at once; 0: one element
@@ -118,7 +119,7 @@ def cpu_model(caps: Caps) -> DeviceModel:
         16 << 20, 256 << 10, caps.threads, 1,
         scalar=per_thread * caps.threads, narrow=width / 8,
         product=20e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
-        library=bool(caps.library),
+        library=bool(caps.library), sorts=caps.sorts,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from rewrite.lower.device import Caps
 
 MACHINE = Caps(
     "c", cpu_like=True, dtypes=frozenset(ALL), threads=2, max_threads=1,
-    shared_bytes=1 << 18, vector_bytes=32, last_cache=32 << 20,
+    shared_bytes=1 << 18, vector_bytes=32, last_cache=32 << 20, sorts=True,
 )  # fmt: skip
 
 # A deadline by the clock measures what else the machine does.

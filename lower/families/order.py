@@ -1,9 +1,9 @@
 """The order family: lines in order, all of their elements or the first ones.
 
-What is sorted is first stored, unless it lies in a buffer already.  On a CPU the host's
-library sorts lines: many side by side by a thread each, few long ones by all threads.
-Elsewhere a network of comparisons does (Batcher, 1968): a launch for each of its
-stages, whose pairs are independent.
+What is sorted is first stored, unless it lies in a buffer already.  A library of sorts,
+where the device has one, sorts lines: many by a thread each, few long ones by all
+threads.  Elsewhere a network of comparisons does (Batcher, 1968): a launch for each of
+its stages, whose pairs are independent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOCAL = 1 << 20  # bytes in which a thread sorts a line
 WIDE = 1 << 16  # elements of a line from which on all threads sort it, if lines are few
 PARTS = 4  # of a line for each thread
 
-# Seconds on a core of an AMD Milan (`python bench/rows/orders.py`): of a line; of each
+# Seconds on a core of a CPU, by order of magnitude and not fitted: of a line; of each
 # element that is sorted, for each byte of what is moved; of one that is left out.
 LINE, MOVED, LEFT_OUT = 6e-8, 1.6e-9, 5e-10
 
@@ -59,7 +59,7 @@ class InOrder(AsTheyAre):
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
     ) -> Cost | None:
         made = stages(kernel)
-        if model.cpu_like:
+        if model.sorts:
             launches, parts = 1, _by_lines(made.sort, model)
         else:
             launches = stages_of(numel(kernel.extents, _order(kernel).axes)) + 2
@@ -92,7 +92,7 @@ class InOrder(AsTheyAre):
             filled = _filling(made.fill, model).write(made.fill, caps, buffers, strict)
             body, threads = filled.body, filled.threads
         buffers = (*own, *scratch)
-        if model.cpu_like:
+        if model.sorts:
             lines = Lines(made.sort, strict, buffers)
             lines.run(model)
             return Function(name, own, (*body, *lines.scopes[0].body),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rewrite.backends import nvrtc
+from rewrite.backends.nvidia import nvrtc
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import TensorMap
 from rewrite.lower.emit import mma, rings, wgmma

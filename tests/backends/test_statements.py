@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rewrite.backends import nvrtc
+from rewrite.backends.nvidia import nvrtc
 from rewrite.lower.device import DeviceError
 
 from . import emulate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewrite.backends import nvrtc
+from rewrite.backends.nvidia import nvrtc
 from rewrite.egraph.ir.dtypes import F32, I32, U8
 from rewrite.lower.device import DeviceError
 from rewrite.lower.emit import host, wgsl

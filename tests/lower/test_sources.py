@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from rewrite import xp
-from rewrite.backends import nvrtc
+from rewrite.backends.nvidia import nvrtc
 from rewrite.egraph.ir import dtypes
 from rewrite.egraph.ir.dtypes import F32, I32
 from rewrite.egraph.ir.ops import TensorType

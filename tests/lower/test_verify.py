@@ -62,7 +62,7 @@ BROKEN = [
     ("grid i: f32 < 8 {\n}", "a loop over f32"),
     ("let a = 300_i8", "300 is no i8"),
     ("let a = f16(1.0)", "'a' has the storage type f16"),
-    ("grid i < 8 {\nlocal a: f16[3]\n}", "array 'a' has the storage type f16"),
+    ("grid i < 8 {\nlocal a: f8e4m3[3]\n}", "array 'a' has the storage type f8e4m3"),
     ("grid i < 8 {\ny[i] = (bitcast(x[i], f64): f32)\n}", None),
     ("grid i < 8 {\nlet a = bitcast(x[i], i64)\n}", "f32 has not the width of i64"),
     # places

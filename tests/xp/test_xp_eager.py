@@ -12,6 +12,7 @@ import pytest
 import rewrite as rw
 from rewrite import xp
 from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.xp.functions import by_values, information
 from tests.xp.test_xp import NUMPY, OWN, STANDARD
 
 CASES = {
@@ -61,6 +62,8 @@ def test_as_the_traced_function(name: str) -> None:
 def functions() -> dict[str, Callable[..., Any]]:
     """All functions of the namespace."""
     tools = {"bind_names", "leaves", "map_tree", "symbol", "trace", "trace_tree"}
+    # What gives no array, or one of a size that values decide: test_xp_information.py.
+    tools |= {*information.__all__, *by_values.__all__}
     found = {n: getattr(xp, n) for n in xp.__all__ if n not in tools}
     found |= {f"nn.{n}": getattr(xp.nn, n) for n in xp.nn.__all__}
     return {n: f for n, f in found.items() if callable(f) and not isinstance(f, type)}

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 
 from rewrite.backends.devices import device
-from rewrite.backends.nvrtc import emit, usage
+from rewrite.backends.nvidia.nvrtc import emit, usage
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rewrite.backends import nvrtc
-from rewrite.backends.nvrtc import Usage, usage
+from rewrite.backends.nvidia import nvrtc
+from rewrite.backends.nvidia.nvrtc import Usage, usage
 from tests.backends.cuda.compiled import ARCHS, CHECKS
 from tests.backends.harness import open_device
 

@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
-from rewrite.backends import cublas as finding
-from rewrite.backends import nvrtc
-from rewrite.backends.cublas import (
+from rewrite.backends.cuda import CudaDevice
+from rewrite.backends.nvidia import cublas as finding
+from rewrite.backends.nvidia import nvrtc
+from rewrite.backends.nvidia.cublas import (
     COMPUTE,
     KINDS,
     SIGNATURES,
@@ -30,7 +31,6 @@ from rewrite.backends.cublas import (
     cublas,
     typed,
 )
-from rewrite.backends.cuda import CudaDevice
 from rewrite.egraph.ir.dtypes import F16, F32, I32
 from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.device import Device, DeviceError, Products

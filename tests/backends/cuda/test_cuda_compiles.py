@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rewrite.backends.nvrtc import compile_cubin, emit
+from rewrite.backends.nvidia.nvrtc import compile_cubin, emit
 from rewrite.egraph.ir import dtypes
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import load_rules

@@ -136,7 +136,9 @@ def test_a_cubin_that_does_not_load_is_made_anew(
     monkeypatch.setenv("REWRITE_CACHE", str(tmp_path))
     dev.__dict__["arch"] = "sm_80"
     cubins = iter([b"stale", b"fresh"])
-    monkeypatch.setattr("rewrite.backends.nvrtc.compile_cubin", lambda *_: next(cubins))
+    monkeypatch.setattr(
+        "rewrite.backends.nvidia.nvrtc.compile_cubin", lambda *_: next(cubins)
+    )
     source = KernelSource("", {})
     assert dev.binary(source, True) == b"stale"
     dev.driver.refused = b"stale"

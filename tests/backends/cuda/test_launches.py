@@ -10,7 +10,7 @@ import pytest
 
 from rewrite.backends import opencl, store
 from rewrite.backends.devices import CLASSES, device
-from rewrite.backends.nvrtc import emit, kept_cubin
+from rewrite.backends.nvidia.nvrtc import emit, kept_cubin
 from rewrite.backends.pending import late_error
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.lower.device import CompileError, Device, DeviceError, KernelSource
@@ -127,7 +127,7 @@ def test_cubins_are_kept(kept, monkeypatch) -> None:
     text = emit([double()]).text
     made = kept_cubin(text, "sm_80", True)
     assert made.startswith(b"\x7fELF")
-    monkeypatch.setattr("rewrite.backends.nvrtc.compile_cubin", None)
+    monkeypatch.setattr("rewrite.backends.nvidia.nvrtc.compile_cubin", None)
     assert kept_cubin(text, "sm_80", True) == made
     assert len(list((kept / "cuda").iterdir())) == 1
 

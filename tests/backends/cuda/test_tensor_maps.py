@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from rewrite.backends import tensor_maps
-from rewrite.backends.tensor_maps import KEPT, TensorMaps, checked
+from rewrite.backends.nvidia import tensor_maps
+from rewrite.backends.nvidia.tensor_maps import KEPT, TensorMaps, checked
 from rewrite.cache.frozen import freeze, thaw
 from rewrite.egraph.ir.dtypes import BF16
 from rewrite.lower.device import DeviceError, Grid, TensorMap

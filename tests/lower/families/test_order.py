@@ -28,7 +28,7 @@ from rewrite.lower.walking import walk
 
 CASES = 120
 DTYPES = (F32, F64, F16, BF16, I8, I32, U64, BOOL)
-CPU = Caps("c", True, frozenset(DTYPES), 2, 1, 1 << 18, 32)
+CPU = Caps("c", True, frozenset(DTYPES), 2, 1, 1 << 18, 32, sorts=True)
 GPU = replace(CPU, name="gpu", cpu_like=False, threads=64, max_threads=256)
 
 

@@ -25,6 +25,11 @@ static __device__ __forceinline__ u32 rw_to_half(f32 a) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ f32 rw_ex2(f32 a) {
+  f32 r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
 static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
   u16 r;

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rewrite.backends.nvrtc import emit, usage
+from rewrite.backends.nvidia.nvrtc import emit, usage
 from rewrite.egraph.ir.dtypes import BF16, F16, F32, DType
 from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel

@@ -8,11 +8,11 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..lower.device import CompileError, DeviceError, KernelSource
-from ..lower.emit import kernels
-from ..lower.emit.dialects import CUDA
-from ..lower.loops import Function
-from .binaries import binary, renewed
+from ...lower.device import CompileError, DeviceError, KernelSource
+from ...lower.emit import kernels
+from ...lower.emit.dialects import CUDA
+from ...lower.loops import Function
+from ..binaries import binary, renewed
 
 _USAGE = re.compile(
     r"entry function '(\w+)'.*?(\d+) bytes spill stores.*?Used (\d+) registers", re.S

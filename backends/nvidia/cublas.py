@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..egraph.ir.dtypes import BF16, F16, F32, F64, DType, compute
-from ..lower.device import DeviceError, Placed, Products
+from ...egraph.ir.dtypes import BF16, F16, F32, F64, DType, compute
+from ...lower.device import DeviceError, Placed, Products
 
 AS_IT_IS, TURNED = 0, 1  # cublasOperation_t
 KINDS = {F32: 0, F64: 1, F16: 2, BF16: 14}  # cudaDataType_t

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from ..egraph.ir.dtypes import BF16, F16
-from ..lower.device import DeviceError, TensorMap
+from ...egraph.ir.dtypes import BF16, F16
+from ...lower.device import DeviceError, TensorMap
 
 NBYTES = 128
 LINE = 128  # bytes, of the last cache

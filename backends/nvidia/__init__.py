@@ -1,0 +1,1 @@
+"""What only an NVIDIA GPU has: its compiler, its library of products, its engine."""
