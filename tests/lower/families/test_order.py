@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from rewrite.lower.families.order import ORDER, stages
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Function, Sort
 from rewrite.lower.model import model_of
+from rewrite.lower.passes.barriers import barriers
 from rewrite.lower.text import parse, show
 from rewrite.lower.verify import verify
 from rewrite.lower.walking import walk
@@ -97,18 +99,38 @@ def test_loops_sort_as_the_interpreter_of_kernels_does(caps: Caps) -> None:
         assert equal(got[-1], want[-1]), show_kernel(kernel)
 
 
-def test_compiled_kernels_sort_as_well() -> None:
+def long_kernels() -> Iterator[Kernel]:
+    """Lines of more elements than a group has threads, all and the first ten."""
+    for dtype in DTYPES:
+        for n, op, kept in ((4096, "sort", 4096), (10007, "argsort", 10)):
+            graph = sorted_graph(dtype, (3, n), op, 1, kept == 10, kept, False)
+            yield kernel_of(graph)
+
+
+@pytest.mark.parametrize("name", ("c", "cuda"))
+def test_compiled_kernels_sort_as_well(name: str) -> None:
+    """By the host's library, and by a network where there is a GPU."""
+    device = device_of(name)
+    if not (probe := device.probe()).ok:
+        pytest.skip(probe.detail)
     rng = np.random.default_rng(5)
-    kernels = [random_kernel(rng) for _ in range(CASES)]
-    device = device_of("c")
+    kernels = [*(random_kernel(rng) for _ in range(CASES)), *long_kernels()]
     caps = device.caps()
-    made = [ORDER.lower(k, caps, f"f{i}", False) for i, k in enumerate(kernels)]
+    made = [
+        barriers(ORDER.lower(k, caps, f"f{i}", False)) for i, k in enumerate(kernels)
+    ]
     module = device.compile(made)
     for kernel, function in zip(kernels, made, strict=True):
         want = buffers_of(rng, kernel)
         got = [a.copy() for a in want]
         run_kernel(kernel, want)
-        module.launch(function.name, [device.wrap(a) for a in got])
+        held = [device.alloc(a.nbytes) for a in got]
+        for h, a in zip(held, got, strict=True):
+            device.copy_in(h, a)
+        module.launch(function.name, held)
+        device.sync()
+        for h, a in zip(held, got, strict=True):
+            device.copy_out(h, a)
         assert equal(got[-1], want[-1]), show_kernel(kernel)
 
 
