@@ -151,7 +151,7 @@ def test_what_errors_are_made_of_is_right() -> None:
         ("exp v0", "exq v0", "3:17", "an expression, found 'exq'; did you mean"),
         ("exp v0", "add v0", "3:17", "expected 2 operands of 'add'"),
         ("exp v0", "reduce mean v0", "3:24", "expected one of sum, prod"),
-        ("= v1 over", "= mix v1 over", "4:12", "`argsort` or an opcode of two operands"),
+        ("= v1 over", "= mix v1 over", "4:12", "an opcode of two operands"),
         ("over i0 < 8", "over i1 < 8", "1:44", "expected a loop called i0"),
         ("(b0: f32[8], out ", "(out b0: f32[8], ", "1:27", "buffers that are read"),
         ("output y", "shared y", "9:3", "expected a buffer that is defined above"),
