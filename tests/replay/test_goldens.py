@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 NAMES = sorted(p.stem for p in (HERE / "models").glob("*.onnx"))
 CAPS = Caps(
     "cpu", cpu_like=True, dtypes=frozenset(ALL), threads=8, max_threads=1,
-    shared_bytes=1 << 18, vector_bytes=32,
+    shared_bytes=1 << 18, vector_bytes=32, sorts=True,
 )  # fmt: skip
 
 
