@@ -22,7 +22,7 @@ help:  ## this list
 
 setup: $(VENV)/linked  ## the environment in .venv; all other targets call it
 
-test: setup  ## all tests (about 20 minutes on two cores); without torch, none of PyTorch
+test: setup  ## all tests (20 to 55 minutes on two cores); without torch, none of PyTorch
 	@$(if $(ARGS),,rm -f $(VENV)/passed)
 	@$(fingerprint) > $(VENV)/passing
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)

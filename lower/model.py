@@ -119,13 +119,15 @@ def cpu_model(caps: Caps) -> DeviceModel:
         16 << 20, 256 << 10, caps.threads, 1,
         scalar=per_thread * caps.threads, narrow=width / 8,
         product=20e9 * width / 16 * caps.threads, vector_bytes=caps.vector_bytes,
-        library=bool(caps.library), sorts=caps.sorts,
+        library=bool(caps.library),
     )  # fmt: skip
 
 
 def model_of(caps: Caps) -> DeviceModel:
     """The model of a device by its capabilities, and by what was measured of it."""
-    base = replace(_by_kind(caps), buffers=caps.max_buffers, wide=caps.wide)
+    base = replace(
+        _by_kind(caps), buffers=caps.max_buffers, wide=caps.wide, sorts=caps.sorts
+    )
     rates = base.matrix * (caps.warps >= 1), base.grouped * (caps.warps >= 4)
     base = replace(base, matrix=rates[0], grouped=rates[1])
     return replace(base, **dict(caps.rates))

@@ -17,7 +17,7 @@ from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.schedule.assemble import build_kernel
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
-from rewrite.lower.device import Caps
+from rewrite.lower.device import Caps, Device, Module
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Function
 from rewrite.lower.model import Family
@@ -90,6 +90,19 @@ def on_c(functions: Sequence[Function], buffers: Sequence[Sequence[Array]]) -> N
         device.sync()
         for h, a in zip(held, arrays, strict=True):
             device.copy_out(h, a)
+
+
+def launched(
+    device: Device, module: Module, name: str, arrays: Sequence[Array]
+) -> None:
+    """The arrays are those of the kernel, and hold what it left of them."""
+    held = [device.alloc(a.nbytes) for a in arrays]
+    for h, a in zip(held, arrays, strict=True):
+        device.copy_in(h, a)
+    module.launch(name, held)
+    device.sync()
+    for h, a in zip(held, arrays, strict=True):
+        device.copy_out(h, a)
 
 
 def check_compiled(

@@ -27,11 +27,13 @@ from rewrite.lower.passes.barriers import barriers
 from rewrite.lower.text import parse, show
 from rewrite.lower.verify import verify
 from rewrite.lower.walking import walk
+from tests.lower.harness import launched
 
 CASES = 120
 DTYPES = (F32, F64, F16, BF16, I8, I32, U64, BOOL)
 CPU = Caps("c", True, frozenset(DTYPES), 2, 1, 1 << 18, 32, sorts=True)
-GPU = replace(CPU, name="gpu", cpu_like=False, threads=64, max_threads=256)
+BARE = replace(CPU, name="bare", sorts=False)
+GPU = replace(BARE, name="gpu", cpu_like=False, threads=64, max_threads=256)
 
 
 def kernel_of(graph: Graph) -> Kernel:
@@ -85,7 +87,7 @@ def buffers_of(rng: np.random.Generator, kernel: Kernel) -> list[Any]:
     return [*given, *made]
 
 
-@pytest.mark.parametrize("caps", (CPU, GPU), ids=lambda c: c.name)
+@pytest.mark.parametrize("caps", (CPU, BARE, GPU), ids=lambda c: c.name)
 def test_loops_sort_as_the_interpreter_of_kernels_does(caps: Caps) -> None:
     rng = np.random.default_rng(4)
     for _ in range(CASES):
@@ -124,13 +126,7 @@ def test_compiled_kernels_sort_as_well(name: str) -> None:
         want = buffers_of(rng, kernel)
         got = [a.copy() for a in want]
         run_kernel(kernel, want)
-        held = [device.alloc(a.nbytes) for a in got]
-        for h, a in zip(held, got, strict=True):
-            device.copy_in(h, a)
-        module.launch(function.name, held)
-        device.sync()
-        for h, a in zip(held, got, strict=True):
-            device.copy_out(h, a)
+        launched(device, module, function.name, got)
         assert equal(got[-1], want[-1]), show_kernel(kernel)
 
 

@@ -42,7 +42,7 @@ from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
 
 from ..cases import CASES
-from ..harness import GPU, buffers_for, close, kernel_of, reference
+from ..harness import GPU, buffers_for, close, kernel_of, launched, reference
 from ..products import product
 from .products import random_product
 
@@ -235,13 +235,7 @@ def test_on_devices(name: str, most: int) -> None:
     for function, (kernel, _) in zip(functions, chosen, strict=True):
         buffers = buffers_for(kernel)
         want = reference(kernel, buffers)
-        held = [dev.alloc(b.nbytes) for b in buffers]
-        for h, b in zip(held, buffers, strict=True):
-            dev.copy_in(h, b)
-        module.launch(function.name, held)
-        dev.sync()
-        for h, b in zip(held, buffers, strict=True):
-            dev.copy_out(h, b)
+        launched(dev, module, function.name, buffers)
         close(kernel, buffers[kernel.reads :], want)
 
 

@@ -33,7 +33,7 @@ from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
 
 from ..cases import CASES
-from ..harness import GPU, buffers_for, close, kernel_of, reference
+from ..harness import GPU, buffers_for, close, kernel_of, launched, reference
 from .kernels import random_kernel
 
 WIDE = replace(GPU, wide=16, shared_bytes=48 << 10, threads=64, max_threads=256)
@@ -159,12 +159,6 @@ def test_random_kernels_on_devices(name: str, caps: Caps, most: int) -> None:
     for function, (kernel, _) in zip(functions, chosen, strict=True):
         buffers = buffers_for(kernel)
         want = reference(kernel, buffers)
-        held = [dev.alloc(b.nbytes) for b in buffers]
-        for h, b in zip(held, buffers, strict=True):
-            dev.copy_in(h, b)
-        module.launch(function.name, held)
-        dev.sync()
-        for h, b in zip(held, buffers, strict=True):
-            dev.copy_out(h, b)
+        launched(dev, module, function.name, buffers)
         close(kernel, buffers[kernel.reads :], want)
     assert len(chosen) == most
