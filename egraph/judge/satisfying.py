@@ -64,8 +64,10 @@ class Guided:
     turns: Sequence[DType] = TURNS
     lore: Lore = field(default_factory=Lore)  # one for all that draw the same
     _turn: int = 0
-    # The draws of this turn that their dtypes alone spoil: those, and the premise.
-    _stuck: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
+    # The premise that spoils draws of this turn by their dtypes alone, as often, and
+    # the dtypes of all its draws.
+    _stuck: list[int] = field(default_factory=list[int])
+    _drawn: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
 
     def __post_init__(self) -> None:
         self._terms = tensors(self.pattern)
@@ -96,14 +98,14 @@ class Guided:
             # The easiest instances would be the flattest: a rank has its chance first.
             rank = self.sampler.rng.choice(self.sampler.ranks)
             tries = TRIES_TO_BREAK if wanted else TRIES
-            self._stuck = []
+            self._stuck, self._drawn = [], set()
             for k in range(tries):
                 node = self._one(kind, rank if k < tries // 2 else None, wanted)
                 if node is not None:
                     self.lore.hits[wanted, kind.name] += 1
                     return node
-                if len(self._stuck) >= STUCK and len({*self._stuck}) == 1:
-                    _, premise = self._stuck[0]
+                if len(self._stuck) >= STUCK and len(self._drawn) == 1:
+                    premise = self._stuck[0]
                     self.lore.fixed.add((kind.name, premise, premise in wanted))
                     break
             self.lore.misses[wanted, kind.name] += 1
@@ -117,6 +119,7 @@ class Guided:
         if node is None:
             return None
         result = self._read()
+        self._drawn.add(_dtypes_of(result.env))
         if result.failing == wanted:
             return node
         s.forget(size, inputs)
@@ -153,7 +156,7 @@ class Guided:
             new = self._mended(self.when[i], {**found.env, **hints}, i not in wanted)
             if new is None:
                 if self._of_dtypes(self.when[i], found.env):
-                    self._stuck.append((_dtypes_of(found.env), i))
+                    self._stuck.append(i)
                 return {}
             hints |= new
         return hints
@@ -190,7 +193,9 @@ class Guided:
             self.sampler.rng.shuffle(rows)
             names = list(map(str, premise.args))
             pairs = [dict(zip(names, row, strict=True)) for row in rows]
-            return [{k: v for k, v in p.items() if k in free} for p in pairs]
+            # What the row alone binds goes with it, for the premises after it.
+            bound = env.keys() - {*free}
+            return [{k: v for k, v in p.items() if k not in bound} for p in pairs]
         if premise.head != "=":
             return []
         out: list[dict[str, Any]] = []

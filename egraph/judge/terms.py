@@ -218,9 +218,26 @@ class Terms:
 
     def _cast(self, a: Sequence[Expr], want: TensorType) -> int:
         kinds = (*dtypes.ALL, BOOL, BOOL)  # truth values are counted by a cast
-        x = self.term(a[0], TensorType(self.rng.choice(kinds), want.shape))
+        kind = self.rng.choice(kinds)
+        if self._compares(a[0]):
+            kind = BOOL
+        x = self.term(a[0], TensorType(kind, want.shape))
         self.fixed(a[1], want.dtype.name)
         return self.builder.add("cast", (x,), (want.dtype,))
+
+    def _compares(self, e: Expr) -> bool:
+        """Whether the opcode of a term is told already, and gives truth values."""
+        if not (isinstance(e, Form) and e.head in ("Un", "Bin")):
+            return False
+        op = e.args[0]
+        if not isinstance(op, Atom):
+            return False
+        name = op.string if op.is_string else self._known(op)
+        return name in BY_NAME and BY_NAME[name].gives_bool
+
+    def _known(self, e: Expr) -> Any:
+        """What a variable stands for, or will; None if that is free."""
+        return self.bound.get(str(e), self.hints.get(str(e)))
 
     def _bitcast(self, a: Sequence[Expr], want: TensorType) -> int:
         kinds = [d for d in dtypes.ALL if d.bits == want.dtype.bits]
@@ -231,9 +248,17 @@ class Terms:
     def _reshape(self, a: Sequence[Expr], want: TensorType) -> int:
         self.fixed(a[1], want.shape)
         other = (self._regrouped(want.shape) for _ in range(4))
-        shape = next((s for s in other if s != want.shape), want.shape)
+        shape = self._told(a[0]) or next(
+            (s for s in other if s != want.shape), want.shape
+        )
         x = self.term(a[0], TensorType(want.dtype, shape))
         return self.builder.add("reshape", (x,), (want.shape,))
+
+    def _told(self, e: Expr) -> tuple[Any, ...] | None:
+        """The shape of a term that names one which is bound already."""
+        if not (isinstance(e, Form) and e.head in ("Expand", "Reshape")):
+            return None
+        return self.bound.get(str(e.args[1]))
 
     def _regrouped(self, shape: Sequence[Any]) -> tuple[Any, ...]:
         """Another shape of as many elements: axes of size 1 come and go, two merge,
@@ -303,10 +328,12 @@ class Terms:
         n = want.shape
         whole = self.rng.random() < 0.3  # all of an axis, perhaps turned round
         choices = (1, -1) if whole else (1, 1, 2, -1)
-        step = self.attr(  # an axis of one element is encoded with step 1
+        step = self.attr(
             a[3], lambda: tuple(self.rng.choice(choices) if k != 1 else 1 for k in n)
         )
         need(len(step) == want.rank)
+        # An axis of one element is encoded with step 1, whatever a premise asks for.
+        need(all(d == 1 for k, d in zip(n, step, strict=True) if k == 1))
         # An empty slice reaches nothing, wherever it starts.
         span = [max(k - 1, 0) * d for k, d in zip(n, step, strict=True)]  # type: ignore[operator]
         back = [max(0, -d) for d in span]

@@ -114,10 +114,11 @@ class Checker:
                 self._values(rule, graph, left, right)
                 self._seen.add(key)
         except (CheckError, PointError, GraphError) as e:
-            raise CheckError(
-                f"{rule.place}: a use of {rule.name} could not be confirmed: {e}; "
-                "the rule is wrong, or the step is: run its examples"
-            ) from None
+            hint = "the rule is wrong, or the step is: run its examples"
+            if isinstance(e, PointError):
+                hint = "that says nothing of the rule"
+            use_of = f"{rule.place}: a use of {rule.name}"
+            raise CheckError(f"{use_of} could not be confirmed: {e}; {hint}") from None
 
     def _values(self, rule: Rule, graph: Graph, left: int, right: int) -> None:
         try:

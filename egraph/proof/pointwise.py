@@ -92,7 +92,10 @@ class Points:
         method: Callable[[int, Node, Positions], Array] | None
         method = getattr(self, f"_{node.op}", None)
         if method is None:
-            raise PointError(f"{node.op} has no pointwise reading")
+            raise PointError(
+                f"{node.op} has no pointwise reading (a method _{node.op} in "
+                "egraph/proof/pointwise.py)"
+            )
         if node.op not in ("reduce", "contract"):
             return method(i, node, where)
         shape = _sizes(node.shape)

@@ -74,7 +74,7 @@ class Atom:
 
     @property
     def is_number(self) -> bool:
-        return _NUMERAL.fullmatch(self.text) is not None
+        return _is_numeral(self.text)
 
     @property
     def is_symbol(self) -> bool:
@@ -106,6 +106,11 @@ class Form:
 
     def __str__(self) -> str:
         return f"({' '.join(map(str, self.items))})"
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _is_numeral(text: str) -> bool:
+    return _NUMERAL.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,8 +119,10 @@ def facts_for(graph: Graph, rules: RuleSet) -> frozenset[int]:
 
 
 def _asked(left: Expr) -> frozenset[str]:
-    """The words of a pattern, ops of sorts among them: some have no other word."""
-    return strings(left) | {h.lower() for h in heads(left) & {"Sort", "Argsort"}}
+    """The words of a pattern, and its ops that seldom come of others' rewriting."""
+    return strings(left) | {
+        h.lower() for h in heads(left) & {"Sort", "Argsort", "Reduce"}
+    }
 
 
 def _words(graph: Graph) -> set[str]:

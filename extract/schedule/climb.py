@@ -97,11 +97,13 @@ def _climbed(
     if stored:
         search.cut(stored)
     early = _merged(search)
+    if not moves:
+        return early
     left = search.run(moves * max(len(search.pos), 1))
     shift(search, left)
     late = _merged(search)
     best = early if early.seconds < late.seconds else late
-    return replace(best, exhausted=moves > 0 and left <= 0)
+    return replace(best, exhausted=left <= 0)
 
 
 def _used(space: Space, choice: Choice) -> dict[int, int]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import copysign
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ...egraph.ir.dtypes import DType, compute
 from ...egraph.ir.ops import Attrs, TensorType
@@ -294,6 +294,15 @@ class KernelCost(Protocol):
     """The only cost interface; None where no family accepts the kernel."""
 
     def __call__(self, kernel: Kernel) -> Cost | None: ...
+
+
+@runtime_checkable
+class Bounded(KernelCost, Protocol):
+    """A cost that can say of a kernel before it is traced: no less."""
+
+    def floor(self, written: int) -> float:
+        """Seconds, no more than any kernel costs that stores so many bytes."""
+        ...
 
 
 def nbytes(t: TensorType) -> int:

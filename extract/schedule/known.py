@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .assemble import Traced, build_kernel, with_constants, with_over
 from .chosen import READS, Term, Terms, Untraceable
-from .kernel import Cost, Kernel, KernelCost
+from .kernel import Bounded, Cost, Kernel, KernelCost
 from .space import Space
 from .trace import MAX_OCCURRENCES
 
@@ -46,6 +46,9 @@ class Forms:
 
     def __call__(self, kernel: Kernel) -> Cost | None:
         return self.cost(kernel)
+
+    def floor(self, written: int) -> float:
+        return self.cost.floor(written) if isinstance(self.cost, Bounded) else 0.0
 
     def label(self, *of: Any) -> int:
         return self._labels.setdefault(of, len(self._labels))

@@ -41,8 +41,13 @@ def operand_index(
             kept, last = list(index[:-1]), index[-1]
             kept[axis] = ranges.combine([(kept[axis], stride), (last, dilation)])
             return tuple(kept)
-        case _:
+        case "reshape":
             return _reshaped(index, out, source, ranges)
+        case _:
+            raise NotImplementedError(
+                f"the view {op} has no index rule: add a case to `operand_index`"
+                " in extract/schedule/movement.py"
+            )
 
 
 def _reshaped(index: Index, out: Shape, source: Shape, ranges: Ranges) -> Index:

@@ -174,10 +174,11 @@ class Search(State):
         if i is not None:
             self.pick[c] = i
         self.stored ^= flip
-        saved = math.inf  # what may go beside the kernels that are traced again
-        if i is None:
-            saved = sum(self.kern[x].seconds for x in inlined if x in self.kern)
-        old, kept = self._price(affected, before, saved)
+        comes = flip - inlined if i is None else {c} & flip - inlined
+        least = sum(self.floor(x) for x in comes if self.within[x])
+        goes = inlined if i is None else self._freed(affected, inlined)
+        saved = sum(self.kern[x].seconds for x in goes if x in self.kern)
+        old, kept = self._price(affected, before, saved - least)
         if kept:
             if i is not None:
                 self.place(c)
@@ -190,21 +191,35 @@ class Search(State):
             self.total = before
         return False
 
+    def _freed(self, affected: Sequence[int], inlined: set[int]) -> set[int]:
+        """`inlined`, and all that these and `affected` alone need."""
+        todo = [*affected, *inlined]
+        gone = set(todo)
+        while todo:
+            k = self.kern.get(todo.pop())
+            for a in k.reads if k else ():
+                if a not in gone and a not in self.roots and self.readers[a] <= gone:
+                    gone.add(a)
+                    todo.append(a)
+        return gone.difference(affected)
+
     def _price(
         self, affected: Sequence[int], before: float, saved: float
     ) -> tuple[dict[int, Kern] | None, bool]:
-        """(kernels replaced, if any; whether the total fell)"""
+        """(kernels replaced, if any; whether the total fell); `saved` and what the
+        kernels that are replaced cost is more than a gain can be."""
         self.parked = {}
         new: dict[int, Kern] = {}
-        room = saved + sum(self.kern[r].seconds for r in affected)
-        for r in affected:
-            k = self.kernel(r)
+        least = [self.floor(r) for r in affected]
+        room = saved + sum(self.kern[r].seconds for r in affected) - sum(least)
+        for r, low in zip(affected, least, strict=True):
+            k = self.kernel(r) if room > EPSILON else None
             if k is None:
                 return None, False
             new[r] = k
-            room -= k.seconds
-            if room <= EPSILON:
-                return None, False
+            room -= k.seconds - low
+        if room <= EPSILON:
+            return None, False
         old, ok = self._swap(new)
         return old, ok and self.total < before - EPSILON
 

@@ -15,7 +15,7 @@ from ...egraph.ir.ops import TensorType
 from ..dag.postorder import postorder
 from .assemble import Traced
 from .chosen import HOST, LEAVES, READS, VARYING, VIEWS, Term, Untraceable
-from .kernel import KernelCost
+from .kernel import KernelCost, nbytes
 from .known import Known
 from .space import Space, cheapest, host_seconds
 
@@ -106,6 +106,14 @@ class State:
         reads = tuple(c for c in traced.reads if not self.given[c])
         seconds = found.cost.seconds * self.share([root], traced.reads)
         return Kern(seconds, reads, traced.members, self.stamp, traced)
+
+    def floor(self, root: int) -> float:
+        """Seconds, no more than the kernel that stores `root` can cost."""
+        node = self.node(root)
+        if node.op in HOST or root in self.hosted or root in self.space.constant:
+            return 0.0
+        whole = node.op != "scatter"  # an update may lie on what it changes
+        return self.known.forms.floor(nbytes(self.type(root)) * whole)
 
     def _host(self, root: int, node: Term) -> Kern | None:
         reads = tuple(dict.fromkeys(a for a in node.args if not self.given[a]))

@@ -242,25 +242,23 @@ def test_costs_are_told_apart_only_where_they_differ() -> None:
 
 # ---- of a model alone ----------------------------------------------------------------
 
-PAIRS = """graph pairs(q: f32[512]) {
-  a: f32[512, 1] = reshape q
-  b: f32[1, 512] = reshape q
-  aw: f32[512, 512] = expand a mask=[0, 1]
-  bw: f32[512, 512] = expand b mask=[1, 0]
-  p: f32[512, 512] = mul aw bw
-  i: i32[512, 512] = iota axis=0
-  j: i32[512, 512] = iota axis=1
-  others: bool[512, 512] = ne i j
-  zero: f32[512, 512] = const 0.0
-  kept: f32[512, 512] = select others p zero
-  y: f32[1, 1] = reduce sum kept mask=[1, 1] acc=f32
+PULL = """graph pull(q: f32[512], m: f32[512]) {
+  at: f32[512, 1] = reshape q
+  from: f32[1, 512] = reshape q
+  mass: f32[1, 512] = reshape m
+  here: f32[512, 512] = expand at mask=[0, 1]
+  there: f32[512, 512] = expand from mask=[1, 0]
+  heavy: f32[512, 512] = expand mass mask=[1, 0]
+  way: f32[512, 512] = sub there here
+  pull: f32[512, 512] = mul way heavy
+  y: f32[512, 1] = reduce sum pull mask=[0, 1] acc=f32
   return y
 }
 """
 
 
 def test_a_model_alone_is_told_what_its_precision_keeps_out() -> None:
-    model = Model("pairs", parse(PAIRS))
+    model = Model("pull", parse(PULL))
     found = widened(model, Setting(device="c"))
     (wider,) = found.wider
     assert wider.precision == "unstable" and wider.seconds < found.seconds / 2
@@ -275,8 +273,8 @@ def test_a_model_alone_is_told_what_its_precision_keeps_out() -> None:
 
 
 def test_the_command_of_a_model_alone(tmp_path: Path) -> None:
-    model = tmp_path / "pairs.graph"
-    model.write_text(PAIRS)
+    model = tmp_path / "pull.graph"
+    model.write_text(PULL)
 
     def run(*args: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "rewrite", "why-not", *args]

@@ -8,7 +8,9 @@ import pytest
 from rewrite.egraph.ir.dtypes import F32, I64
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.extract.schedule.affine import Ranges
 from rewrite.extract.schedule.assemble import Traced, build_kernel
+from rewrite.extract.schedule.movement import operand_index
 
 from .reference import Reference
 
@@ -170,3 +172,8 @@ def test_a_scatter_stores_its_base_and_then_its_updates(mode: str) -> None:
     assert fill.slot == change.slot and fill.update is None
     assert change.update and change.update.mode == mode
     assert set(fill.axes) & set(change.axes) == set(change.axes[:2])
+
+
+def test_a_view_without_an_index_rule_is_no_reshape() -> None:
+    with pytest.raises(NotImplementedError, match="add a case to `operand_index`"):
+        operand_index("rotate", (1,), (), (), (), Ranges([]))

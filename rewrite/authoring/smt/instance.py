@@ -83,7 +83,11 @@ class Instance:
             case "Call":
                 raise Unsupported("a foreign call")
             case _:
-                return MEANINGS[head.lower()](w, args, attrs)
+                op = head.lower()
+                if op not in MEANINGS:
+                    where = "rewrite/authoring/smt/meaning/"
+                    raise Unsupported(f"the op {op!r} (none in {where})")
+                return MEANINGS[op](w, args, attrs)
 
     def _constant(self, head: str, given: Any, dtype: Any) -> Elem:
         if head == "Odd":

@@ -19,11 +19,12 @@ from rewrite.egraph.rules.sexpr import Expr, Form
 from .meaning.conditions import formula, same, solver
 from .meaning.elements import words
 from .meaning.language import Library
+from .meaning.paths import Unsupported
 
 # Constructors whose operands and vectors all have the rank of the result.
 ALIKE = words(
-    "Un Bin Select Cast Bitcast Permute Expand Slice Concat Reduce Argreduce "
-    "Scan Contract Gather Scatter Macro1 Macro2 Macro3"
+    "Un Bin Select Cast Bitcast Barrier Permute Expand Slice Concat Reduce Argreduce "
+    "Scan Sort Argsort Contract Gather Scatter Macro1 Macro2 Macro3"
 )
 FREE = frozenset(("attention", "conv"))  # macros whose operands differ in rank
 
@@ -86,6 +87,8 @@ class Lengths:
             return ranks[0]
         if e.head == "Window":
             return ranks[0] + 1
+        if not lengths:
+            raise Unsupported(f"{e.head} (no rank in rewrite/authoring/smt/lengths.py)")
         return lengths[0]  # leaves, Reshape, Call: the vector is the shape
 
     def _special(self, name: str, ranks: list[Dim], lengths: list[Dim]) -> Dim:

@@ -15,7 +15,7 @@ from .instance import Instance
 from .lengths import Lengths, solutions
 from .meaning.conditions import value
 from .meaning.language import Library
-from .meaning.paths import OutOfTime, Path, explore
+from .meaning.paths import OutOfTime, Path, Unsupported, explore
 from .ranks import Naturality, bound, constructors
 
 BROKEN = 2  # up to this rank the failures of a rule that failed are collected
@@ -78,6 +78,9 @@ class Prover:
         except OutOfTime:
             proof.reason = proof.reason or f"no proof within {self.seconds:g} s"
             proof.needs = proof.needs or "more time; timeout in: the first rank"
+        except Unsupported as e:
+            proof.reason = f"{e} is beyond the encoding"
+            proof.needs = f"an encoding of {e}"
         return proof
 
     @property

@@ -87,7 +87,8 @@ def _rule(name: str, rules: RuleSet) -> Rule:
         return rules.rule(name)
     except KeyError:
         known = [r.name for f in rules.files for r in f.rules]
-        raise Unknown(f"no rule is called {name!r}; {close(name, known)}") from None
+        hint = f"{close(name, known)}; --rules FILE adds a file's"
+        raise Unknown(f"no rule is called {name!r}; {hint}") from None
 
 
 def _off(rule: Rule, rules: RuleSet, setting: Setting) -> str:

@@ -165,8 +165,12 @@ def _canonical(left: Expr, right: Expr, when: Sequence[Expr]) -> str:
 
 def _named(e: Expr, names: dict[str, str]) -> str:
     if isinstance(e, Atom):
-        return names.setdefault(e.text, f"v{len(names)}") if e.is_symbol else e.text
+        known = names.get(e.text)
+        if known is None and e.is_symbol:
+            known = names[e.text] = f"v{len(names)}"
+        return known or e.text
+    head = e.head
     args = [_named(a, names) for a in e.args]
-    if e.head == "=":
+    if head == "=":
         args.sort()
-    return f"({' '.join((e.head, *args))})"
+    return f"({' '.join((head, *args))})"

@@ -66,6 +66,12 @@ def test_bundled_rules_are_proved_at_all_ranks(name: str) -> None:
     assert found.cases > 0
 
 
+def test_what_has_no_encoding_is_said() -> None:
+    """A rule whose terms name no vector at all ended in an `IndexError`."""
+    found = judge(RULES.rule("sort-sort"), LIBRARY, Limits(60))
+    assert found.status == "sampled only" and "sort" in found.reason
+
+
 @pytest.mark.parametrize("name", ["permute-unit", "reshape-expand", "conv-scale-all"])
 def test_rules_that_read_the_order_of_axes_are_proved_up_to_a_rank(name: str) -> None:
     """`conv` has three axes at least."""
