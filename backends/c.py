@@ -74,7 +74,7 @@ class Launches:
         for entry, (name, _), start in zip(self.entries, steps, starts, strict=True):
             entry.run = address_of(module.where(name), host.entry_name(name))
             entry.buffers = base + start * size
-        self._run = function(module.library, "rw_run")
+        self.run = function(module.library, "rw_run")  # of any list of launches
         self._count = ctypes.c_int64(len(steps))
         self._held = module, list(buffers)  # what the table points to
 
@@ -85,7 +85,7 @@ class Launches:
                 table[k] = buffer.address
 
     def __call__(self) -> None:
-        self._run(self.entries, self._count)
+        self.run(self.entries, self._count)
 
 
 @dataclass

@@ -17,11 +17,17 @@ from ..egraph.ir.evaluate import InputError, apply
 from ..egraph.ir.graph import Graph
 from ..egraph.ir.ops import TensorType
 from ..egraph.ir.scalars import Array
+from ..egraph.looping.loop import Loop
+from ..extract.schedule.assemble import concrete
 from ..extract.schedule.kernel import Host, nbytes
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch
+from .rounds import Looping, looping
 from .straight import Straight
+
+type Shapes = Sequence[tuple[int, ...]]
+type RoundOf = Callable[[str, Shapes], Executable | None]  # by target and operands
 
 
 class Executable:
@@ -33,8 +39,10 @@ class Executable:
         graph: Graph,
         device: Device,
         module: Module | None = None,
+        round_of: RoundOf | None = None,
     ) -> None:
-        """`module` holds the program's functions where they are compiled already."""
+        """`module` holds the program's functions where they are compiled already;
+        `round_of` gives one round of each of its loops."""
         self.program, self.graph, self.device = program, graph, device
         self.module = module or load(program, device)
         self.buffers = self._allocate()
@@ -42,6 +50,7 @@ class Executable:
             if x.kind == "data":
                 array = np.ascontiguousarray(graph.data[x.label])
                 device.copy_in(self.buffers[b], array)
+        self.loops: Mapping[int, Looping] = self._looped(round_of) if round_of else {}
         self._moved: Mapping[int, None] = {}  # buffers, by the last call
         first, prologue = _by_inputs(program)
         self.runs = self._prepared(first)
@@ -56,7 +65,7 @@ class Executable:
             for b, x in enumerate(program.schedule.buffers)
             if x.kind == "input" and any(b in s.args for s in prologue)
         )
-        self._witness: object = None
+        self.witness: object = None  # of what was last made of steady inputs
         straight = None if prologue else Straight.of(self.ports, self.runs)
         self._straight = straight
 
@@ -70,6 +79,21 @@ class Executable:
                 calls = [(s.name, s.args) for s in run if isinstance(s, Invoke)]
                 out.append(self.module.prepare(calls, self.buffers))
         return out
+
+    def _looped(self, round_of: RoundOf) -> dict[int, Looping]:
+        """What runs each loop, by the buffer of its result."""
+        program, found = self.program, dict[int, Looping]()
+        buffers = program.schedule.buffers
+        for s in (*program.once, *program.steps):
+            if not isinstance(s, Host) or s.op != "call":
+                continue
+            loop = self.graph.calls.get(s.attrs[0])
+            if isinstance(loop, Loop):
+                given = [buffers[b] for b in s.args]
+                body = round_of(s.attrs[0], [concrete(x.type) for x in given])
+                if body is not None:
+                    found[s.out] = looping(loop, body, given)
+        return found
 
     def _allocate(self) -> list[Any]:
         memory, device = self.program.memory, self.device
@@ -111,10 +135,10 @@ class Executable:
         call = Binding(self.ports, self.device, self.buffers)
         call.take(inputs)
         call.offer(out)
-        if self.prologue and (witness is None or witness != self._witness):
-            self._witness = None
+        if self.prologue and (witness is None or witness != self.witness):
+            self.witness = None
             self._renew(call.moved)
-            self._witness = witness
+            self.witness = witness
         self._place(call.moved)
         self._run(self.runs, call.moved)
         return call.results()
@@ -134,6 +158,8 @@ class Executable:
         for run in self.prologue:
             if not isinstance(run, Host):
                 run.place(inputs)
+        for loop in self.loops.values():
+            loop.forget()
         self._run(self.prologue, moved)
 
     @property
@@ -171,6 +197,8 @@ class Executable:
     def _host(self, step: Host, moved: Mapping[int, Any]) -> None:
         self.device.sync()
         buffers = {b: moved.get(b, self.buffers[b]) for b in (*step.args, step.out)}
+        if (loop := self.loops.get(step.out)) is not None:
+            return loop([buffers[b] for b in step.args], buffers[step.out])
         types = [x.type for x in self.program.schedule.buffers]
         args = [fetch(self.device, buffers[b], types[b]) for b in step.args]
         value = run_host(step, args, types[step.out], self.graph.calls)

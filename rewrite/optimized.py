@@ -71,7 +71,8 @@ class Optimized:
         """The arrays in the arguments by the graph's input names, and those read."""
         if len(args) != len(self._static):
             names = ", ".join(self._static)
-            expected = f"{len(self._static)} arguments ({names})"
+            s = "" if len(self._static) == 1 else "s"
+            expected = f"{len(self._static)} argument{s} ({names})"
             raise InputError(f"{expected} expected, found {len(args)}")
         for (name, was), arg in zip(self._static.items(), args, strict=True):
             key = TENSOR if type(arg) is np.ndarray else static_key(arg, name)

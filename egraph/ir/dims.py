@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NoReturn
 
 MAX_RANK = 16
 MAX_SIZE = 1 << 62
@@ -58,6 +59,20 @@ class Poly:
 
     def __mod__(self, n: int) -> Dim:
         return self - floor_div(self, n) * n
+
+    def __index__(self) -> NoReturn:
+        self._unknown("no number")
+
+    def __lt__(self, other: object) -> NoReturn:
+        self._unknown("not compared")
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def _unknown(self, why: str) -> NoReturn:
+        raise TypeError(
+            f"the size {self} is symbolic, so it is {why} while a graph is made: use "
+            "ops over the whole axis, or fix the size"
+        )
 
     def __str__(self) -> str:
         parts: list[str] = []

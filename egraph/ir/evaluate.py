@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from .macros import MACROS
 from .ops import TABLE, Array, TensorType
 
 type Precision = Literal["own", "f64"]
+
+
+@runtime_checkable
+class Precise(Protocol):
+    """A host function that is made of ops: its floats may be computed in float64."""
+
+    def at(self, args: Sequence[Array], precision: Precision) -> Array: ...
 
 
 class InputError(ValueError):
@@ -32,7 +39,8 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
         if a.dtype != node.dtype.numpy:
             raise InputError(f"input {label!r}: {node.type} expected, found {a.dtype}")
         if a.ndim != len(node.shape):
-            raise InputError(f"input {label!r}: {node.type} expected, found {a.shape}")
+            found = f"{a.dtype}{list(a.shape)}"
+            raise InputError(f"input {label!r}: {node.type} expected, found {found}")
         for d, n in zip(node.shape, a.shape, strict=True):
             result = dims.solve(d, n)
             if result is not None:
@@ -57,7 +65,13 @@ def evaluate(
 ) -> dict[str, Array]:
     """Each output's value.  `f64` computes every float op in float64: the oracle."""
     values = bind_inputs(graph, inputs)
-    fixed = expand_macros(substitute(graph, values))
+    return evaluate_fixed(expand_macros(substitute(graph, values)), inputs, precision)
+
+
+def evaluate_fixed(
+    fixed: Graph, inputs: Mapping[str, Array], precision: Precision = "own"
+) -> dict[str, Array]:
+    """Of a graph without symbols and macros, on inputs that are known to fit."""
     env: list[Array | None] = [None] * len(fixed)
     live = fixed.live
     last = {a: i for i in sorted(live) for a in fixed.nodes[i].args}
@@ -96,7 +110,11 @@ def _value(
         case "data":
             value = _held(graph, node)
         case "call":
-            value = np.asarray(graph.calls[node.attrs[0]](*args))
+            called = graph.calls[node.attrs[0]]
+            if isinstance(called, Precise):
+                value = called.at(args, precision)
+            else:
+                value = np.asarray(called(*args))
         case "cast" if wide:
             value = args[0]
         case "bitcast" if node.dtype.is_float or args[0].dtype.kind == "f":
@@ -145,5 +163,6 @@ def opened(graph: Graph) -> tuple[Graph, tuple[int, ...]]:
 
 
 __all__ = [
-    "InputError", "bind_attr", "bind_inputs", "evaluate", "expand_macros", "opened",
+    "InputError", "Precision", "bind_attr", "bind_inputs", "evaluate",
+    "evaluate_fixed", "expand_macros", "opened",
 ]  # fmt: skip

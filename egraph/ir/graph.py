@@ -21,6 +21,8 @@ from .node import Alias, GraphError, Node, attr_kinds, known_op, plain
 from .ops import TABLE, Array, Attrs, OpError, TensorType
 from .primes import USUAL
 
+MANY = 4096  # slices of slices that are looked at
+
 type Const = float | int | bool
 
 
@@ -270,6 +272,10 @@ class Builder:
         self.calls[target] = f
         return self.add("call", args, (target, len(self.nodes), dtype, tuple(shape)))
 
+    def call_number(self) -> int:
+        """What no call has had in its name so far, here or where this will be put."""
+        return len(self.calls)
+
     # -- helpers --
 
     def type(self, i: int) -> TensorType:
@@ -326,7 +332,29 @@ def witness(graph: Graph, hints: Mapping[str, int] | None = None) -> dict[str, i
     parts = (dims.part(d) for n in graph.inputs for d in n.shape)
     hints = {s: USUAL // c for s, c in filter(None, parts)} | dict(hints or {})
     shapes = [d for n in graph.nodes for d in (n.shape, attr_dims(n))]
-    return primes.witness(shapes, hints, most, _counted(graph))
+    return primes.witness(shapes, hints, most, _counted(graph), _places(graph))
+
+
+def _places(graph: Graph) -> frozenset[int]:
+    """Where slices of slices may begin.  A size that is the same number there would be
+    taken for that place, and no type tells."""
+    by_length: dict[Dim, set[tuple[int, int]]] = {}  # what slices of such axes take
+    for node in graph.nodes:
+        if node.op == "slice":
+            shape = graph.nodes[node.args[0]].shape
+            for n, start, size in zip(shape, *node.attrs[:2], strict=True):
+                if isinstance(start, int) and isinstance(size, int) and size != n:
+                    by_length.setdefault(n, set()).add((start, size))
+    todo = [part for parts in by_length.values() for part in parts]
+    reached = set(todo)
+    places: set[int] = set()
+    while todo and len(reached) < MANY:
+        start, size = todo.pop()
+        inner = {(start + a, n) for a, n in by_length.get(size, ())}
+        places |= {a for a, _ in inner}
+        todo += inner - reached
+        reached |= inner
+    return frozenset(places - {0})
 
 
 def attr_dims(node: Node) -> tuple[Dim, ...]:

@@ -12,11 +12,13 @@ from .dims import Dim, bind, factors, symbols
 USUAL = 1009  # a size that nothing is known of
 TRIES = 96  # of primes that keep all dims apart
 NEAR = 8  # tries near a hint, before ones near twice that
+POLITE = 2 * NEAR  # tries that also keep dims apart from places that rules may make
 
 
 def witness(
     shapes: Iterable[Iterable[Dim]], hints: Mapping[str, int] | None = None,
     most: Mapping[str, int] | None = None, apart: Iterable[int] = (),
+    places: AbstractSet[int] = frozenset(),
 ) -> dict[str, int]:  # fmt: skip
     """A distinct prime for each symbol that divides no fixed size, nor one of `apart`.
 
@@ -25,26 +27,28 @@ def witness(
     prime is the first from the hint on (1009 without one): costs are near those at the
     hint.  Only symbols in dims that meet another go further, for `h//32` is one of a
     few small numbers where `h` is small.  A symbol in `most` gets the greatest that is
-    not above that, if there is one.
+    not above that, if there is one.  Dims with symbols keep away from `places` too,
+    numbers that rules make of fixed sizes, where primes near the hint can.
     """
     all_dims = {d for s in shapes for d in s}
     fixed = factors(all_dims) | set(apart)
     tried = dict.fromkeys(sorted(symbols(all_dims)), 0)
     best: dict[str, int] = {}
-    fewest = len(all_dims) + 1
-    for _ in range(TRIES):
+    fewest = (len(all_dims) + 1, 0)
+    for k in range(TRIES):
         values: dict[str, int] = {}
-        for k, (name, shift) in enumerate(tried.items()):
-            far, near = divmod(shift, NEAR)
-            first = ((hints or {}).get(name, USUAL) << far) + near * (k + 1)
+        for i, (name, shift) in enumerate(tried.items()):
+            far, step = divmod(shift, NEAR)
+            first = ((hints or {}).get(name, USUAL) << far) + step * (i + 1)
             limit = (most or {}).get(name, 1 << 62)
             values[name] = _prime(min(max(first, 7), 1 << 24), limit, fixed, values)
         met = _met(all_dims, values)
-        if len(met) < fewest:
-            best, fewest = values, len(met)
-        if not met:
+        near = [d for d in all_dims if symbols((d,)) and bind(d, values) in places]
+        if (len(met), len(near)) < fewest:
+            best, fewest = values, (len(met), len(near))
+        if not fewest[0] and (not fewest[1] or k >= POLITE):
             break
-        for name in symbols(met):
+        for name in symbols((*met, *near)):
             tried[name] += 1
     return best
 

@@ -8,7 +8,9 @@ S-expression over `a`; kernels and rules see either form.
 In `code`, `{a}` and `{b}` stand for operand texts and `{t}` for the dtype's name; a
 function `rw_exp_f32` must exist in a dialect that is to emit `exp` on f32.  Comparison
 results are bool.  Integer division and remainder by zero give 0, shifts by the width or
-more give 0 (-1 for a negative `shr`), max and min hand NaN on: as NumPy has it.
+more give 0 (-1 for a negative `shr`), max and min hand NaN on: as NumPy has it.  A
+power of integers wraps as products do; with a negative exponent it is the inverse cut
+off, so 0 but of 1 and -1 (and 0 of 0).
 """
 
 from __future__ import annotations
@@ -86,6 +88,20 @@ def _shift(right: bool) -> Callable[..., Array]:
         return np.where(inside, moved, beyond).astype(a.dtype)
 
     return run
+
+
+def _intpow(a: Array, b: Array) -> Array:
+    """Squarings; each exponent's bits say which are factors."""
+    one = a.dtype.type(1)
+    result, square = np.ones(np.broadcast(a, b).shape, a.dtype), a
+    for k in range(a.dtype.itemsize * 8 - (a.dtype.kind == "i")):
+        result = result * np.where((b >> b.dtype.type(k)) & 1, square, one)
+        square = square * square
+    if a.dtype.kind == "u":
+        return result
+    units = (a == 1) | (a == -1)  # they alone have whole inverses
+    inverse = np.where(units, np.where(b & 1, a, one), a.dtype.type(0))
+    return np.where(b < 0, inverse, result)
 
 
 def _int_or_float_div(a: Array, b: Array) -> Array:
@@ -193,6 +209,7 @@ _BASE = (
     _binary("floordiv", NUMBER, _int_or_float_div, flops=40, exact=True),
     _binary("mod", NUMBER, np.mod, flops=40, exact=True),
     _binary("pow", FLOAT, np.power, flops=60),
+    _binary("intpow", INTEGER, _intpow, flops=130, exact=True),
     _binary("max", ANY, np.maximum, smt="(ite (>= a b) a b)", exact=True, picks=True),
     _binary("min", ANY, np.minimum, smt="(ite (<= a b) a b)", exact=True, picks=True),
     _binary("and", LOGIC, np.bitwise_and, "({a} & {b})", exact=True),

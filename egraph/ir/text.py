@@ -22,7 +22,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from . import dtypes
 from .dtypes import DType
@@ -47,7 +47,23 @@ def show(graph: Graph, inline: int = INLINE) -> str:
     lines += [
         f"  alias {_word(a.output)} <- {_word(a.input)} {a.kind}" for a in graph.aliases
     ]
-    return "\n".join([*lines, "}", ""])
+    lines.append("}")
+    for target, f in graph.calls.items():
+        if isinstance(f, Bodied):
+            lines.append(f"; {_word(target)}: {f.shown}")
+            lines += (f"; {line}".rstrip() for line in show(f.body).splitlines())
+    return "\n".join([*lines, ""])
+
+
+@runtime_checkable
+class Bodied(Protocol):
+    """A host function that is a graph itself, which is shown as a comment: `parse` is
+    handed host functions."""
+
+    body: Graph
+
+    @property
+    def shown(self) -> str: ...
 
 
 def node_lines(graph: Graph, inline: int = INLINE) -> list[str]:

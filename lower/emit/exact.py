@@ -119,6 +119,26 @@ def _mod_signed(k: Body, a: Term, b: Term) -> Term:
     return select(b.eq(0) | b.eq(-1), lit(0, a.dtype), floored)
 
 
+def _intpow(k: Body, a: Term, b: Term) -> Term:
+    """By squarings of the unsigned number: products wrap alike, and never overflow.
+    From the first bit of the exponent on: powers of an `a` that is the same in a loop
+    are a chain of squares apart, on which gcc takes time and memory without end."""
+    signed = a.dtype.kind == "int"
+    u = unsigned(a.dtype)
+    base = bits(a, u) if signed else a
+    n = bits(b, u) if signed else b
+    result = lit(1, u)
+    for i in reversed(range(u.bits - signed)):
+        square = k.let(f"s{i}", result * result)
+        odd = ((n >> lit(i, U32)) & 1).ne(0)
+        result = k.let(f"r{i}", select(odd, square * base, square))
+    if not signed:
+        return result
+    odd = (b & 1).ne(0)
+    inverse = select(a.eq(1), a, select(a.eq(-1), select(odd, a, -a), 0))
+    return select(b < 0, inverse, bits(result, a.dtype))
+
+
 def _mod_float(k: Body, a: Term, b: Term) -> Term:
     """The remainder with the sign of the divisor, a zero included."""
     r = k.let("r", call("fmod", a, b))
@@ -169,3 +189,4 @@ for _kind in ("int", "uint"):
     EXACT["not", _kind] = _not_int
     EXACT["shl", _kind] = _shl
     EXACT["shr", _kind] = _shr
+    EXACT["intpow", _kind] = _intpow

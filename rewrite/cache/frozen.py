@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from rewrite.egraph.ir import dims, dtypes, graph, table
+from rewrite.egraph.looping.loop import Loop
 from rewrite.egraph.saturate import explore
 from rewrite.extract.memory import place
 from rewrite.extract.schedule import kernel, part, plan
@@ -31,7 +32,7 @@ KNOWN: tuple[Any, ...] = (
     kernel.Launch, kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
     program.Invoke, program.Program, loops.Function, loops.Param, choice.Choice,
     device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
-    Leaf, OnnxNode,
+    Leaf, Loop, OnnxNode,
 )  # fmt: skip
 
 

@@ -35,7 +35,9 @@ from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.ir.table import TensorType
+from rewrite.egraph.looping.loop import Loop
 from rewrite.extract.schedule.assemble import concrete
+from rewrite.extract.schedule.plan import Plan
 from rewrite.lower.choice import Choices
 from rewrite.lower.device import Caps, Device, KernelSource
 
@@ -47,7 +49,7 @@ from ..xp.trace import Leaf
 from .compiled import Compiled
 from .options import Options
 
-FORMAT = "rewrite bundle 3"
+FORMAT = "rewrite bundle 4"
 OURS = re.compile(r"rewrite bundle (\d{1,6})")
 NAMES = re.compile(
     r"manifest\.json|program\.bin|data/[0-9]+\.bin|held/[0-9]+\.bin|kernels/[0-9]+\.txt"
@@ -107,6 +109,7 @@ def save(
          for sizes, kind, built in programs],
         (options.precision, options.effort, dict(options.hints)),
         (arguments, result, tuple(held)),
+        _rounds(compiled),
     )  # fmt: skip
     try:
         frozen = freeze(what)
@@ -122,6 +125,25 @@ def save(
     own = {f"held/{i}.bin": a.tobytes() for i, a in enumerate(held.values())}
     files = {FROZEN: frozen, **_arrays(compiled.source), **own, **texts}
     _write(path, {MANIFEST: _manifest(compiled, files), **files})
+
+
+type Rounds = tuple[tuple[str, Plan, Any], ...]
+
+
+def _rounds(compiled: Compiled) -> Rounds:
+    """The plans of its loops, by target, each with those of the loops in it."""
+    return tuple((k, bare(c.plan), _rounds(c)) for k, c in compiled.bodies.items())
+
+
+def _with_rounds(made: Compiled, rounds: Rounds) -> Compiled:
+    bodies: dict[str, Compiled] = {}
+    for target, plan, inner in rounds:
+        loop = made.source.calls[target]
+        assert isinstance(loop, Loop)
+        options = replace(made.options, steady=loop.same)
+        body = Compiled(loop.body, dressed(plan, loop.body), made.device, options)
+        bodies[target] = _with_rounds(body, inner)
+    return replace(made, bodies=bodies)
 
 
 def _named(labels: Iterable[str]) -> dict[str, Leaf]:
@@ -216,7 +238,8 @@ def load(
 def _opened(
     files: Mapping[str, bytes], device: Device, calls: Mapping[str, Callable[..., Any]]
 ) -> tuple[Compiled, Any]:
-    graph, plan, programs, (precision, effort, hints), trees = thaw(files[FROZEN])
+    graph, plan, programs, asked, trees, rounds = thaw(files[FROZEN])
+    precision, effort, hints = asked
     arguments, result, held = trees
     source = replace(graph, data=_loaded(files, graph), calls={**graph.calls, **calls})
     saved = {
@@ -225,6 +248,7 @@ def _opened(
     }
     options = Options(precision, (), effort, fallback=False, hints=hints)
     made = Compiled(source, dressed(plan, source), device, options, 0.0, Saved(saved))
+    made = _with_rounds(made, rounds)
     return made, (arguments, result, _held_arrays(files, source, held))
 
 
@@ -247,7 +271,8 @@ def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
             about = _described(files.pop(MANIFEST))
         except Exception as e:  # readers of bytes meet every kind of error
             raise BundleError(
-                f"{path}: no bundle ({_said(e)}); `opt.save()` writes one"
+                f"{path}: no bundle, or a damaged one ({_said(e)}); "
+                "`.save(path)` of an optimized function writes one"
             ) from e
     _check_format(path, about)
     digests = {k: hashlib.sha256(v).hexdigest() for k, v in files.items()}

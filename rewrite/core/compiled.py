@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rewrite.backends.executable import Executable
+from rewrite.backends.executable import Executable, Shapes
+from rewrite.egraph.ir.dims import bind_shape
 from rewrite.egraph.ir.graph import Graph, GraphError, substitute, witness
 from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.looping.loop import Loop
 from rewrite.extract.memory.place import MemoryPlan, plan_memory
 from rewrite.extract.schedule.kernel import Schedule
 from rewrite.extract.schedule.plan import Plan
@@ -33,7 +35,8 @@ from .runner import Runner, Sizes
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A plan on a device; a call, with a mapping of inputs, runs it."""
+    """A plan on a device; a call, with a mapping of inputs, runs it.  `bodies` are the
+    loops of its graph, each a plan for one round, by target."""
 
     source: Graph
     chosen: Plan | Callable[[], Plan]  # a kept plan is read when it is asked for
@@ -42,6 +45,7 @@ class Compiled:
     optimize_seconds: float = 0.0
     shelf: Kept | None = None  # where its programs are kept
     choices: Choices = field(default_factory=lambda: NONE)  # how kernels are lowered
+    bodies: Mapping[str, Compiled] = field(default_factory=dict[str, "Compiled"])
     runner: Runner = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -106,7 +110,28 @@ class Compiled:
         functions = made.program.functions
         earlier = [x.module for x in others]
         module = self.device.build(made.source, functions, not self.strict, earlier)
-        return Executable(made.program, self.source, self.device, module)
+        return Executable(made.program, self.source, self.device, module, self._round)
+
+    def _round(self, target: str, shapes: Shapes) -> Executable | None:
+        """The program of one round of a loop whose operands have these shapes."""
+        loop, body = self.source.calls[target], self.bodies.get(target)
+        if body is None or not isinstance(loop, Loop):
+            return None
+        return body.executable(loop.sizes(shapes))
+
+    def looped(
+        self, sizes: Mapping[str, int]
+    ) -> Iterator[tuple[str, Compiled, dict[str, int], int]]:
+        """Each loop at these sizes: one round, the sizes of that, and how many."""
+        for node in self.source.nodes if self.bodies else ():
+            body = self.bodies.get(node.attrs[0]) if node.op == "call" else None
+            if body is not None:
+                loop = self.source.calls[node.attrs[0]]
+                assert isinstance(loop, Loop)
+                operands = [self.source.nodes[a].shape for a in node.args]
+                shapes = [bind_shape(s, sizes) for s in operands]
+                rounds = shapes[loop.carries][0]
+                yield node.attrs[0], body, loop.sizes(shapes), rounds
 
     def built(self, sizes: Mapping[str, int], others: Sequence[Forms] = ()) -> Built:
         """The program for these sizes and its text: kept, or made and kept.  `others`:
@@ -175,7 +200,11 @@ class Compiled:
     def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
         """The kernels in order, with predicted cost."""
         price = cost_for(self.device, self.options.precision, self.options.cost)
-        return kernel_infos(self.schedule(sizes), price, self.choices)
+        rounds = {
+            target: sum(k.seconds for k in body.kernels(own) if not k.once) * count
+            for target, body, own, count in self.looped(self.likely(sizes))
+        }
+        return kernel_infos(self.schedule(sizes), price, self.choices, rounds)
 
 
 def scheduled(plan: Plan, sizes: Mapping[str, int]) -> Schedule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewrite.egraph.ir.printable import printable
@@ -32,13 +32,15 @@ class KernelInfo:
 
 
 def kernel_infos(
-    steps: Schedule, price: KernelCost, choices: Choices
-) -> list[KernelInfo]:
-    """The kernels in order, with predicted cost."""
+    steps: Schedule, price: KernelCost, choices: Choices,
+    rounds: Mapping[str, float] | None = None,
+) -> list[KernelInfo]:  # fmt: skip
+    """The kernels in order, with predicted cost; `rounds` is that of all rounds of a
+    loop, by its target."""
     return [
         _launched(steps, step, price, choices, i < steps.once)
         if isinstance(step, Launch)
-        else _hosted(steps, step, i < steps.once)
+        else _hosted(steps, step, rounds or {}, i < steps.once)
         for i, step in enumerate(steps.steps)
     ]
 
@@ -57,11 +59,17 @@ def _launched(
     return KernelInfo(label, seconds, moved, family, reads, writes, once)
 
 
-def _hosted(steps: Schedule, step: Host, once: bool) -> KernelInfo:
+def _hosted(
+    steps: Schedule, step: Host, rounds: Mapping[str, float], once: bool
+) -> KernelInfo:
     reads = tuple(_buffer(steps, b) for b in step.args)
     writes = (_buffer(steps, step.out),)
     types = [steps.buffers[b].type for b in (*step.args, step.out)]
     moved = float(sum(map(nbytes, types)))
+    target = step.attrs[0] if step.op == "call" else ""
+    if target in rounds:
+        cost = rounds[target]
+        return KernelInfo(target, cost, moved, "loop", reads, writes, once)
     return KernelInfo(step.op, host_seconds(types), moved, "host", reads, writes, once)
 
 

@@ -60,11 +60,20 @@ class Options:
             rule_paths(asked.get("rules", ())),
             asked.get("effort", 2),
             asked.get("fallback", True),
-            {name: index(size) for name, size in (asked.get("hints") or {}).items()},
+            _hints(asked.get("hints") or {}),
             asked.get("cost", "roofline"),
             asked.get("cache", True),
             count_bytes(asked.get("memory")),
         )
+
+
+def _hints(asked: Mapping[str, int]) -> dict[str, int]:
+    try:
+        return {name: index(size) for name, size in asked.items()}
+    except TypeError:
+        raise TypeError(
+            f"hints={asked!r}: a whole number for each symbol expected"
+        ) from None
 
 
 def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:

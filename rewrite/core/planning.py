@@ -8,11 +8,13 @@ With `fallback=False` the error is raised instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
 
 from rewrite.backends.devices import pick_device
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
+from rewrite.egraph.looping.loop import loops_of
 from rewrite.extract.memory.remat import MemoryLimitError
 from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import KernelCost
@@ -39,8 +41,19 @@ def planned(
     graph: Graph, device: str | Device | None = None, options: Options | None = None
 ) -> Compiled:
     """The cheapest equal schedule that the rules and the search find for `graph`, its
-    kernels lowered as `rewrite tune` has found."""
+    kernels lowered as `rewrite tune` has found; and those of the loops in it."""
     options = options or Options()
+    made = _planned_alone(graph, device, options)
+    bodies = {
+        target: planned(loop.body, device, replace(options, steady=loop.same))
+        for target, loop in loops_of(graph)
+    }
+    return replace(made, bodies=bodies) if bodies else made
+
+
+def _planned_alone(
+    graph: Graph, device: str | Device | None, options: Options
+) -> Compiled:
     check_options(options)
     target = pick_device(device)
     started = perf_counter()
@@ -134,3 +147,13 @@ def own_plan(
     return Plan(
         graph, choice.groups, choice.seconds, choice.own_seconds, choice.own_kernels
     )
+
+
+def without_rules(
+    c: Compiled, price: KernelCost, sizes: Mapping[str, int] | None = None
+) -> Compiled:
+    """The same graph, and its loops, fused as they are written."""
+    own = own_plan(c.source, price, MOVES[c.options.effort], sizes)
+    chosen = replace(own, steady=c.plan.steady)
+    bodies = {k: without_rules(b, price, sizes) for k, b in c.bodies.items()}
+    return Compiled(c.source, chosen, c.device, c.options, bodies=bodies)

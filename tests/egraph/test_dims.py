@@ -138,3 +138,11 @@ def test_unbound_symbols_are_named() -> None:
         bind(symbol("b"), {})
     assert dims.symbols((symbol("b") * symbol("a"), 3)) == {"a", "b"}
     assert dims.numel(()) == 1
+
+
+def test_a_symbolic_size_that_is_asked_for_a_number_says_what_to_do() -> None:
+    b = symbol("b")
+    with pytest.raises(TypeError, match=r"b is symbolic, so it is no number.*fix the"):
+        range(b)
+    with pytest.raises(TypeError, match="2\\*b is symbolic, so it is not compared"):
+        assert 2 * b > 3

@@ -13,6 +13,8 @@ import numpy as np
 import onnx
 import pytest
 
+from rewrite.authoring.smt.instance import MEANINGS
+from rewrite.authoring.smt.lengths import ALIKE
 from rewrite.egraph.ir import ranges
 from rewrite.egraph.ir.constructors import SIGNATURES
 from rewrite.egraph.ir.dtypes import F32, F64, DType
@@ -21,6 +23,7 @@ from rewrite.egraph.ir.ops import TABLE
 from rewrite.egraph.ir.scalars import BY_NAME, Scalar
 from rewrite.egraph.judge.decimals import OPERATIONS
 from rewrite.egraph.judge.sample import Sampler
+from rewrite.egraph.proof.pointwise import Points
 from rewrite.egraph.saturate.encode import EncodeError, encode
 from rewrite.lower.emit import dialects, wgsl_values
 from rewrite.lower.emit.library import define
@@ -34,17 +37,25 @@ def texts(folder: str) -> str:
 
 
 XP, FUZZ = texts("xp/functions") + texts("xp"), texts("fuzz")
+INDEXED = texts("../extract/schedule")
 READ, WRITTEN = texts("onnx/ops"), texts("onnx/write")
 OPERATORS = {s.name.lower(): s.name for s in onnx.defs.get_all_schemas()}
+
+
+def listed(name: str, wanted: list[str]) -> str:
+    return "\n    ".join((f"{name} lacks", *wanted))
+
 
 # ---- tensor ops ----------------------------------------------------------------------
 
 UNRULED = ("data", "call")  # no rule is about them
+UNREAD = ("random", "call")  # their elements do not stand by themselves
 NO_OP = "no-such-op"  # added to a table to see what is asked of it
 
 
 def places(op: str) -> list[str]:
-    """Where a tensor op must be known before an e-graph can hold it."""
+    """Where a tensor op must be known: before an e-graph can hold it, before its rules
+    can be sampled, proved and used in a proof, and before kernels contain it."""
     head = op.capitalize()
     said = (ROOT / "rules" / "ir.egg").read_text("utf-8")
     facts = re.search(rf"\(= e \({head}\b", said)
@@ -57,18 +68,34 @@ def places(op: str) -> list[str]:
         f"a method _{op} in egraph/judge/sample.py, so that rules of it are tested": (
             hasattr(Sampler, f"_{op}") or op in UNRULED
         ),
+        f"a method _{op} in egraph/proof/pointwise.py, so that proofs are checked": (
+            hasattr(Points, f"_{op}") or op in UNREAD
+        ),
+        "a meaning in rewrite/authoring/smt/meaning/, so that rules of it are proved": (
+            op in MEANINGS or op in UNRULED
+        ),
+        f"{head} to ALIKE in rewrite/authoring/smt/lengths.py, or its rank there": (
+            head in ALIKE or head == "Window" or "v" in SIGNATURES.get(head, "")
+        ),
+        "its index rule in extract/schedule/movement.py or trace.py, as it is a view": (
+            not TABLE[op].view or op == "reshape" or f'"{op}"' in INDEXED
+        ),
     }
     return [place for place, there in wanted.items() if not there]
 
 
 @pytest.mark.parametrize("op", TABLE)
 def test_a_tensor_op_is_known_everywhere(op: str) -> None:
-    assert not places(op), f"{op}: add " + "; ".join(places(op))
+    assert not places(op), listed(op, places(op))
 
 
 def test_what_a_tensor_op_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TABLE, NO_OP, TABLE["reduce"])
-    assert len(places(NO_OP)) == 4
+    assert len(places(NO_OP)) == 7
+    monkeypatch.setitem(
+        TABLE, NO_OP, replace(TABLE["reduce"], traits=frozenset(("view",)))
+    )
+    assert len(places(NO_OP)) == 8
     b = Builder()
     x = b.input("x", F32, (2, 3))
     y = b.add(NO_OP, (x,), ("sum", (0, 1), F32))
@@ -82,8 +109,8 @@ LANGUAGES = {
     "C": dialects.C.native, "OpenCL C": dialects.OPENCL.native,
     "CUDA C++": dialects.CUDA.native,
 }  # fmt: skip
-# Not drawn: shifts by what no width bounds, powers that leave the range.
-UNDRAWN = ("shl", "shr", "pow")
+# Not drawn: shifts by what no width bounds, powers that leave the range or wrap.
+UNDRAWN = ("shl", "shr", "pow", "intpow")
 UNWRITTEN = ("mod",)  # ONNX's Mod of floats has the sign of the dividend, ours does not
 
 
@@ -142,22 +169,25 @@ def undefined(s: Scalar) -> list[str]:
 def where(dtype: DType) -> str:
     if dtype is F32:
         return "its definition in simpler ops, in lower/emit/elementary.py or exact.py"
-    return "the math library's name of it, in lower/emit/dialects.py"
+    return (
+        "its definition for all floats in lower/emit/exact.py, or the math library's "
+        "name of it in lower/emit/dialects.py"
+    )
 
 
 @pytest.mark.parametrize("s", BY_NAME.values(), ids=lambda s: s.name)
 def test_an_opcode_is_known_everywhere(s: Scalar) -> None:
-    assert not lacking(s), f"{s.name}: add " + "; ".join(lacking(s))
+    assert not lacking(s), listed(s.name, lacking(s))
 
 
 def test_what_an_opcode_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Scalar("cbrt", 1, frozenset(("float",)), np.cbrt, "rw_cbrt_{t}({a})")
     monkeypatch.setitem(BY_NAME, "cbrt", made)
-    said = "; ".join(lacking(made))
+    told = listed("cbrt", lacking(made))
     for place in ("ranges.py", "decimals.py", "xp/functions", "fuzz/graphs.py",
                   "elementary.py", "dialects.py"):  # fmt: skip
-        assert place in said
-    assert "f32 in C, OpenCL C, CUDA C++, WGSL" in said.replace("(", "")
+        assert place in told
+    assert "f32 in C, OpenCL C, CUDA C++, WGSL" in told.replace("(", "")
     made = replace(made, name="gelu")
     monkeypatch.setitem(OPERATORS, "gelu", "NoSuchOperator")
     assert sum("ONNX's NoSuchOperator" in place for place in lacking(made)) == 2

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rewrite.egraph.ir import dtypes
-from rewrite.egraph.ir.dtypes import ALL, BOOL, F32, I32, U8
+from rewrite.egraph.ir.dtypes import ALL, BOOL, F32, I32, U8, DType
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, GraphError
 from rewrite.egraph.ir.macros import MACROS
@@ -118,6 +118,19 @@ def test_integer_division_by_zero_is_zero_and_floors() -> None:
     xs = {"x": np.array([-7, 7, 7], np.int32), "d": np.array([2, -2, 0], np.int32)}
     np.testing.assert_array_equal(value(b, b.bin("floordiv", x, d), **xs), [-4, -4, 0])
     np.testing.assert_array_equal(value(b, b.bin("mod", x, d), **xs), [1, -1, 0])
+
+
+@pytest.mark.parametrize("dtype", [d for d in dtypes.ALL if d.is_int], ids=str)
+def test_powers_of_integers_wrap_and_inverses_are_cut_off(dtype: DType) -> None:
+    ends = np.iinfo(dtype.numpy)
+    few = np.array([ends.min, ends.max, *range(max(ends.min, -9), 70)], dtype.numpy)
+    a, n = (x.ravel() for x in np.meshgrid(few, few))
+    found = BY_NAME["intpow"].numpy(a, n)
+    whole = n >= 0
+    np.testing.assert_array_equal(found[whole], np.power(a[whole], n[whole]))
+    inverse = [{1: 1, -1: 1 - k % 2 * 2}.get(int(x), 0)
+               for x, k in zip(a[~whole], n[~whole], strict=True)]  # fmt: skip
+    assert found[~whole].tolist() == inverse
 
 
 def test_gather_clips_and_scatter_drops() -> None:

@@ -186,7 +186,7 @@ EDITS: dict[str, tuple[Callable[[dict[str, bytes]], Any], str]] = {
     "a manifest of another kind": (
         lambda f: f.update({"manifest.json": b"[]"}), "no bundle"
     ),
-    "another format": (manifest(format="bundle 9"), "'rewrite bundle 3' was exp"),
+    "another format": (manifest(format="bundle 9"), "'rewrite bundle 4' was exp"),
     "another version": (manifest(schema="", rewrite="9.9"), "saved by rewrite 9.9"),
 }  # fmt: skip
 
