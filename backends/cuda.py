@@ -210,7 +210,7 @@ class CudaDevice:
         """pycuda's driver module, with the primary context current."""
         fault = _fault()
         if fault:
-            raise DeviceError(fault)
+            raise DeviceError(f"cuda: {fault}; see `rewrite devices`")
         drv: Any = import_module("pycuda.driver")
         drv.init()
         context = drv.Device(0).retain_primary_context()

@@ -13,11 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..egraph.ir.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, DType
+
 WARP = 32
 ROWS, COLUMNS, DEPTH = 16, 8, 16  # of one instruction
 PAIR = 16  # columns of the right side that are read at once
 FOUR = 4  # warps of a group
 HIGH, WIDEST = 64, 256  # rows of a group's instruction, and columns at most
+HALVES = (BF16, F16)  # that all instructions multiply
+EIGHTS = (F8E4M3, F8E5M2)  # those of groups alone, where sides lie along k; f32, too
+LOST = 13  # low bits of f32 that they do not see
 
 
 class Part(NamedTuple):
@@ -49,16 +54,29 @@ def parts(
     )  # fmt: skip
 
 
+def depth(of: DType) -> int:
+    """Of an instruction of a group: 32 bytes of each row."""
+    return 2 * DEPTH // of.itemsize
+
+
+def seen(side: Any) -> Any:
+    """An array as instructions of groups take it: f32 towards zero, to 10 bits."""
+    if side.dtype != F32.numpy:
+        return side.astype(np.float32)
+    bits = np.ascontiguousarray(side).view(np.uint32) >> LOST << LOST
+    return bits.view(np.float32)
+
+
 def refusal(
-    m: int, n: int, k: int, threads: int, across: int, warps: int = 1
+    m: int, n: int, k: int, threads: int, across: int, warps: int = 1, deep: int = HIGH
 ) -> str | None:
-    """Why a group cannot multiply so."""
+    """Why a group cannot multiply so; `deep`: of k, in a panel."""
     if warps == FOUR:
         down = max(threads // WARP // FOUR // max(across, 1), 1)
         wide = n // max(across, 1)
         whole = threads == down * across * WARP * FOUR and n == wide * across
         fits = m % (down * HIGH) == 0 and wide % HIGH == 0 and HIGH <= wide <= WIDEST
-        fits = fits and whole and k % HIGH == 0 and min(m, k) > 0
+        fits = fits and whole and k % deep == 0 and min(m, k) > 0
         return None if fits else f"groups of warps do not share {m} x {n} x {k} out"
     if warps != 1:
         return f"instructions of {warps} warps"

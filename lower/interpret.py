@@ -211,7 +211,11 @@ class _Machine(Values):
         t = env[THREAD]
         places = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
         rows, columns = (p[t] for p in places)
+        if s.warps == fragments.FOUR:
+            left, right = fragments.seen(left), fragments.seen(right)
         total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
+        if s.fresh:
+            env[s.out][:] = 0
         env[s.out] += total.sum(1)
 
     def send(self, s: Send, envs: list[Env]) -> None:

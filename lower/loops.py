@@ -130,9 +130,9 @@ class Array:
     # two bytes, an array of a thread's own is for `Pack` and `Mma`
     size: int
     space: Space = "local"
-    # Elements of a row, of two bytes each, if columns of pieces of 16 bytes are read at
-    # once: pieces of a row lie so that those of a column are in different banks.  Where
-    # exactly is the emitter's matter; an access of several elements stays in a piece.
+    # Elements of a row, if columns of pieces of 16 bytes are read at once: pieces of a
+    # row lie so that those of a column are in different banks.  Where exactly is the
+    # emitter's matter; an access of several elements stays in a piece.
     swizzle: int = 0
 
 
@@ -186,12 +186,19 @@ PRODUCTS = (
 )  # fmt: skip
 
 
-PANEL = 64  # elements side by side, where a matrix of `Mma` lies in panels
+ROW = 128  # bytes side by side, where a matrix of `Mma` lies in panels
+PANEL = 64  # elements of two bytes there
+
+
+def panel(dtype: DType) -> int:
+    """Elements side by side in a panel."""
+    return ROW // dtype.itemsize
 
 
 class Matrix(NamedTuple):
     """Element (i, j) lies at `at` + `down` * i + `across` * j; one of the two is 1.
-    With `apart`, what lies side by side does so in panels, so far from each other."""
+    With `apart`, what lies side by side does so in panels of as many as rows are apart,
+    which are so far from each other."""
 
     array: str
     at: Ex
@@ -208,7 +215,7 @@ class Matrix(NamedTuple):
         if not self.apart:
             return i * self.down + j * self.across
         side, other, step = (i, j, self.across) if self.down == 1 else (j, i, self.down)
-        return side // PANEL * self.apart + side % PANEL + other * step
+        return side // step * self.apart + side % step + other * step
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,8 +303,11 @@ class Mma:
     lies in the threads' own arrays, as `fragments.parts` says.  An instruction is of so
     many `warps`, and `across` of those stand side by side.  Of four, it goes on until
     an `Await`, a `Settle` or a `Free` ends it, or the loop around it: nothing else
-    touches `out` before, and both sides stay as they are.  The left side of those may
-    be `own`: threads hold it in `a.array` as they would hold a product of m x k."""
+    touches `out` before, and both sides stay as they are.  Four also multiply f8, and
+    f32 without its last 13 bits (`fragments.seen`), where both sides lie along k.  The
+    left side of those of two bytes may be `own`: threads hold it in `a.array` as they
+    would hold a product of m x k.  A
+    `fresh` one of four is `out` = `a` times `b`, whatever `out` was."""
 
     m: int
     n: int
@@ -308,6 +318,7 @@ class Mma:
     b: Matrix
     warps: int = 1
     own: bool = False
+    fresh: bool = False
 
     @property
     def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:
@@ -319,10 +330,11 @@ class Mma:
 @dataclass(frozen=True, slots=True)
 class Settle:
     """Each thread waits for products of four warps, all but so many.  All that were
-    added up in `sums` are done."""
+    added up in `sums` are done.  What `made` holds is computed before, beside them."""
 
     left: int
     sums: tuple[str, ...]
+    made: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

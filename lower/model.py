@@ -257,6 +257,11 @@ class Roofline:
             self.memo[kernel] = self._least(kernel)
         return self.memo[kernel]
 
+    def floor(self, written: int) -> float:
+        """A launch, and the way of what is stored to memory."""
+        alone = self.model.alone or self.model.launch
+        return min(alone, self.model.launch) + self.model.moving(written)
+
     def _least(self, kernel: Kernel) -> Cost | None:
         result = cheapest(normalise(kernel), self.families, self.model)
         return result[1] if result else None

@@ -15,6 +15,7 @@ from .model import Family
 from .tiles.attention import ONLINE
 from .tiles.contract import BY_GROUP, BY_WARP
 from .tiles.folds import FOLDED
+from .tiles.laid import LAID
 from .tiles.staged import TILED
 
 FAMILIES: tuple[Family, ...] = (
@@ -31,12 +32,13 @@ FAMILIES: tuple[Family, ...] = (
     SCAN,
     ORDER,
     *TILED,
+    LAID,
     ONLINE,
 )
 
 
 # A sum is of other terms than the kernel says, or rounded otherwise.
-LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED, ONLINE)
+LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED, LAID, ONLINE)
 
 
 def families_for(strict: bool) -> tuple[Family, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from ...egraph.ir.dtypes import BF16, F16
+from ...egraph.ir.dtypes import BF16, F8E4M3, F8E5M2, F16, F32
 from ...lower.device import DeviceError, TensorMap
 
 NBYTES = 128
@@ -72,6 +72,9 @@ def encoded(m: TensorMap, address: int) -> bytes:
     kinds = {
         BF16: kind.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
         F16: kind.CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        F32: kind.CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        F8E4M3: kind.CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        F8E5M2: kind.CU_TENSOR_MAP_DATA_TYPE_UINT8,
     }
     (made,) = checked(cu.cuTensorMapEncodeTiled(
         kinds[m.dtype], len(m.extents), address,

@@ -15,11 +15,12 @@ from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 
 
-def plain(heads: int, length: int, size: int, causal: bool) -> Kernel:
-    """softmax(Q Kᵀ scale) V."""
+def plain(heads: int, length: int, size: int, causal: bool, rows: int = 0) -> Kernel:
+    """softmax(Q Kᵀ scale) V, with `rows` queries to a head, or as many as keys."""
     b = Builder()
     shape = (heads, length, size)
-    q, k, v = (b.input(n, BF16, shape) for n in "qkv")
+    q = b.input("q", BF16, (heads, rows or length, size))
+    k, v = (b.input(n, BF16, shape) for n in "kv")
     x = b.matmul(q, b.permute(k, (0, 2, 1)))
     scores = b.type(x).shape
     x = b.bin("mul", x, b.const(size**-0.5, BF16, scores))
@@ -32,13 +33,18 @@ def plain(heads: int, length: int, size: int, causal: bool) -> Kernel:
     return normalise(kernel_of(b, b.bin("div", *b.broadcast(y, total))))
 
 
-def attention(heads: int, length: int, size: int, causal: bool = False) -> Row:
+def attention(
+    heads: int, length: int, size: int, causal: bool = False, rows: int = 0
+) -> Row:
     def make() -> list[Any]:
-        return [random(heads, length, size, dtype=torch.bfloat16) for _ in range(3)]
+        lengths = (rows or length, length, length)
+        return [random(heads, n, size, dtype=torch.bfloat16) for n in lengths]
 
     def peer(a: Tensors) -> Any:
         kinds = torch.nn.attention.SDPBackend
         best = [kinds.CUDNN_ATTENTION, kinds.FLASH_ATTENTION, kinds.MATH]
+        if rows:  # it cuts long passes of few rows into parts
+            best = best[1:]
         with torch.nn.attention.sdpa_kernel(best, set_priority=True):
             of_one = (x[None] for x in a)
             return torch.nn.functional.scaled_dot_product_attention(
@@ -57,10 +63,10 @@ def attention(heads: int, length: int, size: int, causal: bool = False) -> Row:
         return torch.stack(out)
 
     name = f"attention bf16 {heads} x {length} x {size}{', causal' * causal}"
-    flops = 4.0 * heads * length**2 * size / (2 if causal else 1)
-    return Row(
-        name, plain(heads, length, size, causal), make, peer, exact, 1e-2, flops=flops
-    )
+    name += f", {rows} queries" if rows else ""
+    flops = 4.0 * heads * length * (rows or length) * size / (2 if causal else 1)
+    kernel = plain(heads, length, size, causal, rows)
+    return Row(name, kernel, make, peer, exact, 1e-2, flops=flops)
 
 
 ATTENTION: dict[str, Callable[[], Row]] = {
@@ -70,4 +76,8 @@ ATTENTION: dict[str, Callable[[], Row]] = {
     "causal": lambda: attention(64, 4096, 128, True),
     "causal16k": lambda: attention(16, 16384, 128, True),
     "causal64": lambda: attention(64, 4096, 64, True),
+    "attention256": lambda: attention(16, 4096, 256),
+    "decode": lambda: attention(128, 8192, 128, rows=1),
+    "decode4": lambda: attention(128, 8192, 128, rows=4),
+    "decode8x32k": lambda: attention(8, 32768, 128, rows=4),
 }

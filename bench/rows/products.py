@@ -8,7 +8,7 @@ from typing import Any
 from kernels import kernel_of
 from rows.memory import Row, Tensors, random, torch
 
-from rewrite.egraph.ir.dtypes import BF16, F32, DType
+from rewrite.egraph.ir.dtypes import BF16, F8E4M3, F32, U32, DType
 from rewrite.egraph.ir.graph import Builder
 from rewrite.lower.axes import normalise
 
@@ -35,6 +35,54 @@ def product(m: int, n: int, k: int, dtype: DType = BF16, batch: int = 0) -> Row:
     return Row(f"product {dtype} {size}", normalise(kernel_of(b, b.matmul(x, w))),
                make, peer, peer, TOLERANCE[dtype], along=along,
                flops=2.0 * m * n * k * max(batch, 1))  # fmt: skip
+
+
+def tf32(m: int, n: int, k: int) -> Row:
+    """Of the upper bits of f32, as torch multiplies where it may."""
+    b = Builder()
+    x, w = (b.input(name, F32, s) for name, s in (("x", (m, k)), ("w", (k, n))))
+
+    def few(v: int) -> int:
+        mask = b.const(0xFFFFE000, U32, b.shape(v))
+        word = b.bin("and", b.add("bitcast", (v,), (U32,)), mask)
+        return b.add("bitcast", (word,), (F32,))
+
+    def make() -> list[Any]:
+        return [random(*s, dtype=torch.float32) for s in ((m, k), (k, n))]
+
+    def peer(a: Tensors) -> Any:
+        torch.backends.cuda.matmul.allow_tf32 = True
+        try:
+            return a[0] @ a[1]
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = False
+
+    return Row(f"product tf32 {m}x{n}x{k}",
+               normalise(kernel_of(b, b.matmul(few(x), few(w)))),
+               make, peer, lambda a: a[0] @ a[1], 2e-3, along=(0,),
+               flops=2.0 * m * n * k)  # fmt: skip
+
+
+def eight(m: int, n: int, k: int) -> Row:
+    """Of f8e4m3, to bf16; the right side lies along what is summed."""
+    b = Builder()
+    x, w = b.input("x", F8E4M3, (m, k)), b.input("w", F8E4M3, (n, k))
+    y = b.matmul(b.cast(x, F32), b.cast(b.permute(w, (1, 0)), F32))
+    kind = torch.float8_e4m3fn
+
+    def make() -> list[Any]:
+        return [random(*s, dtype=torch.float32).to(kind) for s in ((m, k), (n, k))]
+
+    def peer(a: Tensors) -> Any:
+        one = torch.ones((), device="cuda")
+        return torch._scaled_mm(a[0], a[1].T, one, one, out_dtype=torch.bfloat16)
+
+    def exact(a: Tensors) -> Any:
+        return a[0] @ a[1].T
+
+    return Row(f"product f8e4m3 {m}x{n}x{k}",
+               normalise(kernel_of(b, b.cast(y, BF16))),
+               make, peer, exact, 1e-2, along=(0,), flops=2.0 * m * n * k)  # fmt: skip
 
 
 def dense(m: int, n: int, k: int) -> Row:
@@ -72,4 +120,7 @@ PRODUCTS: dict[str, Callable[[], Row]] = {
     "long": lambda: product(256, 256, 1 << 18),
     "gemv": lambda: product(1, 8192, 8192),
     "gemmf32": lambda: product(4096, 4096, 4096, F32),
+    "tf32": lambda: tf32(4096, 4096, 4096),
+    "fp8": lambda: eight(8192, 8192, 8192),
+    "fp8small": lambda: eight(4096, 4096, 4096),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...egraph.ir.dtypes import F32, F64, I64, U32, DType
@@ -73,6 +74,7 @@ class Printer(Expressions):
                     lines += self.loop(stmt, scope, depth)
                 case If(cond=cond, body=inner):
                     lines.append(f"{pad}if ({bare(self.value(cond, scope))}) {{")
+                    lines += [f"{pad}  {x}" for x in self.rarely(inner)]
                     lines += [*self.block(inner, scope, depth + 1), pad + "}"]
                 case Assign(var=var, value=value):
                     text = bare(self.value(value, scope))
@@ -252,6 +254,10 @@ class Printer(Expressions):
         call = "rw_dgemm" if double else "rw_sgemm"
         return (f"{call}(RW_ROWS, {ta}, {tb}, {stmt.m}, {stmt.n}, {stmt.k}, 1, "
                 f"{a}, {lda}, {b}, {ldb}, 0, {out}, {ldc});")  # fmt: skip
+
+    def rarely(self, body: Sequence[Stmt]) -> Sequence[str]:
+        """What keeps a compiler from computing a body where its test fails, too."""
+        return ()
 
     def asynchronous(self, stmt: Asynchronous, scope: Scope) -> list[str]:
         raise DeviceError(f"{self.dialect.name} has no {type(stmt).__name__}")

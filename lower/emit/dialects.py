@@ -268,6 +268,24 @@ static __device__ __forceinline__ f32 rw_ex2(f32 a) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ f32 rw_max(f32 a, f32 b) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+  f32 r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return a != a || a > b ? a : b;
+#endif
+}
+static __device__ __forceinline__ f32 rw_min(f32 a, f32 b) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+  f32 r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return a != a || a < b ? a : b;
+#endif
+}
 static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
   u16 r;
@@ -287,6 +305,8 @@ CUDA = Dialect(
     native={
         **_natives("{name}f", "{name}", smooth_f32=True),
         ("ex2", "f32"): "rw_ex2({a})",
+        ("max", "f32"): "rw_max({a}, {b})",
+        ("min", "f32"): "rw_min({a}, {b})",
         ("fma", "f32"): "RW_FMA(fmaf, {a}, {b}, {c})",
         ("fma", "f64"): "RW_FMA(fma, {a}, {b}, {c})",
         ("decode_f16", "u32"): "rw_from_half({a})",

@@ -222,11 +222,12 @@ class Expressions(Lanes):
         row = scope.rows.get(array)
         if row is None:
             return index
-        name = f"rw_swizzle_{row}"
+        size = scope.arrays[array].itemsize
+        name = f"rw_swizzle_{row}" + (f"_{size}" if size != 2 else "")
         if name not in self.helpers:
-            turn, within = swizzle(row)
+            turn, within = swizzle(row, size)
             head = f"{self.dialect.helper} u32 {name}(u32 i) {{"
-            mixed = f"i ^ i / {row * turn} % {within} * {PIECE}"
+            mixed = f"i ^ i / {row * turn} % {within} * {BYTES // size}"
             self.helpers[name] = f"{head}\n  return {mixed};\n}}\n"
         return f"{name}({index})"
 
@@ -284,14 +285,15 @@ class Expressions(Lanes):
 
 
 BY_WIDTH = {8: U8, 16: U16}
-PIECE = 8  # elements of two bytes that lie together
+BYTES = 16  # of a piece, which lie together
+PIECE = 8  # elements of two bytes there
 BANKS = 8  # pieces that memory hands out at once
 
 
-def swizzle(row: int) -> tuple[int, int]:
-    """Of rows of so many elements: how many in turn keep their pieces alike, and among
-    how many places a piece moves."""
-    pieces = row // PIECE
+def swizzle(row: int, size: int = 2) -> tuple[int, int]:
+    """Of rows of so many elements of `size` bytes: how many in turn keep their pieces
+    alike, and among how many places a piece moves."""
+    pieces = row * size // BYTES
     return max(BANKS // pieces, 1), min(pieces, BANKS)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ...egraph.ir.dtypes import DType
 from ...egraph.ir.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource, Start
-from ..fragments import FOUR
+from ..fragments import FOUR, HIGH
 from ..loops import (
     Array,
     AsyncCopy,
@@ -36,7 +36,7 @@ from ..loops import (
     Stmt,
     Store,
 )
-from ..walking import walk
+from ..walking import bodies, walk
 from . import mma, rings, wgmma
 from .cfamily import Asynchronous, Printer
 from .dialects import Dialect
@@ -48,6 +48,7 @@ from .stages import Stage, index_lets, stages
 
 WARP = 32
 SHARED_ALIGN = 16  # bytes
+FEW = 4  # values of a thread that a row has
 AHEAD = 128  # statements of a thread's loop, written out
 TURNS, MUCH = 32, 64  # of a loop of products, and statements of one
 
@@ -90,6 +91,7 @@ class KernelPrinter(Printer):
     own: tuple[Stmt, ...] = ()  # its statements, outer before inner
     meeting: str = ""  # where its group meets
     places: dict[str, int] = field(default_factory=dict[str, int])  # of its rings
+    turns: dict[int, bool] = field(default_factory=dict[int, bool])
     sizes: dict[str, int] = field(default_factory=dict[str, int])  # of its arrays
 
     def kernel(
@@ -104,6 +106,7 @@ class KernelPrinter(Printer):
         self.places = {s.name: s.places for s in self.own if isinstance(s, Ring)}
         beside = sum(s.threads for s in self.own if isinstance(s, Beside))
         self.meeting = self.dialect.barrier
+        self.turns = self.taken(stage.body) if beside else {}
         if beside:
             self.meeting = f"rw_meet<{self.threads}>();"
         share = 1 if stage.kind == "block" else self.threads
@@ -150,6 +153,15 @@ class KernelPrinter(Printer):
             t = f"{stored(p.dtype)} *"
             told.append(self.dialect.promise.format(name=name_of(p.name), t=t))
         return [f"  {line}" for line in told]
+
+    def taken(self, body: Sequence[Stmt]) -> dict[int, bool]:
+        """By identity products with which a group's turn begins or ends."""
+        every = [tuple(body)]
+        every += [inner for s in self.own for inner in bodies(s)]
+        groups = self.threads // (FOUR * WARP)
+        pairs = [p for b in every if (p := wgmma.in_turns(b, groups)) is not None]
+        return {id(s): first for p in pairs
+                for s, first in zip(p, (True, False), strict=True)}  # fmt: skip
 
     def pragma(self, loop: For, count: int) -> str:
         """A thread asks for all that a short loop reads before it waits for any."""
@@ -203,10 +215,12 @@ class KernelPrinter(Printer):
         """Declarations of what the group shares, and its bytes; arrays of panels come
         first, at multiples of what is mixed."""
         wanted: dict[str, tuple[str, int, int]] = {}
+        mixed: set[str] = set()
         for stmt in walk(stage.body):
             if isinstance(stmt, Array) and stmt.space == "shared":
                 entry = (stored(stmt.dtype), stmt.dtype.itemsize, max(stmt.size, 1))
                 name = name_of(stmt.name)
+                mixed |= {name} if stmt.swizzle and self.groups else set()
             elif isinstance(stmt, GroupReduce):
                 dtype = stmt.var.dtype
                 entry = (_cell(dtype), max(dtype.itemsize, 4), self.cells(stmt))
@@ -225,10 +239,9 @@ class KernelPrinter(Printer):
             block = block.replace("rw_shared", "rw_panels")
         lines = [f"  {block}"] if block and wanted else []
         offset = 0
-        narrow = [x for x in wanted.items() if x[1][1] == 2 and self.groups]
-        rest = [x for x in wanted.items() if x not in narrow]
-        for name, (t, itemsize, n) in (*narrow, *rest):
-            align = wgmma.ALIGN if itemsize == 2 and self.groups else SHARED_ALIGN
+        order = sorted(wanted.items(), key=lambda x: x[0] not in mixed)
+        for name, (t, itemsize, n) in order:
+            align = wgmma.ALIGN if name in mixed else SHARED_ALIGN
             form = self.dialect.shared
             form = form.replace("rw_shared", "rw_panels") if self.groups else form
             lines.append("  " + form.format(t=t, name=name, n=n, i=offset))
@@ -244,6 +257,10 @@ class KernelPrinter(Printer):
         if not self.by_warps:
             return self.threads
         return 0 if 0 < stmt.width <= WARP else self.threads // WARP
+
+    def rarely(self, body: Sequence[Stmt]) -> Sequence[str]:
+        much = any(isinstance(s, For) and s.kind == "unroll" for s in body)
+        return ('asm volatile("");',) if self.groups and much else ()
 
     def asynchronous(self, stmt: Asynchronous, scope: Scope) -> list[str]:
         if not self.dialect.asynchronous:
@@ -266,13 +283,19 @@ class KernelPrinter(Printer):
                 barrier = self.meeting
                 met = wgmma.meets(barrier, left) if self.groups else [barrier]
                 return [f"rw_await<{pending}>();", *met]
-            case Settle(left, sums):
+            case Settle(left, sums, made):
                 self.helpers.setdefault("wgmma", wgmma.HELPERS)
                 lines = [f"rw_group_wait<{left}>();"]
-                for s in sums:
+                for i, s in enumerate((*made, *sums)):
                     name, text = wgmma.settled(self.sizes[s])
                     self.helpers.setdefault(name, text)
-                    lines.append(f"{name}({name_of(s)});")
+                    at = i if i < len(made) else len(lines)
+                    lines.insert(at, f"{name}({name_of(s)});")
+                few = [s for s in made if self.sizes[s] <= FEW]
+                told = [f"{name_of(s)}[{i}]" for s in few for i in range(self.sizes[s])]
+                if told:
+                    self.helpers.setdefault("beside", wgmma.BESIDE)
+                    lines.insert(len(made), f"rw_beside({' + '.join(told)});")
                 return lines
             case Pack(to, source):
                 name, text = wgmma.packed(scope.arrays[to])
@@ -292,7 +315,23 @@ class KernelPrinter(Printer):
         name, text = wgmma.instruction(stmt.n // stmt.across, of, left, right)
         self.helpers.setdefault("wgmma", wgmma.HELPERS)
         self.helpers.setdefault(name, text)
-        return wgmma.product(stmt, self.threads, at, scope, name)
+        if stmt.own:
+            high = stmt.m // (self.threads // WARP // FOUR // stmt.across) // HIGH
+            self.helpers.setdefault(*wgmma.kept(high * stmt.k // 4))
+            if not stmt.fresh:
+                self.helpers.setdefault(*wgmma.settled(high * stmt.n // 2))
+        if stmt.fresh:
+            many = stmt.n // stmt.across
+            self.helpers.setdefault(*wgmma.instruction(many, of, left, right, True))
+        lines = wgmma.product(stmt, self.threads, at, scope, name)
+        if id(stmt) in self.turns:
+            self.helpers.setdefault("turns", wgmma.TURNS)
+            groups = self.threads // (FOUR * WARP)
+            first, call = self.turns[id(stmt)], f"<{groups}>(rw_thread / 128);"
+            lines.insert(
+                0 if first else len(lines), f"rw_{'take' if first else 'next'}{call}"
+            )
+        return lines
 
     def of_rings(
         self, stmt: Ring | Beside | Fill | Full | Free | Send, scope: Scope, depth: int
@@ -336,6 +375,8 @@ class KernelPrinter(Printer):
         pad = "  " * depth
         sends = any(isinstance(x, Send) for x in self.own)
         few, more = rings.shares(self.threads, s)
+        groups = self.threads // (FOUR * WARP)
+        begin = f"if (rw_thread / 128 == {groups - 1}) rw_next<{groups}>({groups - 1});"
         one = f"if (rw_thread == {self.threads}) {{"
         return [
             pad + self.dialect.barrier,
@@ -346,6 +387,7 @@ class KernelPrinter(Printer):
             f"{pad}  }}",
             f"{pad}}} else {{",
             f"{pad}  {more}",
+            *([f"{pad}  {begin}"] if self.turns else []),
             *self.block(s.body, scope, depth + 1),
             *([f"{pad}  rw_sent<0>();"] if sends else []),
             pad + "}",

@@ -7,13 +7,15 @@ it where they meet, and at the end of its loop.
 
 from __future__ import annotations
 
-from ...egraph.ir.dtypes import BF16, DType
-from ..fragments import DEPTH, FOUR, HIGH, WARP
-from ..loops import PANEL, Matrix, Mma, Stmt
+from ...egraph.ir.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, DType
+from ..fragments import DEPTH, FOUR, HALVES, HIGH, WARP, depth
+from ..loops import PANEL, ROW, Matrix, Mma, Settle, Stmt
 from .expressions import Scope, name_of
 
 ALIGN = 1024  # bytes: the rows that are mixed among each other
-ROW = 2 * PANEL  # bytes
+KINDS = {BF16: "bf16", F16: "f16", F32: "tf32", F8E4M3: "e4m3", F8E5M2: "e5m2"}
+STEP = 32  # bytes of a row that an instruction multiplies
+FRESH = "_fresh"
 INLINE = "static __device__ __forceinline__"
 HELPERS = r"""static __device__ __forceinline__
 u64 rw_matrix(const void *p, u32 apart) {
@@ -35,6 +37,35 @@ static __device__ __forceinline__ void rw_share() {
 """
 
 
+# A wait stands where it is written, but the assembler computes after it what does not
+# depend on it.  A branch on what was computed keeps it before; the one value on which
+# it is taken is a NaN that no instruction makes.
+BESIDE = r"""static __device__ __forceinline__ void rw_beside(f32 v) {
+  if (__float_as_int(v) == 0x7fc0dead) asm volatile("nanosleep.u32 0;" ::: "memory");
+}
+"""
+
+
+# Groups of four warps take turns at the tensor cores: while one begins its products,
+# others compute.  One barrier for each, from this number on.
+TURNS = r"""template <int N> static __device__ __forceinline__ void rw_take(u32 me) {
+  asm volatile("bar.sync %0, 256;" :: "r"(2 + me) : "memory");
+}
+template <int N> static __device__ __forceinline__ void rw_next(u32 me) {
+  asm volatile("bar.arrive %0, 256;" :: "r"(2 + (me + 1) % N) : "memory");
+}
+"""
+MOST = 8  # groups
+
+
+def in_turns(body: tuple[Stmt, ...], groups: int) -> tuple[Mma, Mma] | None:
+    """The first and the last product of a body beside which something is computed."""
+    late = any(isinstance(s, Settle) and s.made for s in body)
+    products = [s for s in body if isinstance(s, Mma)]
+    fits = 1 < groups <= MOST and late and products
+    return (products[0], products[-1]) if fits else None
+
+
 def meets(barrier: str, left: int = 0) -> list[str]:
     """All products but so many are done with what threads share, and later ones will
     see what is stored there."""
@@ -42,24 +73,30 @@ def meets(barrier: str, left: int = 0) -> list[str]:
 
 
 def instruction(
-    columns: int, of: DType, left: bool | None, right: bool
+    columns: int, of: DType, left: bool | None, right: bool, fresh: bool = False
 ) -> tuple[str, str]:
-    """Name and text of the function that multiplies 64 x 16 by 16 x `columns`; sides
-    lie along their own axis instead of the summed one, where it says so; None: the left
-    one is the threads' own."""
-    kind = "bf16" if of is BF16 else "f16"
+    """Name and text of the function that multiplies 64 x 16 by 16 x `columns`, or as
+    many of k as 32 bytes are; sides of two bytes may lie along their own axis instead
+    of the summed one, where it says so; None: the left one is the threads' own.  A
+    fresh one adds to nothing."""
+    kind = KINDS[of]
     count = columns // 2
     held = ", ".join(f"%{i}" for i in range(count))
-    outs = ", ".join(f'"+f"(c[{i}])' for i in range(count))
+    outs = ", ".join(f'"{"=" if fresh else "+"}f"(c[{i}])' for i in range(count))
+    end = FRESH if fresh else ""
+    adds = 0 if fresh else 1
     if left is None:
-        return _of_own(f"rw_own_{kind}_{columns}_{right:d}", kind, held, outs, right)
-    name = f"rw_group_{kind}_{columns}_{left:d}{right:d}"
+        name = f"rw_own_{kind}_{columns}_{right:d}{end}"
+        return _of_own(name, kind, held, outs, right, adds)
+    name = f"rw_group_{kind}_{columns}_{left:d}{right:d}{end}"
+    size = f"m64n{columns}k{depth(of)}"
+    turned = f", {left:d}, {right:d}" if of in HALVES else ""
     return (
         name,
         f"""{INLINE} void {name}(f32 *c, u64 a, u64 b) {{
-  asm volatile("wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{kind}.{kind} "
+  asm volatile("wgmma.mma_async.sync.aligned.{size}.f32.{kind}.{kind} "
       "{{{held}}}, "
-      "%{count}, %{count + 1}, 1, 1, 1, {left:d}, {right:d};"
+      "%{count}, %{count + 1}, {adds}, 1, 1{turned};"
       : {outs}
       : "l"(a), "l"(b));
 }}
@@ -67,15 +104,17 @@ def instruction(
     )
 
 
-def _of_own(name: str, kind: str, held: str, outs: str, right: bool) -> tuple[str, str]:
-    count = outs.count("+f")
+def _of_own(
+    name: str, kind: str, held: str, outs: str, right: bool, adds: int
+) -> tuple[str, str]:
+    count = outs.count("(c[")
     own = ", ".join(f"%{count + i}" for i in range(4))
     return (
         name,
         f"""{INLINE} void {name}(f32 *c, const u32 *a, u64 b) {{
   asm volatile("wgmma.mma_async.sync.aligned.m64n{2 * count}k16.f32.{kind}.{kind} "
       "{{{held}}}, "
-      "{{{own}}}, %{count + 4}, 1, 1, 1, {right:d};"
+      "{{{own}}}, %{count + 4}, {adds}, 1, 1, {right:d};"
       : {outs}
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }}
@@ -91,6 +130,20 @@ def settled(count: int) -> tuple[str, str]:
     return (
         name,
         f"""{INLINE} void {name}(f32 *c) {{
+  asm volatile("" : {outs} :: "memory");
+}}
+""",
+    )
+
+
+def kept(count: int) -> tuple[str, str]:
+    """Name and text of the function before which words that a product reads are made:
+    the compiler would make them after the fence, which orders registers."""
+    outs = ", ".join(f'"+r"(a[{i}])' for i in range(count))
+    name = f"rw_kept{count}"
+    return (
+        name,
+        f"""{INLINE} void {name}(u32 *a) {{
   asm volatile("" : {outs} :: "memory");
 }}
 """,
@@ -122,22 +175,28 @@ def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope, name: str
     out = name_of(s.out)
     if s.own:
         return _own_product(s, mi, at[1], name)
-    a, b = (f"rw_matrix(&{name_of(x.array)}[{i}], {_apart(x)})"
+    of = scope.arrays[s.a.array]
+    size = of.itemsize
+    a, b = (f"rw_matrix(&{name_of(x.array)}[{i}], {x.apart * size})"
             for x, i in zip((s.a, s.b), at, strict=True))  # fmt: skip
-    left = _within(s.a, along_k=s.a.down != 1, first=f"rw_g / {s.across}", size=high)
-    right = _within(s.b, along_k=s.b.down == 1, first=f"rw_g % {s.across}", size=wide)
+    left = _within(s.a, s.a.down != 1, f"rw_g / {s.across}", high, size)
+    right = _within(s.b, s.b.down == 1, f"rw_g % {s.across}", wide, size)
     return [
         "{ const u32 rw_g = rw_thread / 128;",
         f"  const u64 rw_a = {a} + (({left[0]}) >> 4);",
         f"  const u64 rw_b = {b} + (({right[0]}) >> 4);",
         "  rw_group_begin();",
         "  #pragma unroll",
-        f"  for (u32 rw_k = 0; rw_k < {s.k // DEPTH}; rw_k++)",
+        f"  for (u32 rw_k = 0; rw_k < {s.k // depth(of)}; rw_k++)",
         "    #pragma unroll",
         f"    for (u32 rw_m = 0; rw_m < {mi}; rw_m++)",
-        f"      {name}(&{out}[rw_m * {wide // 2}],"
-        f" rw_a + ((rw_k * {left[1]} + rw_m * {left[2]}) >> 4),"
-        f" rw_b + (rw_k * {right[1]} >> 4));",
+        *_called(
+            s,
+            name,
+            f"(&{out}[rw_m * {wide // 2}],"
+            f" rw_a + (({left[1]} + rw_m * {left[2]}) >> 4),"
+            f" rw_b + (({right[1]}) >> 4));",
+        ),
         "  rw_group_end();",
         "}",
     ]
@@ -146,35 +205,53 @@ def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope, name: str
 def _own_product(s: Mma, mi: int, at: str, name: str) -> list[str]:
     """Of a left side that threads hold: four words for each step along k."""
     out, own = name_of(s.out), name_of(s.a.array)
-    step = f"rw_k * {DEPTH * ROW}"
-    if s.b.down == 1:  # in panels along k
-        each = PANEL // DEPTH
-        step = f"rw_k / {each} * {_apart(s.b)} + rw_k % {each} * {2 * DEPTH}"
+    step = _step(s.b, s.b.down == 1, 2)
+    sums = [f"rw_settled{mi * s.n // 2}({out});"] if not s.fresh else []
     return [
-        f"{{ const u64 rw_b = rw_matrix(&{name_of(s.b.array)}[{at}], {_apart(s.b)});",
+        f"rw_kept{mi * s.k // 4}({own});",
+        *sums,
+        f"{{ const u64 rw_b = rw_matrix(&{name_of(s.b.array)}[{at}], {2 * s.b.apart});",
         "  rw_group_begin();",
         "  #pragma unroll",
         f"  for (u32 rw_k = 0; rw_k < {s.k // DEPTH}; rw_k++)",
         "    #pragma unroll",
         f"    for (u32 rw_m = 0; rw_m < {mi}; rw_m++)",
-        f"      {name}(&{out}[rw_m * {s.n // 2}],"
-        f" &{own}[rw_m * {s.k // 4} + rw_k * 4],"
-        f" rw_b + (({step}) >> 4));",
+        *_called(
+            s,
+            name,
+            f"(&{out}[rw_m * {s.n // 2}],"
+            f" &{own}[rw_m * {s.k // 4} + rw_k * 4],"
+            f" rw_b + (({step}) >> 4));",
+        ),
         "  rw_group_end();",
         "}",
     ]
 
 
-def _apart(x: Matrix) -> int:
-    return 2 * x.apart
+def _called(s: Mma, name: str, given: str) -> list[str]:
+    """The first step of a fresh product adds to nothing."""
+    if not s.fresh:
+        return [f"      {name}{given}"]
+    return [f"      if (rw_k == 0) {name}{FRESH}{given}", f"      else {name}{given}"]
 
 
-def _within(x: Matrix, along_k: bool, first: str, size: int) -> tuple[str, int, int]:
-    """Bytes from a side's begin to a group's part; from one step along k to the next;
-    from 64 of its rows to the next ones."""
-    if along_k:  # a row of 128 bytes is 64 of k
-        return f"{first} * {size * ROW}", 2 * DEPTH, HIGH * ROW
-    return f"{first} * {size // PANEL * 2 * x.apart}", DEPTH * ROW, 2 * x.apart
+def _within(
+    x: Matrix, along_k: bool, first: str, rows: int, size: int
+) -> tuple[str, str, int]:
+    """Bytes from a side's begin to a group's part; to a step along k; from 64 of its
+    rows to the next ones; `size`: of an element."""
+    if along_k:  # rows of 128 bytes along k
+        return f"{first} * {rows * ROW}", _step(x, True, size), HIGH * ROW
+    panels = f"{first} * {rows // PANEL * size * x.apart}"
+    return panels, _step(x, False, size), size * x.apart
+
+
+def _step(x: Matrix, along_k: bool, size: int) -> str:
+    """Bytes to a step along k, which may lie in panels."""
+    if not along_k:
+        return f"rw_k * {DEPTH * ROW}"
+    each = ROW // STEP
+    return f"rw_k / {each} * {x.apart * size} + rw_k % {each} * {STEP}"
 
 
 def goes_on(body: tuple[Stmt, ...]) -> bool:

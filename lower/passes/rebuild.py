@@ -166,8 +166,8 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
                 return replace(s, to=name(to), source=name(source))
             case Pack(to, source):
                 return Pack(name(to), name(source))
-            case Settle(left, sums):
-                return Settle(left, tuple(map(name, sums)))
+            case Settle(left, sums, made):
+                return Settle(left, tuple(map(name, sums)), tuple(map(name, made)))
             case Barrier() | Commit() | Await():
                 return s
 

@@ -27,17 +27,20 @@ from ..loops import (
     Send,
     Stmt,
     Var,
+    panel,
 )
 from ..loops import Box as Brought
 from ..loops import Full as Arrived
 from ..tiles import ir
 from ..tiles.ir import Ahead, Full, Load, Loop, Release, Store
 from ..tiles.rings import is_beside, products_left
-from .boxes import box_of, loaded
+from .boxes import box_of, sent
+from .layouts import names_in
 from .quads import groups_across
 from .rings import Ringed
 
 BARRIER = 8  # bytes; a place of a ring has two
+KEPT = 2  # places of what holds for an instance: the next one's is brought meanwhile
 
 
 class Besides(Ringed):
@@ -52,8 +55,12 @@ class Besides(Ringed):
         self.counts: dict[str, str] = {}
         self.sends: dict[str, str] = {}
         self.alive: dict[str, Var] = {}
+        self.kept = [s for s in grid.body if isinstance(s, Load)
+                     and s.tile.space == "shared"]  # fmt: skip
+        self.instance = Var("", self.index)  # how many this team, or who fills, had
         self.before: Ex = self.zero
         self.team_number = self.fresh("p") if self.besides else ""
+        self.kept_at: Ex | None = None  # None: who fills says where
         if self.besides and self.teams < self.instances:
             self.before = Var(self.fresh("w"), self.index)
 
@@ -66,6 +73,10 @@ class Besides(Ringed):
                     self.declare_ring(t, s.stages)
             self.counts[s.axes[0].name] = name = self.fresh("r")
             self.emit(Ring(name, s.stages))
+        for s in self.kept:
+            self.declare_ring(s.tile, KEPT)
+            self.counts[s.tile.name] = name = self.fresh("r")
+            self.emit(Ring(name, KEPT))
         for s in self.sent:
             self.sends[s.buffer] = name = self.fresh("o")
             kind = self.buffers[s.buffer].dtype
@@ -76,13 +87,24 @@ class Besides(Ringed):
         for fills in (True, False):
             for s in (s for s in self.besides if s.where is not None):
                 self.alive[s.axes[0].name] = Var(self.fresh("n"), self.index)
-            counters.append(tuple(Let(v, self.zero, True) for v in self.alive.values()))
+            numbers = [*self.alive.values()]
+            if self.kept:
+                self.instance = Var(self.fresh("n"), self.index)
+                numbers.append(self.instance)
+            counters.append(tuple(Let(v, self.zero, True) for v in numbers))
             inner = self.inside()
             if fills:
+                for s in self.kept:
+                    self.slot = self.place_kept()
+                    boxes = tuple(self.boxes(s))
+                    self.emit(Fill(self.counts[s.tile.name], self.instance, boxes))
                 for s in self.besides:
                     self.filled(s)
             else:
                 self.body(self.grid.body)
+            if self.kept:
+                more = Op("add", (self.instance, self.number(1)), self.index)
+                self.emit(Assign(self.instance, more))
             self.out.pop()
             parts.append(tuple(inner))
         threads = next(x.beside for x in self.besides[0].body if isinstance(x, Ahead))
@@ -116,14 +138,31 @@ class Besides(Ringed):
         """Of a team's next instance.  Where turns are left out the last instances come
         first, which of a causal mask have the most, and teams take them to and fro:
         their shares are alike."""
-        of = add(mul(before, self.teams), team)
         if not any(s.where is not None for s in self.besides):
-            return of
+            return add(mul(before, self.teams), team)
         back = Op("sub", (self.number(self.teams - 1), team), self.index)
-        odd = Op("eq", (divide(before, 2, True), self.number(1)), BOOL)
-        place = Op("select", (odd, back, team), self.index)
-        of = add(mul(before, self.teams), place)
-        return Op("sub", (self.number(self.instances - 1), of), self.index)
+        heat, turn = (divide(before, self.rounds, x) for x in (False, True))
+        odd = Op("eq", (divide(add(heat, turn), 2, True), self.number(1)), BOOL)
+        place = add(mul(turn, self.teams), Op("select", (odd, back, team), self.index))
+        of = add(mul(heat, self.alike), place)
+        last = Op("sub", (self.number(self.instances - 1), of), self.index)
+        beyond = Op("le", (self.number(self.alike), place), BOOL)
+        return Op("select", (beyond, self.number(-1), last), self.index)
+
+    @property
+    def alike(self) -> int:
+        """Instances in a row of which tests know apart: those along the axes from the
+        first one that a test names."""
+        named = {n for s in self.besides if s.where is not None
+                 for n in names_in(s.where)}  # fmt: skip
+        axes = self.grid.axes
+        first = next((i for i, a in enumerate(axes) if a.name in named), 0)
+        return prod(a.extent for a in axes[first:])
+
+    @property
+    def rounds(self) -> int:
+        """In which teams take as many; a team's shares of each are about the same."""
+        return -(-self.alike // self.teams)
 
     def in_turns(self, body: tuple[Stmt, ...]) -> Stmt:
         """A team's instances, one after the other."""
@@ -137,13 +176,30 @@ class Besides(Ringed):
             lets.append(Let(Var(a.name, self.index), at))
             left = divide(left, a.extent, False)
         inner: tuple[Stmt, ...] = (*lets, *body)
-        if self.instances % self.teams:
+        some = any(s.where is not None for s in self.besides)
+        turns = -(-self.instances // self.teams)
+        if some:
+            turns = self.instances // self.alike * self.rounds
+        if turns * self.teams > self.instances:
             test = Op("lt", (number, self.number(self.instances)), BOOL)
-            if any(s.where is not None for s in self.besides):
+            if some:
                 test = Op("le", (self.zero, number), BOOL)
             inner = (If(test, inner),)
-        turns = -(-self.instances // self.teams)
         return For(self.before, turns, "serial", (Let(number, of), *inner))
+
+    # ---- what holds for an instance
+
+    def place_kept(self) -> Ex:
+        return self.let(divide(self.instance, KEPT, True), "n")
+
+    def arrived(self, s: Load) -> None:
+        self.emit(Arrived(self.counts[s.tile.name], self.instance))
+        self.kept_at = self.place_kept()
+
+    def begin(self, t: ir.Tile) -> Ex:
+        if t.name in {s.tile.name for s in self.kept} and self.kept_at is not None:
+            return mul(self.kept_at, self.ring_size(t))
+        return super().begin(t)
 
     # ---- turns
 
@@ -187,10 +243,11 @@ class Besides(Ringed):
         tensor, corner = made
         t = s.tile
         out: list[Brought] = []
-        for panel in range(self.extents[t.axes[-1]] // PANEL):
+        wide = panel(t.dtype)
+        for p in range(self.extents[t.axes[-1]] // wide):
             at = add(mul(self.slot, self.ring_size(t)),
-                     self.number(panel * self.apart(t)))  # fmt: skip
-            first = add(corner[0], self.number(panel * PANEL))
+                     self.number(p * self.apart(t)))  # fmt: skip
+            first = add(corner[0], self.number(p * wide))
             place = (first, *corner[1:])
             out.append(Brought(self.rings[t.name], at, tensor, place))
         return out
@@ -229,12 +286,15 @@ class Besides(Ringed):
         end = mul(self.before, turns)
         for k in range(max(turns - release.back, 0), turns):
             self.emit(Free(ring, add(end, self.number(k)), 0))
+        if s is self.besides[-1]:
+            for x in self.kept:
+                self.emit(Free(self.counts[x.tile.name], self.instance, 0))
 
     def send(self, s: Store) -> None:
         """By each warp its rows, piece by piece."""
         assert isinstance(s.value, Var)
         buffer = self.buffers[s.buffer]
-        made = box_of(loaded(s, buffer.dtype), self.scene, buffer)
+        made = sent(s, self.scene, buffer)
         assert not isinstance(made, str), made
         tensor, corner = made
         held, across = self.held[s.value.name], self.sent_across(s)
@@ -260,4 +320,7 @@ class Besides(Ringed):
         """Of barriers, and of what is sent."""
         sizes = [self.pieces(s) * self.buffers[s.buffer].dtype.itemsize
                  for s in self.sent]  # fmt: skip
-        return sum(sizes) + sum(2 * s.stages * BARRIER for s in self.besides)
+        kept = sum(KEPT * (self.ring_size(s.tile) * s.tile.dtype.itemsize + 2 * BARRIER)
+                   for s in self.kept)  # fmt: skip
+        rings = sum(2 * s.stages * BARRIER for s in self.besides)
+        return sum(sizes) + rings + kept

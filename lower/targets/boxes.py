@@ -7,17 +7,19 @@ ends are zeros, as a load has them where its test fails.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import DType
+from ...egraph.ir.dtypes import F32, DType
 from ..families.nests.values import add, mul
-from ..loops import PANEL, Ex, Lit, Op, Param, Tensor, Var
+from ..fragments import EIGHTS, HALVES
+from ..loops import Ex, Lit, Op, Param, Tensor, Var, panel
 from ..tiles import ir
 from .layouts import Form, Scene, form
 
 BYTES = 16  # of which steps of a tensor are multiples
 AXES, ROWS = 5, 256  # of a tensor, and of a box, at most
+BROUGHT = (*HALVES, *EIGHTS, F32)  # what groups of warps multiply
 
 
 class Box(NamedTuple):
@@ -41,16 +43,17 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
     index = form(load.index, view.axes)
     row, last = load.tile.axes if len(load.tile.axes) == 2 else ("", "")
     points = ir.extents(view.grid.points)
-    if buffer.dtype.itemsize != 2:
+    if buffer.dtype not in BROUGHT:
         return f"elements of {buffer.dtype}"
+    wide = panel(buffer.dtype)
     if index.rest or index.axes.get(last) != 1 or index.axes.get(row, 0) < 1:
         return "it does not lie in rows"
-    if points[last] % PANEL or points[row] > ROWS:
+    if points[last] % wide or points[row] > ROWS:
         return f"no panels: {points[row]} x {points[last]}"
     tests = _tests(load.where, view)
     if tests is None or not tests.keys() <= {row, last}:
         return "its test is about more than where an axis ends"
-    made = _axes(index, row, last, tests, view)
+    made = _axes(index, row, last, tests, view, wide)
     if isinstance(made, str):
         return made
     if len(made) > AXES or any(
@@ -64,19 +67,44 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
     return Box(Tensor(buffer.name, *map(tuple, parts)), corner)
 
 
-def loaded(s: ir.Store, dtype: DType) -> ir.Load:
-    """The load of what a store writes."""
-    tile = ir.Tile("", dtype, s.over, (), "shared")
-    return ir.Load(tile, s.buffer, s.index, s.where)
+def sent(s: ir.Store, view: Scene, buffer: Param) -> Box | str:
+    """The box that a store writes: of elements of two bytes."""
+    if buffer.dtype not in HALVES:
+        return f"elements of {buffer.dtype}"
+    tile = ir.Tile("", buffer.dtype, s.over, (), "shared")
+    return box_of(ir.Load(tile, s.buffer, s.index, s.where), view, buffer)
 
 
 def _tests(x: Ex | None, view: Scene) -> Mapping[str, tuple[Form, int]] | None:
     """By axis of the tile what must be less than what."""
+    every = list(_conjuncts(x))
+    less = {y.args[0] for y in every if y.op == "lt"}
+    within = {y.args[1] for y in every if y.op == "le" and y.args[1] in less}
+    return _less(x, view, frozenset(within))
+
+
+def _conjuncts(x: Ex | None) -> Iterator[Op]:
+    match x:
+        case Op("and", (a, b)):
+            yield from _conjuncts(a)
+            yield from _conjuncts(b)
+        case Op():
+            yield x
+        case _:
+            pass
+
+
+def _less(
+    x: Ex | None, view: Scene, within: frozenset[Ex]
+) -> Mapping[str, tuple[Form, int]] | None:
+    """`within`: what is tested at both ends may begin before the first one."""
     match x:
         case None:
             return {}
+        case Op("le", (Lit(0), a)) if a in within:
+            return {}
         case Op("and", (a, b)):
-            left, right = _tests(a, view), _tests(b, view)
+            left, right = _less(a, view, within), _less(b, view, within)
             if left is None or right is None or left.keys() & right.keys():
                 return None
             return {**left, **right}
@@ -84,15 +112,17 @@ def _tests(x: Ex | None, view: Scene) -> Mapping[str, tuple[Form, int]] | None:
             f = form(a, view.axes)
             points = {p.name for p in view.grid.points}
             mine = [name for name in f.axes if name in points]
-            plain = not f.rest and [f.axes[p] for p in mine] == [1] and f.const >= 0
+            plain = not f.rest and [f.axes[p] for p in mine] == [1]
+            plain &= f.const >= 0 or a in within
             return {mine[0]: (f, int(n))} if plain else None
         case _:
             return None
 
 
 def _axes(
-    index: Form, row: str, last: str, tests: Mapping[str, tuple[Form, int]], view: Scene
-) -> tuple[_Axis, ...] | str:
+    index: Form, row: str, last: str, tests: Mapping[str, tuple[Form, int]],
+    view: Scene, wide: int,
+) -> tuple[_Axis, ...] | str:  # fmt: skip
     left, const = dict(index.axes), index.const
     step = {last: 1, row: index.axes[row]}
     begins: dict[str, dict[str, int]] = {row: {}, last: {}}
@@ -118,7 +148,7 @@ def _axes(
         most = sum(c * _last(reach[a], view.steps[a]) for a, c in begins[p].items())
         f, end = tests.get(p, (None, most + points[p]))
         extra = shift[p] + (f.const if f else 0)
-        size = PANEL if p == last else points[p]
+        size = wide if p == last else points[p]
         out.append(_Axis(step[p], end + shift[p], size, begins[p], extra))
     for a, c in left.items():
         out.append(_Axis(c, reach[a], 1, {a: 1}, 0))

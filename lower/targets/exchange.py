@@ -58,6 +58,14 @@ class Exchange(Besides):
             return
         self.through_shared(s, layout, held)
 
+    def by_lanes(self, s: Reduce) -> bool:
+        """Whether only neighbours have parts of a result, which they pass through
+        registers."""
+        digits = [d for d in self.layout_of(s) if d.place == "thread"]
+        cut = [d.axis in s.over for d in digits]
+        width = prod(d.size for d, c in zip(digits, cut, strict=True) if c)
+        return cut == sorted(cut) and width <= WARP
+
     def one_by_one(self, s: Reduce, layout: Layout, held: str, width: int) -> None:
         """Among neighbours that pass them through registers."""
         dtype = s.tile.dtype
@@ -202,6 +210,9 @@ class Exchange(Besides):
             match s:
                 case Loop():
                     total += self.rings_of(s)
+                case Copy(tile) if tile.space == "shared":
+                    lasts = self.lasting(tile)
+                    total += self.ring_size(tile) * tile.dtype.itemsize * lasts
                 case Copy(tile) if tile.space == "register":
                     layout = of_axes(tile.layout or self.grid.layout, tile.axes)
                     if isinstance(s.value, Var):
@@ -210,7 +221,7 @@ class Exchange(Besides):
                             continue
                     _, size = self.pitches(tile.axes, layout[-1].axis)
                     total += size * compute(tile.dtype).itemsize
-                case Reduce(tile):
+                case Reduce(tile) if not self.by_lanes(s):
                     layout = of_axes(self.grid.layout, tile.axes)
                     each = product(layout, "register", "lane")
                     total += each * self.grid.team * tile.dtype.itemsize

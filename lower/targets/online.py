@@ -11,29 +11,42 @@ from ..tiles import ir
 from ..tiles.ir import (
     Ahead,
     Axis,
+    Copy,
     Digit,
     Grid,
     Layout,
     Load,
     Map,
+    Mma,
     Stmt,
     Store,
     Tile,
     TileProgram,
 )
-from .boxes import box_of, loaded
-from .layouts import scene
+from .boxes import Box, box_of, sent
+from .layouts import names_in, product, scene, spread
+from .products import in_two
 from .quads import product_layout
 
 PIECES = 2  # that a warp stores through
+LANES, WIDE = 8, 16  # of an access, at most, and its bytes
 
 
 def scheduled_online(
-    program: TileProgram, rows: str, across: tuple[str, ...], resident: int
-) -> TileProgram | str:
-    """`across`: the axes that products have beside rows, that of the pass first."""
+    program: TileProgram, rows: str, across: tuple[str, ...], resident: int,
+    brings: bool,
+) -> TileProgram | str:  # fmt: skip
+    """`across`: the axes that products have beside rows, that of the pass first;
+    `brings`: the engine for copies also has room for the left side of scores."""
     (grid,) = program.body
-    made = _Schedule(grid, program, rows, across).run()
+    body: list[Stmt] = []
+    for s in grid.body:
+        if not isinstance(s, Load) or s.tile.space != "shared":
+            body.append(s)
+            continue
+        made = box_of(s, scene(grid), program.buffers[s.buffer])
+        body += (s,) if brings and isinstance(made, Box) else in_two(s)
+    made = _Schedule(replace(grid, body=tuple(body)), program, rows, across).run()
     if isinstance(made, str):
         return made
     return replace(program, body=(replace(made, resident=resident),))
@@ -48,10 +61,54 @@ class _Schedule:
         points = {p.name: p for p in grid.points}
         self.layouts = {n: self.layout(points[rows], points[n]) for n in across}
         self.main = across[0]
+        self.read = self.filled()
+        self.kept = {s.tile.name for s in grid.body if isinstance(s, Load)
+                     and s.tile.space == "shared"}  # fmt: skip
         self.rest = [Digit(n, "register", points[n].extent) for n in across[1:]]
 
     def layout(self, m: Axis, n: Axis) -> Layout:
         return product_layout(m, n, self.grid.team, 1, FOUR)
+
+    def filled(self) -> dict[str, Layout]:
+        """The layout of what a shared tile is copied from, by tile: as memory is read,
+        if all that it is made of lies along all of its axes."""
+        out: dict[str, Layout] = {}
+        for s in self.grid.body:
+            if not isinstance(s, Copy):
+                continue
+            names, axes = {s.tile.name}, {*s.tile.axes}
+            made: list[Stmt] = []
+            for x in reversed(self.grid.body):
+                tile = ir.bound(x)
+                if tile is not None and tile.name in names:
+                    names |= {n for v in ir.values(x) for n in names_in(v)}
+                    made.append(x)
+            others = [x for x in self.grid.body if x not in made]
+            read = {n for x in ir.walk(tuple(others)) if not isinstance(x, Mma)
+                    for v in ir.values(x) for n in names_in(v)}  # fmt: skip
+            tiles = [t for x in made if (t := ir.bound(x)) is not None]
+            if any({*t.axes} != axes or t.name in read for t in tiles):
+                continue
+            layout = self.wide([x for x in made if isinstance(x, Load)], s.tile)
+            out |= {t.name: layout for t in tiles} if layout else {}
+        return out
+
+    def wide(self, loads: list[Load], tile: Tile) -> Layout | None:
+        points = [p for p in self.grid.points if p.name in tile.axes]
+        last = next((a for a in tile.axes if loads and all(
+            self.scene.along(x.index, a) == 1 for x in loads)), None)  # fmt: skip
+        if last is None:
+            return None
+        lanes = min(
+            LANES, WIDE // max(self.buffers[x.buffer].dtype.itemsize for x in loads)
+        )
+        while lanes > 1 and not all(
+            self.scene.even(x.index, x.where, last, lanes) for x in loads
+        ):
+            lanes //= 2
+        layout = spread(tuple(points), last, lanes, self.grid.team)
+        fits = product(layout, "thread") == self.grid.team
+        return layout if fits and lanes > 1 else None
 
     def run(self) -> Grid | str:
         for s in ir.walk(self.grid.body):
@@ -92,6 +149,10 @@ class _Schedule:
         return tuple(out)
 
     def laid(self, t: Tile) -> Tile:
+        if t.name in self.kept:
+            return t
+        if t.name in self.read:
+            return replace(t, layout=self.read[t.name])
         mine = next((a for a in t.axes if a in self.layouts), self.main)
         return t if mine == self.main else replace(t, layout=self.layouts[mine])
 
@@ -100,8 +161,6 @@ class _Schedule:
         value = self.laid(Tile(f"v{number}{s.buffer}", s.value.dtype, s.over))
         buffer = self.buffers[s.buffer]
         sends = self.rows in s.over and len(s.over) == 2
-        sends &= not isinstance(
-            box_of(loaded(s, buffer.dtype), self.scene, buffer), str
-        )
+        sends &= not isinstance(sent(s, self.scene, buffer), str)
         through = PIECES if sends else 0
         return Map(value, s.value), replace(s, value=ir.var(value), through=through)

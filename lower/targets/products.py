@@ -13,8 +13,8 @@ from math import gcd
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import compute
-from ..fragments import FOUR
-from ..loops import Ex
+from ..fragments import EIGHTS, FOUR
+from ..loops import Ex, Lit, Op
 from ..passes.rebuild import substituted
 from ..tiles import ir
 from ..tiles.ir import (
@@ -29,13 +29,15 @@ from ..tiles.ir import (
     Map,
     Mma,
     Release,
+    Settle,
     Stmt,
     Store,
     Tile,
     TileProgram,
+    Update,
     Wait,
 )
-from .boxes import box_of, loaded
+from .boxes import box_of, sent
 from .layouts import Scene, names_in, scene, spread
 from .quads import product_layout, quads_of
 from .simt import LANES, Simt
@@ -155,7 +157,21 @@ class _Products:
                 return f"the engine for copies does not bring it: {made}"
         product = replace(mma, warps=self.units.warps)
         ahead = Ahead(tuple(early), self.units.beside)
+        if mma.left.dtype in EIGHTS:
+            return (ahead, Full(), *self.promoted(product))
         return (ahead, Full(), product, Release(1))
+
+    def promoted(self, product: Mma) -> tuple[Stmt, ...]:
+        """Sums of f8 that instructions make have about 14 bits, so those of a turn are
+        added to f32; meanwhile another group multiplies."""
+        (acc,) = (t for s in self.grid.body for t in ir.seen_after(s)
+                  if t.name == product.name)  # fmt: skip
+        part = replace(acc, name=f"{acc.name}p")
+        total = Op("add", (ir.var(acc), ir.var(part)), acc.dtype)
+        return (
+            Map(part, Lit(0.0, part.dtype), True), replace(product, name=part.name),
+            Settle(0), Release(0), Update(acc.name, total),
+        )  # fmt: skip
 
     def sent(self, body: tuple[Stmt, ...], m: ir.Axis, n: ir.Axis) -> tuple[Stmt, ...]:
         """Results by the engine for copies, where they are of two bytes, and nothing
@@ -176,7 +192,7 @@ class _Products:
         buffer = self.params[s.buffer]
         if s.over != whole:
             return None
-        if isinstance(box_of(loaded(s, buffer.dtype), self.scene, buffer), str):
+        if isinstance(sent(s, self.scene, buffer), str):
             return None
         value = Tile(f"v{number}{s.buffer}", s.value.dtype, s.over)
         return Map(value, s.value), replace(s, value=ir.var(value), through=PIECES)
@@ -293,7 +309,7 @@ class _Products:
                     if self.copied(x):
                         copies += 1
                     else:
-                        x, then = _in_two(x)
+                        x, then = in_two(x)
                         late.append(Ahead((then,)))
                 inner.append(x)
             first.append(Ahead(tuple(inner)))
@@ -310,7 +326,7 @@ class _Products:
         return self.device.asynchronous and wide and lies
 
 
-def _in_two(x: Load) -> tuple[Load, Copy]:
+def in_two(x: Load) -> tuple[Load, Copy]:
     tile = x.tile
     held = replace(
         tile, name=f"{tile.name}r", dtype=compute(tile.dtype), space="register"

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from itertools import product as every
 from math import prod
 
-from ...egraph.ir.dtypes import BOOL
+from ...egraph.ir.dtypes import BOOL, F32
 from ..families.nests.values import add, divide, mul
 from ..fragments import FOUR
 from ..loops import (
-    PANEL,
     Array,
     AsyncCopy,
     Await,
@@ -26,14 +25,26 @@ from ..loops import (
     Pack,
     Stmt,
     Var,
+    panel,
 )
 from ..loops import Load as Read
 from ..loops import Mma as Multiply
 from ..loops import Settle as Settled
 from ..loops import Store as Write
 from ..tiles import ir
-from ..tiles.ir import Ahead, Copy, Load, Loop, Mma, Settle, Tile, Wait, held_left
-from .layouts import of_axes
+from ..tiles.ir import (
+    Ahead,
+    Copy,
+    Load,
+    Loop,
+    Map,
+    Mma,
+    Settle,
+    Tile,
+    Wait,
+    held_left,
+)
+from .layouts import names_in, of_axes
 from .places import Places, Point
 
 PAD = 4  # elements after each row that is filled across: neighbours in other banks
@@ -129,7 +140,7 @@ class Ringed(Places):
         """Elements from row to row."""
         last = self.extents[t.axes[-1]]
         if t.name in self.panels:
-            return PANEL
+            return panel(t.dtype)
         across = any(
             d.place == "thread" and d.axis != t.axes[-1] for d in t.layout[-2:]
         )
@@ -143,20 +154,31 @@ class Ringed(Places):
         name = self.fresh(t.name.rstrip("0123456789") or "s")
         self.rings[t.name] = name
         size = self.ring_size(t)
-        swizzle = self.pitch(t) if t.dtype.itemsize == 2 else 0
+        mixed = t.dtype.itemsize == 2 or t.name in self.panels
+        swizzle = self.pitch(t) if mixed else 0
         self.emit(Array(name, t.dtype, size * stages, "shared", swizzle))
+
+    def lasting(self, t: Tile) -> bool:
+        """Whether it is filled once, before all loops."""
+        return any(isinstance(s, Copy) and s.tile is t for s in self.grid.body)
+
+    def begin(self, t: Tile) -> Ex:
+        """Where the tile's place begins in its array."""
+        return self.zero if self.lasting(t) else mul(self.slot, self.ring_size(t))
 
     def in_ring(self, t: Tile, row: Ex, column: Ex) -> Ex:
         place = add(mul(row, self.pitch(t)), column)
         if t.name in self.panels:
-            within = divide(column, PANEL, True)
-            panel = mul(divide(column, PANEL, False), self.apart(t))
-            place = add(panel, add(mul(row, PANEL), within))
-        return add(mul(self.slot, self.ring_size(t)), place)
+            wide = panel(t.dtype)
+            within = divide(column, wide, True)
+            first = mul(divide(column, wide, False), self.apart(t))
+            place = add(first, add(mul(row, wide), within))
+        return add(self.begin(t), place)
 
     def apart(self, t: Tile) -> int:
         """Elements from panel to panel."""
-        return self.extents[t.axes[0]] * PANEL if t.name in self.panels else 0
+        wide = panel(t.dtype) if t.name in self.panels else 0
+        return self.extents[t.axes[0]] * wide
 
     def copy_async(self, s: Load, point: Point, lanes: int, where: Ex | None) -> None:
         t = s.tile
@@ -170,6 +192,8 @@ class Ringed(Places):
         t = s.tile
         assert isinstance(s.value, Var)
         source = self.tiles[s.value.name]
+        if t.name not in self.rings:
+            self.declare_ring(t, 1)
         inner = self.inside()
         thread, threads = self.digits(t.layout)
         values: list[Ex] = []
@@ -208,15 +232,16 @@ class Ringed(Places):
     def settle(self, s: Settle) -> None:
         """Of all sums that products of a loop are added to but the latest."""
         loop = next(
-            x for x in ir.walk(self.grid.body) if isinstance(x, Loop) and s in x.body
-        )
-        at = next(i for i, x in enumerate(loop.body) if x is s)
-        turn = (*loop.body[at:], *loop.body[:at])
-        names = [x.name for x in turn if isinstance(x, Mma)]
-        late = names[len(names) - s.left :]
-        done = dict.fromkeys(n for n in names if n not in late)
-        sums = [self.held[n] for n in done if n in self.held]
-        self.emit(Settled(s.left, tuple(x for x in sums if isinstance(x, str))))
+            x for x in ir.walk(self.grid.body)
+            if isinstance(x, Loop) and any(y is s for y in x.body)
+        )  # fmt: skip
+        done = dict.fromkeys(_done(loop, s))
+        made = dict.fromkeys(_made_beside(loop, s))
+        sums, beside = ([self.held[n] for n in x if n in self.held]
+                        for x in (done, made))  # fmt: skip
+        of_sums, of_made = (tuple(x for x in y if isinstance(x, str))
+                            for y in (sums, beside))  # fmt: skip
+        self.emit(Settled(s.left, of_sums, of_made))
 
     def pack(self, tile: Tile, value: Ex) -> None:
         """A left side that threads hold, from what they hold of it."""
@@ -249,7 +274,20 @@ class Ringed(Places):
         left = self.own_left(a, over) if own else self.matrix(a, m)
         sizes = self.extents[m], self.extents[n], self.extents[over]
         across = self.warps_across(n, self.tiles[s.name].layout)
-        self.emit(Multiply(*sizes, across, held, left, right, s.warps, own))
+        fresh = s.warps == FOUR and self.begun(s)
+        self.emit(Multiply(*sizes, across, held, left, right, s.warps, own, fresh))
+
+    def begun(self, s: Mma) -> bool:
+        """Whether it adds to zeros that were written just before."""
+        for around in (self.grid, *ir.walk(self.grid.body)):
+            body = ir.body_of(around)
+            at = next((i for i, x in enumerate(body) if x is s), 0)
+            for x in reversed(body[:at]):
+                if isinstance(x, Map) and x.tile.name == s.name:
+                    return x.value == Lit(0.0, x.tile.dtype)
+                if s.name in (*ir.parts(x, "changes"), *names_of(x)):
+                    return False
+        return False
 
     def own_left(self, t: Tile, over: str) -> Matrix:
         held = self.held[t.name]
@@ -257,7 +295,7 @@ class Ringed(Places):
         return Matrix(held, self.zero, self.extents[over], 1)
 
     def matrix(self, t: Tile, rows: str) -> Matrix:
-        at, pitch = mul(self.slot, self.ring_size(t)), self.pitch(t)
+        at, pitch = self.begin(t), self.pitch(t)
         steps = (1, pitch) if t.axes[-1] == rows else (pitch, 1)
         return Matrix(self.rings[t.name], at, *steps, self.apart(t))
 
@@ -312,6 +350,42 @@ class Ringed(Places):
             read = Read(self.rings[t.name], self.in_ring(t, row, column), t.dtype)
             out.append((int(slot.value), self.let(read, "f")))
         return out
+
+
+def names_of(s: ir.Stmt) -> set[str]:
+    return {n for v in ir.values(s) for n in names_in(v)}
+
+
+def _done(loop: Loop, s: Settle) -> list[str]:
+    """The sums of products that were on their way, in this turn or the one before, and
+    are no more."""
+    under_way: list[str] = []
+    for x in (*loop.body, *loop.body):
+        match x:
+            case Mma():
+                under_way.append(x.name)
+            case Settle(left) | Wait(products=left):
+                cut = max(len(under_way) - left, 0)
+                done, under_way = under_way[:cut], under_way[cut:]
+                if x is s and (done or s.left):
+                    return done
+            case _:
+                pass
+    return []
+
+
+def _made_beside(loop: Loop, s: Settle) -> list[str]:
+    """What is computed before the wait, and read after it, or in the next turn: states
+    of rows, and what the next product reads."""
+    at = next(i for i, x in enumerate(loop.body) if x is s)
+    before, after = loop.body[:at], loop.body[at:]
+    sums = {x.name for x in loop.body if isinstance(x, Mma)}
+    tiles = {t.name: t for x in before if not isinstance(x, Ahead)
+             if (t := ir.bound(x)) is not None}  # fmt: skip
+    later = {n for x in after for n in names_of(x)}
+    changed = [n for x in before for n in ir.parts(x, "changes") if n not in tiles]
+    made = [n for n, t in tiles.items() if n in later and t.dtype is F32]
+    return [n for n in (*made, *changed) if n not in sums] if made else []
 
 
 def _copies(x: ir.Stmt) -> bool:

@@ -101,6 +101,8 @@ class GridWriter(Exchange):
                     self.pack(self.tiles[name], value)
                 case Store():
                     self.send(g)
+                case Load():
+                    self.arrived(g)
                 case Group():
                     self.group(g)
                 case _:
@@ -111,6 +113,8 @@ class GridWriter(Exchange):
         match s:
             case Loop() | Copy() | Mma() | ir.Settle():
                 return True
+            case Load():
+                return s in self.kept
             case Store():
                 return s.through > 0
             case Map(tile):
@@ -125,6 +129,8 @@ class GridWriter(Exchange):
     ) -> bool:
         if g.axes != axes or g.layout != layout:
             return False
+        if self.uniform(s) != self.uniform(g.stmts[0]):
+            return False
         if isinstance(s, Load) != isinstance(g.stmts[0], Load):
             return False  # a thread asks for all before it waits for any
         made = {t.name for x in g.stmts if isinstance(x, Reduce | Load)
@@ -132,6 +138,14 @@ class GridWriter(Exchange):
         read = {n for x in ir.values(s) for n in names_in(x)}
         ended = isinstance(g.stmts[-1], Reduce) and not isinstance(s, Reduce)
         return not (made & read) and not ended
+
+    def uniform(self, s: ir.Stmt) -> Ex | None:
+        """The test of an update that is the same at all points: it is asked once."""
+        if not isinstance(s, Update) or s.where is None:
+            return None
+        points = (p.name for p in self.grid.points)
+        alike = not any(self.scene.varies(s.where, p) for p in points)
+        return s.where if alike else None
 
     def loop(self, s: Loop) -> None:
         if s in self.besides:
@@ -156,6 +170,8 @@ class GridWriter(Exchange):
         self.nest(g, digits)
         self.out.pop()
         body = self.guarded(tuple(inner))
+        if (test := self.uniform(g.stmts[0])) is not None:
+            body = (If(self.at(test, Point((), ()), {}), body),)
         self.emit(For(thread, self.grid.team, "thread", body))
         for s in g.stmts:
             if isinstance(s, Reduce):
@@ -317,7 +333,8 @@ class GridWriter(Exchange):
                 assert isinstance(array, str)
                 slot = point.slot(self.tiles[name].axes, self.zero)
                 done = Write(array, slot, self.at(value, point, local))
-                self.when(self.test(where, point, local), done)
+                asked = self.uniform(s) is not None
+                self.when(None if asked else self.test(where, point, local), done)
             case Reduce():
                 self.take(s, point, local)
             case Store():

@@ -312,12 +312,16 @@ class _Parser(Expressions):
 
     def settle(self) -> Settle:
         left = self.integer("a number of products")
-        sums: list[str] = []
-        more = self.skip(":")
+        return Settle(left, self.names_after(":"), self.names_after("beside"))
+
+    def names_after(self, head: str) -> tuple[str, ...]:
+        """Names after a word, if it is there."""
+        out: list[str] = []
+        more = self.skip(head)
         while more:
-            sums.append(self.word("an array's name").text)
+            out.append(self.word("an array's name").text)
             more = self.skip(",")
-        return Settle(left, tuple(sums))
+        return tuple(out)
 
     def mma(self) -> Mma:
         m, n, k = (self.integer("a size") for _ in range(3))
@@ -325,13 +329,14 @@ class _Parser(Expressions):
         across = self.integer("a number of warps")
         warps = self.integer("a number of warps") if self.skip("of") else 1
         own = self.skip("own")
+        fresh = self.skip("fresh")
         self.expect(":")
         out = self.word("an array's name").text
         self.expect("=")
         a = self.matrix(warps > 1)
         self.expect(",")
         b = self.matrix(warps > 1)
-        return Mma(m, n, k, across, out, a, b, warps, own)
+        return Mma(m, n, k, across, out, a, b, warps, own, fresh)
 
     def matrix(self, panels: bool = False) -> Matrix:
         at = self.place(self.word("an array's name"))

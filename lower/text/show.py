@@ -150,9 +150,10 @@ class _Printer:
                 return [f"{pad}regroup {word(to)} = {word(source)} by {mid} {last}"]
             case Pack(to, source):
                 return [f"{pad}pack {word(to)} = {word(source)}"]
-            case Settle(left, sums):
-                ended = ", ".join(map(word, sums))
-                return [f"{pad}settle {left}{': ' * bool(sums)}{ended}"]
+            case Settle(left, sums, made):
+                ended, other = (", ".join(map(word, x)) for x in (sums, made))
+                other = " beside " * bool(made) + other
+                return [f"{pad}settle {left}{': ' * bool(sums)}{ended}{other}"]
             case Commit():
                 return [pad + "commit"]
             case Await(pending, products):
@@ -184,7 +185,7 @@ class _Printer:
                     for x in (a, b)
                 )
                 many = f" of {warps}" if warps > 1 else ""
-                many += " own" * stmt.own
+                many += " own" * stmt.own + " fresh" * stmt.fresh
                 head = f"mma {m} {n} {k} by {across}{many}: {word(out)}"
                 return [f"{pad}{head} = {', '.join(sides)}"]
             case Sort(n, count, descending, places, out, source, held, parts):

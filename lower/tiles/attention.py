@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 from typing import NamedTuple
@@ -16,33 +17,43 @@ from ..fragments import FOUR, HIGH, WARP
 from ..loops import PANEL, Param
 from ..model import DeviceModel, overlapped
 from ..targets.online import scheduled_online
-from ..targets.simt import shared_bytes
+from ..targets.simt import Simt, scheduled, shared_bytes
+from .attends import Attention, attention_of, rows_of, scratch
 from .contract import BESIDE, FEW, MOST
 from .family import Tiled
 from .ir import TileProgram
-from .online import Attention, Blocks, OnlineWriter, attention_of
+from .joined import JoinWriter
+from .online import Blocks, OnlineWriter
 from .price import REGISTERS, price
 
 LOOSE = 36  # registers of a thread for all but tiles
 
 
+PARTS = (1, 2, 4, 8, 16, 32, 64)  # of a pass
+LEAST = 2  # turns of a part
+
+
 class Shape(NamedTuple):
-    """Rows of an instance, places of a turn, turns that lie in rings."""
+    """Rows of an instance, places of a turn, turns that lie in rings, parts of a pass,
+    each of which is an instance's."""
 
     rows: int
     places: int
     stages: int
+    parts: int = 1
+    late: int = 0  # each turn multiplies the weights of the one before
 
     @property
     def team(self) -> int:
         return self.rows // HIGH * FOUR * WARP
 
 
-SHAPES = (
-    Shape(128, 128, 3), Shape(128, 128, 2), Shape(192, 128, 2), Shape(192, 64, 3),
-    Shape(128, 64, 3), Shape(128, 64, 2), Shape(64, 128, 2), Shape(64, 64, 3),
-    Shape(64, 64, 2),
+EARLY = (
+    Shape(128, 128, 2), Shape(128, 128, 3), Shape(128, 64, 2), Shape(128, 64, 4),
+    Shape(192, 64, 3), Shape(64, 128, 3), Shape(64, 128, 2), Shape(64, 64, 6),
+    Shape(64, 64, 3), Shape(64, 64, 2),
 )  # fmt: skip
+SHAPES = (*EARLY, *(s._replace(late=1) for s in EARLY))
 
 
 @dataclass(frozen=True)
@@ -61,13 +72,14 @@ class Online(Tiled):
         made = attention_of(kernel)
         if not model.grouped or isinstance(made, str):
             return inf
-        return model.launch + _macs(kernel, made) / model.grouped
+        return model.launch + _macs(made) / model.grouped
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         if not model.grouped:
             return {}
         names = Shape._fields
-        return {n: tuple(sorted({s[i] for s in SHAPES})) for i, n in enumerate(names)}
+        found = {n: tuple(sorted({s[i] for s in SHAPES})) for i, n in enumerate(names)}
+        return {**found, "parts": PARTS}
 
     def program(
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
@@ -76,21 +88,22 @@ class Online(Tiled):
         return _program(kernel, model, holes, strict, buffers or parameters(kernel))
 
 
-def _macs(kernel: Kernel, a: Attention) -> float:
-    x = kernel.extents
-    rows = numel(x, (*a.fold.batch, *a.fold.m)) * x[a.j]
-    return float(rows) * (x[a.k] + x[a.e])
+def _macs(a: Attention) -> float:
+    x = a.kernel.extents
+    return float(numel(x, rows_of(a)) * x[a.j]) * (x[a.k] + x[a.e])
 
 
-def refused(kernel: Kernel, a: Attention, s: Shape, model: DeviceModel) -> str | None:
+def refused(a: Attention, s: Shape, model: DeviceModel) -> str | None:
     if not model.grouped or s.team + BESIDE > model.largest:
         return "the device has no such groups"
-    if s.rows % HIGH or s.places % PANEL or min(s) < 1 or s.stages < 1:
+    if s.rows % HIGH or s.places % PANEL or min(s[:4]) < 1:
         return "no ring of such tiles"
-    k, e = (ceil_div(kernel.extents[x], PANEL) * PANEL for x in (a.k, a.e))
+    k, e = (ceil_div(a.kernel.extents[x], PANEL) * PANEL for x in (a.k, a.e))
     if max(s.places, k, e) > 256:
         return "an instruction has fewer columns"
-    held = s.places // 2 + s.places // 4 + e // 2 + k // 4
+    if s.late and s.parts > 1:
+        return "a part begins with a turn of its own"
+    held = s.places // 2 + s.places // 4 + e // 2
     room = min((REGISTERS - FEW * BESIDE) // s.team, MOST)
     return "a thread would hold too much" if held + LOOSE > room else None
 
@@ -115,30 +128,74 @@ def _own_shape(kernel: Kernel, model: DeviceModel) -> Shape | None:
     made = attention_of(kernel)
     assert not isinstance(made, str), made
     priced: list[tuple[float, int, Shape]] = []
-    for i, s in enumerate(SHAPES):
+    for i, s in enumerate(_shapes(made, model)):
         program = _written(kernel, made, s, model, False, parameters(kernel))
         if not isinstance(program, str):
-            priced.append((overlapped(price(program, model)), i, s))
+            launches = len(program.body) * model.launch
+            priced.append((launches + overlapped(price(program, model)), i, s))
     return min(priced)[2] if priced else None
+
+
+def _shapes(a: Attention, model: DeviceModel) -> Iterator[Shape]:
+    """Each in one part, and in as many as give each unit an instance, or two."""
+    x, units = a.kernel.extents, max(model.units // 2, 1)
+    for s in SHAPES:
+        yield s
+        rows = numel(x, tuple(r for r in rows_of(a) if r != a.m))
+        instances = rows * ceil_div(x[a.m], s.rows)
+        turns = ceil_div(x[a.j], s.places)
+        for n in PARTS[1:]:
+            if units <= 2 * n * instances <= 4 * units and n * LEAST <= turns:
+                yield s._replace(parts=n)
+
+
+def _parted(a: Attention, s: Shape, model: DeviceModel) -> Blocks:
+    """With parts of whole turns, of which none is empty."""
+    turns = ceil_div(a.kernel.extents[a.j], s.places)
+    each = ceil_div(turns, s.parts)
+    parts = ceil_div(turns, each)
+    return Blocks(
+        s.rows, s.places, s.stages, s.team, BESIDE, parts, each * s.places,
+        bool(s.late), _together(a, model), max(model.units // 2, 1),
+    )  # fmt: skip
+
+
+def _together(a: Attention, model: DeviceModel) -> int:
+    """Heads whose keys and values take half of the cache."""
+    x = a.kernel.extents
+    each = x[a.j] * (x[a.k] + x[a.e]) * a.right.itemsize
+    return max(model.cache // 2 // each, 1)
 
 
 def _written(
     kernel: Kernel, a: Attention, s: Shape, model: DeviceModel, strict: bool,
     buffers: tuple[Param, ...],
 ) -> TileProgram | str:  # fmt: skip
-    if reason := refused(kernel, a, s, model):
+    if reason := refused(a, s, model):
         return reason
-    index = index_type(kernel, buffers)
-    blocks = Blocks(s.rows, s.places, s.stages, s.team, BESIDE)
-    grid = OnlineWriter(kernel, a, blocks, strict, buffers, index).run()
-    program = TileProgram("f", buffers, (grid,), (), index)
+    blocks = _parted(a, s, model)
+    left = scratch(a, blocks.parts) if blocks.parts > 1 else ()
+    index = index_type(kernel, (*buffers, *left))
+    every = (*buffers, *left)
+    grid = OnlineWriter(a, blocks, strict, every, index).run()
+    program = TileProgram("f", buffers, (grid,), left, index)
     across = (f"i{a.j}", f"i{a.k}", f"i{a.e}")
     resident = max(model.units // 2, 1)
-    result = scheduled_online(program, f"i{a.m}", across, resident)
-    if isinstance(result, str):
-        return result
-    if shared_bytes(result) > max(model.shared, model.on_chip):
+    most = max(model.shared, model.on_chip)
+    for brings in (True, False):
+        made = scheduled_online(program, f"i{a.m}", across, resident, brings)
+        if isinstance(made, str):
+            return made
+        if shared_bytes(made) <= most:
+            break
+    else:
         return "a group of threads would share too much"
+    result = made
+    if left:
+        joined = JoinWriter(a, blocks.parts, blocks.team, strict, every, index).run()
+        rest = replace(program, body=(joined,))
+        (last,) = scheduled(rest, Simt.of(model)).body
+        result = replace(result, body=(*result.body, last))
     return result
 
 

@@ -1,5 +1,5 @@
 """The families of tile programs that multiply: by instructions of warps, where a device
-has them and elements have two bytes, and by threads on any GPU."""
+has them for the elements, and by threads on any GPU."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import ceil, inf
 from typing import NamedTuple
 
+from ...egraph.ir.dtypes import F32, DType
 from ...extract.schedule.kernel import Kernel
 from ..axes import ceil_div, nested, numel
 from ..choice import Domains, Holes, hole
@@ -17,9 +18,9 @@ from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
 from ..families.products.products import classify
-from ..fragments import FOUR, WARP
+from ..fragments import EIGHTS, FOUR, HALVES, WARP
 from ..fragments import refusal as unfit
-from ..loops import PANEL, Param
+from ..loops import ROW, Param, panel
 from ..model import DeviceModel, overlapped
 from ..targets.layouts import of_axes, product, up
 from ..targets.products import Threads, Units, Warps, scheduled_products
@@ -39,6 +40,7 @@ from .price import (
 )
 from .products import Blocks, Sides, flattened, product_grid, sides_of
 
+SIZES = (1, 2, 4)  # bytes of an element that instructions of groups multiply
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
 LIKELY = 6  # shapes that are priced in full
@@ -61,6 +63,11 @@ class Shape(NamedTuple):
         """Rows and columns of one of them."""
         return self.rows // self.down, self.columns // self.across
 
+    @property
+    def itemsize(self) -> int:
+        """Of the elements of which a panel is as deep."""
+        return ROW // self.depth
+
 
 BY_WARPS = (
     Shape(128, 256, 64, 3, 2, 4), Shape(128, 128, 64, 3, 2, 2),
@@ -81,6 +88,12 @@ BY_ENGINE = (
     Shape(128, 128, 64, 6, 2, 1, 128), Shape(64, 256, 64, 4, 1, 1, 128),
     Shape(64, 128, 64, 8, 1, 1, 128), Shape(64, 64, 64, 12, 1, 1, 128),
 )  # fmt: skip
+BY_WORDS = tuple(s._replace(depth=32) for s in BY_ENGINE)  # f32, of as many bytes
+BY_BYTES = (  # each thread has sums of a turn besides
+    Shape(128, 192, 128, 4, 2, 1, 128), Shape(128, 128, 128, 6, 2, 1, 128),
+    Shape(64, 192, 128, 5, 1, 1, 128), Shape(64, 128, 128, 8, 1, 1, 128),
+    Shape(64, 64, 128, 12, 1, 1, 128),
+)  # fmt: skip
 BY_MANY = (  # sums of a thread, which has many registers
     Shape(128, 256, 32, 2, 16, 16), Shape(256, 128, 16, 2, 16, 16),
     Shape(128, 256, 16, 2, 16, 16),
@@ -97,11 +110,22 @@ class Multiplied(Tiled):
 
     @property
     @abstractmethod
-    def halves(self) -> bool:
-        """Whether it multiplies elements of two bytes as they are."""
+    def kinds(self) -> tuple[DType, ...]:
+        """The types whose elements it multiplies as they are; none: all, in their
+        compute type."""
 
     @abstractmethod
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]: ...
+
+    def suits(self, shape: Shape, sides: Sides) -> bool:
+        """Whether it is for such elements."""
+        return True
+
+    def suited(self, kernel: Kernel, model: DeviceModel) -> tuple[Shape, ...]:
+        sides = sides_of(flattened(kernel), self.kinds)
+        if isinstance(sides, str):
+            return ()
+        return tuple(s for s in self.shapes(model) if self.suits(s, sides))
 
     @abstractmethod
     def team(self, shape: Shape) -> int: ...
@@ -119,22 +143,20 @@ class Multiplied(Tiled):
     def accepts(self, kernel: Kernel) -> str | None:
         if not nested(kernel):
             return "its outputs run over different loops"
-        made = sides_of(flattened(kernel), self.halves)
+        made = sides_of(flattened(kernel), self.kinds)
         return made if isinstance(made, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         """All multiply-adds at the highest speed, without what is around them."""
-        made = classify(kernel)
-        if model.cpu_like or isinstance(made, str):
-            return inf
-        fastest = max((self.speed(s, model) for s in self.shapes(model)), default=0.0)
-        if not fastest:
+        made, shapes = classify(kernel), self.suited(kernel, model)
+        fastest = max((self.speed(s, model) for s in shapes), default=0.0)
+        if model.cpu_like or isinstance(made, str) or not fastest:
             return inf
         macs = sum(numel(c.sizes(kernel), (0, 1, 2, 3)) for c in made)
         return model.launch + macs / fastest
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
-        shapes = self.shapes(model)
+        shapes = self.suited(kernel, model)
         if not shapes:
             return {}
         names = Shape._fields
@@ -145,7 +167,8 @@ class Multiplied(Tiled):
         self, kernel: Kernel, sides: Sides, model: DeviceModel
     ) -> tuple[Shape, ...]:
         """Those that fit, the quickest first, as far as products alone tell."""
-        fits = [s for s in self.shapes(model) if self.refused(s, model) is None]
+        fits = [s for s in self.shapes(model)
+                if self.suits(s, sides) and self.refused(s, model) is None]  # fmt: skip
         fits.sort(key=lambda s: self.seconds(kernel, sides, s, model))
         return tuple(fits)
 
@@ -178,13 +201,15 @@ def _program(
     buffers: tuple[Param, ...],
 ) -> TileProgram | str:  # fmt: skip
     """A scheduled program that fits the device, or why there is none."""
-    sides = sides_of(kernel, family.halves)
+    sides = sides_of(kernel, family.kinds)
     if isinstance(sides, str):
         return sides
     own = _own_shape(family, kernel, model)
     if own is None:
         return "no tile fits the device"
     asked = own._replace(**{n: v for n, v in holes if n in Shape._fields})
+    if not family.suits(asked, sides):
+        return "no ring of such tiles"
     group = hole(holes, "group", _group(kernel.extents[sides.m], asked))
     return family.refused(asked, model) or _written(
         family, kernel, sides, asked, group, model, strict, buffers
@@ -194,7 +219,7 @@ def _program(
 @lru_cache(maxsize=4096)
 def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape | None:
     """Of the likely ones that with the least price."""
-    sides = sides_of(kernel, family.halves)
+    sides = sides_of(kernel, family.kinds)
     assert not isinstance(sides, str), sides
     priced: list[tuple[float, Shape]] = []
     for s in family.likely(kernel, sides, model):
@@ -255,8 +280,8 @@ class ByWarps(Multiplied):
     name: str = "tilemma"
 
     @property
-    def halves(self) -> bool:
-        return True
+    def kinds(self) -> tuple[DType, ...]:
+        return HALVES
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         return BY_WARPS if model.matrix else ()
@@ -286,11 +311,16 @@ class ByGroups(Multiplied):
     name: str = "tilewgmma"
 
     @property
-    def halves(self) -> bool:
-        return True
+    def kinds(self) -> tuple[DType, ...]:
+        return (*HALVES, *EIGHTS, F32)
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
-        return (*BY_ENGINE, *BY_GROUPS) if model.grouped else ()
+        every = (*BY_ENGINE, *BY_GROUPS, *BY_WORDS, *BY_BYTES)
+        return every if model.grouped else ()
+
+    def suits(self, shape: Shape, sides: Sides) -> bool:
+        brought = shape.beside > 0 or not sides.along_k
+        return brought and shape.depth == panel(sides.dtype)
 
     def team(self, shape: Shape) -> int:
         return shape.down * shape.across * WARP * FOUR
@@ -302,18 +332,19 @@ class ByGroups(Multiplied):
         s, team = shape, self.team(shape)
         if team + s.beside > model.largest or not model.grouped:
             return "the device has no such groups"
-        odd = not s.beside and _odd(s[:3])
-        if s.stages < 2 or odd or s.depth != PANEL or s.beside not in (0, BESIDE):
+        even = s.beside == BESIDE or (not s.beside and not _odd(s[:3]))
+        if s.stages < 2 or s.itemsize not in SIZES or not even:
             return "no ring of such tiles"
         room = min((REGISTERS - FEW * s.beside) // team, MOST if s.beside else 256)
-        if s.rows * s.columns // team + OTHERS > room:
+        sums = s.rows * s.columns // team * (2 if s.itemsize == 1 else 1)
+        if sums + OTHERS > room:
             return "a thread would hold too much"
-        return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR)
+        return unfit(s.rows, s.columns, s.depth, team, s.across, FOUR, s.depth)
 
     def speed(self, shape: Shape, model: DeviceModel) -> float:
         if shape.beside:
             macs = shape.rows * shape.columns * shape.depth
-            return speed_of_turns(macs, shape.each[1], model)
+            return speed_of_turns(macs, shape.each[1], model, shape.itemsize)
         return model.grouped * speed_of_groups(shape.each[1])
 
 
@@ -324,8 +355,8 @@ class ByThreads(Multiplied):
     name: str = "tilecontract"
 
     @property
-    def halves(self) -> bool:
-        return False
+    def kinds(self) -> tuple[DType, ...]:
+        return ()
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         return (*BY_MANY, *BY_THREADS) if model.matrix else BY_THREADS

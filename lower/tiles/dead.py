@@ -1,4 +1,4 @@
-"""Which turns of a pass a mask leaves nothing of, as a test of axes.
+"""Which turns of a pass a mask leaves nothing of, or all, as tests of axes.
 
 A term that is chosen by a test, against the identity of a running maximum or minimum,
 is that identity all over a turn's tile where the test fails at all of its points.  The
@@ -32,12 +32,41 @@ def alive(
         chosen = _chosen(kernel, s.factors[0], s.monoid)
         if chosen is None:
             continue
-        none = float(MONOIDS[s.monoid].identity(compute(kernel.exprs[chosen].dtype)))
-        known = {chosen: none}
-        if all(_unchanged(kernel, x, known) for x in states):
+        if _changes_nothing(kernel, states, chosen, s.monoid):
             test = kernel.exprs[chosen].args[0]
             return _Bounds(kernel, ends, index).possible(test)
     return None
+
+
+def doubtful(
+    kernel: Kernel, e: int, holds: bool, ends: Callable[[int], Ends], index: DType
+) -> Ex | None:
+    """A test that holds in all turns in which expression `e` holds at some point, or
+    fails at some; None: that may be in any."""
+    made = _Bounds(kernel, ends, index)
+    return made.possible(e) if holds else made.uncertain(e)
+
+
+def closing(kernel: Kernel, states: tuple[State, ...]) -> tuple[int, float] | None:
+    """A term, and its value where a place is none: then the place changes no state."""
+    for s in states:
+        if s.monoid in ("max", "min") and len(s.factors) == 1:
+            (term,) = s.factors
+            if _changes_nothing(kernel, states, term, s.monoid):
+                return term, _none(kernel, term, s.monoid)
+    return None
+
+
+def _none(kernel: Kernel, e: int, monoid: str) -> float:
+    return float(MONOIDS[monoid].identity(compute(kernel.exprs[e].dtype)))
+
+
+def _changes_nothing(
+    kernel: Kernel, states: tuple[State, ...], e: int, monoid: str
+) -> bool:
+    """Whether no state does where `e` is the identity of its monoid."""
+    known = {e: _none(kernel, e, monoid)}
+    return all(_unchanged(kernel, s, known) for s in states)
 
 
 def _chosen(kernel: Kernel, e: int, monoid: str) -> int | None:
@@ -76,6 +105,8 @@ def _value(kernel: Kernel, e: int, known: Mapping[int, float]) -> float | None:
             return a
         case "exp" | "exp2", [a] if a == -inf:
             return 0.0
+        case "mul", [a, b] if a and b:
+            return a * b
         case "mul" | "div", [a, _] if a == 0.0:
             return 0.0
         case "mul", [_, b] if b == 0.0:
@@ -100,12 +131,32 @@ class _Bounds:
             return Op("and", tuple(both), BOOL) if len(both) == 2 else next(
                 iter(both), None
             )  # fmt: skip
+        if x.op == "not":
+            return self.uncertain(x.args[0])
         if x.op not in ("lt", "le"):
             return None
         left, right = (self.of(a) for a in x.args)
         if left is None or right is None:
             return None
         return Op(x.op, (left[0], right[1]), BOOL)
+
+    def uncertain(self, e: int) -> Ex | None:
+        """A test that holds wherever the expression fails at some point."""
+        x = self.kernel.exprs[e]
+        if x.op == "not":
+            return self.possible(x.args[0])
+        if x.op in ("and", "or"):
+            made = [self.uncertain(a) for a in x.args]
+            some = [t for t in made if t is not None]
+            if len(some) == 2:
+                return Op("or" if x.op == "and" else "and", tuple(some), BOOL)
+            return next(iter(some), None) if x.op == "or" else None
+        if x.op not in ("lt", "le"):
+            return None
+        left, right = (self.of(a) for a in x.args)
+        if left is None or right is None:
+            return None
+        return Op("le" if x.op == "lt" else "lt", (right[0], left[1]), BOOL)
 
     def of(self, e: int) -> Ends | None:
         x = self.kernel.exprs[e]

@@ -163,13 +163,16 @@ class FoldWriter(Writer):
             term = Op("mul", (term, x), kind)
         over = (axes[-1],)
         got = Tile(self.fresh("r"), kind, acc.axes)
-        test = self.overhang(bits((self.outer, self.inner)))
-        self.scopes[-1].body.append(Reduce(got, s.monoid, term, over, test))
+        self.scopes[-1].body.append(Reduce(got, s.monoid, term, over, self.beyond()))
         same = (self.partial, self.partial)
         moved = self._moved(s, var(acc), before, now, True, same)
         new = self._tile(acc.axes, combine(s.monoid, moved, var(got)))
         self.scopes[-1].body.append(Update(acc.name, new))
         return self._read(s.root, new)
+
+    def beyond(self) -> Ex | None:
+        """The test of terms of the pass, if some places are none."""
+        return self.overhang(bits((self.outer, self.inner)))
 
     def _finished(self, accs: Mapping[int, Tile]) -> None:
         before = {r: self._read(r, var(acc)) for r, acc in accs.items()}

@@ -18,6 +18,7 @@ import numpy as np
 from ...egraph.ir.dtypes import BOOL, DType, compute
 from ...egraph.ir.reduction import folded
 from ...egraph.ir.scalars import BY_NAME, MONOIDS, Array
+from ..fragments import FOUR, seen
 from ..loops import Ex, Lit, Op, Var
 from ..targets.layouts import names_in
 from . import ir
@@ -171,7 +172,10 @@ class _Run:
 
     def side(self, name: str) -> Array:
         """Where a side of a product lies, in registers or in its ring."""
-        return self.rings[name][self.slot] if name in self.rings else self.env[name]
+        if name not in self.rings:
+            return self.env[name]
+        ring = self.rings[name]
+        return ring[self.slot % len(ring)]
 
     def overwritten(self, name: str) -> None:
         """Products that still read the tile from registers read what is none."""
@@ -262,10 +266,17 @@ class _Run:
         return [_garbage(kind, size).reshape(shape) for _ in range(stages)]
 
     def share(self, s: Load | Copy, tile: ir.Tile) -> None:
-        place = self.rings[tile.name][self.slot]
         if isinstance(s, Copy):
-            place[...] = self.value(s.value)
+            if tile.name not in self.rings:  # before all loops
+                self.rings[tile.name] = self.ring(tile, 1)
+            self.side(tile.name)[...] = self.value(s.value)
             return
+        if tile.name not in self.rings:  # before all loops
+            self.rings[tile.name] = [
+                np.broadcast_to(self.load(s), self.shape(tile.axes))
+            ]
+            return
+        place = self.rings[tile.name][self.slot]
         value = np.broadcast_to(self.load(s), place.shape)
         place[...] = _garbage(place.dtype, place.size).reshape(place.shape)
         self.groups[-1].append((place, value))
@@ -280,6 +291,8 @@ class _Run:
     def multiply(self, s: Mma, sides: Sequence[Array]) -> None:
         """As a sum of products, in the accumulator's type."""
         old = self.env[s.name]
+        if s.warps == FOUR:
+            sides = [seen(x) for x in sides]
         left, right = (x.astype(old.dtype) for x in sides)
         every = list(self.rank)
         over = {self.names.index(n) for n in s.over}

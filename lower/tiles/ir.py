@@ -12,8 +12,9 @@ interpreter and price read that, and know of a statement no more than they must.
 
 Tiles in shared space are for products.  They are made in an `Ahead` of a loop, some
 turns before the one that multiplies them, and copies to them are asynchronous: what is
-read must have been waited for.  So are tiles of two bytes in registers: left sides that
-threads hold, rounded from a tile that lies alike.
+read must have been waited for.  One that is copied before all loops, or brought by
+threads beside the team, is there for all turns.  For products, too, are tiles of two
+bytes in registers: left sides that threads hold, rounded from a tile that lies alike.
 
 A target adds what the first half says nothing of: threads of an instance (`team`), and
 layouts, of a grid for all its tiles and of a tile for itself.

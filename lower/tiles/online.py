@@ -16,25 +16,26 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import prod
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import BF16, F16, F32, DType, compute
+from ...egraph.ir.dtypes import BOOL, F32, DType
 from ...extract.schedule.cascade import State
-from ...extract.schedule.kernel import Expr, Kernel, bits
+from ...extract.schedule.kernel import Kernel, bits
 from ..axes import ceil_div
-from ..families.folds.recognize import Fold, classify
 from ..families.nests.plan import each, reach
-from ..families.nests.values import convert
-from ..families.products.products import Product
+from ..families.nests.values import add, convert, mul
 from ..fragments import FOUR
-from ..loops import PANEL, Ex, Lit, Op, Param
+from ..loops import PANEL, Ex, Lit, Op, Param, Var
 from ..passes.rebuild import substituted
-from . import ir
+from .attends import LEFT, Attention, place
 from .build import Scope, Tiling
 from .dead import alive
-from .folds import FoldWriter, Running
+from .folds import Running
 from .ir import (
     Ahead,
+    Axis,
+    Copy,
     Full,
     Grid,
     Load,
@@ -44,35 +45,15 @@ from .ir import (
     Release,
     Settle,
     Stmt,
+    Store,
     Tile,
     Update,
+    bound,
     var,
 )
-from .products import stored_as
+from .powers import PowersWriter, quick
 
-HALVES = (BF16, F16)
-LOG2E = 1.4426950408889634
 LARGEST = float.fromhex("0x1.fffffep+127")
-
-
-class Attention(NamedTuple):
-    """A fold of one product inside the pass and one along it; axes of the kernel that
-    tiles lie along: `m` rows, `j` the pass, `k` summed inside, `e` columns."""
-
-    fold: Fold
-    inner: Product
-    state: State
-    wide: Product
-    m: int
-    j: int
-    k: int
-    e: int
-    left: DType  # of the sides of the inner product
-    right: DType
-
-    @property
-    def states(self) -> tuple[State, ...]:
-        return (*self.fold.rows, self.state)
 
 
 class Blocks(NamedTuple):
@@ -83,49 +64,11 @@ class Blocks(NamedTuple):
     stages: int
     team: int
     beside: int
-
-
-def attention_of(kernel: Kernel) -> Attention | str:
-    fold = classify(kernel)
-    if isinstance(fold, str):
-        return fold
-    if len(fold.inner) != 1 or len(fold.wide) != 1 or fold.dtype is not F32:
-        return "other than one product inside the pass and one along it"
-    if any(s.moments for s in (*fold.rows, fold.wide[0][0])):
-        return "a running sum of differences"
-    (c,), ((state, w),) = fold.inner, fold.wide
-    if min(map(len, (fold.m, c.k, fold.e))) < 1 or len(fold.axes) != 1:
-        return "no rows, columns or pass of one axis"
-    if len(c.k) != 1 or len(fold.e) != 1:
-        return "it sums along several axes"
-    made: list[tuple[Product, DType]] = []
-    for ((root, a, b),) in (c.products, w.products):
-        own = tuple(tuple(stored_as(kernel, e) for e in side) for side in (a, b))
-        kinds = {kernel.exprs[side[0]].dtype for side in own}
-        if max(map(len, own)) > 1 or len(kinds) > 1 or not kinds <= {*HALVES}:
-            return f"sides of {', '.join(sorted(map(str, kinds)))}"
-        if kernel.exprs[own[1][0]].op != "load":
-            return "a right side that is computed"
-        made.append((Product(root, *own), kinds.pop()))
-    m = max(fold.m, key=lambda a: (kernel.extents[a], a))
-    (inner, left), (wide, right) = made
-    result = Attention(
-        fold, inner, state, wide, m, fold.axes[0], c.k[0], fold.e[0], left, right
-    )
-    return _lacks(kernel, result) or result
-
-
-def _lacks(kernel: Kernel, a: Attention) -> str | None:
-    wanted = (
-        (a.inner.a, (a.m, a.k)),
-        (a.inner.b, (a.j, a.k)),
-        (a.wide.a, (a.m, a.j)),
-        (a.wide.b, (a.j, a.e)),
-    )
-    for (side,), axes in wanted:
-        if bits(axes) & ~kernel.free[side]:
-            return "a side that does not vary along an axis of its own"
-    return None
+    parts: int = 1  # of the pass, each an instance's
+    length: int = 0  # of a part
+    late: bool = False  # each turn multiplies the weights of the one before
+    together: int = 1  # heads, the right sides of which stay in the cache
+    teams: int = 1
 
 
 def _reads(args: Sequence[int], roots: set[int]) -> list[set[int]]:
@@ -137,14 +80,15 @@ def _reads(args: Sequence[int], roots: set[int]) -> list[set[int]]:
     return out
 
 
-class OnlineWriter(FoldWriter):
+class OnlineWriter(PowersWriter):
     """Writes one grid.  `later`: an axis that the kernel does not have, along which
     what reads a running state varies from turn to turn."""
 
     def __init__(
-        self, kernel: Kernel, made: Attention, blocks: Blocks, strict: bool,
+        self, made: Attention, blocks: Blocks, strict: bool,
         buffers: tuple[Param, ...], index: DType,
     ) -> None:  # fmt: skip
+        kernel = made.kernel
         grid = {a: 1 for o in kernel.outputs for a in o.axes}
         grid |= dict.fromkeys((*made.fold.m, *made.fold.batch), 1)
         grid[made.m] = blocks.rows
@@ -154,46 +98,102 @@ class OnlineWriter(FoldWriter):
         tiling = Tiling(grid, (made.j, blocks.places), blocks.team)
         self.later = len(kernel.extents)
         axes = self.later, made.j
-        super().__init__(kernel, made.states, axes, tiling, strict, buffers, index)
+        super().__init__(
+            kernel, made.states, axes, tiling, strict, buffers, index, made.inner.root
+        )
         self.made, self.blocks = made, blocks
+        self.columns = bits((made.e, made.j))
         self.beneath = bits((made.inner.root, made.state.root))
         self.rows = self.axes(bits((made.m,)))
         self.written: dict[tuple[int, tuple[tuple[int, Ex], ...]], Ex] = {}
         self.reads = _reads(self.facts.args, {s.root for s in made.states})
-        self.runs = {
-            s.root for s in made.states
-            if s.monoid in ("max", "min")
-            and any(s.root in t.needs for t in made.states)
-        }  # fmt: skip
+        self.standing = {s.root for s in made.states if not made.runs(s)}
+        if blocks.parts > 1:
+            self._part()
+        if blocks.late:
+            self._one_turn_more()
+        if alive(self.whole, made.states, self.ends, self.index) is not None:
+            self._raster()
+
+    def _one_turn_more(self) -> None:
+        assert self.turns is not None
+        (axis, step), j = self.turns, self.made.j
+        self.turns = axis._replace(extent=axis.extent + step), step
+        end = Lit(self.kernel.extents[j], self.index)
+        self.over[j] = Op("lt", (self.where[j], end), BOOL)
+
+    def _part(self) -> None:
+        """The pass of an instance is a part of the whole one."""
+        assert self.turns is not None
+        (axis, step), j = self.turns, self.made.j
+        part = Axis(f"p{j}", self.blocks.parts)
+        self.grid.append(part)
+        self.turns = axis._replace(extent=self.blocks.length), step
+        first = mul(Var(part.name, self.index), self.blocks.length)
+        self.stand(j, add(first, self.where[j]))
+        end = Lit(self.kernel.extents[j], self.index)
+        self.over[j] = Op("lt", (self.where[j], end), BOOL)
+        if self.blocks.parts * self.blocks.length == self.kernel.extents[j]:
+            del self.over[j]
 
     # ---- the pass
 
     def run(self) -> Grid:
         a = self.made
-        self._fetch(self.facts.stored)
-        left = self._held(self.value(a.inner.a[0]), a.left, a.k, (a.m, a.k))
+        parted = self.blocks.parts > 1
+        mine = self._read_in_turns() | bits(a.inner.a)
+        self._fetch(mine if parted else self.facts.stored)
+        left = self._left()
         accs = {s.root: self._accumulator(s) for s in self.states[:-1]}
         columns = self._zeros((a.m, a.e))
         accs[a.state.root] = columns
+        held = self._before() if self.blocks.late else None
         with self._passing() as body:
-            brought = [self._brought(x, a.j) for x in (a.inner.b[0], a.wide.b[0])]
-            body += [Ahead(tuple(brought), self.blocks.beside), Full()]
-            keys, values = (x.tile for x in brought)
+            keys = self._brought(a.inner.b[0])
+            values = self._brought(a.wide.b[0], self.blocks.late)
+            body += [Ahead((keys, values), self.blocks.beside), Full()]
             scores = self._zeros((a.m, a.j), "s")
             over = f"i{a.k}", f"i{a.j}"
-            body += [Mma(scores.name, left, var(keys), over[:1], FOUR), Settle(0)]
+            body.append(Mma(scores.name, left, var(keys.tile), over[:1], FOUR))
+            right = var(values.tile)
+            if held is not None:
+                body.append(Mma(columns.name, var(held), right, over[1:], FOUR))
+            body.append(Settle(int(held is not None)))
             x = self.kernel.exprs[a.inner.root]
             self.scopes[-1].values[a.inner.root] = self.total(x, scores)
+            self.changing.add(scores.name)
             self._fetch(self._read_in_turns())
-            weights = self._states(accs)
-            body.append(Mma(columns.name, weights, var(values), over[1:], FOUR))
-            body += [Settle(0), Release(0)]
-        self._ended(accs)
-        self.outputs()
+            self.close()
+            weights, moved = self._states(accs)
+            if held is None:
+                held_now = self._rounded_left(weights, a.right)
+                body += moved
+                body.append(Mma(columns.name, held_now, right, over[1:], FOUR))
+                body.append(Settle(0))
+            else:
+                body += [Settle(0), *moved, Update(held.name, weights)]
+            body.append(Release(0))
+        if parted:
+            self._leave(accs)
+        else:
+            self._ended(accs)
+            self.outputs()
         points = tuple(p for _, p in self.points)
         return Grid(
             tuple(self.grid), points, tuple(self.scopes[0].body), self.blocks.team
         )
+
+    def _leave(self, accs: Mapping[int, Tile]) -> None:
+        """What states have come to in this part, as they stand."""
+        part = Var(f"p{self.made.j}", self.index)
+        m, e = self.made.m, self.made.e
+        for n, s in enumerate(self.states):
+            axes = (m, e) if s is self.made.state else (m,)
+            at = place(self.made, n, self.where, part, self.blocks.parts)
+            over = self.axes(bits(axes))
+            test = self.overhang(bits(axes))
+            store = Store(f"{LEFT}{n}", at, var(accs[s.root]), over, test)
+            self.scopes[-1].body.append(store)
 
     def _read_in_turns(self) -> int:
         rows = (f for s in self.states[:-1] for f in s.factors)
@@ -208,15 +208,57 @@ class OnlineWriter(FoldWriter):
         yield self.scopes[-1].body
         self.kernel = self.whole
         inner = self.scopes.pop()
-        test = alive(self.whole, self.made.states, self._ends, self.index)
-        if test is not None:  # instances side by side have about as many turns
-            rows = f"g{self.made.m}"
-            self.grid.sort(key=lambda a: a.name != rows)
+        test = alive(self.whole, self.made.states, self.ends, self.index)
+        if test is not None and self.blocks.late:
+            before = Op("sub", (Var(axis.name, self.index), Lit(step, self.index)),
+                        self.index)  # fmt: skip
+            test = Op("or", (test, substituted(test, {axis.name: before})), BOOL)
         loop = Loop((axis,), step, tuple(inner.body), self.blocks.stages, test)
         self.scopes[-1].body.append(loop)
 
-    def _states(self, accs: dict[int, Tile]) -> Ex:
-        """What each row has after this turn; the left side of the second product."""
+    def _raster(self) -> None:
+        """Rows of few heads at a time, the sides of whose products stay in the cache:
+        instances side by side have about as many turns, and read the same."""
+        a = self.made
+        read = self.kernel.free[a.inner.b[0]] | self.kernel.free[a.wide.b[0]]
+        heads = {f"g{x}": x for x in self.kernel.axes_of(read)}
+        rows = [x for x in self.grid if x.name == f"g{a.m}"]
+        outer = [x for x in self.grid if x not in rows]
+        inner: list[Axis] = []
+        left = self.blocks.together
+        while outer:
+            x = outer.pop()
+            few = x.extent
+            if x.name in heads:
+                few = self._few(x.extent, left, (*rows, *inner))
+                left //= few
+            if few == x.extent:
+                inner.insert(0, x)
+                continue
+            if few > 1:
+                inner.insert(0, x._replace(extent=few))
+                whole = Axis(f"o{heads[x.name]}", x.extent // few)
+                first = mul(Var(whole.name, self.index), few)
+                self.stand(heads[x.name], add(first, Var(x.name, self.index)))
+                x = whole
+            outer.append(x)
+            break
+        self.grid = [*outer, *rows, *inner]
+
+    def _few(self, n: int, most: int, others: tuple[Axis, ...]) -> int:
+        """How many of n to take at a time: what gives teams even shares, two each."""
+        each = prod(x.extent for x in others)
+        shares = 2 * self.blocks.teams
+
+        def idle(k: int) -> float:
+            return ceil_div(k * each, shares) * shares / (k * each)
+
+        options = [k for k in range(1, n + 1) if n % k == 0 and k <= max(most, 1)]
+        return min(options, key=lambda k: (idle(k), -k))
+
+    def _states(self, accs: dict[int, Tile]) -> tuple[Var, list[Stmt]]:
+        """What each row has after this turn: the weights, and how sums of columns are
+        put right."""
         before = {
             s.root: self._read(s.root, var(accs[s.root])) for s in self.states[:-1]
         }
@@ -226,13 +268,12 @@ class OnlineWriter(FoldWriter):
         s, a = self.made.state, self.made
         with self._as({r: now[r] for r in s.needs}, self.partial):
             weight = self.value(a.wide.a[0])
-        held = self._held(weight, a.right, a.j, (a.m, a.j))
+        weights = self._whole(weight, a.j, (a.m, a.j))
         same = self.partial, self.partial
         acc = accs[s.root]
         moved = self._moved(s, var(acc), before, now, True, same)
-        if moved is not var(acc) and s.shift is not None:
-            self.scopes[-1].body.append(Update(acc.name, moved))
-        return held
+        changes = moved is not var(acc) and s.shift is not None
+        return weights, [Update(acc.name, moved)] if changes else []
 
     def _ended(self, accs: dict[int, Tile]) -> None:
         """From what stood for states to what they have come to."""
@@ -248,25 +289,6 @@ class OnlineWriter(FoldWriter):
             x = self.whole.exprs[s.root]
             self.scopes[-1].values[s.root] = convert(ends[s.root], F32)
             assert convert(ends[s.root], F32).dtype is F32, x.dtype
-
-    # ---- values
-
-    def _scalar(self, x: Expr) -> Ex:
-        """Exponentials of the pass are rounded to two bytes, or summed beside such: a
-        factor of 2**x to 22 bits and a product that is not rounded are exact enough."""
-        inside = self.kernel is self.partial and len(self.scopes) > 1
-        if x.op != "exp" or not inside or compute(x.dtype) is not F32 or self.strict:
-            return super()._scalar(x)
-        (of,) = x.args
-        arg, to = self.kernel.exprs[of], Lit(LOG2E, F32)
-        if not self.kernel.free[of] >> self.made.j & 1:
-            return super()._scalar(x)
-        if arg.op == "sub" and not self.kernel.free[arg.args[1]] >> self.made.j & 1:
-            term, less = (self.value(a) for a in arg.args)
-            less = self.name(Op("mul", (less, to), F32), self.kernel.free[arg.args[1]])
-            less = Op("neg", (less,), F32)
-            return Op("ex2", (Op("fma", (term, to, less), F32),), F32)
-        return Op("ex2", (Op("mul", (self.value(of), to), F32),), F32)
 
     @contextmanager
     def _as(self, states: Mapping[int, Ex], kernel: Kernel) -> Generator[None]:
@@ -288,13 +310,15 @@ class OnlineWriter(FoldWriter):
     # ---- states
 
     def _read(self, root: int, held: Ex, outer: bool = True) -> Ex:
-        if root in self.runs or not any(root in s.needs for s in self.states):
-            return super()._read(root, held, outer)
-        return Lit(1, held.dtype)
+        if root in self.standing:
+            return Lit(1, held.dtype)
+        return super()._read(root, held, outer)
 
     def _by(self, s: State, by: Ex) -> Ex:
         """A correction as a tile of rows; within the pass finite, so that a sum of
         nothing stays 0."""
+        if self.kernel is self.partial:
+            by = quick(by)
         if s.op == "mul" and self.kernel is self.partial:
             for op, end in (("min", LARGEST), ("max", -LARGEST)):
                 by = Op(op, (by, Lit(end, by.dtype)), by.dtype)
@@ -310,21 +334,64 @@ class OnlineWriter(FoldWriter):
         self.scopes[-1].body.append(Map(tile, Lit(0.0, F32), True))
         return tile
 
-    def _held(self, value: Ex, dtype: DType, over: int, axes: tuple[int, int]) -> Ex:
-        """A left side, rounded where it lies; 0 beyond the end of what is summed."""
+    def _whole(self, value: Ex, over: int, axes: tuple[int, int]) -> Var:
+        """A left side before it is rounded; 0 beyond the end of what is summed."""
         test = self.over.get(over)
-        if test is not None:
+        if test is not None and not (self.closed and over == self.along):
             value = Op("select", (test, value, Lit(0.0, value.dtype)), value.dtype)
-        names = self.axes(bits(axes))
-        whole = self._tile(names, value)
-        tile = Tile(self.fresh("h"), dtype, names)
-        self.scopes[-1].body.append(Map(tile, whole))
+        made = self._tile(self.axes(bits(axes)), value)
+        assert isinstance(made, Var)
+        return made
+
+    def _rounded_left(self, whole: Var, dtype: DType, mutable: bool = False) -> Var:
+        """A left side, rounded where it lies."""
+        axes = next(t.axes for s in self.scopes[-1].body if (t := bound(s))
+                    and t.name == whole.name)  # fmt: skip
+        tile = Tile(self.fresh("h"), dtype, axes)
+        self.scopes[-1].body.append(Map(tile, whole, mutable))
         return var(tile)
 
-    def _brought(self, side: int, along: int) -> Load:
-        """A right side's load, to a ring."""
+    def _left(self) -> Var:
+        """Of scores: in shared memory, since ptxas (13.0) gives registers of a left
+        side that all turns of a loop read to others, where turns branch."""
+        a = self.made
+        (e,) = a.inner.a
+        x = self.kernel.exprs[e]
+        tile = Tile(self.fresh("s"), a.left, (f"i{a.m}", f"i{a.k}"), space="shared")
+        self.value(e)
+        if x.op == "load" and self.kernel.slots[x.attr[0]][0] is a.left:
+            body = self.scopes[-1].body
+            at = next(i for i, s in enumerate(body) if (t := bound(s))
+                      and var(t) == self.scopes[-1].values[e])  # fmt: skip
+            load = body.pop(at)
+            assert isinstance(load, Load)
+            body.append(replace(load, tile=tile))
+            return var(tile)
+        whole = self._whole(self.value(e), a.k, (a.m, a.k))
+        self.scopes[-1].body.append(Copy(tile, whole))
+        return var(tile)
+
+    def _before(self) -> Tile:
+        """The weights before the first turn."""
+        a = self.made
+        names = self.axes(bits((a.m, a.j)))
+        none = self._tile(names, Lit(0.0, F32))
+        assert isinstance(none, Var)
+        held = self._rounded_left(none, a.right, True)
+        return Tile(held.name, held.dtype, names)
+
+    def _brought(self, side: int, late: bool = False) -> Load:
+        """A right side's load, to a ring; `late`: for the turn before."""
         kept, self.scopes = self.scopes, [Scope(-1)]
+        a, here, over = self.along, self.where.copy(), self.over.copy()
+        if late:
+            self.stand(a, add(here[a], Lit(-self.blocks.places, self.index)))
+            zero, end = (Lit(n, self.index) for n in (0, self.kernel.extents[a]))
+            within = (Op("le", (zero, self.where[a]), BOOL),
+                      Op("lt", (self.where[a], end), BOOL))  # fmt: skip
+            self.over[a] = Op("and", within, BOOL)
         self.value(side)
+        self.where, self.over = here, over
         (load,) = (s for s in self.scopes[0].body if isinstance(s, Load))
         self.scopes = kept
         buffer = next(b for b in self.buffers if b.name == load.buffer)
@@ -334,7 +401,7 @@ class OnlineWriter(FoldWriter):
         tile = Tile(self.fresh("s"), buffer.dtype, order, space="shared")
         return replace(load, tile=tile)
 
-    def _ends(self, a: int) -> tuple[Ex, Ex]:
+    def ends(self, a: int) -> tuple[Ex, Ex]:
         """The first and the last place along an axis of the kernel in a tile."""
         at = self.where[a]
         names = [p for b, p in self.points if b == a]
@@ -364,4 +431,4 @@ class OnlineWriter(FoldWriter):
                 self.value(e)
 
 
-__all__ = ["Attention", "Blocks", "OnlineWriter", "attention_of", "ir"]
+__all__ = ["Blocks", "OnlineWriter"]

@@ -4,18 +4,18 @@ whether they were read before, scalar work, meetings of threads, occupancy."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import hypot, prod
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import compute
+from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import BY_NAME
 from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import LINE, RESIDENT, occupancy
 from ..fragments import FOUR, HIGH, WARP
 from ..loops import Ex, Op, Var
 from ..model import DeviceModel, Parts
-from ..targets.layouts import Scene, of_axes, product, scene
+from ..targets.layouts import Scene, names_in, of_axes, product, scene
 from . import ir
 from .interpret import share_of_turns
 from .ir import (
@@ -118,11 +118,14 @@ def speed_of_groups(columns: int) -> float:
     return work / (max(work, read) + HIDDEN * min(work, read))
 
 
-def speed_of_turns(macs: int, columns: int, model: DeviceModel) -> float:
+def speed_of_turns(
+    macs: int, columns: int, model: DeviceModel, itemsize: int = 2
+) -> float:
     """Multiply-adds a second of groups that do so many each turn, by instructions of so
-    many columns, and copy nothing."""
+    many columns, and copy nothing; `itemsize`: an instruction takes as long for as many
+    bytes."""
     units = max(model.units // 2, 1)
-    fastest = model.grouped * ALONE * speed_of_groups(columns)
+    fastest = model.grouped * ALONE * speed_of_groups(columns) * 2 / itemsize
     return units * macs / hypot(units * macs / fastest, TURN)
 
 
@@ -174,12 +177,13 @@ class _Price:
         """Seconds of an instance's turns, where threads beside the team copy: what
         takes longer, products or what the engine for copies brings to this unit."""
         tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
-        macs, columns, brought = 0, 1, 0.0
+        macs, columns, brought, itemsize = 0, 1, 0.0, 2
         for s in ir.walk(loop.body):
             match s:
-                case Mma(name, over=over):
+                case Mma(name, left, over=over):
                     macs += self.points((*tiles[name].axes, *over))
                     columns = self.columns(s, tiles)
+                    itemsize = left.dtype.itemsize
                 case Load(tile, index=index):
                     pitch = view.along(index, tile.axes[0]) or 0
                     size = tile.dtype.itemsize
@@ -189,7 +193,8 @@ class _Price:
                 case _:
                     pass
         units = max(self.model.units // 2, 1)
-        products = units * macs / speed_of_turns(macs, columns, self.model)
+        speed = speed_of_turns(macs, columns, self.model, itemsize)
+        products = units * macs / speed
         turn = max(products, brought * units / self.model.engine)
         return -(-loop.axes[0].extent // loop.step) * turn * self.share(loop)
 
@@ -197,16 +202,26 @@ class _Price:
         return share_of_turns(self.grid, loop, self.program.index)
 
     def with_turns(
-        self, body: tuple[ir.Stmt, ...], turns: float
+        self, body: tuple[ir.Stmt, ...], turns: float, loop: Loop | None = None
     ) -> Iterator[tuple[ir.Stmt, float]]:
         """Every statement, and how often an instance comes to it."""
         for s in body:
-            yield s, turns
+            yield s, turns * (self.asked(s, loop) if loop else 1.0)
             if isinstance(s, Loop):
                 inner = turns * -(-s.axes[0].extent // s.step) * self.share(s)
-                yield from self.with_turns(s.body, inner)
+                yield from self.with_turns(s.body, inner, s)
             if isinstance(s, Ahead):
-                yield from self.with_turns(s.body, turns)
+                yield from self.with_turns(s.body, turns, loop)
+
+    def asked(self, s: ir.Stmt, loop: Loop) -> float:
+        """The share of a loop's turns in which an update is made at all."""
+        points = {p.name for p in self.grid.points}
+        if not isinstance(s, ir.Update) or s.where is None:
+            return 1.0
+        if not is_beside(loop) or points & {*names_in(s.where)}:
+            return 1.0
+        test = s.where if loop.where is None else Op("and", (s.where, loop.where), BOOL)
+        return self.share(replace(loop, where=test)) / max(self.share(loop), 1e-9)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -278,7 +293,7 @@ class _Price:
         held = product(layout, "register", "lane")
         if s.warps == FOUR:
             speed = speed_of_groups(self.columns(s, tiles))
-            self.product += macs / self.model.grouped / speed
+            self.product += macs * left.dtype.itemsize / 2 / self.model.grouped / speed
             return
         if not s.warps:
             speed = speed_of_threads(held, self.model)

@@ -11,19 +11,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ...egraph.ir.dtypes import BF16, F16, F32, DType, compute
+from ...egraph.ir.dtypes import F32, U32, DType, compute
 from ...extract.schedule.kernel import Affine, Div, Kernel, Mod, bits
 from ..axes import coefficient, normalise, rebuild
 from ..families.nests.index_types import index_type
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.values import add, mul
 from ..families.products.products import Product, classify
+from ..fragments import EIGHTS, HALVES, LOST
 from ..loops import Ex, Lit, Op, Param, Var
 from . import ir
 from .build import Scope, Tiling, Writer
 from .ir import Ahead, Axis, Copy, Grid, Load, Loop, Map, Mma, Stmt, Tile, Wait, var
 
-HALVES = (BF16, F16)  # that instructions of warps multiply
+SEEN = 0xFFFFFFFF >> LOST << LOST  # bits of f32, of those
 SHORT = 64  # points of an axis that a tile would be half empty along
 
 
@@ -44,7 +45,8 @@ type Factors = tuple[int, ...]  # expressions, of which a side is the product
 
 class Sides(NamedTuple):
     """Products that are summed together, and the axes that tiles lie along; `dtype`:
-    of the elements that are multiplied, `sums`: of what they add up to."""
+    of the elements that are multiplied, `sums`: of what they add up to.  Those
+    `along_k` must lie along the axis that is summed."""
 
     products: tuple[Product, ...]
     m: int
@@ -52,6 +54,7 @@ class Sides(NamedTuple):
     k: int
     dtype: DType
     sums: DType
+    along_k: bool = False
 
     @property
     def distinct(self) -> tuple[tuple[Factors, int], ...]:
@@ -61,8 +64,10 @@ class Sides(NamedTuple):
         return (*left, *right)
 
 
-def sides_of(kernel: Kernel, halves: bool) -> Sides | str:
-    """`halves`: as elements of two bytes, where those of the sides are no others."""
+@lru_cache(maxsize=4096)
+def sides_of(kernel: Kernel, kinds: tuple[DType, ...] = ()) -> Sides | str:
+    """`kinds`: as elements of one of these types, where those of the sides are no
+    others; f32 without the bits that instructions do not see.  Else as they are."""
     cs = classify(kernel)
     if isinstance(cs, str):
         return cs
@@ -73,17 +78,26 @@ def sides_of(kernel: Kernel, halves: bool) -> Sides | str:
                for axes in (c.m, c.n, c.k))  # fmt: skip
     if len(c.k) != 1 or min(m, n) < 0:
         return "it sums along none or several axes"
-    if not halves:
+    if not kinds:
         made = Sides(c.products, m, n, k, c.dtype, c.dtype)
     else:
         if c.dtype is not F32 or len(c.products) != 1:
             return f"{len(c.products)} products of {c.dtype}"
         ((root, a, b),) = c.products
         own = tuple(tuple(stored_as(kernel, e) for e in side) for side in (a, b))
-        kinds = {kernel.exprs[side[0]].dtype for side in own}
-        if max(map(len, own)) > 1 or len(kinds) > 1 or not kinds <= {*HALVES}:
-            return f"sides of {', '.join(sorted(map(str, kinds)))}"
-        made = Sides((Product(root, *own),), m, n, k, kinds.pop(), F32)
+        of = {kernel.exprs[side[0]].dtype for side in own}
+        if max(map(len, own)) > 1 or len(of) > 1 or not of <= {*kinds}:
+            return f"sides of {', '.join(sorted(map(str, of)))}"
+        dtype = of.pop()
+        if dtype is F32:
+            words = [unmasked(kernel, e) for side in own for e in side]
+            if None in words:
+                return "sides of f32"
+            own = tuple((e,) for e in words if e is not None)
+        if dtype in EIGHTS and (reason := _stored_fine(kernel)):
+            return reason
+        along_k = dtype not in HALVES
+        made = Sides((Product(root, *own),), m, n, k, dtype, F32, along_k)
     for side, axis in made.distinct:
         free = 0
         for e in side:
@@ -104,11 +118,11 @@ def flattened(kernel: Kernel) -> Kernel:
     for axes in (c.k, c.m, c.n):
         longest = max((kernel.extents[a] for a in axes), default=0)
         if len(axes) > 1 and (axes is c.k or longest < SHORT):
-            kernel = _as_one(kernel, axes)
+            kernel = as_one(kernel, axes)
     return normalise(kernel)
 
 
-def _as_one(kernel: Kernel, axes: tuple[int, ...]) -> Kernel:
+def as_one(kernel: Kernel, axes: tuple[int, ...]) -> Kernel:
     """Axes, outermost first, as digits of a new one."""
     new = len(kernel.extents)
     digits: dict[int, Div | Mod] = {}
@@ -140,8 +154,31 @@ def _over(x: Div) -> Affine:
 def stored_as(kernel: Kernel, e: int) -> int:
     """The expression without a cast that loses nothing."""
     x = kernel.exprs[e]
-    inner = kernel.exprs[x.args[0]].dtype if x.op == "cast" else x.dtype
-    return x.args[0] if x.op == "cast" and inner in HALVES else e
+    if x.op != "cast" or x.dtype is not F32:
+        return e
+    inner = kernel.exprs[x.args[0]].dtype
+    return x.args[0] if inner in (*HALVES, *EIGHTS) else e
+
+
+def unmasked(kernel: Kernel, e: int) -> int | None:
+    """The f32 of which an expression is the bits that instructions of groups see."""
+    x = kernel.exprs[e]
+    word = kernel.exprs[x.args[0]] if x.op == "bitcast" else x
+    if word.op != "and" or (x.dtype, word.dtype) != (F32, U32):
+        return None
+    sides = [kernel.exprs[a] for a in word.args]
+    whole = [y.args[0] for y in sides if y.op == "bitcast"]
+    masks = [y.attr[0] for y in sides if y.op == "const"]
+    found = len(whole) == 1 and masks == [SEEN]
+    return whole[0] if found and kernel.exprs[whole[0]].dtype is F32 else None
+
+
+def _stored_fine(kernel: Kernel) -> str | None:
+    """Instructions add up a few products of f8 with about 14 bits: enough for what is
+    rounded to fewer."""
+    stored = {kernel.slots[o.slot][0] for o in kernel.outputs}
+    fine = sorted(str(t) for t in stored if t.bits > 16 or not t.is_float)
+    return f"sums of f8 that are stored as {', '.join(fine)}" if fine else None
 
 
 class ProductWriter(Writer):
@@ -247,7 +284,7 @@ class ProductWriter(Writer):
         """The axes of a side's tile: the last one lies side by side in memory, but for
         threads that multiply by themselves, which read along their own axis."""
         k = self.sides.k
-        along = own
+        along = k if self.sides.along_k else own
         if self.sides.dtype in HALVES:
             along = self._along(factors, own)
         names = [f"i{a}" for a in (own, k) if a != along]

@@ -7,10 +7,11 @@ met.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ...egraph.ir.dtypes import DType
 from ...extract.schedule.kernel import Kernel
 from ..axes import ceil_div, normalise, numel
 from ..choice import Domains, Holes, hole
@@ -119,6 +120,13 @@ def _written(
             return "a stage has no program"
         grids += best.body
         index = max(index, best.index, key=lambda d: d.bits)
+    return in_turn(kernel, grids, scratch, index)
+
+
+def in_turn(
+    kernel: Kernel, grids: Sequence[ir.Grid], scratch: tuple[Param, ...], index: DType
+) -> TileProgram | str:
+    """Of stages that share the threads of a launch and a type of indices."""
     if any(g.axes and _index_of(g) is not index for g in grids):
         return "its stages want different index types"
     if any(_together(g) and g.team < max(x.team for x in grids) for g in grids):

@@ -19,7 +19,7 @@ from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import MONOIDS
 from ..intervals import Interval, interval
 from ..loops import Ex, Lit, Op, Param, Var
-from ..targets.boxes import box_of, loaded
+from ..targets.boxes import box_of, sent
 from ..targets.layouts import of_axes, product, scene
 from ..targets.quads import groups_across
 from ..text.syntax import ARITY
@@ -93,6 +93,7 @@ class _Grid(Scopes):
         self.points = {p.name for p in grid.points}
         self.used: set[str] = set()
         self.loops: list[str] = []
+        self.looped = False  # whether a loop has begun
         self.stored = {n for s in ir.walk(grid.body) for n in ir.parts(s, "writes")}
 
     def fault(self, text: str) -> None:
@@ -126,12 +127,12 @@ class _Grid(Scopes):
         last = max(a.extent - 1, 0) // max(step, 1) * step
         self.axes[a.name] = Interval(0, last)
 
-    def bind(self, tile: Tile, rounded: bool = False) -> None:
+    def bind(self, tile: Tile, rounded: bool = False, lasts: bool = False) -> None:
         self.name(tile.name)
         if not set(tile.axes) <= self.points:
             self.fault(f"tile {tile.name!r} over {tile.axes}, which are no points")
         ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
-        if tile.space == "shared" and not ahead:
+        if tile.space == "shared" and not ahead and not lasts:
             self.fault(f"shared tile {tile.name!r} outside of what runs ahead")
         other = compute(tile.dtype) is not tile.dtype
         if other and not rounded and tile.space == "register":
@@ -139,7 +140,7 @@ class _Grid(Scopes):
         if tile.layout:
             self.laid(tile.layout, f"tile {tile.name!r}", set(tile.axes))
         held = of_axes(tile.layout or self.grid.layout, tile.axes)
-        if ahead and tile.space == "shared" and not tile.layout:
+        if (ahead or lasts) and tile.space == "shared" and not tile.layout:
             held = ()  # it goes through no thread
         if (n := product(held, "register", "lane")) > REGISTERS:
             self.fault(f"tile {tile.name!r} has a thread hold {n} elements")
@@ -180,6 +181,7 @@ class _Grid(Scopes):
                 self.fault("a grid inside of a grid")
             case Loop(axes, step, body, _, where):
                 self.around.append(s)
+                self.looped = True
                 if where is not None and not is_beside(s):
                     self.fault("turns of the team's own ring are left out")
                 self.loop(axes, step, body, where)
@@ -220,7 +222,9 @@ class _Grid(Scopes):
                 self.store(s)
         tile = ir.bound(s)
         if tile is not None:
-            self.bind(tile, isinstance(s, Map) and held_left(tile))
+            first = not self.around and not self.looped
+            lasts = isinstance(s, Copy | Load) and first
+            self.bind(tile, isinstance(s, Map) and held_left(tile), lasts)
 
     def loop(
         self, axes: tuple[Axis, ...], step: int, body: tuple[Stmt, ...],
@@ -288,7 +292,11 @@ class _Grid(Scopes):
             self.fault(f"{s.tile.name!r} is {s.tile.dtype}, {s.buffer} {buffer.dtype}")
         self.region(s.buffer, buffer.size, s.index, s.where, s.tile.axes)
         last = self.around[-1] if self.around else None
-        if isinstance(last, Ahead) and last.beside:
+        lasts = s.tile.space == "shared" and last is None
+        beside = any(isinstance(x, Loop) and is_beside(x) for x in self.grid.body)
+        if lasts and self.grid.layout and not beside:
+            self.fault(f"nobody brings {s.tile.name}")
+        if (isinstance(last, Ahead) and last.beside) or (lasts and self.grid.layout):
             made = box_of(s, self.scene, buffer)
             if isinstance(made, str):
                 self.fault(
@@ -309,7 +317,7 @@ class _Grid(Scopes):
             self.sent(s, buffer)
 
     def sent(self, s: Store, buffer: Param) -> None:
-        made = box_of(loaded(s, buffer.dtype), self.scene, buffer)
+        made = sent(s, self.scene, buffer)
         if self.loops:
             self.fault(f"{s.buffer!r} is stored by the engine for copies in a loop")
         if isinstance(made, str):
@@ -394,7 +402,7 @@ class _Grid(Scopes):
         if not plain or any(not isinstance(k, str) for k in form):
             return
         axes = [a.name for a in self.grid.axes] + [*self.loops, *s.over]
-        left = [a for a in axes if self.axes[a].high > 0]
+        left = [a for a in axes if self.axes[a].high and self.most({a: 1}, bounds)]
         lower: dict[str | Ex, int] = {}
         steps = {a: abs(form.get(a, 0)) * self.step(a) for a in left}
         for a in sorted(left, key=lambda a: steps[a]):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from ...egraph.ir.dtypes import BF16, BOOL, F16, F32, I32, I64, U8, DType, compute
+from ...egraph.ir.dtypes import BOOL, F32, I32, I64, U8, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
-from ..fragments import FOUR, HIGH, ROWS, WARP, refusal
+from ..fragments import EIGHTS, FOUR, HALVES, HIGH, ROWS, WARP, refusal
 from ..intervals import of_type
 from ..loops import (
-    PANEL,
     PRODUCTS,
     Array,
     Assign,
@@ -42,6 +41,7 @@ from ..loops import (
     Stmt,
     Store,
     Var,
+    panel,
 )
 from ..orders import room
 from ..text.syntax import ARITY
@@ -138,10 +138,10 @@ class Types(Walk):
                 sides = self.arrays.get(to), self.arrays.get(source)
                 sizes = {x.size if x else 0 for x in sides}
                 kinds = tuple(x.dtype if x else None for x in sides)
-                if len(sizes) > 1 or kinds[0] not in (F16, BF16) or kinds[1] is not F32:
+                if len(sizes) > 1 or kinds[0] not in HALVES or kinds[1] is not F32:
                     self.fault(f"{source!r} is not packed to {to!r}")
-            case Settle(left, sums):
-                if left < 0 or any(x not in self.arrays for x in sums):
+            case Settle(left, sums, made):
+                if left < 0 or any(x not in self.arrays for x in (*sums, *made)):
                     self.fault(f"{left} products are left of {', '.join(sums)}")
             case Ring(name, places):
                 self.bind(name)
@@ -292,14 +292,19 @@ class Types(Walk):
     def multiplied(self, s: Mma) -> None:
         out = self.arrays.get(s.out)
         held = [self.place(x.array, x.at, 1) for x in (s.a, s.b)]
-        if held[0] is not held[1] or held[0] not in (F16, BF16):
+        of = held[0]
+        along_k = s.a.across == 1 and s.b.down == 1 and s.warps == FOUR and not s.own
+        known = of in HALVES or (along_k and of in (*EIGHTS, F32))
+        if of is None or of is not held[1] or not known:
             self.fault(f"a product of {', '.join(map(str, held))}")
+            return
         left = self.arrays.get(s.a.array)
         if s.own and (s.warps != FOUR or s.across != 1):
             self.fault("an own left side of other than groups, one under the other")
         elif s.own and left and left.size * self.function.threads != s.m * s.k:
             self.fault(f"{s.a.array!r} does not hold the left side")
-        reason = refusal(s.m, s.n, s.k, self.function.threads, s.across, s.warps)
+        threads, deep = self.function.threads, panel(of)
+        reason = refusal(s.m, s.n, s.k, threads, s.across, s.warps, deep)
         if reason:
             self.fault(reason)
         elif out is None or out.size * self.function.threads != s.m * s.n:
@@ -308,7 +313,7 @@ class Types(Walk):
             self.fault(f"{s.out!r} is {out.dtype}")
         for x, rows, columns in s.matrices:
             steps = {(x.across, x.down, columns), (x.down, x.across, rows)}
-            least = (one == 1 and other >= min(length, PANEL if x.apart else length)
+            least = (one == 1 and other >= min(length, panel(of) if x.apart else length)
                      for one, other, length in steps)  # fmt: skip
             if not any(least):
                 self.fault(f"{x.array!r} does not lie as a matrix: {x.down} {x.across}")
@@ -330,12 +335,11 @@ class Types(Walk):
         self.arrays[s.name] = s
         if s.size < 0:
             self.fault(f"array {s.name!r} of {s.size} elements")
-        packed = s.dtype in (F16, BF16)
+        packed = s.dtype in HALVES
         if compute(s.dtype) is not s.dtype and s.space != "shared" and not packed:
             self.fault(f"array {s.name!r} has the storage type {s.dtype}")
-        if s.swizzle and (
-            s.dtype.itemsize != 2 or s.swizzle % 16 or s.size % s.swizzle
-        ):
+        row = s.swizzle * s.dtype.itemsize
+        if s.swizzle and (row % 32 or s.size % s.swizzle):
             self.fault(f"array {s.name!r} in rows of {s.swizzle}")
 
     # ---- expressions

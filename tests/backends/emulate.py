@@ -186,11 +186,35 @@ void rw_group(f32 *c, u64 a, u64 b) {
               rw_number<brain>(rw_element(b, right, column, k), 0);
   }
 }
+struct tf32 { static const u32 size = 4; };
+struct e4m3 { static const u32 size = 1; };
+struct e5m2 { static const u32 size = 1; };
+static f32 rw_seen(tf32, const u8 *p) {
+  return same_bits<float>(*(const u32 *)p & 0xffffe000);
+}
+static f32 rw_seen(e4m3, const u8 *p) {
+  const f32 size = same_bits<float>((u32)(*p & 0x7f) << 20) * 0x1p120f;
+  return (*p & 0x7f) == 0x7f ? NAN : *p & 0x80 ? -size : size;
+}
+static f32 rw_seen(e5m2, const u8 *p) { return rw_from_half((unsigned)*p << 8); }
+template <class T> f32 rw_along(u64 matrix, u32 own, u32 k) {
+  const u32 at = ((matrix & 0x3fff) << 4) + own * 128 + k * T::size;
+  return rw_seen(T(), (const u8 *)rw_at(at ^ (at >> 7 & 7) << 4));
+}
+template <int N, class T> void rw_group_of(f32 *c, u64 a, u64 b) {
+  const u32 t = threadIdx.x % 128;
+  for (u32 i = 0; i < N / 2; i++) {
+    const u32 row = t / 32 * 16 + i / 2 % 2 * 8 + t % 32 / 4;
+    const u32 column = i / 4 * 8 + t % 4 * 2 + i % 2;
+    for (u32 k = 0; k < 32 / T::size; k++)
+      c[i] += rw_along<T>(a, row, k) * rw_along<T>(b, column, k);
+  }
+}
 """
 
 # A full place counts the times that it was, a free one the warps that have said so.
 RINGS = r"""
-struct rw_tensor { u16 *data; i64 extents[5], strides[5], sizes[5]; };
+struct rw_tensor { u8 *data; i64 size, extents[5], strides[5], sizes[5]; };
 static std::barrier<> *team;
 static u32 readers, told;
 static std::atomic<u64> &rw_count(const u64 *p) { return *(std::atomic<u64> *)p; }
@@ -224,14 +248,15 @@ static u32 rw_each(const rw_tensor *t, const i32 (&c)[5], Move move) {
         bool there = true;
         for (int d = 0; d < 5; d++)
           from += at[d] * t->strides[d], there &= at[d] >= 0 && at[d] < t->extents[d];
-        const u32 byte = e * 2 ^ (e >> 6 & 7) << 4;
-        move(byte, there ? t->data + from : nullptr);
+        const u32 place = e * t->size, byte = place ^ (place >> 7 & 7) << 4;
+        move(byte, there ? t->data + from * t->size : nullptr);
       }
-  return e * 2;
+  return e * t->size;
 }
 static void rw_box(void *to, const rw_tensor *t, const u64 *full, const i32 (&c)[5]) {
-  told -= rw_each(t, c, [=](u32 byte, u16 *from) {
-    *(u16 *)((u8 *)to + byte) = from ? *from : 0;
+  told -= rw_each(t, c, [=](u32 byte, u8 *from) {
+    u8 *const at = (u8 *)to + byte;
+    if (from) std::memcpy(at, from, t->size); else std::memset(at, 0, t->size);
   });
   if (!told) rw_count(full)++;
 }
@@ -251,8 +276,8 @@ static void rw_sending() {}
 template <size_t N> void rw_sent() {
   for (; sending.size() > N; sending.pop_front()) {
     auto &s = sending.front();
-    rw_each(s.t, s.c, [=](u32 byte, u16 *to) {
-      if (to) *to = *(const u16 *)((const u8 *)s.from + byte);
+    rw_each(s.t, s.c, [=](u32 byte, u8 *to) {
+      if (to) std::memcpy(to, (const u8 *)s.from + byte, s.t->size);
     });
   }
 }
@@ -297,18 +322,26 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     moves = r"void (rw_(?:box|send)\d)\((.*?)\) \{.*?\n}\n"
     text = re.sub(moves, _box, text, flags=re.DOTALL)
     text = re.sub(
-        r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.))\(.*?\n}\n", _group, text,
-        flags=re.DOTALL,
+        r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.)(_fresh)?)\(.*?\n}\n",
+        _group, text, flags=re.DOTALL,
     )  # fmt: skip
     text = re.sub(
-        r"static \S+ \S+ void (rw_own_(b?)f16_(\d+)_(.))\(.*?\n}\n", _own, text,
-        flags=re.DOTALL,
+        r"static \S+ \S+ void (rw_group_(tf32|e4m3|e5m2)_(\d+)_00(_fresh)?)\(.*?\n}\n",
+        _group_of, text, flags=re.DOTALL,
+    )  # fmt: skip
+    text = re.sub(
+        r"static \S+ \S+ void (rw_own_(b?)f16_(\d+)_(.)(_fresh)?)\(.*?\n}\n",
+        _own, text, flags=re.DOTALL,
     )  # fmt: skip
     text = re.sub(
         r"template <int N> static \S+ \S+ void (rw_pack_(b?)f16)\(.*?\n}\n", _pack,
         text, count=1, flags=re.DOTALL,
     )  # fmt: skip
-    text = re.sub(r"asm volatile\(\"\" : .*?\);", "", text)
+    text = re.sub(r"asm volatile\(\"\"( : .*?)?\);", "", text)
+    free = ("take", "next")
+    none = (f"template <int N> void rw_{n}(u32) {{}}\n" for n in free)
+    text = text.replace(wgmma.TURNS, "".join(none))
+    text = text.replace(wgmma.BESIDE, "static void rw_beside(f32) {}\n")
     block = r"static __attribute__((aligned(1 << 18))) u8 \1[1 << 18];"
     text = re.sub(r"extern __shared__ \S+ u8 (\w+)\[\];", block, text)
     calls = ""
@@ -344,20 +377,34 @@ def _tensor(m: TensorMap) -> str:
     rest = 5 - len(m.sizes)
     parts = (m.extents + (1,) * rest, m.strides + (0,) * rest, m.sizes + (1,) * rest)
     texts = (", ".join(map(str, p)) for p in parts)
-    return f"rw_tensor{{(u16 *)p[{m.buffer}], {{{'}, {'.join(texts)}}}}}"
+    at = f"(u8 *)p[{m.buffer}], {m.dtype.itemsize}"
+    return f"rw_tensor{{{at}, {{{'}, {'.join(texts)}}}}}"
 
 
 def _group(found: re.Match[str]) -> str:
-    name, brain, columns, left, right = found.groups()
+    name, brain, columns, left, right, fresh = found.groups()
     of = f"{columns}, {int(brain == 'b')}, {left}, {right}"
-    return f"static void {name}(f32 *c, u64 a, u64 b) {{ rw_group<{of}>(c, a, b); }}\n"
+    head = f"static void {name}(f32 *c, u64 a, u64 b)"
+    return f"{head} {{ {_emptied(columns, fresh)}rw_group<{of}>(c, a, b); }}\n"
+
+
+def _group_of(found: re.Match[str]) -> str:
+    """Of sides that lie along k."""
+    name, kind, columns, fresh = found.groups()
+    call = f"rw_group_of<{columns}, {kind}>(c, a, b)"
+    head = f"static void {name}(f32 *c, u64 a, u64 b)"
+    return f"{head} {{ {_emptied(columns, fresh)}{call}; }}\n"
+
+
+def _emptied(columns: str, fresh: str | None) -> str:
+    return f"for (int i = 0; i < {columns} / 2; i++) c[i] = 0; " if fresh else ""
 
 
 def _own(found: re.Match[str]) -> str:
-    name, brain, columns, right = found.groups()
+    name, brain, columns, right, fresh = found.groups()
     of = f"{columns}, {int(brain == 'b')}, {right}"
     head = f"static void {name}(f32 *c, const u32 *a, u64 b)"
-    return f"{head} {{ rw_own<{of}>(c, a, b); }}\n"
+    return f"{head} {{ {_emptied(columns, fresh)}rw_own<{of}>(c, a, b); }}\n"
 
 
 def _pack(found: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -21,6 +22,8 @@ from rewrite.lower.device import Caps, Device, Module
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Function
 from rewrite.lower.model import Family
+from rewrite.lower.targets import simt
+from rewrite.lower.tiles.ir import TileProgram
 
 CPU = Caps("cpu", True, frozenset(dtypes.ALL), 2, 1, 1 << 18, 64)
 NARROW = Caps("cpu", True, frozenset(dtypes.ALL), 3, 1, 1 << 18, 0)
@@ -103,6 +106,21 @@ def launched(
     device.sync()
     for h, a in zip(held, arrays, strict=True):
         device.copy_out(h, a)
+
+
+def check_launched(
+    device: Device, chosen: Sequence[tuple[Kernel, TileProgram]]
+) -> None:
+    """All in one module on a GPU; results held against the reference."""
+    functions = [
+        simt.lowered(replace(p, name=f"f{i}")) for i, (_, p) in enumerate(chosen)
+    ]
+    module = device.compile(functions)
+    for function, (kernel, _) in zip(functions, chosen, strict=True):
+        buffers = buffers_for(kernel)
+        want = reference(kernel, buffers)
+        launched(device, module, function.name, buffers)
+        close(kernel, buffers[kernel.reads :], want)
 
 
 def check_compiled(

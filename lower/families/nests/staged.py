@@ -76,7 +76,7 @@ def parted(kernel: Kernel, root: int) -> Cut:
     slots = (*kernel.slots, (dtype, numel(kernel.extents, kept)))
     stored = (Output(slot, root, kept, where),)
     load = Expr("load", (), (slot, where, ()), dtype)
-    rest, _ = _edited(kernel, lambda i, e, _: load if i == root else e)
+    rest, _ = edited(kernel, lambda i, e, _: load if i == root else e)
     stages = replace(kernel, outputs=stored, slots=slots), replace(rest, slots=slots)
     return Cut(tuple(map(prune, stages)), slots[-1:])
 
@@ -129,7 +129,7 @@ def _finish(state: _Cutter, kernel: Kernel, ready: tuple[int, ...]) -> Kernel:
     if chunks is not None:
         last = _partials(state, last, ready, kept, *chunks)
     state.stage(last)
-    rest, _ = _edited(kernel, lambda i, e, _: loads.get(i, e))
+    rest, _ = edited(kernel, lambda i, e, _: loads.get(i, e))
     moved = tuple(o for o in rest.outputs if o.slot in {x.slot for x in later})
     return replace(rest, outputs=moved, slots=tuple(state.slots))
 
@@ -208,7 +208,7 @@ def _partials(
         return Expr("reduce", tuple(map(put, loads)), (monoid, (part,), acc), e.dtype)
 
     combined = replace(kernel, extents=(*kernel.extents, chunks))
-    return _edited(combined, combine)[0]
+    return edited(combined, combine)[0]
 
 
 def _states(
@@ -228,7 +228,7 @@ def _states(
             best[i] = put(Expr("reduce", e.args[:1], attr, kind))
         return e._replace(dtype=compute(acc))
 
-    made, to = _edited(kernel, widen)
+    made, to = edited(kernel, widen)
     return made, {
         r: [best[i], to[i]] if i in best else [to[i]] for i, r in roots.items()
     }
@@ -275,13 +275,13 @@ def _guarded(kernel: Kernel, axis: int, inside: Cond) -> tuple[Kernel, dict[int,
         arg = put(Expr("select", (test, e.args[0], other), (), dtype))
         return e._replace(args=(arg, *e.args[1:]))
 
-    return _edited(kernel, change)
+    return edited(kernel, change)
 
 
 type Put = Callable[[Expr], int]
 
 
-def _edited(
+def edited(
     kernel: Kernel, change: Callable[[int, Expr, Put], Expr]
 ) -> tuple[Kernel, dict[int, int]]:
     """Each expression as `change` has it, which may `put` others before it; and the

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
+from math import prod
 
 import numpy as np
 import pytest
@@ -54,14 +56,24 @@ def slope(seed: int) -> Kernel:
 KERNELS = {seed: slope(seed) for seed in range(24)}
 
 
+def taken(family: Family, caps: Caps, count: int) -> list[int]:
+    """The first of those that a family takes; the interpreter needs some ten
+    microseconds for each product, so none with very many."""
+    model = model_of(caps)
+    small = ((s, normalise(k)) for s, k in KERNELS.items() if prod(k.extents) < 450_000)
+    fit = (s for s, k in small if not family.accepts(k) and family.cost(k, model))
+    return list(islice(fit, count))
+
+
 @pytest.mark.parametrize(
     ("seed", "caps", "family"),
-    [*((s, CPU, FULL) for s in range(8)), *((s, GPU, STAGED) for s in range(12))],
+    [
+        *((s, CPU, FULL) for s in taken(FULL, CPU, 8)),
+        *((s, GPU, STAGED) for s in taken(STAGED, GPU, 12)),
+    ],
 )
 def test_generated_slopes(seed: int, caps: Caps, family: Family) -> None:
-    kernel = normalise(KERNELS[seed])
-    if family.accepts(kernel) is None and family.cost(kernel, model_of(caps)):
-        check_interpreted(family, kernel, caps)
+    check_interpreted(family, normalise(KERNELS[seed]), caps)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(64, 1 << 18, 64), (576, 25000, 64)])

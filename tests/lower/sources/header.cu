@@ -30,6 +30,24 @@ static __device__ __forceinline__ f32 rw_ex2(f32 a) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ f32 rw_max(f32 a, f32 b) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+  f32 r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return a != a || a > b ? a : b;
+#endif
+}
+static __device__ __forceinline__ f32 rw_min(f32 a, f32 b) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+  f32 r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+#else
+  return a != a || a < b ? a : b;
+#endif
+}
 static __device__ __forceinline__ u32 rw_to_bf16(f32 a) {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
   u16 r;

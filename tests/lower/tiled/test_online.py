@@ -4,6 +4,7 @@ the text that NVRTC compiles."""
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -153,7 +154,7 @@ def test_it_compiles_and_fits() -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     kernel = normalise(attend(causal, (8, 1024, 1024, 128, 128), BF16))
     text = emit([lowered(program(kernel))]).text
-    assert text.count("rw_own_bf16_128_0(") > 1 < text.count("rw_own_bf16_128_1(")
+    assert "rw_group_bf16_128_00(" in text and "rw_own_bf16_128_1(" in text
     (found,) = usage(text, "sm_90a").values()
     assert not found.spilled
 
@@ -254,5 +255,94 @@ def test_sums_are_read_when_they_are_there() -> None:
     buffers = buffers_for(kernel)
     want = reference(kernel, buffers)
     run(parse(early), buffers)
+    with pytest.raises(AssertionError):
+        close(kernel, buffers[kernel.reads :], want)
+
+
+LATE = {"late": 1, "parts": 1}
+
+
+def test_weights_of_the_turn_before() -> None:
+    """Products of weights go on beside the next turn's scores."""
+    count = 0
+    for seed in range(40, 54):
+        kernel = random_attention(seed)
+        if ONLINE.accepts(kernel) is not None:
+            continue
+        count += 1
+        sizes = {"rows": 64 + 64 * (seed % 2), "places": 64, "stages": 1 + seed % 3}
+        made = program(kernel, 1 + seed % 3, **LATE, **sizes)
+        assert parse(show(verify(made, SHARED))) == made
+        buffers = buffers_for(kernel, seed)
+        want = reference(kernel, buffers)
+        run(made, buffers)
+        close(kernel, buffers[kernel.reads :], want)
+    assert count > 9
+
+
+LATE_MUTANTS = {
+    "scores before they are there": ("settle 1", "settle 2", "is used while products"),
+    "sums while they are added to": (
+        r"      settle 0\n(      update a)",
+        r"\1",
+        "is used while products",
+    ),
+    "weights while they are multiplied": (
+        r"      settle 1\n",
+        r"      update \g<h> = \g<v>\n      settle 1\n",
+        "changes while it is multiplied",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATE_MUTANTS)
+def test_late_mutants_are_caught_and_show_in_values(name: str) -> None:
+    old, new, says = LATE_MUTANTS[name]
+    kernel = normalise(attend(plain, (1, 64, 256, 64, 64), BF16))
+    text = show(program(kernel, rows=64, places=64, stages=2, **LATE))
+    before = re.search(r"mutable (?P<h>h\d+): .* = (?P<v>v\d+)\n", text)
+    assert before is not None
+    for part, what in before.groupdict().items():
+        new = new.replace(rf"\g<{part}>", what)
+    wrong, count = re.subn(old, new, text)
+    assert count == 1
+    found = faults(parse(wrong))
+    assert any(says in f for f in found), found
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    run(parse(wrong), buffers)
+    with pytest.raises(AssertionError):
+        close(kernel, buffers[kernel.reads :], want)
+
+
+@pytest.mark.skipif(not emulate.COMPILER, reason="there is no C++ compiler")
+@pytest.mark.parametrize("score", [causal, window], ids=["causal", "window"])
+def test_the_text_of_late_weights(score: Score, tmp_path: Path) -> None:
+    kernel = normalise(attend(score, (1, 130, 150, 80, 64), BF16))
+    made = program(kernel, rows=128, places=64, stages=2, **LATE)
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    close(kernel, emulate.run(lowered(made), tmp_path, *buffers), want)
+
+
+def test_late_weights_as_loops() -> None:
+    kernel = normalise(attend(causal, (1, 100, 130, 64, 64), BF16))
+    made = program(kernel, rows=64, places=64, stages=2, **LATE)
+    function = verify_loops(lowered(made))
+    assert parse_loops(show_loops(function)) == function
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    run_loops(function, buffers)
+    close(kernel, buffers[kernel.reads :], want)
+
+
+def test_masks_are_asked_where_they_may_choose() -> None:
+    kernel = normalise(attend(causal, (1, 256, 256, 64, 64), BF16))
+    text = show(program(kernel, rows=64, places=64, stages=2))
+    never = re.sub(r"(: -inf where )g0 \* 64 \+ 0 < l\d", r"\g<1>g0 + 9999 < g0", text)
+    assert never != text
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    run(parse(never), buffers)
     with pytest.raises(AssertionError):
         close(kernel, buffers[kernel.reads :], want)

@@ -42,7 +42,7 @@ from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
 
 from ..cases import CASES
-from ..harness import GPU, buffers_for, close, kernel_of, launched, reference
+from ..harness import GPU, buffers_for, check_launched, close, kernel_of, reference
 from ..products import product
 from .products import random_product
 
@@ -62,7 +62,7 @@ def programs(
     for family in MULTIPLIED:
         if family.accepts(kernel) is not None or not family.shapes(model):
             continue
-        some = rng.choice(family.shapes(model))._asdict()
+        some = rng.choice(family.suited(kernel, model))._asdict()
         domains = family.domains(kernel, model)
         some |= {n: rng.choice(domains[n]) for n in ("group", "stages")}
         for holes in ((), tuple(sorted(some.items()))):
@@ -230,13 +230,7 @@ def test_on_devices(name: str, most: int) -> None:
         if made and len(chosen) < most:
             chosen.append((kernel, made[-1]))
     assert len(chosen) == most
-    functions = [lowered(replace(p, name=f"f{i}")) for i, (_, p) in enumerate(chosen)]
-    module = dev.compile(functions)
-    for function, (kernel, _) in zip(functions, chosen, strict=True):
-        buffers = buffers_for(kernel)
-        want = reference(kernel, buffers)
-        launched(dev, module, function.name, buffers)
-        close(kernel, buffers[kernel.reads :], want)
+    check_launched(dev, chosen)
 
 
 @pytest.mark.parametrize(

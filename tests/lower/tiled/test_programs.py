@@ -33,7 +33,7 @@ from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
 
 from ..cases import CASES
-from ..harness import GPU, buffers_for, close, kernel_of, launched, reference
+from ..harness import GPU, buffers_for, check_launched, close, kernel_of, reference
 from .kernels import random_kernel
 
 WIDE = replace(GPU, wide=16, shared_bytes=48 << 10, threads=64, max_threads=256)
@@ -154,11 +154,5 @@ def test_random_kernels_on_devices(name: str, caps: Caps, most: int) -> None:
         made = [p for _, p in programs(kernel, caps, seed)] if fits else []
         if made and len(chosen) < most and all(n for _, n in kernel.slots):
             chosen.append((kernel, made[seed % len(made)]))
-    functions = [lowered(replace(p, name=f"f{i}")) for i, (_, p) in enumerate(chosen)]
-    module = dev.compile(functions)
-    for function, (kernel, _) in zip(functions, chosen, strict=True):
-        buffers = buffers_for(kernel)
-        want = reference(kernel, buffers)
-        launched(dev, module, function.name, buffers)
-        close(kernel, buffers[kernel.reads :], want)
+    check_launched(dev, chosen)
     assert len(chosen) == most

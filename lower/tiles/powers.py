@@ -1,0 +1,69 @@
+"""What a pass computes beside products, in fewer instructions: exponentials as powers
+of 2, whose factor takes in that of their argument, and quotients by what is the same
+for a row as products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...egraph.ir.dtypes import F32, compute
+from ...extract.schedule.kernel import Expr
+from ..loops import Ex, Lit, Op, Var
+from .masked import MaskedWriter
+
+LOG2E = 1.4426950408889634
+
+
+def quick(x: Ex) -> Ex:
+    """With exponentials as powers of 2, which are about as exact."""
+    if not isinstance(x, Op):
+        return x
+    args = tuple(map(quick, x.args))
+    if x.op == "exp" and x.dtype is F32:
+        return Op("ex2", (Op("mul", (*args, Lit(LOG2E, F32)), F32),), F32)
+    return replace(x, args=args)
+
+
+class PowersWriter(MaskedWriter):
+    """`columns`: the axes that a row has elements along."""
+
+    columns = 0
+
+    def _scalar(self, x: Expr) -> Ex:
+        """Exponentials of the pass are rounded to two bytes, or summed beside such: a
+        factor of 2**x to 22 bits and a product that is not rounded are exact enough."""
+        inside = self.kernel is self.partial and len(self.scopes) > 1
+        if x.op == "div" and not self.strict and not self._columns(x.args[1]):
+            return self._quotient(x)
+        if x.op != "exp" or not inside or compute(x.dtype) is not F32 or self.strict:
+            return super()._scalar(x)
+        (of,) = x.args
+        arg = self.kernel.exprs[of]
+        if arg.op == "sub" and not self.kernel.free[arg.args[1]] >> self.along & 1:
+            (term, by), less = self._factored(arg.args[0]), self.value(arg.args[1])
+            less = Op("mul", (less, Lit(LOG2E, F32)), F32)
+            less = self.name(less, self.kernel.free[arg.args[1]])
+            less = Op("neg", (less,), F32)
+            return Op("ex2", (Op("fma", (term, Lit(by, F32), less), F32),), F32)
+        term, by = self._factored(of)
+        return Op("ex2", (Op("mul", (term, Lit(by, F32)), F32),), F32)
+
+    def _columns(self, e: int) -> int:
+        return self.kernel.free[e] & self.columns
+
+    def _quotient(self, x: Expr) -> Ex:
+        """By what is the same for a row: as a product."""
+        a, b = (self.value(e) for e in x.args)
+        if isinstance(b, Lit) or not self._columns(x.args[0]):
+            return Op("div", (a, b), compute(x.dtype))
+        by = self.name(Op("recip", (b,), b.dtype), self.kernel.free[x.args[1]])
+        return Op("mul", (a, by), compute(x.dtype))
+
+    def _factored(self, e: int) -> tuple[Ex, float]:
+        """A value by a factor, for an exponential's argument, as one for 2**x."""
+        x = self.kernel.exprs[e]
+        consts = [a for a in x.args if self.kernel.exprs[a].op == "const"]
+        if x.op != "mul" or len(consts) != 1 or isinstance(self.known(e), Var):
+            return self.value(e), LOG2E
+        (other,) = (a for a in x.args if a not in consts)
+        return self.value(other), LOG2E * self.kernel.exprs[consts[0]].attr[0]
