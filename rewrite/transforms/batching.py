@@ -18,8 +18,8 @@ from rewrite.egraph.ir.node import attr_kinds
 
 from ..xp.functions.creation import broadcast_to, zeros
 from ..xp.functions.manipulation import concat, reshape, slice_axis
+from ..xp.staging import copied, emit, replay
 from ..xp.tracer import TraceError, Tracer
-from .staging import copied, emit, replay
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Any
 
 from rewrite.egraph.ir.graph import Graph, Node
 
+from ..xp.staging import arguments, emit, filled, replay, stage
 from ..xp.tracer import Scope, Tracer, current, lift
-from .staging import arguments, emit, filled, replay, stage
 from .transformed import transformed
 from .trees import tensors
 
@@ -51,9 +51,8 @@ def checkpoint(f: Callable[..., Any]) -> Any:
 def _region() -> int:
     """A number that no other region of the whole trace has."""
     scope = current()
-    while isinstance(scope, Scope) and isinstance(scope.outer, Scope):
-        scope = scope.outer
     assert isinstance(scope, Scope)
+    scope = scope.outermost
     scope.regions += 1
     return scope.regions - 1
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from ..xp.functions.creation import ones, zeros_like
+from ..xp.staging import Staged, arguments, at_once, emit, filled, stage
 from ..xp.trace import Leaf, map_tree
 from ..xp.tracer import TraceError, Tracer, is_array, is_tracing, lift
-from .staging import Staged, arguments, at_once, emit, filled, stage
 from .tape import Tape, linearize, pullback, pushforward
 from .transformed import transformed
 from .trees import floats, paired, tensors

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from rewrite.egraph.ir.graph import Builder, Graph
 
+from ..xp.staging import copied, replay
 from ..xp.tracer import Tracer, lift, tracing, wrap
 from .checkpointing import Again, begins, is_mark, regions
 from .derivatives import CONSTANT, expansion_of, maps
 from .linear import Linear
-from .staging import copied, replay
 
 type Values = Mapping[str, Tracer]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..jitted import Jit
-from .staging import at_once
+from ..xp.staging import at_once
 
 type Law = Callable[[Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
 

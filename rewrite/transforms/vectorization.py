@@ -9,10 +9,10 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.ops import TensorType
 
 from ..xp.functions.manipulation import moveaxis
+from ..xp.staging import arguments, stage
 from ..xp.trace import Leaf, is_tensor, map_tree
 from ..xp.tracer import TraceError, Tracer, lift, wrap
 from .batching import Batch, batched, expanded
-from .staging import arguments, stage
 from .transformed import transformed
 from .trees import spread_over
 

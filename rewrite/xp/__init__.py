@@ -109,7 +109,6 @@ from .functions.elementwise import (
     real,
     reciprocal,
     remainder,
-    result_type,
     round,
     rsqrt,
     sign,
@@ -132,6 +131,7 @@ from .functions.information import (
     finfo,
     iinfo,
     isdtype,
+    result_type,
 )
 from .functions.inverse import acos, acosh, asin, asinh, atan, atan2, atanh
 from .functions.linear import einsum, matmul, matrix_transpose, outer, tensordot, vecdot
@@ -170,6 +170,7 @@ from .functions.statistical import (
     var,
 )
 from .inplace import assign, updated
+from .looping import scan
 from .operators import functions
 from .trace import Leaf, Traced, bind_names, leaves, map_tree, trace, trace_tree
 from .tracer import Tracer, named
@@ -334,6 +335,7 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
+    "scan",
     "searchsorted",
     "sign",
     "signbit",
@@ -385,6 +387,7 @@ _TOOLS = (
     "bind_names",
     "leaves",
     "map_tree",
+    "scan",
     "symbol",
     "trace",
     "trace_tree",

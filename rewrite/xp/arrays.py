@@ -8,8 +8,10 @@ import numpy as np
 
 from rewrite.egraph.ir.scalars import Array
 
-from .errors import TraceError
+from .errors import DeviceError, TraceError
 from .operators import Operators
+
+DEVICE = "cpu"  # where arrays are made: the host's memory, as NumPy calls it
 
 
 def is_array(x: Any) -> bool:
@@ -47,3 +49,12 @@ def plain(value: Any) -> Array:
     if array.dtype.isnative:
         return array
     return array.astype(array.dtype.newbyteorder("="))
+
+
+def check_device(device: object) -> None:
+    """DeviceError for any device but the host's, which None is too."""
+    if device not in (None, DEVICE):
+        raise DeviceError(
+            f"device {device!r}: arrays are made on {DEVICE!r}; where a graph runs is "
+            "chosen when it is optimized, rw.optimize(.., device=..)"
+        )

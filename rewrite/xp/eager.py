@@ -52,7 +52,7 @@ def _run(
     given = list(graph.data.values())
     arrays = [_own(a, given) for a in evaluate(graph, {}).values()]
     if isinstance(result, Tracer):
-        return _itself(name, args, arrays[0])
+        return _shared(name, args, keywords, arrays[0])
     return type(result)(arrays) if made else result
 
 
@@ -64,12 +64,24 @@ def _tracers(result: Any) -> list[Tracer]:
     return []
 
 
-def _itself(name: str, args: Sequence[Any], made: Array) -> Any:
-    """`asarray` of an array that needs no change is that array, in a trace and here."""
-    x = args[0] if name == "asarray" and args else None
-    if type(x) is np.ndarray and x.dtype.isnative and x.dtype == made.dtype:
-        return cast(Any, x)
-    return made
+def _shared(
+    name: str, args: Sequence[Any], keywords: Mapping[str, Any], made: Array
+) -> Any:
+    """The argument itself, or a view of it, where the function gives that in a trace
+    as well: `copy` says whether it does."""
+    x = args[0] if args else None
+    whole = type(x) is np.ndarray and x.dtype.isnative and x.dtype == made.dtype
+    copy = keywords.get("copy", name == "astype" or None)
+    if name == "reshape" and copy is False:
+        return _view(cast(Array, x) if whole else made.copy(), made.shape, x)
+    return x if whole and not copy and name in ("asarray", "astype") else made
+
+
+def _view(x: Array, shape: tuple[int, ...], of: Any) -> Array:
+    view = x.reshape(shape)
+    if view.size and not (x is of and np.may_share_memory(view, x)):
+        raise ValueError("reshape makes a copy of this array: copy=None allows it")
+    return view
 
 
 def _own(value: Array, given: Sequence[Array]) -> Array:

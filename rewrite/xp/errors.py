@@ -10,14 +10,23 @@ class TraceError(TypeError):
     """Array code that has no meaning while its values are not known."""
 
 
+class ShapeError(TraceError, ValueError):
+    """Shapes that do not fit together."""
+
+
+class AxisError(TraceError, ValueError, IndexError):
+    """An axis that there is not, or that is named twice."""
+
+
+class DeviceError(TraceError, ValueError):
+    """A device that arrays cannot be made on."""
+
+
 _SORTED = "sort, and take the elements in the middle"
 _BY_VALUES = "its shape depends on values"
+_OUTSIDE = "compute it outside, and pass the result as an argument"
 
 INSTEAD = {
-    "acos": "no op of the table expresses it",
-    "asin": "no op of the table expresses it",
-    "atan": "no op of the table expresses it",
-    "atan2": "no op of the table expresses it",
     "allclose": "use all(abs(x - y) <= tolerance)",
     "append": "use concat",
     "argwhere": f"{_BY_VALUES}; use where(mask, x, 0)",
@@ -49,12 +58,17 @@ INSTEAD = {
     "unique_inverse": _BY_VALUES,
     "unique_values": _BY_VALUES,
     "vstack": "use concat along axis 0",
-}
+    **dict.fromkeys(
+        ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "fft", "ifft", "inv",
+         "irfft", "lstsq", "pinv", "qr", "rfft", "slogdet", "solve", "svd"),
+        _OUTSIDE,
+    ),
+}  # fmt: skip
 
 
 def instead_of(name: str, known: Iterable[str]) -> str:
     """What a caller of `name`, which there is not, can use."""
-    names = list(known)
+    names = list(dict.fromkeys(known))
     near = difflib.get_close_matches(name, names, 3)
     if name in INSTEAD:
         return INSTEAD[name]

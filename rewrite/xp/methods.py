@@ -51,6 +51,9 @@ class Methods(Operators):
     def astype(self, dtype: Any, copy: bool = True) -> Self:
         return functions["astype"](self, dtype, copy=copy)
 
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
+        return functions["asarray"](self, device=device)
+
     def copy(self) -> Self:
         return +self
 

@@ -15,13 +15,14 @@ from .functions import (
     creation,
     elementwise,
     indexing,
+    information,
     linear,
     manipulation,
     running,
     sorting,
     statistical,
 )
-from .tracer import Tracer, astype, broadcast, is_scalar, lift, promote
+from .tracer import Tracer, astype, is_scalar, lift
 
 
 def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +71,7 @@ def _reshape(a: Any, /, shape: Any = None, order: str = "C", *, copy: Any = None
              ) -> Tracer:  # fmt: skip
     if order not in ("C", "A"):
         raise TraceError(f"reshape in order {order!r}: transpose, reshape, transpose")
-    return manipulation.reshape(a, shape)
+    return manipulation.reshape(a, shape, copy=copy)
 
 
 def _ravel(a: Any) -> Tracer:
@@ -85,15 +86,6 @@ def _squeeze(a: Any, axis: Any = None) -> Tracer:
     x = lift(a)
     ones = [i for i, n in enumerate(x.shape) if n == 1]
     return manipulation.squeeze(x, ones if axis is None else axis)
-
-
-def _expand_dims(a: Any, axis: int | Sequence[int]) -> Tracer:
-    x = lift(a)
-    axes = [axis] if isinstance(axis, int) else list(axis)
-    rank = x.ndim + len(axes)
-    for at in sorted(i % rank for i in axes):
-        x = manipulation.expand_dims(x, axis=at)
-    return x
 
 
 def _concatenate(arrays: Sequence[Any], /, axis: int | None = 0, out: Any = None, *,
@@ -265,14 +257,6 @@ def _broadcast_to(array: Any, shape: Any) -> Tracer:
     return creation.broadcast_to(array, shape)
 
 
-def _broadcast_arrays(*args: Any) -> tuple[Tracer, ...]:
-    return tuple(broadcast(*map(lift, args)))
-
-
-def _meshgrid(*xi: Any, indexing: str = "xy") -> tuple[Tracer, ...]:
-    return tuple(manipulation.meshgrid(*xi, indexing=indexing))
-
-
 def _band(f: Callable[..., Any]) -> Callable[..., Any]:
     def g(m: Any, k: int = 0) -> Tracer:
         return f(m, k=k)
@@ -321,7 +305,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
 
 
 def _result_type(*arrays_and_dtypes: Any) -> Any:
-    return promote(*arrays_and_dtypes)[0].dtype.numpy
+    return information.result_type(*arrays_and_dtypes).numpy
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tracer:
@@ -344,12 +328,13 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.transpose: _transpose, np.swapaxes: _swapaxes, np.moveaxis: _moveaxis,
     np.matrix_transpose: linear.matrix_transpose, np.reshape: _reshape,
     np.ravel: _ravel, np.squeeze: _squeeze,
-    np.expand_dims: _expand_dims, np.flip: _flip, np.roll: _roll, np.tile: _tile,
+    np.expand_dims: manipulation.expand_dims,
+    np.flip: _flip, np.roll: _roll, np.tile: _tile,
     np.repeat: _repeat, np.concatenate: _concatenate, np.stack: _stack,
     np.vstack: _vstack,
     np.hstack: _hstack, np.split: _split, np.pad: _pad,
-    np.broadcast_to: _broadcast_to, np.broadcast_arrays: _broadcast_arrays,
-    np.meshgrid: _meshgrid, np.tril: _band(creation.tril),
+    np.broadcast_to: _broadcast_to, np.broadcast_arrays: elementwise.broadcast_arrays,
+    np.meshgrid: manipulation.meshgrid, np.tril: _band(creation.tril),
     np.triu: _band(creation.triu), np.take: _take,
     np.take_along_axis: _take_along_axis, np.copy: _copy,
     # Elementwise, products and creation.

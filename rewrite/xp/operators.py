@@ -25,8 +25,6 @@ _ATTRIBUTES = {
     "flat": "use xp.reshape(x, -1)",
     "imag": "complex numbers are not supported", "conj": "the array is real already",
     "real": "the array is real already",
-    "device": "the device is chosen when the graph is optimized: device=..",
-    "to_device": "the device is chosen when the graph is optimized: device=..",
 }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,11 @@ def default_dtype(value: Scalar) -> DType:
     if isinstance(value, bool):
         return BOOL
     return DEFAULT_INT if isinstance(value, int) else DEFAULT_FLOAT
+
+
+def widest(values: Sequence[Scalar]) -> Scalar:
+    """The Python number whose kind holds those of the others."""
+    return max(values, key=lambda v: (isinstance(v, float), not isinstance(v, bool)))
 
 
 def position_dtype(*sizes: Dim) -> DType:

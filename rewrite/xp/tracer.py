@@ -21,10 +21,10 @@ from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.ir.scalars import BY_NAME as SCALARS
 from rewrite.egraph.ir.scalars import FLOAT, Array
 
-from .arrays import is_array, is_scalar, plain, refuse_mask
-from .errors import TraceError
+from .arrays import DEVICE, is_array, is_scalar, plain, refuse_mask
+from .errors import ShapeError, TraceError
 from .methods import Methods
-from .promote import Scalar, as_dtype, default_dtype, float_of, promoted, weakly
+from .promote import Scalar, as_dtype, default_dtype, float_of, promoted, weakly, widest
 
 type Operand = Tracer | Array | Scalar
 
@@ -81,6 +81,10 @@ class Tracer(Methods):
     def size(self) -> Dim:
         return dims.numel(self.shape)
 
+    @property
+    def device(self) -> str:
+        return DEVICE
+
     def __repr__(self) -> str:
         return f"Tracer({self.type})"
 
@@ -103,8 +107,19 @@ class Scope(Builder):
         super().__init__(name)
         self.outer = outer
         self.regions = 0  # that are checkpointed, counted by the outermost
+        self.numbered = 0  # calls that have a number in their name, counted likewise
         # By node of `outer`: the input's label, and the array there and here.
         self.received: dict[int, tuple[str, Tracer, Tracer]] = {}
+
+    @property
+    def outermost(self) -> Scope:
+        """The scope of the whole trace."""
+        return self.outer.outermost if isinstance(self.outer, Scope) else self
+
+    def call_number(self) -> int:
+        whole = self.outermost
+        whole.numbered += 1
+        return whole.numbered - 1
 
     def receive(self, x: Tracer) -> Tracer:
         """What stands here for an array of a trace around this one."""
@@ -183,8 +198,8 @@ def promote(*operands: Any) -> list[Tracer]:
 
 
 def _promote_scalars(values: Sequence[Any]) -> list[Tracer]:
-    widest = max(values, key=lambda v: (isinstance(v, float), not isinstance(v, bool)))
-    return [lift(v, default_dtype(widest)) for v in values]
+    dtype = default_dtype(widest(values))
+    return [lift(v, dtype) for v in values]
 
 
 def broadcast(*operands: Tracer) -> list[Tracer]:
@@ -193,7 +208,7 @@ def broadcast(*operands: Tracer) -> list[Tracer]:
         return [wrap(n) for n in builder.broadcast(*(x.node for x in operands))]
     except ValueError:
         shown = " and ".join(str(x.type) for x in operands)
-        raise TraceError(f"{shown} do not broadcast together") from None
+        raise ShapeError(f"{shown} do not broadcast together") from None
 
 
 def astype(x: Operand, dtype: Any) -> Tracer:

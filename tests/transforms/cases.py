@@ -14,7 +14,7 @@ from rewrite.egraph.ir.dtypes import F64, I64
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.ops import TABLE
 from rewrite.egraph.ir.scalars import BINARY, BY_NAME, UNARY
-from rewrite.transforms.staging import emit
+from rewrite.xp.staging import emit
 from rewrite.xp.tracer import Tracer, lift
 
 type Array = np.ndarray[Any, Any]

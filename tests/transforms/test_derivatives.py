@@ -18,8 +18,8 @@ from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.scalars import BY_NAME
 from rewrite.egraph.ir.slopes import differentiable
 from rewrite.transforms.derivatives import CONSTANT, RULES, UNKNOWN
-from rewrite.transforms.staging import at_once
 from rewrite.xp import TraceError
+from rewrite.xp.staging import at_once
 
 from .cases import CASES, FLOAT_OPCODES, OPS, Array, Case, Draw, binary, unary
 

@@ -12,8 +12,8 @@ from rewrite import xp
 from rewrite.egraph.ir.node import attr_kinds
 from rewrite.egraph.ir.ops import LEAVES
 from rewrite.transforms.batching import ALONE, GROWN
-from rewrite.transforms.staging import at_once
 from rewrite.xp import TraceError
+from rewrite.xp.staging import at_once
 
 from .cases import CASES, OPS, Array, Case, Draw
 

@@ -123,6 +123,7 @@ STANDARD: dict[str, Case] = {
     "scalars": (lambda xp, x: 2 - x / 3.0 + 1, (X,)),
     "power": (lambda xp, x: x**2 + x**3 + 2.0**x, (POS,)),
     "int power": (lambda xp, x: x**5 + x**0, (I,)),
+    "int powers": (lambda xp, x, y: xp.pow(x, xp.abs(y)) + 3 ** xp.abs(y), (I, J)),
     "index int": (lambda xp, x: x[1, -1, :], (T3,)),
     "index steps": (lambda xp, x: x[::-1, 2:0:-1, -3::2], (T3,)),
     "index new": (lambda xp, x: x[None, ..., 1, None], (T3,)),
@@ -281,7 +282,7 @@ def test_every_function_is_tested() -> None:
     public = {n for n in xp.__all__ if callable(getattr(xp, n))}
     public |= {n for n in vars(xp.nn) if n in xp.nn.__all__}
     tools = {"TensorType", "TraceError", "Traced", "Tracer", "Leaf", "bind_names",
-             "leaves", "map_tree", "symbol", "trace", "trace_tree"}  # fmt: skip
+             "leaves", "map_tree", "scan", "symbol", "trace", "trace_tree"}  # fmt: skip
     images = {"avg_pool", "conv", "max_pool"}  # by test_images.py
     sorts = {
         "argsort",
@@ -290,6 +291,7 @@ def test_every_function_is_tested() -> None:
         "sort",
         "top_k",
     }  # by test_xp_sorting.py
+    tools.add("scan")  # by test_scan.py
     # By test_xp_information.py.
     tools |= {*information.__all__, *by_values.__all__, "conj", "imag", "real"}
     assert public - tools - images - sorts <= {*STANDARD, *NUMPY, *OWN}

@@ -61,7 +61,8 @@ def test_as_the_traced_function(name: str) -> None:
 
 def functions() -> dict[str, Callable[..., Any]]:
     """All functions of the namespace."""
-    tools = {"bind_names", "leaves", "map_tree", "symbol", "trace", "trace_tree"}
+    tools = {"bind_names", "leaves", "map_tree", "scan", "symbol", "trace",
+             "trace_tree"}  # fmt: skip
     # What gives no array, or one of a size that values decide: test_xp_information.py.
     tools |= {*information.__all__, *by_values.__all__}
     found = {n: getattr(xp, n) for n in xp.__all__ if n not in tools}
@@ -86,7 +87,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "sliding_window": lambda: xp.sliding_window(X, 2, axis=1),  # type: ignore[dict-item]
     "squeeze": (X[:1], 0), "stack": ([X, X],), "take": lambda: xp.take(X, I, axis=1),  # type: ignore[dict-item]
     "take_along_axis": (X, np.zeros((3, 1), int)), "tensordot": (X, X),
-    "searchsorted": (X[0], X), "top_k": (X, 2),
+    "scan": (lambda c, x: (c + x, c * x), X[0], X), "searchsorted": (X[0], X),
+    "top_k": (X, 2),
     "tile": (X, (2, 1)), "where": (X > 0, X, -1), "zeros": ((2, 3),),
     "nn.attention": (X[None], X[None], X[None]), "bitwise_invert": (I,),
     "nn.avg_pool": (X[None], 1), "nn.conv": (X[None], X[None, :, :1]),

@@ -13,9 +13,9 @@ from ...xp.functions.creation import broadcast_to, full_like, iota, zeros, zeros
 from ...xp.functions.elementwise import where
 from ...xp.functions.indexing import size_of
 from ...xp.functions.manipulation import expand_dims, moveaxis, reshape
+from ...xp.staging import emit
 from ...xp.tracer import Tracer, astype, binary
 from ..linear import SAME, Linear, linear_by
-from ..staging import emit
 
 
 def gather(node: Node, args: Sequence[Tracer], _: Tracer) -> list[Linear | None]:

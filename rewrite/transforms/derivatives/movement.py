@@ -20,9 +20,9 @@ from ...xp.functions.manipulation import (
     spread,
 )
 from ...xp.promote import position_dtype
+from ...xp.staging import emit
 from ...xp.tracer import Tracer
 from ..linear import Linear
-from ..staging import emit
 
 
 def moved(node: Node, args: Sequence[Tracer], _: Tracer) -> list[Linear | None]:

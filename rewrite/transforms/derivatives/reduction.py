@@ -18,9 +18,9 @@ from ...xp.functions.manipulation import (
     reshape,
     slice_axis,
 )
+from ...xp.staging import emit
 from ...xp.tracer import Tracer, astype, binary
 from ..linear import Linear, linear, linear_by
-from ..staging import emit
 
 
 def reduce(node: Node, args: Sequence[Tracer], y: Tracer) -> list[Linear | None]:

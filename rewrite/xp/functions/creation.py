@@ -10,8 +10,11 @@ from typing import Any, cast
 import numpy as np
 
 from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.scalars import Array
 
+from ..arrays import check_device
+from ..errors import ShapeError
 from ..promote import (
     DEFAULT_FLOAT,
     DEFAULT_INT,
@@ -31,7 +34,7 @@ from ..tracer import (
     wrap,
 )
 from .axes import axis_of
-from .elementwise import where
+from .elementwise import positive, where
 
 type ShapeLike = Dim | Sequence[Dim]
 
@@ -48,57 +51,78 @@ def broadcast_to(x: Operand, shape: ShapeLike) -> Tracer:
         a in (1, b) for a, b in zip(x.shape, full[extra:], strict=True)
     )
     if not fits:
-        raise TraceError(f"{x.type} does not broadcast to {list(full)}")
+        raise ShapeError(f"{x.type} does not broadcast to {list(full)}")
     aligned = x.builder.reshape(x.node, (1,) * extra + x.shape)
     return wrap(x.builder.expand(aligned, full))
 
 
-def full(shape: ShapeLike, fill_value: Operand, *, dtype: Any = None) -> Tracer:
+def full(shape: ShapeLike, fill_value: Operand, *, dtype: Any = None,
+         device: Any = None) -> Tracer:  # fmt: skip
+    check_device(device)
     if dtype is not None and is_scalar(fill_value):
         return broadcast_to(lift(fill_value, as_dtype(dtype)), shape)
     value = lift(fill_value)
     return broadcast_to(value if dtype is None else astype(value, dtype), shape)
 
 
-def zeros(shape: ShapeLike, *, dtype: Any = None) -> Tracer:
-    return full(shape, 0, dtype=dtype or DEFAULT_FLOAT)
+def zeros(shape: ShapeLike, *, dtype: Any = None, device: Any = None) -> Tracer:
+    return full(shape, 0, dtype=dtype or DEFAULT_FLOAT, device=device)
 
 
-def ones(shape: ShapeLike, *, dtype: Any = None) -> Tracer:
-    return full(shape, 1, dtype=dtype or DEFAULT_FLOAT)
+def ones(shape: ShapeLike, *, dtype: Any = None, device: Any = None) -> Tracer:
+    return full(shape, 1, dtype=dtype or DEFAULT_FLOAT, device=device)
 
 
 empty = zeros
 
 
-def full_like(x: Operand, fill_value: Scalar, *, dtype: Any = None) -> Tracer:
+def full_like(x: Operand, fill_value: Scalar, *, dtype: Any = None,
+              device: Any = None) -> Tracer:  # fmt: skip
     x = lift(x)
-    return full(x.shape, fill_value, dtype=dtype or x.dtype)
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
 
 
-def zeros_like(x: Operand, *, dtype: Any = None) -> Tracer:
-    return full_like(x, 0, dtype=dtype)
+def zeros_like(x: Operand, *, dtype: Any = None, device: Any = None) -> Tracer:
+    return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x: Operand, *, dtype: Any = None) -> Tracer:
-    return full_like(x, 1, dtype=dtype)
+def ones_like(x: Operand, *, dtype: Any = None, device: Any = None) -> Tracer:
+    return full_like(x, 1, dtype=dtype, device=device)
 
 
 empty_like = zeros_like
 
 
-def asarray(value: Any, *, dtype: Any = None) -> Tracer:
+def asarray(value: Any, *, dtype: Any = None, device: Any = None,
+            copy: bool | None = None) -> Tracer:  # fmt: skip
     """A tracer, number, NumPy array or nested list of numbers as an array."""
+    check_device(device)
+    own = None if dtype is None else as_dtype(dtype)
+    if copy is False:
+        _check_same(value, own)
     if is_scalar(value):
-        return lift(value, None if dtype is None else as_dtype(dtype))
+        return lift(value, own)
     if isinstance(value, list | tuple | range):
-        array = _of_list(cast(Sequence[Any], value))
-        return lift(array if dtype is None else array.astype(as_dtype(dtype).numpy))
-    return lift(value) if dtype is None else astype(value, dtype)
+        return lift(_of_list(cast(Sequence[Any], value), own))
+    made = lift(value)
+    cast_to = made if own is None else astype(made, own)
+    return positive(cast_to) if copy and cast_to.node == made.node else cast_to
 
 
-def _of_list(value: Sequence[Any]) -> Array:
-    """Python numbers have the default dtypes, NumPy's keep their own."""
+def _check_same(value: Any, dtype: DType | None) -> None:
+    """ValueError where `asarray` cannot give the array itself."""
+    whole = type(value) is np.ndarray and value.dtype.isnative
+    if not (whole or isinstance(value, Tracer)):
+        raise ValueError(f"asarray of {type(value).__name__} makes an array: copy=None "
+                         "allows it")  # fmt: skip
+    if dtype not in (None, as_dtype(value.dtype)):
+        raise ValueError(f"asarray of {value.dtype} as {dtype} makes a copy: copy=None "
+                         "allows it")  # fmt: skip
+
+
+def _of_list(value: Sequence[Any], dtype: DType | None) -> Array:
+    """Python numbers have the default dtypes, NumPy's keep their own; all are rounded
+    once where a dtype is asked for."""
     parts = list(_elements(value))
     if any(isinstance(x, Tracer) for x in parts):
         raise TraceError("a list of arrays is not an array: use xp.stack")
@@ -107,6 +131,8 @@ def _of_list(value: Sequence[Any]) -> Array:
     except ValueError as e:
         raise TraceError(f"a list of numbers or of equal rows was expected: {e}"
                          ) from None  # fmt: skip
+    if dtype is not None:
+        return array.astype(dtype.numpy)
     if not all(map(is_scalar, parts)):
         return array
     chosen = default_dtype(array.flat[0].item()) if array.size else DEFAULT_FLOAT
@@ -128,10 +154,10 @@ def iota(shape: ShapeLike, axis: int, dtype: Any = None) -> Tracer:
     return wrap(current().iota(at, as_dtype(dtype or DEFAULT_INT), full))
 
 
-def arange(
-    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None
-) -> Tracer:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
+           device: Any = None) -> Tracer:  # fmt: skip
     """start, start + step, ...; `arange(n)` also for a symbolic `n`."""
+    check_device(device)
     if stop is None:
         start, stop = 0, start
     start, stop, step = map(_end, (start, stop, step))
@@ -153,10 +179,10 @@ def _end(value: Any) -> Dim | float:
     return value if isinstance(value, Poly) else int(operator.index(value))
 
 
-def linspace(
-    start: float, stop: float, num: int, *, dtype: Any = None, endpoint: bool = True
-) -> Tracer:
+def linspace(start: float, stop: float, num: int, *, dtype: Any = None,
+             device: Any = None, endpoint: bool = True) -> Tracer:  # fmt: skip
     """Evenly spaced; both ends are exact."""
+    check_device(device)
     chosen = as_dtype(dtype or DEFAULT_FLOAT)
     gaps = num - 1 if endpoint else num
     at = iota((num,), 0, chosen)
@@ -164,7 +190,9 @@ def linspace(
     return where(at == float(gaps), stop, values) if endpoint and num > 1 else values
 
 
-def eye(rows: Dim, cols: Dim | None = None, *, k: int = 0, dtype: Any = None) -> Tracer:
+def eye(rows: Dim, cols: Dim | None = None, *, k: int = 0, dtype: Any = None,
+        device: Any = None) -> Tracer:  # fmt: skip
+    check_device(device)
     shape = (rows, rows if cols is None else cols)
     chosen = as_dtype(dtype or DEFAULT_FLOAT)
     row, col = _diagonal(shape, k)
@@ -173,6 +201,8 @@ def eye(rows: Dim, cols: Dim | None = None, *, k: int = 0, dtype: Any = None) ->
 
 def _diagonal(shape: Sequence[Dim], k: int) -> tuple[Tracer, Tracer]:
     """The column where diagonal `k` crosses each row; the columns."""
+    if isinstance(shape[0], int) and isinstance(shape[1], int):
+        k = max(-shape[0], min(k, shape[1]))  # all diagonals outside are the same
     dtype = position_dtype(shape[0] + abs(k), shape[1])
     rows = iota(shape, 0, dtype)
     return rows + k if k else rows, iota(shape, 1, dtype)

@@ -8,8 +8,9 @@ from typing import cast
 
 import numpy as np
 
-from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, I64, U64, DType
+from rewrite.egraph.ir.dtypes import BOOL, BY_NAME, I64, U64
 
+from ..arrays import check_device
 from ..tracer import (
     Operand,
     TraceError,
@@ -163,8 +164,10 @@ def positive(x: Operand) -> Tracer:
     return wrap(x.builder.add("cast", (x.node,), (x.dtype,)))
 
 
-def converted(x: Operand, dtype: object, *, copy: bool = True) -> Tracer:
+def converted(x: Operand, dtype: object, *, copy: bool = True,
+              device: object = None) -> Tracer:  # fmt: skip
     """`x` in another dtype, as `astype` of the namespace: a copy unless told not to."""
+    check_device(device)
     x = lift(x)
     result = astype(x, dtype)
     return positive(x) if copy and result.node == x.node else result
@@ -231,8 +234,9 @@ def nextafter(a: Operand, b: Operand) -> Tracer:
     at = turned(wrap(x.builder.add("bitcast", (x.node,), (whole,))))
     moved = turned(at + (2 * astype(x < y, whole) - 1))
     met = wrap(x.builder.add("bitcast", (moved.node,), (x.dtype,)))
+    same = where(x == y, y, x + y)  # 0.0 to -0.0, infinities; or a NaN
     # From the least number below zero upwards comes -0.0.
-    return where((x < y) | (y < x), copysign(met, where(met == 0, x, met)), x + (y - x))
+    return where((x < y) | (y < x), copysign(met, where(met == 0, x, met)), same)
 
 
 def floats_of(a: Operand, b: Operand) -> list[Tracer]:
@@ -302,17 +306,20 @@ def hypot(a: Operand, b: Operand) -> Tracer:
 
 
 def pow(a: Operand, b: Operand) -> Tracer:
-    """Powers of floats; of integers where the exponent is a Python integer >= 0."""
+    """a ** b.  Of integers it wraps; a negative exponent cuts the inverse off: it is 0,
+    but of 1 and -1, where NumPy raises.  A Python number below zero raises here too."""
     if not is_scalar(a) and is_scalar(b) and not isinstance(b, bool):
         a = lift(a)
         known = _known_power(a, cast(float, b))
         if known is not None:
             return known
     left, right = promote(a, b)
-    if not left.dtype.is_float:
-        raise TraceError(f"pow of {left.dtype} with an array exponent: "
+    if left.dtype is BOOL:
+        raise TraceError("pow of bool: use xp.astype(x, xp.int32)")
+    if not left.dtype.is_float and is_scalar(b) and cast(float, b) < 0:
+        raise TraceError(f"pow of {left.dtype} with the exponent {b}: "
                          "use xp.astype(x, xp.float32)")  # fmt: skip
-    return binary("pow", left, right)
+    return binary("pow" if left.dtype.is_float else "intpow", left, right)
 
 
 def _known_power(x: Tracer, n: float) -> Tracer | None:
@@ -345,9 +352,5 @@ def clip(x: Operand, min: Operand | None = None, max: Operand | None = None) -> 
     return low if max is None else binary("min", low, max)
 
 
-def result_type(*operands: Operand) -> DType:
-    return promote(*operands)[0].dtype
-
-
-def broadcast_arrays(*operands: Operand) -> list[Tracer]:
-    return broadcast(*(lift(x) for x in operands))
+def broadcast_arrays(*operands: Operand) -> tuple[Tracer, ...]:
+    return tuple(broadcast(*(lift(x) for x in operands)))

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 
+from rewrite.egraph.ir.dims import MAX_RANK
 from rewrite.egraph.ir.dtypes import I64, U64, DType
 
-from ..errors import TraceError
-from ..promote import DEFAULT_FLOAT, DEFAULT_INT, as_dtype, promoted
-from ..tracer import Tracer
+from ..arrays import DEVICE, check_device
+from ..errors import ShapeError
+from ..promote import (
+    DEFAULT_FLOAT,
+    DEFAULT_INT,
+    as_dtype,
+    default_dtype,
+    promoted,
+    weakly,
+    widest,
+)
+from ..tracer import Tracer, is_array, is_scalar, plain
 
 VERSION = "2025.12"  # of the standard
-DEVICE = "cpu"  # where arrays outside a trace are
 
 _NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
           "uint64", "float32", "float64")  # fmt: skip
@@ -57,21 +67,23 @@ class NamespaceInfo:
 
     def capabilities(self) -> dict[str, Any]:
         return {"boolean indexing": False, "data-dependent shapes": True,
-                "max dimensions": 64}  # fmt: skip
+                "max dimensions": MAX_RANK}  # fmt: skip
 
     def default_device(self) -> str:
         return DEVICE
 
-    def devices(self) -> list[str]:
-        return [DEVICE]
+    def devices(self) -> tuple[str, ...]:
+        return (DEVICE,)
 
     def default_dtypes(self, *, device: object = None) -> dict[str, DType]:
+        check_device(device)
         return {"real floating": DEFAULT_FLOAT, "integral": DEFAULT_INT,
                 "indexing": DEFAULT_INT}  # fmt: skip
 
     def dtypes(
         self, *, device: object = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
+        check_device(device)
         every = {name: as_dtype(np.dtype(name)) for name in _NAMES}
         return {k: d for k, d in every.items() if kind is None or isdtype(d, kind)}
 
@@ -120,8 +132,18 @@ def iinfo(type: Any, /) -> IntInfo:
 
 
 def _own(x: Any) -> DType:
-    of_array = isinstance(x, Tracer | np.ndarray)
-    return as_dtype(cast(Any, x).dtype if of_array else x)
+    if isinstance(x, Tracer):
+        return x.dtype
+    return as_dtype(plain(x).dtype if is_array(x) else x)
+
+
+def result_type(*operands: Any) -> DType:
+    """The dtype in which arrays, dtypes and Python numbers meet."""
+    known = [_own(x) for x in operands if not is_scalar(x)]
+    if not known:
+        return default_dtype(widest(operands))
+    numbers = [x for x in operands if is_scalar(x)]
+    return reduce(weakly, numbers, reduce(promoted, known))
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -133,7 +155,7 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         wide = list(dict.fromkeys(n for n in sizes if n != 1))
         if len(wide) > 1:
             found = " and ".join(map(str, wide))
-            raise TraceError(
+            raise ShapeError(
                 f"shapes {', '.join(map(str, shapes))} do not meet: axis {axis} has "
                 f"{found}"
             )
@@ -141,4 +163,4 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(met)
 
 
-__all__ = ["broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype"]
+__all__ = ["broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]

@@ -6,16 +6,30 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.graph import Const
 
-from ..tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
+from ..errors import ShapeError
+from ..promote import position_dtype
+from ..tracer import (
+    Operand,
+    TraceError,
+    Tracer,
+    current,
+    lift,
+    plain,
+    promote,
+    wrap,
+)
 from .axes import axes_of, axis_of
 from .creation import ShapeLike, broadcast_to, shape_of
+from .elementwise import positive
 
 
-def reshape(x: Operand, shape: ShapeLike) -> Tracer:
+def reshape(x: Operand, shape: ShapeLike, *, copy: bool | None = None) -> Tracer:
     """At most one size may be -1: it is what the others leave."""
     x, wanted = lift(x), list(shape_of(shape))
     if -1 in wanted:
@@ -23,9 +37,10 @@ def reshape(x: Operand, shape: ShapeLike) -> Tracer:
         rest = dims.numel(wanted[:at] + wanted[at + 1 :])
         result = dims.exact_div(x.size, rest)
         if result is None:
-            raise TraceError(f"reshape: {x.type} does not divide into {list(wanted)}")
+            raise ShapeError(f"reshape: {x.type} does not divide into {list(wanted)}")
         wanted[at] = result
-    return wrap(x.builder.reshape(x.node, wanted))
+    made = wrap(x.builder.reshape(x.node, wanted))
+    return positive(made) if copy else made
 
 
 def permute_dims(x: Operand, axes: Sequence[int]) -> Tracer:
@@ -33,10 +48,13 @@ def permute_dims(x: Operand, axes: Sequence[int]) -> Tracer:
     return wrap(x.builder.permute(x.node, axes_of(axes, x.ndim, "permute_dims")))
 
 
-def expand_dims(x: Operand, *, axis: int = 0) -> Tracer:
+def expand_dims(x: Operand, axis: int | Sequence[int] = 0) -> Tracer:
+    """Axes of size 1, at these places of the result."""
     x = lift(x)
-    at = axis_of(axis, x.ndim + 1, "expand_dims")
-    return reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
+    count = len(axis) if isinstance(axis, Sequence) else 1
+    rest = iter(x.shape)
+    new = axes_of(axis, x.ndim + count, "expand_dims")
+    return reshape(x, [1 if i in new else next(rest) for i in range(x.ndim + count)])
 
 
 def squeeze(x: Operand, axis: int | Sequence[int]) -> Tracer:
@@ -44,7 +62,7 @@ def squeeze(x: Operand, axis: int | Sequence[int]) -> Tracer:
     gone = axes_of(axis, x.ndim, "squeeze")
     for i in gone:
         if x.shape[i] != 1:
-            raise TraceError(f"squeeze: axis {i} of {x.type} is not of size 1")
+            raise ShapeError(f"squeeze: axis {i} of {x.type} is not of size 1")
     return reshape(x, [d for i, d in enumerate(x.shape) if i not in gone])
 
 
@@ -171,18 +189,31 @@ def tile(x: Operand, repetitions: Sequence[int]) -> Tracer:
 
 
 def repeat(x: Operand, repeats: Any, /, *, axis: int | None = None) -> Tracer:
-    """Each element `repeats` times in a row."""
+    """Each element `repeats` times in a row, or each as often as an array says whose
+    values are known."""
     x = lift(x)
-    if not isinstance(repeats, int):
-        raise TraceError("repeat with an array of counts has a data-dependent shape: "
-                         "use xp.take with the positions written out")  # fmt: skip
     if axis is None:
         x, axis = reshape(x, -1), 0
     at = axis_of(axis, x.ndim, "repeat")
+    if not isinstance(repeats, int):
+        return _repeat_each(x, repeats, at)
     inner = expand_dims(x, axis=at + 1)
     grown = (*x.shape[: at + 1], repeats, *x.shape[at + 1 :])
     final = (*x.shape[:at], x.shape[at] * repeats, *x.shape[at + 1 :])
     return reshape(broadcast_to(inner, grown), final)
+
+
+def _repeat_each(x: Tracer, counts: Any, axis: int) -> Tracer:
+    if isinstance(counts, Tracer):
+        raise TraceError("repeat with an array of counts has a data-dependent shape: "
+                         "use xp.take with the positions written out")  # fmt: skip
+    given, n = plain(counts), _fixed(x, axis, "repeat")
+    if given.shape not in ((), (1,), (n,)):
+        raise ShapeError(f"repeat: {list(given.shape)} counts for {n} elements")
+    places = np.repeat(np.arange(n), given).astype(position_dtype(n).numpy)
+    aligned = reshape(lift(places), [-1 if i == axis else 1 for i in range(x.ndim)])
+    full = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
+    return wrap(x.builder.gather(x.node, broadcast_to(aligned, full).node, axis))
 
 
 def pad(x: Operand, widths: Sequence[tuple[Dim, Dim]], value: Const = 0) -> Tracer:
@@ -202,7 +233,7 @@ def sliding_window(x: Operand, size: int, *, axis: int, stride: int = 1,
     return wrap(x.builder.window(x.node, at, size, stride, dilation))
 
 
-def meshgrid(*arrays: Operand, indexing: str = "xy") -> list[Tracer]:
+def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Tracer, ...]:
     parts = [lift(a) for a in arrays]
     rank = len(parts)
     order = list(range(rank))
@@ -214,4 +245,4 @@ def meshgrid(*arrays: Operand, indexing: str = "xy") -> list[Tracer]:
         reshape(p, [p.size if i == order[k] else 1 for i in range(rank)])
         for k, p in enumerate(parts)
     )
-    return [broadcast_to(p, full) for p in placed]
+    return tuple(broadcast_to(p, full) for p in placed)

@@ -8,6 +8,7 @@ the current builder node by node (`replay`), where the next transform finds plai
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,9 +17,9 @@ from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Graph, Node
 from rewrite.egraph.ir.scalars import Array
 
-from ..xp.building import TraceBuilder
-from ..xp.trace import Leaf, Outputs, as_input, bind_names, map_tree
-from ..xp.tracer import TraceError, Tracer, current, is_tracing, tracing, wrap
+from .building import TraceBuilder
+from .trace import Leaf, Outputs, as_input, bind_names, map_tree
+from .tracer import TraceError, Tracer, current, is_tracing, tracing, wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ def stage(
         if builder.updated():
             label = min(builder.updated())
             raise TraceError(f"{label!r} is updated in place by a function that is "
-                             "differentiated or mapped: copy it first, with x.copy()"
-                             )  # fmt: skip
+                             "differentiated, mapped or looped over: copy it first, "
+                             "with x.copy()")  # fmt: skip
         result = map_tree(outputs.keep, value, "")
     around = {label: there for label, there, _ in builder.received.values()}
     return Staged(builder.build(outputs.nodes), around, result)
@@ -83,6 +84,7 @@ def replay(
     """
     made: list[Tracer | None] = []
     live = graph.live
+    current().calls.update(graph.calls)
     for i, node in enumerate(graph.nodes):
         args = cast(list[Tracer], [made[a] for a in node.args])
         if i not in live:
@@ -93,7 +95,6 @@ def replay(
             made.append(wrap(current().array(graph.data[node.attrs[0]])))
         else:
             made.append(copied(node, args) if each is None else each(i, args))
-    current().calls.update(graph.calls)
     return made
 
 
@@ -108,6 +109,7 @@ def at_once[**P](f: Callable[P, Any]) -> Callable[P, Any]:
     """`f`, which adds nodes to a trace; where there is none, its arrays, computed by
     the reference evaluator."""
 
+    @functools.wraps(f)
     def call(*args: P.args, **keywords: P.kwargs) -> Any:
         if is_tracing():
             return f(*args, **keywords)
