@@ -1,11 +1,14 @@
 """Models of PyTorch: this backend beside eager PyTorch and inductor, on a CPU.
 
-    python bench/models/torch_cpu.py [NAME ..] [--rounds 9] [--threads 2] [--write PAGE]
+    python bench/models/torch_cpu.py [NAME ..] [--rounds 9] [--threads 2] [--cpu]
+        [--write PAGE]
 
 A row per model of `tests/torch/zoo.py`, each in processes of its own.  Seconds of the
 first call: of the whole, and less what it takes with `aot_eager`, which is the share of
 Dynamo and AOTAutograd and the same for all; then, as *warm*, of a fresh process that
-finds the caches of the first.  Milliseconds of a call: in turns, medians.  *Error* is
+finds the caches of the first.  Milliseconds of a call: in turns, medians; by the clock,
+or, with `--cpu`, of processors, which other work on the machine weighs less on: all
+threads together, so that it is for one thread each.  *Error* is
 the largest of a result (of a gradient, where a step of training is timed) over the
 largest value.  Models need torchvision and transformers.
 """
@@ -22,6 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import exp, log
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -60,9 +64,9 @@ def first(name: str, train: bool, compiler: str) -> tuple[float, Callable[[], An
     return perf_counter() - began, call
 
 
-def cold(name: str, train: bool, rounds: int) -> Row:
+def cold(name: str, train: bool, rounds: int, cpu: bool) -> Row:
     from rewrite.torch.explain import view
-    from rewrite.tuning.timing import interleaved
+    from rewrite.tuning.timing import turns
     from tests.torch.running import calls, error, programs
 
     row: Row = {}
@@ -76,16 +80,19 @@ def cold(name: str, train: bool, rounds: int) -> Row:
     row["in eager"] = sum(len(v.fallbacks) for v in views)
     row["kernels"] = sum(v.kernels[1] for v in views)
     row["error"] = error(runs["rewrite"](), runs["eager"]())
-    return row | interleaved(runs, rounds)
+    taken = turns(runs, rounds)
+    return row | {
+        k: median(t.cpu if cpu else t.wall for t in ts) for k, ts in taken.items()
+    }
 
 
-def warm(name: str, train: bool, _: int) -> Row:
+def warm(name: str, train: bool, _: int, __: bool) -> Row:
     return {f"{c} warm s": first(name, train, c)[0] for c in ("aot_eager", "rewrite")}
 
 
-def child(kind: str, name: str, train: bool, rounds: int) -> None:
+def child(kind: str, name: str, train: bool, rounds: int, cpu: bool) -> None:
     warnings.simplefilter("ignore")
-    print(json.dumps((cold if kind == "cold" else warm)(name, train, rounds)))
+    print(json.dumps((cold if kind == "cold" else warm)(name, train, rounds, cpu)))
 
 
 # ---- all of them ---------------------------------------------------------------------
@@ -93,7 +100,7 @@ def child(kind: str, name: str, train: bool, rounds: int) -> None:
 
 def asked(kind: str, name: str, train: bool, given: Any, folder: str) -> Row:
     """What a process of its own says of a model."""
-    call = f"child({kind!r}, {name!r}, {train}, {given.rounds})"
+    call = f"child({kind!r}, {name!r}, {train}, {given.rounds}, {given.cpu})"
     code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
     code += f"from torch_cpu import child; {call}"
     environment = {
@@ -165,6 +172,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="models whose name begins so")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=2, help="of each")
+    parser.add_argument("--cpu", action="store_true", help="time of processors")
     parser.add_argument("--write", type=Path, metavar="PAGE")
     given = parser.parse_args()
     rows: dict[str, Row] = {}

@@ -20,7 +20,15 @@ from rewrite.core.notices import warn
 from rewrite.optimized_graph import OptimizedGraph
 from rewrite.pipeline import optimize_graph
 
-from .library import GraphModule, aot_autograd, aot_common, decompositions, guards
+from .library import (
+    GraphModule,
+    Tensor,
+    aot_autograd,
+    aot_common,
+    decompositions,
+    guards,
+    torch,
+)
 from .options import Choice
 from .program import Program
 from .reading import Part
@@ -31,11 +39,45 @@ _numbers = count()
 listening: ContextVar[list[Program] | None] = ContextVar("listening", default=None)
 
 
+# Operators that PyTorch knows how to take apart, but that its table of core ATen leaves
+# whole.
+APART = (
+    "adaptive_max_pool2d.default", "adaptive_max_pool3d.default",
+    "batch_norm_backward.default", "grid_sampler_2d.default",
+    "upsample_bicubic2d.vec", "upsample_bicubic2d.default",
+    "upsample_bilinear2d.vec", "upsample_bilinear2d.default",
+    "upsample_linear1d.vec", "upsample_linear1d.default",
+    "upsample_trilinear3d.vec", "upsample_trilinear3d.default",
+)  # fmt: skip
+
+
 @cache
 def decomposition_table() -> dict[Any, Callable[..., Any]]:
-    """Core ATen's, less what has a reader."""
-    table = decompositions.core_aten_decompositions()
-    return {k: f for k, f in table.items() if str(k) not in READERS}
+    """Core ATen's, and what more is taken apart, less what has a reader."""
+    table = {**decompositions.core_aten_decompositions()}
+    for name in APART:
+        packet, overload = name.split(".")
+        found = getattr(getattr(torch.ops.aten, packet), overload)
+        if found in decompositions.decomposition_table:
+            table[found] = decompositions.decomposition_table[found]
+    table = {k: f for k, f in table.items() if str(k) not in READERS}
+    return {**table, torch.ops.aten._embedding_bag.default: _bags_of_bfloat16}
+
+
+def _bags_of_bfloat16(
+    table: Tensor, index: Tensor, offsets: Tensor, often: bool = False, mode: int = 0,
+    sparse: bool = False, weights: Tensor | None = None, *rest: Any,
+) -> Any:  # fmt: skip
+    """Sums of bfloat16 by way of float32, where PyTorch's trace has the second result
+    that its kernel gives; of bfloat16 it has another."""
+    plain = table.stride(1) == 1 and (weights is None or weights.stride(0) == 1)
+    if table.dtype is not torch.bfloat16 or mode or not plain:
+        return NotImplemented
+    weights = None if weights is None else weights.float()
+    found = torch.ops.aten._embedding_bag(
+        table.float(), index, offsets, often, mode, sparse, weights, *rest
+    )
+    return found[0].to(table.dtype), *found[1:]
 
 
 def backend(gm: GraphModule, inputs: Sequence[Any], **asked: Any) -> Callable[..., Any]:

@@ -58,7 +58,10 @@ def graph_of(program: Any, name: str = "exported") -> Graph:
     (last,) = (n for n in nodes if n.op == "output")
     results = [n for n in dict.fromkeys(last.args[0]) if isinstance(n, torch.fx.Node)]
     used = [n for n in inputs if n.users]
-    return load("exported", called, used, results, {}, sizes, held).graph
+    part = load("exported", called, used, results, {}, sizes, held)
+    if part.views:
+        raise ExportError(f"{name}: as_strided reads memory beyond a tensor's elements")
+    return part.graph
 
 
 def _gives_tensors(node: FxNode) -> bool:

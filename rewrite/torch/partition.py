@@ -15,7 +15,7 @@ from typing import Any
 from .draws import drawn
 from .library import FxNode, torch
 from .reading import is_getitem, is_tensor, name_of, reason_unread
-from .site import COPY
+from .site import COPY, base_of, is_written, storage_of
 from .sizes import Sizes
 
 
@@ -164,36 +164,20 @@ def _is_impure(node: FxNode) -> bool:
 
 
 def _on_bases(results: Sequence[Any]) -> tuple[Any, ...]:
-    """Results that share memory in eager PyTorch share it here, as views of one."""
+    """Results that share memory in eager PyTorch share it here, as views of one; so do
+    those that show an input, as what is saved for a backward graph often does."""
     traced = [r for r in dict.fromkeys(results) if isinstance(r, torch.fx.Node)]
-    shared = Counter(_storage(n) for n in traced if is_tensor(n.meta["val"]))
+    shared = Counter(storage_of(n) for n in traced if is_tensor(n.meta["val"]))
 
     def on_base(r: Any) -> Any:
         if not isinstance(r, torch.fx.Node) or not is_tensor(r.meta["val"]):
             return r
-        base, key = r, _storage(r)
-        if shared[key] < 2:
-            return r
-        while (
-            base.op == "call_function"
-            and base.args
-            and isinstance(base.args[0], torch.fx.Node)
-            and is_tensor(base.args[0].meta.get("val"))
-            and _storage(base.args[0]) == key
-        ):
-            base = base.args[0]
-        return (
-            r if base is r or base.op != "call_function" else View(base, r.meta["val"])
-        )
+        base = base_of(r)
+        is_input = base.op == "placeholder" and not is_written(base)
+        known = is_input or (base.op == "call_function" and shared[storage_of(r)] > 1)
+        return View(base, r.meta["val"]) if known and base is not r else r
 
     return tuple(map(on_base, results))
-
-
-def _storage(node: FxNode) -> int:
-    value = node.meta["val"]
-    return (
-        value.untyped_storage()._cdata if value.layout is torch.strided else id(value)
-    )
 
 
 def nodes_of(results: Sequence[Any]) -> frozenset[FxNode]:

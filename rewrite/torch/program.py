@@ -19,6 +19,7 @@ from .reading import Part, attribute, load, name_of
 from .site import COPY
 from .sizes import Sizes, expression
 from .steps import EagerStep, GraphStep, Run, Scope, numbers
+from .strides import aim_at_bases
 from .watch import stamp
 
 KEPT = 16  # programs of one model, for the sizes used last
@@ -94,8 +95,12 @@ def _result(r: Any, sizes: Sizes) -> Callable[[Scope], Any]:
     if isinstance(r, View):
         name, v = r.base.name, r.value
         shape, strides = numbers(v.shape, sizes), numbers(v.stride(), sizes)
-        (offset,) = numbers((v.storage_offset(),), sizes)
-        return lambda scope: scope[name].as_strided(shape, strides, offset)
+        starts = v.storage_offset(), r.base.meta["val"].storage_offset()
+        offset, own = numbers(starts, sizes)
+        # Where an input begins differs from call to call.
+        return lambda scope: scope[name].as_strided(
+            shape, strides, scope[name].storage_offset() + offset - own
+        )
     if isinstance(r, torch.fx.Node):
         return itemgetter(r.name)
     return lambda _: r
@@ -104,7 +109,7 @@ def _result(r: Any, sizes: Sizes) -> Callable[[Scope], Any]:
 def _names(run: Doing) -> list[str]:
     """What a step reads, by name."""
     if isinstance(run, GraphStep):
-        return [t.name for t in run.inputs]
+        return [t.name for t in run.inputs] + [v.name for _, v in run.views]
     return [n.name for n in run.node.all_input_nodes]
 
 
@@ -136,6 +141,7 @@ class Program:
         static: Sequence[int] = (), tell: Tell = warn, freeze: bool = False,
     ) -> None:  # fmt: skip
         draw_apart(module)
+        aim_at_bases(module)
         self.tell = tell
         self.module, self.compile, self.name = module, compile, name
         self.strict = strict

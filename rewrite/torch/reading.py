@@ -17,7 +17,7 @@ from rewrite.xp.tracer import Tracer, current, tracing, wrap
 from . import ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
 from .arrays import DTYPES, inverse, storage_order, to_array
 from .library import FxNode, Tensor, torch
-from .site import READERS, PartBuilder, Site, Unread, dtype_of
+from .site import READERS, PartBuilder, Site, Strided, Unread, dtype_of
 from .sizes import Sizes, Unsized, expression
 
 GETITEM = "getitem"
@@ -154,6 +154,7 @@ class Part:
     nodes: Mapping[str, FxNode]  # by the names of nodes of the graph
     numbers: tuple[tuple[str, Poly], ...] = ()  # inputs that are sizes
     steady: frozenset[str] = frozenset()  # inputs that are parameters
+    views: tuple[tuple[str, Strided], ...] = ()  # inputs that are views of the model's
 
 
 def load(
@@ -187,8 +188,10 @@ def load(
     numbers = tuple(
         (builder.nodes[x.node].attrs[0], size) for size, x in builder.numbers.items()
     )
+    views = tuple((builder.nodes[x.node].attrs[0], v) for v, x in builder.views.items())
     same = frozenset(p.label for p in given if p.node.name in steady)
-    return Part(builder.build(made), tuple(given), tuple(left), named, numbers, same)
+    return Part(builder.build(made), tuple(given), tuple(left), named, numbers, same,
+                views)  # fmt: skip
 
 
 def _entered(node: FxNode, scope: dict[FxNode, Any], sizes: Sizes) -> Port:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rewrite.egraph.ir.dims import Dim, Poly
 from rewrite.egraph.ir.dtypes import BOOL, I64, DType
 from rewrite.egraph.ir.graph import Builder
@@ -81,6 +83,33 @@ class Site:
 COPY = "aten.copy_.default"
 
 
+def base_of(node: FxNode) -> FxNode:
+    """The first tensor on whose memory a node's lies, through views of its dtype."""
+    key, dtype = storage_of(node), node.meta["val"].dtype
+    while node.op == "call_function" and node.args:
+        source = node.args[0]
+        if not isinstance(source, torch.fx.Node):
+            break
+        value = source.meta.get("val")
+        if not isinstance(value, torch.Tensor) or value.dtype != dtype:
+            break
+        if storage_of(source) != key:
+            break
+        node = source
+    return node
+
+
+def is_written(place: FxNode) -> bool:
+    """Whether an input holds something else when the model is done."""
+    return any(str(u.target) == COPY and u.args[0] is place for u in place.users)
+
+
+def storage_of(node: FxNode) -> int:
+    value = node.meta["val"]
+    strided = value.layout is torch.strided
+    return value.untyped_storage()._cdata if strided else id(value)
+
+
 def dtype_of(value: Any) -> DType:
     if value.dtype not in DTYPES:
         raise Unread(
@@ -94,12 +123,29 @@ def _meta(arg: Any) -> Any:
     return 1 if isinstance(value, torch.SymInt) else value
 
 
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """Memory of an input of the model, wherever it is at a call, by strides."""
+
+    name: str  # of the input
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    moves: bool  # whether the offset is from where the input begins, not its memory
+
+    def of(self, tensor: Any) -> Any:
+        first = self.offset + (tensor.storage_offset() if self.moves else 0)
+        return tensor.as_strided(self.shape, self.strides, first)
+
+
 class PartBuilder(Builder):
-    """A builder that knows the sizes that the graph takes as numbers."""
+    """A builder that knows the sizes that the graph takes as numbers, and the views
+    that it takes beside the tensors they are of."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.numbers: dict[Poly, Tracer] = {}
+        self.views: dict[Strided, Tracer] = {}
 
 
 def number(size: Poly) -> Tracer:
@@ -112,12 +158,30 @@ def number(size: Poly) -> Tracer:
     return builder.numbers[size]
 
 
+def strided(view: Strided, dtype: DType) -> Tracer:
+    """A view as an operand: an input, for it may show more than the tensor does."""
+    builder = current()
+    assert isinstance(builder, PartBuilder)
+    if view not in builder.views:
+        label = f"view{len(builder.views)}"
+        builder.views[view] = wrap(builder.input(label, dtype, view.shape))
+    return builder.views[view]
+
+
 def in_dtype(x: Any, dtype: DType) -> Tracer:
     if isinstance(x, Poly):
         return astype(number(x), dtype)
     if is_scalar(x):
         return lift(_fitting(x, dtype), dtype)
     return astype(lift(x), dtype)
+
+
+def stored(x: Any, dtype: DType) -> Tracer:
+    """A number as it is written into a tensor: cut off, and wrapped around."""
+    if not is_scalar(x) or not dtype.is_int:
+        return in_dtype(x, dtype)
+    low, span = int(np.iinfo(dtype.numpy).min), 1 << dtype.bits
+    return in_dtype((int(x) - low) % span + low, dtype)
 
 
 def _fitting(x: Any, dtype: DType) -> Any:

@@ -99,6 +99,7 @@ class GraphStep:
         # Arrays of parameters, which are the same in most calls.
         self.known: dict[str, tuple[Tensor, int, Array]] = {}
         self.inputs = [Taken.of(p) for p in part.inputs]
+        self.views = part.views
         self.numbers = {
             label: np.asarray(dims.bind(size, sizes.bound), np.int64)
             for label, size in part.numbers
@@ -133,6 +134,8 @@ class GraphStep:
             array = inputs[taken.label] = taken.array(tensor)
             if type(tensor) is torch.nn.Parameter:
                 self.known[taken.label] = tensor, tensor.data_ptr(), array
+        for label, v in self.views:
+            inputs[label] = to_array(v.of(scope[v.name]))
         results = self._results(scope, inputs)
         for made in self.outputs:
             tensor = to_tensor(results[made.label], made.dtype)

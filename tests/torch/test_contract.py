@@ -98,6 +98,30 @@ def test_views_of_one_result_share_their_memory() -> None:
     assert y.data_ptr() == turned.data_ptr() == row.data_ptr()
 
 
+def test_what_is_saved_of_an_input_is_no_copy_of_it() -> None:
+    """The backward graph reads the weight turned: a view of the parameter."""
+    model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Linear(8, 2))
+    with programs() as made:
+        fast = compiled(model)
+        fast(X).square().sum().backward()
+    got = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    model(X).square().sum().backward()
+    same(got, [p.grad for p in model.parameters()])
+    (step,) = made[0].first.graphs
+    assert all(p.free for p in step.compiled.executable().ports.outputs)
+
+
+def test_a_view_of_an_input_is_where_that_input_lies() -> None:
+    """Another call may pass another part of a tensor: no guard looks at the offset."""
+    f = compiled(lambda x, w: (x @ w.t()).square())
+    rows = torch.arange(48.0).reshape(8, 6)
+    for part in (rows[:4], rows[4:]):
+        w, x = part.requires_grad_(), X.clone().requires_grad_()
+        mine = torch.autograd.grad(f(x, w).sum(), (x, w))
+        same(mine, torch.autograd.grad((x @ w.t()).square().sum(), (x, w)))
+
+
 def test_rank_0_and_empty_tensors() -> None:
     def f(x: Any, n: Any) -> Any:
         return x * n, x.sum(0) + n, n * 3

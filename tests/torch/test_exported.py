@@ -66,6 +66,20 @@ def test_the_commands(tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output
 
 
+def test_a_record_of_eager_pytorch(tmp_path: Path) -> None:
+    model, x = net(), torch.rand(1, 3, 8, 8)
+    path = written(model, tmp_path / "m.pt2", x)
+    program = torch.export.load(path)
+    (given,) = program.graph_signature.user_inputs
+    (output,) = program.graph_signature.user_outputs
+    asked = ["check", str(path), "--against", str(tmp_path / "r.npz"), "--device", "c"]
+    for off, status in ((0.0, 0), (0.1, 1)):
+        y = model(x).detach().numpy() + np.float32(off)
+        np.savez(tmp_path / "r.npz", **{given: x.numpy(), output: y})
+        result = CliRunner().invoke(app, asked)
+        assert result.exit_code == status, result.output
+
+
 def test_a_bundle_loads_without_pytorch(tmp_path: Path) -> None:
     model, x = net(), torch.rand(1, 3, 8, 8)
     graph = read(written(model, tmp_path / "m.pt2", x))

@@ -137,6 +137,31 @@ class T5(nn.Module):
         return self.model(input_ids=ids, decoder_input_ids=ids, use_cache=False)[0]
 
 
+class Decoder(nn.Module):
+    """A token of Llama, whose keys and values are written into a cache of one size."""
+
+    def __init__(self, length: int, **config: Any) -> None:
+        super().__init__()
+        transformers: Any = import_module("transformers")
+        chosen = transformers.LlamaConfig(**config)
+        self.model = transformers.LlamaModel(chosen)
+        self.cache = transformers.StaticCache(config=chosen, max_cache_len=length)
+        width = chosen.hidden_size // chosen.num_attention_heads
+        heads = chosen.num_key_value_heads
+        self.cache.early_initialization(1, heads, width, torch.float32, "cpu")
+
+    def forward(self, ids: Tensor, at: Tensor) -> Tensor:
+        for layer in self.cache.layers:  # a call after another begins at the same token
+            layer.cumulative_length.copy_(at[0])
+        return self.model(ids, past_key_values=self.cache,
+                          position_ids=at[None])[0]  # fmt: skip
+
+
+def decoder() -> Model:
+    model = Decoder(64, **SMALL, num_key_value_heads=2).eval()
+    return model, (torch.randint(0, 1000, (1, 1)), torch.tensor([5]))
+
+
 def tiny(name: str, **asked: Any) -> Model:
     """A model of timm."""
     timm: Any = import_module("timm")
@@ -154,6 +179,7 @@ MORE: dict[str, Callable[[], Model]] = {
     "t5": lambda: (T5().eval(), (torch.randint(0, 1000, (1, 32)),)),
     "mixtral": lambda: text("Mixtral", 32, **SMALL, num_key_value_heads=2,
                             num_local_experts=4, num_experts_per_tok=2),
+    "llama, static cache": decoder,
     "lstm cell": lambda: (Lstm().eval(), (torch.rand(1, 16, 64),)),
 }  # fmt: skip
 

@@ -1,11 +1,14 @@
 """Readers of ATen operators, by theme; importing them registers them."""
 
 from . import (
+    bags,
     conv,
     creation,
+    distance,
     elementwise,
     index,
     linear,
+    masks,
     norm,
     order,
     pool,
@@ -14,11 +17,14 @@ from . import (
 )
 
 __all__ = [
+    "bags",
     "conv",
     "creation",
+    "distance",
     "elementwise",
     "index",
     "linear",
+    "masks",
     "norm",
     "order",
     "pool",

@@ -10,22 +10,22 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import F32, F64, I64
 from rewrite.xp.tracer import Tracer, astype
 
-from ..site import Site, fixed, in_dtype, op
+from ..site import Site, fixed, in_dtype, op, stored
 
 
 @op("full.default")
 def full(s: Site, shape: Sequence[Dim], value: Any, **_: Any) -> Tracer:
-    return xp.broadcast_to(in_dtype(value, s.dtype), s.shape)
+    return xp.broadcast_to(stored(value, s.dtype), s.shape)
 
 
 @op("full_like.default", "fill.Scalar", "fill.Tensor", "new_full.default")
 def full_like(s: Site, x: Tracer, *rest: Any, **_: Any) -> Tracer:
-    return xp.broadcast_to(in_dtype(rest[-1], s.dtype), s.shape)
+    return xp.broadcast_to(stored(rest[-1], s.dtype), s.shape)
 
 
 @op("scalar_tensor.default")
 def scalar_tensor(s: Site, value: Any, **_: Any) -> Tracer:
-    return in_dtype(value, s.dtype)
+    return stored(value, s.dtype)
 
 
 # Memory that nobody has written yet may hold zeros.

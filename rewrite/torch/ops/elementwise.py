@@ -132,6 +132,11 @@ def div_mode(s: Site, a: Any, b: Any, rounding_mode: str | None = None) -> Trace
     if x.dtype.is_float:
         q = binary("div", x, y)
         return xp.trunc(q) if rounding_mode == "trunc" else q
+    return cut_off(x, y)
+
+
+def cut_off(x: Tracer, y: Tracer) -> Tracer:
+    """A quotient of integers, towards zero."""
     q = xp.floor_divide(xp.abs(x), xp.abs(y))
     return xp.where((x < 0) ^ (y < 0), -q, q)
 
@@ -155,9 +160,7 @@ def fmod(s: Site, a: Any, b: Any) -> Tracer:
 @op("pow.Tensor_Tensor", "pow.Scalar")
 def power(s: Site, a: Any, b: Any) -> Tracer:
     x, y = s.own(a, b)
-    if not x.dtype.is_float:
-        raise Unread("powers of integers by integers that are computed")
-    return binary("pow", x, y)
+    return xp.pow(x, y)
 
 
 @op("pow.Tensor_Scalar")
@@ -183,6 +186,8 @@ def where(s: Site, c: Any, a: Any, b: Any) -> Tracer:
 def clamp(s: Site, a: Any, min: Any = None, max: Any = None) -> Tracer:
     if s.node.target.__name__.startswith("hardtanh"):
         min, max = -1.0 if min is None else min, 1.0 if max is None else max
+        if s.dtype.is_int:  # cut off, where `clamp` would give floats
+            min, max = int(min), int(max)
     (x,) = s.own(a)
     low = None if min is None else in_dtype(_bound(min, x.dtype), x.dtype)
     high = None if max is None else in_dtype(_bound(max, x.dtype), x.dtype)

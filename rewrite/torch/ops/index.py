@@ -17,7 +17,8 @@ from rewrite.xp.functions.manipulation import slice_axis
 from rewrite.xp.promote import position_dtype, promoted
 from rewrite.xp.tracer import Tracer, astype, wrap
 
-from ..site import Site, Unread, axis, fixed, in_dtype, op
+from ..site import Site, Unread, axis, fixed, in_dtype, op, stored
+from .masks import put_where
 from .shape import first_of
 
 
@@ -125,8 +126,13 @@ def scatter_add(s: Site, x: Tracer, dim: int, index: Tracer, value: Any) -> Trac
 @op("scatter_reduce.two")
 def scatter_reduce(s: Site, x: Tracer, dim: int, index: Tracer, value: Any,
                    reduce: str, *, include_self: bool = True) -> Tracer:  # fmt: skip
+    if x.dtype is BOOL and reduce != "mean":  # a sum: whether one holds; a product: all
+        given = astype(x, dtypes.U8), dim, index, astype(value, dtypes.U8)
+        choice = {"sum": "amax", "prod": "amin"}.get(reduce, reduce)
+        bytes_ = scatter_reduce(s, *given, choice, include_self=include_self)
+        return astype(bytes_, BOOL)
     if x.dtype is BOOL:
-        raise Unread("truth values that are added up")
+        raise Unread("means of truth values")
     if reduce == "mean":
         return _mean(x, dim, index, value, include_self)
     mode = _MODES[reduce]
@@ -146,19 +152,19 @@ def _nothing(mode: str, dtype: DType) -> Any:
 
 
 def _mean(x: Tracer, dim: int, index: Tracer, value: Tracer, own: bool) -> Tracer:
-    if not x.dtype.is_float:
-        raise Unread("means of integers, which are cut off")
     if not own:
         x = _scattered(x, dim, index, 0, "set")
     total = _scattered(x, dim, index, value, "add")
     wide = xp.full_like(x, 1 if own else 0, dtype=compute(x.dtype))
     count = _scattered(wide, dim, index, 1, "add")
+    if not x.dtype.is_float:
+        return xp.floor_divide(total, xp.maximum(count, 1))
     return astype(astype(total, wide.dtype) / xp.maximum(count, 1.0), x.dtype)
 
 
 def _scattered(x: Tracer, dim: int, index: Tracer, value: Any, mode: str) -> Tracer:
     at, shape = axis(dim, x.ndim), x.shape
-    value = in_dtype(value, x.dtype)
+    value = stored(value, x.dtype)
     x, index = _with_axis(x), _with_axis(index)
     if value.ndim < index.ndim:
         value = xp.broadcast_to(value, index.shape)
@@ -240,12 +246,16 @@ def index_put(s: Site, x: Tracer, indices: Sequence[Any], values: Tracer,
               accumulate: bool = False) -> Tracer:  # fmt: skip
     first = indices[0] if indices else None
     if isinstance(first, Tracer) and first.dtype is BOOL and len(indices) == 1:
-        return _masked(x, first, values, accumulate)
-    if accumulate and x.dtype is BOOL:
-        raise Unread("truth values that are added up")
+        return put_where(x, first, values, accumulate)
+    if accumulate and x.dtype is BOOL:  # the sum of truth values is whether one holds
+        bytes_ = astype(x, dtypes.U8), indices, astype(values, dtypes.U8)
+        return astype(_put(*bytes_, "max"), BOOL)
+    return _put(x, indices, values, "add" if accumulate else "set")
+
+
+def _put(x: Tracer, indices: Sequence[Any], values: Tracer, mode: str) -> Tracer:
     chosen, rest, near = _arranged(x, indices)
     place = _place(x, indices, chosen)
-    mode = "add" if accumulate else "set"
     if len(chosen) == place.ndim == 1:
         return _put_along(x, chosen[0], place, values, mode)
     tail = tuple(x.shape[k] for k in rest)
@@ -274,14 +284,6 @@ def _put_along(x: Tracer, at: int, place: Tracer, values: Tracer, mode: str) -> 
     aligned = [place.size if k == at else 1 for k in range(x.ndim)]
     full = xp.broadcast_to(xp.reshape(place, aligned), shape)
     return scatter(x, full, xp.broadcast_to(values, shape), at, mode)
-
-
-def _masked(x: Tracer, mask: Tracer, values: Tracer, accumulate: bool) -> Tracer:
-    if values.size != 1:
-        raise Unread("as many values as a mask has hits")
-    value = xp.reshape(values, (1,) * x.ndim)
-    mask = xp.reshape(mask, (*mask.shape, *([1] * (x.ndim - mask.ndim))))
-    return xp.where(mask, x + value if accumulate else value, x)
 
 
 # ---- writing parts ----

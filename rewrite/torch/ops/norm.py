@@ -126,12 +126,22 @@ def _at_channels(p: Tracer, rank: int) -> Tracer:
 def batch_norm(
     s: Site, x: Tracer, weight: Any, bias: Any, *rest: Any
 ) -> tuple[Tracer, ...]:
+    """In the dtypes of the trace: those of statistics differ between operators."""
+    made = _batch_norm(s, x, weight, bias, *rest)
+    dtypes = (DTYPES[v.dtype] for v in s.value())
+    return tuple(astype(y, d) for y, d in zip(made, dtypes, strict=True))
+
+
+def _batch_norm(
+    s: Site, x: Tracer, weight: Any, bias: Any, *rest: Any
+) -> tuple[Tracer, ...]:
     name = s.node.target.__name__
     with_stats = not name.endswith("no_stats")
     means: list[Tracer] = list(rest[:2]) if with_stats else []
-    if name.startswith("_native") and rest[-3] is False:
-        raise Unread("batch norm that does not look at its batch")
     momentum, eps = rest[-2], rest[-1]
+    if name.startswith("_native") and rest[-3] is False:
+        out = batch_norm_fixed(s, x, weight, bias, *means, momentum, eps)
+        return *out, *means
     over = (0, *range(2, x.ndim))
     wide = astype(x, compute(x.dtype))
     middle = averaged(wide, over)
@@ -139,13 +149,13 @@ def batch_norm(
     scale = xp.rsqrt(variance + eps)
     (channels,) = fixed(x.shape[1])
     flat = [xp.reshape(p, (channels,)) for p in (middle, scale, variance)]
-    out: list[Tracer] = [_scaled(x, weight, bias, middle, scale), *flat[:2]]
+    made: list[Tracer] = [_scaled(x, weight, bias, middle, scale), *flat[:2]]
     if not with_stats:
-        return tuple(out)
+        return tuple(made)
     if name.startswith("_batch"):
-        out.append(xp.zeros((0,), dtype=xp.uint8))  # what a library would keep
+        made.append(xp.zeros((0,), dtype=xp.uint8))  # what a library would keep
     (count,) = fixed(dims.numel(tuple(x.shape[i] for i in over)))
     unbiased = flat[2] * (count / max(count - 1, 1))
     for old, new in zip(means, (flat[0], unbiased), strict=True):
-        out.append(old * (1 - momentum) + astype(new, old.dtype) * momentum)
-    return tuple(out)
+        made.append(old * (1 - momentum) + astype(new, old.dtype) * momentum)
+    return tuple(made)

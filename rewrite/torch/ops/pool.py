@@ -15,8 +15,9 @@ from rewrite.egraph.ir.scalars import Array
 from rewrite.xp.functions.manipulation import slice_axis
 from rewrite.xp.tracer import Tracer, astype, wrap
 
-from ..site import Site, Unread, fixed, op
+from ..site import Site, Unread, fixed, in_dtype, op
 from . import conv
+from .elementwise import cut_off
 from .index import scatter
 
 
@@ -106,8 +107,6 @@ def avg_pool(
     axes = int(s.node.target.__name__.split(".")[0][-2])
     size = _each(kernel, axes)
     step, pads = _each(stride, axes, size), _each(padding, axes)
-    if not x.dtype.is_float:
-        raise Unread("means of integers, which are cut off")
     counts = fixed(*s.shape[-axes:])
     ones = (1,) * axes
     wide = astype(x, compute(x.dtype))
@@ -115,6 +114,9 @@ def avg_pool(
     total = xp.sum(entries, axis=_inner(entries, axes), dtype=wide.dtype)
     sizes = fixed(*x.shape[-axes:])
     frame = (counts, size, step, pads)
+    if not x.dtype.is_float:
+        many = _counts(sizes, frame, with_padding) if divisor is None else divisor
+        return cut_off(total, in_dtype(many, total.dtype))
     return astype(_shared(total, sizes, frame, with_padding, divisor), x.dtype)
 
 
@@ -124,12 +126,18 @@ def _shared(
     """Sums of windows, or their gradients, over the entries that each window has."""
     if divisor is not None:
         return x * (1 / divisor)
-    share = np.ones((), np.float64)
-    for n, count, size, step, pad in zip(sizes, *frame, strict=True):
-        share = share[..., None] / _inside(n, count, size, step, pad, padding)
+    share = 1 / _counts(sizes, frame, padding)
     if not share.size or (share == share.flat[0]).all():
         return x * (float(share.flat[0]) if share.size else 1.0)
     return x * xp.asarray(share.astype(x.dtype.numpy))
+
+
+def _counts(sizes: Sequence[int], frame: Frame, padding: bool) -> Array:
+    """How many entries each window has."""
+    counts = np.ones((), np.int64)
+    for n, count, size, step, pad in zip(sizes, *frame, strict=True):
+        counts = counts[..., None] * _inside(n, count, size, step, pad, padding)
+    return counts
 
 
 def _inside(n: int, count: int, size: int, step: int, pad: int, padding: bool) -> Array:

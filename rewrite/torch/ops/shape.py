@@ -10,10 +10,22 @@ import numpy as np
 from rewrite import xp
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.scalars import Array
 from rewrite.xp.functions.manipulation import slice_axis
 from rewrite.xp.tracer import Tracer, astype
 
-from ..site import Site, Unread, axes, axis, fixed, op
+from ..site import (
+    Site,
+    Strided,
+    Unread,
+    axes,
+    axis,
+    base_of,
+    fixed,
+    is_written,
+    op,
+    strided,
+)
 
 
 @op("view.default", "reshape.default", "_unsafe_view.default", "_reshape_alias.default")
@@ -187,15 +199,33 @@ def pad(s: Site, x: Tracer, widths: Sequence[Dim], value: Any = 0) -> Tracer:
 @op("as_strided.default")
 def as_strided(s: Site, x: Tracer, size: Sequence[Dim], stride: Sequence[Dim],
                offset: Dim | None = None) -> Tracer:  # fmt: skip
-    """Of a tensor that lies in order: places in its memory are known."""
-    source = s.node.args[0].meta["val"]
-    if not source.is_contiguous() or source.storage_offset() != 0:
-        raise Unread("memory is read by strides that does not lie in order")
-    places = np.full((), fixed(offset or 0)[0], np.int64)
-    for n, step in zip(fixed(*size), fixed(*stride), strict=True):
-        places = places[..., None] + np.arange(n) * step
-    total = dims.numel(x.shape)
-    if not isinstance(total, int) or (places.size and places.max() >= total):
-        raise Unread("memory is read beyond the tensor")
-    flat = xp.take(xp.reshape(x, (total,)), xp.asarray(places.reshape(-1)), axis=0)
+    """Places in the memory of a tensor; of an input, also beyond its elements."""
+    node = s.node.args[0]
+    source = node.meta["val"]
+    start, *known = fixed(source.storage_offset(), *source.shape, *source.stride())
+    shape, steps = known[: x.ndim], known[x.ndim :]
+    first = start if offset is None else fixed(offset)[0]
+    places = _places(fixed(*size), fixed(*stride), first)
+    own = _places(shape, steps, start)
+    if not places.size:
+        return xp.zeros(s.shape, dtype=x.dtype)
+    if not np.isin(places, own).all():
+        base = base_of(node)
+        if base.op != "placeholder" or (base is not node and is_written(base)):
+            raise Unread("memory is read beyond the tensor")
+        sizes, strides = (tuple(fixed(*v)) for v in (size, stride))
+        moves = offset is None
+        first -= fixed(base.meta["val"].storage_offset())[0] if moves else 0
+        return strided(Strided(base.name, sizes, strides, first, moves), x.dtype)
+    order = np.argsort(own, kind="stable")
+    at = order[np.searchsorted(own, places, sorter=order)]
+    flat = xp.take(xp.reshape(x, (dims.numel(x.shape),)), xp.asarray(at), axis=0)
     return xp.reshape(flat, s.shape)
+
+
+def _places(shape: Sequence[int], steps: Sequence[int], start: int) -> Array:
+    """Where in memory the elements stand, in their order."""
+    places = np.full((), start, np.int64)
+    for n, step in zip(shape, steps, strict=True):
+        places = places[..., None] + np.arange(n) * step
+    return places.reshape(-1)
