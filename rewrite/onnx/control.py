@@ -1,46 +1,24 @@
-"""If, Loop and Scan whose course is known when the model is read: they are unrolled."""
+"""If, Loop and Scan whose course is known when the model is read: they are unrolled, or
+one loop where there are many rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 
+from rewrite.egraph.ir.dims import Dim, Poly
 from rewrite.egraph.ir.graph import Builder
 
+from .looping import Inner, Reader, counted, scanned
+from .ops.recurrent import flipped
 from .ops.shape import part
-from .proto import array_of
 from .site import Site, Unknown, Unread
 from .value import Value, materialise
 
 STEPS = 256  # of a loop that is unrolled
-
-type Scope = dict[str, Value]
-type Run = Callable[[Sequence[onnx.NodeProto], Scope, dict[str, int]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Inner:
-    """How to read a graph inside of a node: with the names around it."""
-
-    run: Run
-    scope: Scope
-    versions: dict[str, int]
-
-    def read(self, g: onnx.GraphProto, given: Sequence[Value]) -> list[Value]:
-        inner = dict(self.scope)
-        for t in g.initializer:
-            inner[t.name] = Value(known=array_of(t), label=t.name)
-        for info, value in zip(g.input, given, strict=True):
-            inner[info.name] = value
-        self.run(g.node, inner, self.versions)
-        return [inner[o.name] for o in g.output]
-
-
-type Reader = Callable[[Site, Inner], Sequence[Value]]
 
 
 def _map(s: Site, inner: Inner) -> Sequence[Value]:
@@ -66,8 +44,12 @@ def _if(s: Site, inner: Inner) -> Sequence[Value]:
 def _loop(s: Site, inner: Inner) -> Sequence[Value]:
     """As many rounds as `M` says, or until the condition, known each time, is false."""
     body: onnx.GraphProto = s.attributes["body"]
-    most = int(s.number(0, "the trip count")) if s.has(0) else STEPS + 1
     go = s.value(1) if s.has(1) else Value(known=np.asarray(True))
+    count = _many(s) if s.loops and go.known is not None and _holds(s, go) else None
+    looped = None if count is None else counted(s, inner, count)
+    if looped is not None:
+        return looped
+    most = int(s.number(0, "the trip count")) if s.has(0) else STEPS + 1
     states = [s.value(i) for i in range(2, s.count)]
     rows: list[list[Value]] = []
     while len(rows) < most and _holds(s, go):
@@ -81,6 +63,17 @@ def _loop(s: Site, inner: Inner) -> Sequence[Value]:
     if not rows and len(body.output) > 1 + len(states):
         raise Unread("a loop without rounds")
     return [*states, *(_stacked(s.b, column, 0) for column in scans)]
+
+
+def _many(s: Site) -> Dim | None:
+    """The trip count, where that is more than is unrolled, or a size of the inputs."""
+    known = s.known(0) if s.has(0) else None
+    if known is None or known.size != 1:
+        return None
+    count = known.reshape(-1)[0]
+    if isinstance(count, Poly):
+        return count
+    return int(count) if known.dtype != object and count > STEPS else None
 
 
 def _holds(s: Site, go: Value) -> bool:
@@ -101,7 +94,11 @@ def _scan(s: Site, inner: Inner) -> Sequence[Value]:
     given: list[int] = list(s.attr("scan_input_axes") or [0] * count)
     axes = [a % r for a, r in zip(given, ranks, strict=True)]
     back: list[int] = list(s.attr("scan_input_directions") or [0] * count)
-    steps = s.sizes(first)[axes[0]]
+    steps = s.shape(first)[axes[0]]
+    if s.loops and not (isinstance(steps, int) and steps <= STEPS):
+        return _looped(s, inner, axes, back)
+    if not isinstance(steps, int):
+        raise Unread("a scan of symbolic length")
     if not 0 < steps <= STEPS:
         raise Unread(f"a scan of {steps} rounds")
     states = [s.value(i) for i in range(first)]
@@ -115,6 +112,31 @@ def _scan(s: Site, inner: Inner) -> Sequence[Value]:
         states, row = out[:first], out[first:]
         rows.append(row)
     return [*states, *_scanned(s, [list(c) for c in zip(*rows, strict=True)])]
+
+
+def _looped(
+    s: Site, inner: Inner, axes: Sequence[int], back: Sequence[int]
+) -> Sequence[Value]:
+    """The same as one loop along first axes; what runs backward is flipped."""
+    first = s.count - len(axes)
+    entries: list[int] = []
+    for i, axis, reverse in zip(range(first, s.count), axes, back, strict=True):
+        x = _moved(s.b, s.x(i), axis, 0)
+        entries.append(flipped(s, x, 0) if reverse else x)
+    lasts, stacks = scanned(s, inner, [s.x(i) for i in range(first)], entries)
+    given: list[int] = list(s.attr("scan_output_axes") or [0] * len(stacks))
+    turned: list[int] = list(s.attr("scan_output_directions") or [0] * len(stacks))
+    made: list[int] = []
+    for y, axis, reverse in zip(stacks, given, turned, strict=True):
+        y = flipped(s, y, 0) if reverse else y
+        made.append(_moved(s.b, y, 0, axis % len(s.b.shape(y))))
+    return [Value(i) for i in (*lasts, *made)]
+
+
+def _moved(b: Builder, x: int, source: int, to: int) -> int:
+    order = [i for i in range(len(b.shape(x))) if i != source]
+    order.insert(to, source)
+    return b.permute(x, order)
 
 
 def _entry(s: Site, i: int, axis: int, at: int) -> Value:

@@ -32,6 +32,8 @@ FOLDS: dict[str, Callable[[Site, list[Array]], Folded]] = {}
 
 def fold(site: Site) -> Sequence[Value] | None:
     """The results, where they are known now."""
+    if site.domain:
+        return None
     if site.kind == "Shape":
         return [_shape(site)]
     if site.kind == "Size":

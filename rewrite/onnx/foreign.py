@@ -47,6 +47,11 @@ def defaults(site: Site, domain: str) -> dict[str, onnx.AttributeProto]:
     return {k: a.default_value for k, a in known.items() if a.default_value.name}
 
 
+def known(name: str, domain: str) -> bool:
+    """Whether the standard has the operator, in some version."""
+    return onnx.defs.has(name, domain)
+
+
 def deprecated(node: onnx.NodeProto, versions: Mapping[str, int]) -> bool:
     domain = "" if node.domain == "ai.onnx" else node.domain
     try:

@@ -8,7 +8,8 @@ call that the host runs with ONNX's reference implementation.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import onnx
@@ -21,7 +22,7 @@ from rewrite.egraph.ir.scalars import Array
 from . import control, foreign, ops  # noqa: F401  # pyright: ignore[reportUnusedImport]  # readers register themselves
 from .fold import fold
 from .proto import array_of
-from .site import READERS, Site, Unknown, Unread, results_of
+from .site import READERS, Site, Unknown, Unread, key, results_of
 from .types import check_text, tensor_type
 from .value import ModelError, Value, materialise
 
@@ -35,6 +36,8 @@ type Scope = dict[str, Value]
 class Loader:
     """Reads one model; `bound` gives sizes to its named dimensions."""
 
+    loops = True  # whether recurrences of many steps are read as loops
+
     def __init__(
         self, model: onnx.ModelProto, bound: Mapping[str, Dim],
         given: Mapping[str, Array] | None = None,
@@ -43,6 +46,7 @@ class Loader:
         self.wanted: set[str] = set()  # inputs whose values would have said more
         check_text(model.graph.name)
         self.b = Builder(_identifier(model.graph.name))
+        self.whole = self.b  # not the body of a loop
         self.functions = {(f.domain, f.name, f.overload): f for f in model.functions}
         self.count = 0  # of nodes read
         self.depth = 0
@@ -65,6 +69,17 @@ class Loader:
         for info in g.output:
             outputs[info.name] = materialise(self.b, _found(scope, info.name, "output"))
         return self.b.build(outputs)
+
+    @contextmanager
+    def within(self, b: Builder) -> Generator[None]:
+        """Nodes are made in the body of a loop."""
+        outer, self.b = self.b, b
+        self.depth += 1  # what is within has names of its own
+        try:
+            yield
+        finally:
+            self.b = outer
+            self.depth -= 1
 
     def divisors(self) -> dict[str, int]:
         """For each symbol, what sizes read so far divide it by, all at once."""
@@ -126,16 +141,17 @@ class Loader:
             )
         self._check(node, versions)
         asked: list[str] = []
-        site = Site(self.b, node, values, versions[domain])
-        if domain == "":
+        site = Site(self.b, node, values, versions[domain], loops=self.loops)
+        why = ""
+        if domain == "" or site.key in READERS:
             try:
                 result = self._read(site, scope, versions)
                 if result is not None:
                     return result
             except Unknown as e:
-                asked = self._want(e.source)
-            except Unread:
-                pass
+                asked, why = self._want(e.source), str(e)
+            except Unread as e:
+                why = str(e)
             except ModelError:
                 raise
             except Exception as e:
@@ -145,19 +161,27 @@ class Loader:
                     str(e) if isinstance(e, GraphError) else f"{type(e).__name__}: {e}"
                 )
                 raise ModelError(f"{site.place}: {why}") from e
-        body = foreign.definition(site, domain)
+        known = foreign.known(node.op_type, domain)
+        body = foreign.definition(site, domain) if known else None
         if body is not None:
             return self._inline(body, node, values, foreign.defaults(site, domain))
         if asked:
             raise ModelError(f"{site.place}: {', '.join(asked)} must be known")
+        if why and not known:
+            raise ModelError(f"{site.place}: {why}")
         return foreign.call(site, domain)
 
     def _check(self, node: onnx.NodeProto, versions: dict[str, int]) -> None:
         """Attributes and the number of operands, as the standard has them."""
+        domain = "" if node.domain == "ai.onnx" else node.domain
         if any(a.HasField("g") or a.graphs for a in node.attribute):
             return  # the checker takes names from outside of a subgraph for errors
         if foreign.deprecated(node, versions):
             return  # in the file's own opset it still means what it meant
+        if key(domain, node.op_type) in READERS and not foreign.known(
+            node.op_type, domain
+        ):
+            return  # of ONNX Runtime
         context = onnx.checker.C.CheckerContext()
         context.ir_version = self.model.ir_version
         context.opset_imports = versions
@@ -170,17 +194,23 @@ class Loader:
     def _read(
         self, site: Site, scope: Scope, versions: dict[str, int]
     ) -> Sequence[Value] | None:
-        if site.kind in control.READERS:
-            inner = control.Inner(self.run, scope, versions)
+        if not site.domain and site.kind in control.READERS:
+            inner = control.Inner(self.run, scope, versions, self.within)
             return control.READERS[site.kind](site, inner)
         known = fold(site)
-        if known is None and site.kind in READERS:
-            return results_of(READERS[site.kind](site))
-        return known
+        if known is not None or site.key not in READERS:
+            return known
+        results = results_of(READERS[site.key](site))
+        if not foreign.known(site.kind, site.domain):
+            site.whole(results)  # no checker has seen the node
+        return results
 
     def _want(self, node: int) -> list[str]:
-        """Notes the small inputs that a node is computed from."""
+        """Notes the small inputs that a node is computed from; none in a loop, where
+        inputs differ from round to round."""
         result: list[str] = []
+        if self.b is not self.whole:
+            return result
         seen: set[int] = set()
         rest = [node]
         while rest:

@@ -16,19 +16,26 @@ from rewrite.egraph.ir.table import TensorType
 
 from .value import ModelError, Value, materialise
 
+MICROSOFT = "com.microsoft"  # the domain of ONNX Runtime's own operators
+LATEST = 21  # the opset of operators that readers write
 TABLE = 1 << 26  # indices, computed while a model is read: 512 MiB
 type Result = int | Sequence[int] | Value | Sequence[Value]
 type Reader = Callable[["Site"], Result]
 
-READERS: dict[str, Reader] = {}
+READERS: dict[str, Reader] = {}  # by `key`
 
 
-def op(*names: str) -> Callable[[Reader], Reader]:
-    """Registers the reader of an operator of the default domain."""
+def key(domain: str, name: str) -> str:
+    """What an operator is called among all domains; "" is the standard's own."""
+    return f"{domain}:{name}" if domain else name
+
+
+def op(*names: str, domain: str = "") -> Callable[[Reader], Reader]:
+    """Registers the reader of an operator."""
 
     def register(reader: Reader) -> Reader:
         for name in names:
-            READERS[name] = reader
+            READERS[key(domain, name)] = reader
         return reader
 
     return register
@@ -56,6 +63,9 @@ class Site:
     values: Sequence[Value | None]
     opset: int
     attributes: dict[str, Any] = field(default_factory=dict[str, Any])
+    asked: set[str] = field(default_factory=set[str])  # attributes the reader looked at
+    taken: set[int] = field(default_factory=set[int])  # operands that it used
+    loops: bool = False  # whether the graph may hold loops
 
     def __post_init__(self) -> None:
         for a in self.node.attribute:
@@ -64,6 +74,14 @@ class Site:
     @property
     def kind(self) -> str:
         return self.node.op_type
+
+    @property
+    def domain(self) -> str:
+        return "" if self.node.domain == "ai.onnx" else self.node.domain
+
+    @property
+    def key(self) -> str:
+        return key(self.domain, self.kind)
 
     @property
     def place(self) -> str:
@@ -81,11 +99,13 @@ class Site:
     # ---- attributes ----
 
     def attr(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
         result = self.attributes.get(name, default)
         return result.decode() if isinstance(result, bytes) else result
 
     def ints(self, name: str, at: int | None = None) -> list[int] | None:
         """A list of numbers: an attribute in old opsets, operand `at` in newer ones."""
+        self.asked.add(name)
         if name in self.attributes:
             return list(self.attributes[name])
         if at is None or not self.has(at):
@@ -94,6 +114,28 @@ class Site:
         if not all(isinstance(d, int) for d in result):
             raise Unread(f"{name} of symbolic size")
         return [int(d) for d in result]  # pyright: ignore[reportArgumentType]
+
+    def passed(self, *names: str) -> dict[str, Any]:
+        """Those attributes of the node, as another operator takes them."""
+        self.asked.update(names)
+        return {n: self.attributes[n] for n in names if n in self.attributes}
+
+    def idle(self, *found: str | int) -> None:
+        """Attributes and operands that say nothing about the results."""
+        self.asked.update(f for f in found if isinstance(f, str))
+        self.taken.update(f for f in found if isinstance(f, int))
+
+    def whole(self, results: Sequence[Value]) -> None:
+        """Refuses a reading that has passed over a part of the node."""
+        for name in self.attributes:
+            if name not in self.asked:
+                raise Unread(f"the attribute {name!r} is not read")
+        for i in range(self.count):
+            if self.has(i) and i not in self.taken:
+                raise Unread(f"operand {i} is not read")
+        for i, name in enumerate(self.node.output):
+            if name and (i >= len(results) or results[i].absent):
+                raise Unread(f"result {i} is not computed")
 
     # ---- operands ----
 
@@ -105,6 +147,14 @@ class Site:
         return len(self.values)
 
     def value(self, i: int) -> Value:
+        self.taken.add(i)
+        return self._operand(i)
+
+    def maybe(self, i: int) -> Value | None:
+        """An operand that may be left out."""
+        return self.value(i) if self.has(i) else None
+
+    def _operand(self, i: int) -> Value:
         result = self.values[i] if i < len(self.values) else None
         if result is None:
             self.fail(f"operand {i} is missing")
@@ -121,10 +171,10 @@ class Site:
 
     def type(self, i: int) -> TensorType:
         """The type of operand `i`, without making a node of what is known."""
-        value = self.value(i)
+        value = self._operand(i)
         if value.node is None and value.known is not None and value.dtype is not None:
             return TensorType(value.dtype, value.known.shape)
-        return self.b.type(self.x(i))
+        return self.b.type(materialise(self.b, value))
 
     def shape(self, i: int) -> tuple[Dim, ...]:
         return self.type(i).shape
@@ -178,8 +228,28 @@ class Site:
     def const(self, value: Const, dtype: DType) -> int:
         return self.b.const(value, dtype)
 
+    def like(self, kind: str, values: Sequence[Value | None]) -> Site:
+        """The node as one of another operator, which reads some of its attributes."""
+        node = onnx.NodeProto()
+        node.CopyFrom(self.node)
+        node.op_type = kind
+        return Site(self.b, node, values, self.opset, asked=self.asked)
+
+    def made(self, kind: str, *operands: int | Value | None, **attributes: Any) -> int:
+        """The first result of an operator of the standard."""
+        names = ["" if x is None else f"x{i}" for i, x in enumerate(operands)]
+        given = {k: v for k, v in attributes.items() if v is not None}
+        node = onnx.helper.make_node(kind, names, ["y"], self.place, **given)
+        values = [Value(x) if isinstance(x, int) else x for x in operands]
+        return first(self, READERS[kind](Site(self.b, node, values, LATEST)))
+
     def bin(self, name: str, a: int, b: int) -> int:
         return self.b.bin(name, *self.b.broadcast(a, b))
+
+
+def first(s: Site, result: Result) -> int:
+    """The node of the first of a reader's results."""
+    return materialise(s.b, results_of(result)[0])
 
 
 def results_of(result: Result) -> Sequence[Value]:

@@ -38,6 +38,10 @@ class Value:
     held: DType = I64  # in the model, what is known as an array of objects
 
     @property
+    def absent(self) -> bool:
+        return self.node is None and self.known is None and self.items is None
+
+    @property
     def dtype(self) -> DType | None:
         """Of a known value."""
         if self.known is None:

@@ -49,7 +49,7 @@ CHOICE = """g (float[b, 6] x, float[6, 6] w) => (float[b, 6] y) {
 
 # An operator of another domain between graphs, which shapes do not come through.
 OTHER = """g (float[b, 4] x, float[4] w) => (float[b, 4] y) {
-    a = Mul(x, w) g = com.microsoft.QuickGelu<alpha=1.5>(a) t = Tanh(g)
+    a = Mul(x, w) g = com.microsoft.ScaledSiLU<alpha=1.5>(a) t = Tanh(g)
     e = Exp(t) y = Add(e, a) }"""
 
 
@@ -97,7 +97,7 @@ def test_an_operator_of_another_domain() -> None:
     program, peer = rewrite.onnx.compile(model(OTHER), "numpy"), session(model(OTHER))
     for b in (2, 3, 3, 7):
         agree(program, peer, {"x": f4(b, 4), "w": f4(4)})
-    assert [h.node.op_type for h in program.hosted] == ["QuickGelu"]
+    assert [h.node.op_type for h in program.hosted] == ["ScaledSiLU"]
 
 
 def test_without_fallback_it_is_an_error() -> None:

@@ -11,7 +11,8 @@ import pytest
 import rewrite.onnx
 from rewrite.egraph.ir.dims import bind, floor_div, symbol
 from rewrite.egraph.ir.primes import witness
-from rewrite.onnx.write.verify import drawn
+from rewrite.onnx.exact import exact
+from rewrite.onnx.write.verify import compare, drawn
 
 from .models import parsed, run
 
@@ -94,3 +95,94 @@ def test_what_takes_more_nodes_is_not_written(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(module, "emit", more)
     found = rewrite.onnx.optimize(model)
     assert found.after == found.before and len(found.model.graph.node) == 1
+
+
+SPREAD = """g (float[n,64] x) => (float[n,1] y)
+    {{
+        far = Constant <value_float = 300.0> ()
+        a = Add(x, far)
+        axis = Constant <value_ints = [1]> ()
+        m = ReduceMean(a, axis)
+        {}
+    }}"""
+
+
+def test_f64_judges_where_two_results_differ() -> None:
+    """A mean of squares less a square cancels: what subtracts first is nearer."""
+    cancels = parsed(SPREAD.format(
+        "s = Mul(a, a) q = ReduceMean(s, axis) r = Mul(m, m) y = Sub(q, r)"
+    ))  # fmt: skip
+    exactly = parsed(
+        SPREAD.format("d = Sub(a, m) s = Mul(d, d) y = ReduceMean(s, axis)")
+    )
+    verdict = compare(cancels, exactly, {}, 0)
+    assert not verdict.reason and verdict.error < 1e-5 and "f64" in verdict.note
+    assert "differs" in compare(exactly, cancels, {}, 0).reason
+
+
+def test_batches_that_are_drawn_are_small() -> None:
+    model = parsed("g (float[n,3,h] x) => (float[n,3,h] y) { y = Relu(x) }")
+    assert [given["x"].shape for given in drawn(model, {}, 0)][:2] == [
+        (2, 3, 17), (3, 3, 3)
+    ]  # fmt: skip
+
+
+def test_exactly_at_the_sizes_of_a_call() -> None:
+    """Sizes are those of the inputs, read again for them where they must be."""
+    model = parsed(
+        """g (float[n,4] x, int64[2] s) => (float[a,b] y)
+        { y = Reshape(x, s) }"""
+    )
+    x = draw(3, 4)
+    (y,) = exact(model, {"x": x, "s": np.asarray([2, 6])}) or ()
+    assert y.dtype == np.float64 and np.array_equal(y, x.reshape(2, 6))
+    assert exact(model, {"x": x, "s": np.asarray([2, 7])}) is None
+
+
+def test_a_wrong_shape_of_an_output_stays_as_it_is() -> None:
+    """A file says two axes where there are three; that shows once a shape is known."""
+    model = parsed(
+        """g (float[1,4,w] x) => (float[w,1,6] y)
+        {
+            c = Transpose <perm = [2, 0, 1]> (x)
+            r = Reshape(c, flat)
+            e = MatMul(r, k)
+            s = Shape(c)
+            n = Gather(s, first)
+            o = Gather(s, second)
+            t = Concat <axis = 0> (n, o, rest)
+            y = Reshape(e, t)
+        }""",
+        {"flat": np.asarray([-1, 4]), "k": (4, 6), "first": np.asarray([0]),
+         "second": np.asarray([1]), "rest": np.asarray([-1])},
+    )  # fmt: skip
+    del model.graph.output[0].type.tensor_type.shape.dim[1]
+    found = rewrite.onnx.optimize(model)
+    assert not found.notes and found.after.nodes < found.before.nodes
+    assert found.model.graph.output[0] == model.graph.output[0]
+    given = {"x": draw(1, 4, 5)}
+    (want,), (got,) = run(model, given), run(found.model, given)
+    assert want.shape == got.shape == (5, 1, 6)
+    np.testing.assert_allclose(got, want, 1e-5, 1e-6)
+
+
+def test_sizes_in_32_bits_are_other_vectors_than_in_64() -> None:
+    """Networks that were converted count in 32 bits, and cast where a shape is due."""
+    model = parsed(
+        """g (float[n,4] x, int32[1] i) => (int32[2] y, float[a,b] z)
+        {
+            s = Shape(x)
+            t = Cast <to = 6> (s)
+            h = Gather(t, zero)
+            y = Concat <axis = 0> (h, i)
+            u = Cast <to = 7> (h)
+            v = Concat <axis = 0> (u, five)
+            z = Expand(one, v)
+        }""",
+        {"zero": np.asarray([0]), "five": np.asarray([5]), "one": np.float32(1)},
+    )
+    found = rewrite.onnx.optimize(model)
+    assert not found.notes
+    given = {"x": draw(3, 4), "i": np.asarray([7], np.int32)}
+    for a, b in zip(run(model, given), run(found.model, given), strict=True):
+        assert a.dtype == b.dtype and np.array_equal(a, b)

@@ -68,9 +68,13 @@ def _spatial(s: Site, i: int, kernel: Sequence[Dim] | None = None) -> list[Windo
     """The windows of each spatial axis of operand `i`, as the attributes say."""
     sizes = s.shape(i)[2:]
     rank = len(sizes)
-    kernel = s.attr("kernel_shape") if kernel is None else kernel
+    stated = s.attr("kernel_shape")
+    kernel = stated if kernel is None else kernel
     if not rank or kernel is None or len(kernel) != rank:
         s.fail(f"windows of {kernel} over {s.type(i)}")
+    if stated and any(isinstance(k, int) and k != n for k, n in
+                      zip(kernel, stated, strict=True)):  # fmt: skip
+        s.fail(f"kernel_shape {stated} of a kernel of {list(kernel)}")
     strides, dilations, pads = _attributes(s, rank)
     auto, ceil = s.attr("auto_pad", "NOTSET"), bool(s.attr("ceil_mode", 0))
     if auto == "VALID":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rewrite.egraph.ir.dtypes import BOOL, F32, F64, DType
+from rewrite.egraph.ir.dtypes import BOOL, F32, F64, I64, DType
 
 from ..site import Site, Unread, op
 from ..types import dtype_of
@@ -86,6 +86,10 @@ def power(s: Site) -> int:
             return s.b.bin("mul", x, x)
         if p == 0.5 and dtype.is_float and not s.shape(1):
             return s.b.un("sqrt", x)
+    if dtype.is_int and s.b.type(s.x(1)).dtype.is_int:
+        alike = s.b.type(s.x(1)).dtype is dtype
+        x, n = (v if alike else s.b.cast(v, I64) for v in (x, s.x(1)))
+        return s.b.cast(s.bin("intpow", x, n), dtype)
     wide = dtype if dtype.is_float else F64
     y = s.bin("pow", s.b.cast(x, wide), s.b.cast(s.x(1), wide))
     return s.b.cast(y, dtype)

@@ -39,6 +39,8 @@ def gemm(s: Site) -> int:
     y = s.b.matmul(a, b)
     alpha, beta = s.attr("alpha", 1.0), s.attr("beta", 1.0)
     y = _times(s, y, alpha)
+    if not beta:
+        s.idle(2)
     if not s.has(2) or not beta:
         return y
     return s.bin("add", y, _times(s, s.x(2), beta))

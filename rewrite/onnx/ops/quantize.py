@@ -6,7 +6,6 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 
 from rewrite.egraph.ir.dtypes import BOOL, F32, F64, I32, U8, DType
 
@@ -27,6 +26,7 @@ def spread(s: Site, x: int, like: int) -> int:
     """A scale or zero point in the shape of `like`: one, per axis, or per block."""
     b, shape, full = s.b, s.b.shape(x), s.b.shape(like)
     if all(d == 1 for d in shape):
+        s.idle("axis", "block_size")
         return b.broadcast(b.reshape(x, ()), like)[0]
     axis = s.axis(default=1, rank=len(full))
     block = s.attr("block_size", 0)
@@ -113,11 +113,7 @@ def quantized_matmul(s: Site) -> int:
 @op("QLinearConv")
 def quantized_conv(s: Site) -> int:
     """Exact in i32, as is the bias; the weight's scale may be one for each channel."""
-    node = onnx.NodeProto()
-    node.CopyFrom(s.node)
-    node.op_type = "ConvInteger"
-    values = [s.values[i] for i in (0, 3, 2, 5)]
-    y = conv_integer(Site(s.b, node, values, s.opset))
+    y = conv_integer(s.like("ConvInteger", [s.maybe(i) for i in (0, 3, 2, 5)]))
     assert isinstance(y, int)
     upright = [1] * (s.rank(0) - 2)
     if s.has(8):

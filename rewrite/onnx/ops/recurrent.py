@@ -1,4 +1,5 @@
-"""Recurrences along an axis: RNN, GRU and LSTM unrolled over time; running sums."""
+"""Recurrences along an axis: RNN, GRU and LSTM, unrolled over few steps, a loop over
+many; running sums."""
 
 from __future__ import annotations
 
@@ -10,14 +11,17 @@ import onnx
 
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import I64
+from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.scalars import MONOIDS
+from rewrite.egraph.looping.build import Round, add_loop
 
 from ..site import READERS, Site, Unread, op
 from ..value import Value
 from .elementwise import clipped, scaled, shifted
 from .shape import part
 
-STEPS = 64  # in all directions; a kernel cannot join many more of their results
+# In all directions, or it is a loop: a kernel cannot join many more of their results.
+STEPS = 64
 
 type Activation = Callable[[int], int]
 type State = tuple[int, ...]  # h, and c of an LSTM: [batch, hidden]
@@ -231,7 +235,8 @@ def recurrent(s: Site) -> list[int]:
     count = 2 if direction == "bidirectional" else 1
     make, default = CELLS[s.kind]
     time = b.shape(x)[0]
-    if not isinstance(time, int) or not 0 < time * count <= STEPS:
+    unrolled = isinstance(time, int) and 0 < time * count <= STEPS
+    if not (unrolled or s.loops):
         raise Unread(f"{time} time steps in {count} directions")
     outs: list[int] = []
     states: list[State] = []
@@ -239,7 +244,11 @@ def recurrent(s: Site) -> list[int]:
         bias, step = make(cell := Cell(s, d, functions))
         backward = direction == "reverse" or d == 1
         inputs = _inputs(s, x, cell.needed(1), bias)
-        y, state = _unrolled(s, inputs, _start(cell, inputs), step, backward)
+        start = _start(cell, inputs)
+        if unrolled:
+            y, state = _unrolled(s, inputs, start, step, backward)
+        else:
+            y, state = _looped(cell, inputs, start, backward)
         outs.append(y)
         states.append(state)
     y = b.concat(outs, 1)
@@ -285,23 +294,53 @@ def _unrolled(
     outs: dict[int, int] = {}
     for t in reversed(range(time)) if backward else range(time):
         x = s.b.reshape(part(s, inputs, 0, t, 1), (batch, width))
-        new = step(x, state)
-        y = new[0]
-        if s.has(4):
-            running = _running(s, t, y)
-            y = s.b.select(running, y, s.full(0, y))
-            both = zip(new, state, strict=True)
-            new = tuple(s.b.select(running, a, old) for a, old in both)
-        outs[t], state = _stacked(s, _stacked(s, y, 0), 0), new
+        at = s.const(t, I64) if s.has(4) else -1
+        y, state = _stepped(s, at, state, step(x, state))
+        outs[t] = _stacked(s, _stacked(s, y, 0), 0)
     return s.b.concat([outs[t] for t in range(time)], 0), state
 
 
-def _running(s: Site, t: int, like: int) -> int:
-    """Whether the sequence of each row reaches time `t`."""
+def _looped(cell: Cell, inputs: int, state: State, backward: bool) -> tuple[int, State]:
+    """The same as one loop: the cell again, in a builder whose inputs are the state,
+    this time's share of the input, the time, and the operands that steps read."""
+    s, inner = cell.s, Builder(cell.s.kind.lower())
+    b = s.b
+
+    def given(label: str, i: int, axes: int = 0) -> tuple[int, int]:
+        t = b.type(i)
+        return inner.input(label, t.dtype, t.shape[axes:]), i
+
+    x = given("input", inputs, 1)
+    time = given("time", b.iota(0, I64, b.shape(inputs)[:1]), 1)
+    carries = [given(f"state {k}", i) for k, i in enumerate(state)]
+    same = {i: given(f"operand {i}", s.x(i)) for i in (2, 3, 4, 7) if s.has(i)}
+    values = [Value(same[i][0]) if i in same else None for i in range(s.count)]
+    own = Site(inner, s.node, values, s.opset)
+    make, default = CELLS[s.kind]
+    count = 2 if s.attr("direction", "forward") == "bidirectional" else 1
+    functions = _activations(own, default, count)[cell.place]
+    _, step = make(Cell(own, cell.place, functions))
+    last = tuple(i for i, _ in carries)
+    y, new = _stepped(own, time[0], last, step(x[0], last))
+    of = Round(inner, carries, (x, time), list(same.values()), new, (y,))
+    *lasts, ys = add_loop(b, of, backward)
+    return _stacked(s, ys, 1), tuple(lasts)
+
+
+def _stepped(s: Site, time: int, state: State, new: State) -> tuple[int, State]:
+    """What a step gives, and the next state; where sequences have lengths, at the time
+    that is this node."""
+    y = new[0]
+    if not s.has(4):
+        return y, new
     lengths = s.b.cast(s.x(4), I64)
-    inside = s.b.bin("lt", s.full(t, lengths), lengths)
+    inside = s.bin("lt", time, lengths)
     upright = s.b.reshape(inside, (*s.b.shape(inside), 1))
-    return s.b.expand(upright, s.b.shape(like))
+    running = s.b.expand(upright, s.b.shape(y))
+    both = zip(new, state, strict=True)
+    return s.b.select(running, y, s.full(0, y)), tuple(
+        s.b.select(running, a, old) for a, old in both
+    )
 
 
 def _stacked(s: Site, x: int, axis: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dtypes import I64
 from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.saturate.encode import ENode
 from rewrite.extract.operators import cover
@@ -35,7 +36,7 @@ class Cover(cover.Cover):
         """A vector of sizes, stored, or as the model itself computes it."""
         if all(isinstance(d, int) for d in dims):
             return self.array(np.asarray(dims, np.int64))
-        return self._shapes.get(((len(dims),), *dims))
+        return self._shapes.get((I64, (len(dims),), *dims))
 
     # ---- values of the model ---------------------------------------------------------
 
@@ -46,7 +47,7 @@ class Cover(cover.Cover):
         dims = poly_key(v)
         if dims is not None:
             assert v.known is not None
-            key = (v.known.shape, *dims)
+            key = (v.held, v.known.shape, *dims)
             if key not in self._shapes:
                 self._shapes[key] = self.add(None)
             return self._shapes[key]
