@@ -182,13 +182,10 @@ def _run(subject: Subject, price: KernelCost, seconds: float) -> Run:
 
 
 def _without_rules(entry: Entry, price: KernelCost) -> Subject:
-    from ..core.compiled import Compiled
-    from ..core.options import MOVES
-    from ..core.planning import own_plan
+    from ..core.planning import without_rules
 
-    c, sizes = entry.compiled, entry.given.sizes
-    chosen = own_plan(c.source, price, MOVES[c.options.effort], sizes)
-    return _subject(Compiled(c.source, chosen, c.device, c.options, 0.0), sizes)
+    sizes = entry.given.sizes
+    return _subject(without_rules(entry.compiled, price, sizes), sizes)
 
 
 def _price(entries: list[Entry]) -> KernelCost:

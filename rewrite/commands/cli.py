@@ -33,6 +33,7 @@ from . import register
 from .bench import bench
 from .cache import cache
 from .calibrate import calibrate
+from .check import check
 from .explain import diff, explain
 from .extract import extract
 from .terminal import (
@@ -281,8 +282,11 @@ def run(
         wrong = first_wrong(graph, arrays, got, precision)
         if wrong is not None:
             theirs = "".join(f" --rules {r}" for r in rules or ())
-            print(f"wrong: {wrong}\n`rewrite reduce {file}{theirs}` finds the rule",
-                  file=sys.stderr)  # fmt: skip
+            print(
+                f"wrong: {wrong}\n`rewrite reduce {file}{theirs}` cuts it down, "
+                "and says which rules it takes, if any",
+                file=sys.stderr,
+            )
             raise typer.Exit(1)
 
 
@@ -371,6 +375,7 @@ app.command()(explain)
 app.command()(diff)
 app.command()(extract)
 app.command()(bench)
+app.command()(check)
 app.command()(tune)
 register(app)
 

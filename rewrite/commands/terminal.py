@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -121,6 +123,9 @@ def plain_errors() -> Generator[None]:
         fail(f"{printable(str(e.filename))}: is a folder; name a file in it")
     except FileNotFoundError as e:
         fail(f"{printable(str(e.filename))}: no such file")
+    except BrokenPipeError:  # who reads has seen enough, as `head` has
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise typer.Exit(128 + signal.SIGPIPE) from None
     except OSError as e:
         fail(f"{printable(str(e.filename or 'file'))}: {e.strerror or e}")
 

@@ -7,6 +7,8 @@ the sizes that are named; errors are measured.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from rewrite.egraph.ir.text import node_lines
 from rewrite.egraph.proof.explain import CONTRACTS
@@ -88,20 +90,42 @@ class _Accounting:
              sum(p.uses * p.own_seconds for p in pieces))
             if pieces else (plan.own_kernels, plan.own_seconds)
         )  # fmt: skip
-        weakest = max((f.weakest for f, _ in self.proofs.found), key=CONTRACTS.index,
-                      default="bitwise")  # fmt: skip
         return Explanation(
             c.source.name, VERSION, c.device.name, self.options.precision,
             name_of(self.options.cost), tuple(map(str, self.options.rules)),
             dict(self.sizes) if c.source.symbols else {},
             (len(c.source.live), len(plan.graph.live)), *own, d.total,
-            weakest, self._nodes(self.at.before, kernels, after=False),
+            self.weakest, self._nodes(self.at.before, kernels, after=False),
             self._nodes(self.at.after, kernels, after=True), kernels, pieces,
             tuple(self.proofs.steps), tuple(self.proofs.terms()), self.proofs.used(),
             tuple(sorted({limit.budget for p in plan.parts for limit in p.limits})),
-            tuple(dict.fromkeys(plan.notes)), *errors,
+            (*dict.fromkeys(plan.notes), *(x.said() for x in self.loops)), *errors,
             self._ablation(told) if ablate else None,
         )  # fmt: skip
+
+    # ---- loops -----------------------------------------------------------------------
+
+    @cached_property
+    def loops(self) -> tuple[_Loop, ...]:
+        """Each round is a plan of its own, whose proof is checked as that around it."""
+        found: dict[str, _Loop] = {}
+        for target, body, sizes, count in self.c.looped(self.sizes):
+            found[target] = _Loop(target, count, _Accounting(body, sizes))
+        return tuple(found.values())
+
+    @property
+    def weakest(self) -> str:
+        """The contract of all that was rewritten, in rounds as well."""
+        own = [f.weakest for f, _ in self.proofs.found]
+        own += [loop.round.weakest for loop in self.loops]
+        return max(own, key=CONTRACTS.index, default="bitwise")
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The rules, those of rounds as well."""
+        own = [r.name for r in self.proofs.used()]
+        own += [name for loop in self.loops for name in loop.round.used]
+        return tuple(dict.fromkeys(own))
 
     # ---- kernels and pieces ----------------------------------------------------------
 
@@ -214,6 +238,26 @@ class _Accounting:
         for i, j in self.at.same.items():
             found.setdefault(j if after else i, []).append(i if after else j)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A loop of the graph, and what there is to say about one round."""
+
+    target: str
+    count: int
+    round: _Accounting
+
+    def said(self) -> str:
+        one = self.round
+        every = [k for k in one.c.kernels(one.sizes) if not k.once]
+        kernels = f"{len(every)} kernel" + "s" * (len(every) != 1)
+        seconds = self.count * sum(k.seconds for k in every)
+        rules = " ".join(one.used) or "none"
+        return (f"{self.target!r} is a loop, planned apart: {self.count} rounds of "
+                f"{kernels}, {seconds * 1e6:.1f} us, which the figures above leave "
+                f"out; a round is equal ({one.weakest}) by checked steps that are not "
+                f"shown, by the rules: {rules}")  # fmt: skip
 
 
 def _proved_at(sizes: Sizes) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from rewrite.backends.executable import Executable
+from rewrite.backends.rounds import Body
 from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.memory.place import MemoryPlan
 from rewrite.extract.schedule.describe import describe
@@ -97,12 +98,14 @@ def measure(
     ]
 
 
-def predicted(ready: Executable, price: KernelCost) -> float:
-    """Seconds of the launches of a program, at its sizes."""
-    return sum(_priced(s.kernel, price).seconds for s in launches(ready))
+def predicted(ready: Executable | Body, price: KernelCost) -> float:
+    """Seconds of the launches of a program and its loops, at its sizes."""
+    own = sum(_priced(s.kernel, price).seconds for s in launches(ready))
+    rounds = ((x.body, x.count) for x in ready.loops.values())
+    return own + sum(predicted(body, price) * count for body, count in rounds)
 
 
-def launches(ready: Executable) -> list[Invoke]:
+def launches(ready: Executable | Body) -> list[Invoke]:
     """The steps of a program that are kernels."""
     return [s for s in ready.program.steps if isinstance(s, Invoke)]
 
