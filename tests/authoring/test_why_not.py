@@ -257,6 +257,7 @@ PULL = """graph pull(q: f32[512], m: f32[512]) {
 """
 
 
+@pytest.mark.usefixtures("one_machine")
 def test_a_model_alone_is_told_what_its_precision_keeps_out() -> None:
     model = Model("pull", parse(PULL))
     found = widened(model, Setting(device="c"))

@@ -19,6 +19,8 @@ from .masked import MASKED
 from .moved import MOVED
 from .planned import is_found, planned, wanted
 
+pytestmark = pytest.mark.usefixtures("one_machine")  # what pays depends on it
+
 LAWS = (*MASKED, *MOVED, *FOLDED, *LINEAR)
 RULES = load_rules()
 SMALL, SIZE = 64, 512
