@@ -12,60 +12,33 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from ..egraph.ir.dtypes import BF16, BOOL, F16, compute
-from ..egraph.ir.indexing import positions
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
-from . import fragments
 from .aside import Aside, Moved
-from .evaluate import Env, Trap, Values
+from .evaluate import Env, Trap
 from .loops import (
-    PANEL,
-    Assign,
-    AsyncCopy,
     Await,
     Barrier,
     Beside,
-    Commit,
-    Ex,
-    Fetch,
     Fill,
     For,
     Free,
     Full,
     Function,
-    Gemm,
     GroupReduce,
     If,
-    Let,
-    Lit,
-    Matrix,
     Mma,
-    Pack,
     Regroup,
-    Ring,
-    Row,
     Send,
     Settle,
-    Sort,
     Stmt,
-    Store,
-    Var,
-)  # fmt: skip
-from .loops import Array as ArrayDecl
-from .walking import bodies, variables
+)
+from .statements import ASIDE, COPIES, SHARED, THREAD, Run, garbage
+from .together import PRODUCTS, Products
+from .walking import bodies
 
-type Run = Callable[[Env], None]
 type Meeting = tuple[str, Any]  # what a thread waits for, and what it brings
 type Meet = Callable[[Env], Generator[Meeting]]
-
-THREAD = "thread number"  # names in an environment that no variable has
-SHARED = "shared arrays"
-COPIES = "copies under way, by group"
-PRODUCTS = "products under way"
-LEFT = "the left side of a product, as all threads hold it"
-ASIDE = "what runs beside the group"
 
 
 def run(function: Function, buffers: Sequence[Array]) -> None:
@@ -77,16 +50,12 @@ def run(function: Function, buffers: Sequence[Array]) -> None:
             raise Trap(f"{want}, found {b.dtype}{b.shape}")
         env[p.name] = b
     for p in function.scratch:
-        env[p.name] = _garbage(p.dtype.numpy, p.size)
+        env[p.name] = garbage(p.dtype.numpy, p.size)
     readonly = frozenset(p.name for p in function.params if not p.writable)
     with np.errstate(all="ignore"):
-        machine = _Machine(function.threads, readonly)
+        machine = Machine(function.threads, readonly)
         for s in function.body:
             machine.top(s)(env)
-
-
-def _garbage(dtype: np.dtype[Any], size: int) -> Array:
-    return np.frombuffer(b"\xa5" * (dtype.itemsize * size), dtype).copy()
 
 
 def _own(thread: int) -> Env:
@@ -106,10 +75,8 @@ def _meets(body: Sequence[Stmt]) -> bool:
     return any(isinstance(s, MEETINGS) or any(map(_meets, bodies(s))) for s in body)
 
 
-class _Machine(Values):
-    def __init__(self, threads: int, readonly: frozenset[str]) -> None:
-        self.threads, self.readonly = threads, readonly
-        self.grouped = False
+class Machine(Products):
+    """Whole functions: groups of threads, and where these meet."""
 
     # ---- who runs what ----
 
@@ -187,91 +154,7 @@ class _Machine(Values):
             for box in boxes:
                 box[0] = total
 
-    def put_together(self, s: Mma, envs: list[Env]) -> None:
-        """A left side that threads hold."""
-        places = fragments.places(s.m, s.k, self.threads, s.across, s.warps)
-        held = [e[s.a.array] for e in envs]
-        whole = np.zeros((s.m, s.k), held[0].dtype)
-        whole[places] = np.stack(held)
-        for e in envs:
-            e[LEFT] = whole, e[s.a.array].copy()
-
-    def multiply(self, s: Mma, env: Env) -> None:
-        """A thread's own elements of the product, in its own array."""
-        *left_shared, right = (
-            self.panels(x, env[x.array], int(self.ex(x.at)(env)), rows, columns)
-            for x, rows, columns in s.matrices
-        )
-        if s.own:
-            left, before = env[LEFT]
-            if not np.array_equal(before, env[s.a.array]):
-                left = _garbage(left.dtype, left.size).reshape(left.shape)
-        else:
-            (left,) = left_shared
-        t = env[THREAD]
-        places = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
-        rows, columns = (p[t] for p in places)
-        if s.warps == fragments.FOUR:
-            left, right = fragments.seen(left), fragments.seen(right)
-        total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
-        if s.fresh:
-            env[s.out][:] = 0
-        env[s.out] += total.sum(1)
-
-    def send(self, s: Send, envs: list[Env]) -> None:
-        """What threads hold, put together, then by each warp its pieces."""
-        places = fragments.places(s.m, s.n, self.threads, s.across, fragments.FOUR)
-        whole = np.zeros((s.m, s.n), np.float32)
-        whole[places] = np.stack([e[s.source] for e in envs])
-        env = envs[0]
-        first = tuple(int(self.ex(c)(env)) for c in s.box.corner)
-        pieces = env[s.box.array][int(self.ex(s.box.at)(env)) :]
-        rows, columns = (p.reshape(-1, fragments.WARP * p.shape[1]) for p in places)
-        each = pieces.reshape(len(rows), -1, s.box.size)
-        for mine, i, j in zip(each, rows, columns, strict=True):
-            corners = sorted(
-                {
-                    *zip(
-                        i // fragments.ROWS * fragments.ROWS,
-                        j // PANEL * PANEL,
-                        strict=True,
-                    )
-                }
-            )
-            buffer = env[s.box.tensor.source]
-            env[ASIDE].send(s.box.tensor, first, whole, corners, mine, buffer)
-
-    def regroup(self, s: Regroup, envs: list[Env]) -> None:
-        for first in range(0, len(envs), 4):
-            quad = envs[first : first + 4]
-            held = [e[s.source].reshape(-1, 4, s.mid, s.last) for e in quad]
-            for q, env in enumerate(quad):
-                made = np.stack([x[:, q] for x in held], axis=2)
-                env[s.to] = made.reshape(-1).copy()
-
-    def kept(self, s: Mma, env: Env) -> Env:
-        """What the places of both sides are computed from, as it is now."""
-        names = {v.name for x, _, _ in s.matrices for v in variables(x.at)}
-        more = {LEFT: env[LEFT]} if s.own else {}
-        return {**{n: env[n] for n in names}, **more}
-
-    def finish(self, env: Env, left: int) -> None:
-        """Products that go on are as late as they can be."""
-        late = env[PRODUCTS]
-        while len(late) > left:
-            s, at = late.pop(0)
-            self.multiply(s, {**env, **at})
-
     # ---- statements ----
-
-    def body(self, body: Sequence[Stmt]) -> Run:
-        steps = [self.stmt(s) for s in body]
-
-        def every(env: Env) -> None:
-            for s in steps:
-                s(env)
-
-        return steps[0] if len(steps) == 1 else every
 
     def meet(self, body: Sequence[Stmt]) -> Meet:
         """A body in which threads may meet."""
@@ -410,160 +293,6 @@ class _Machine(Values):
             self.finish(env, 0)
 
         return loop
-
-    def stmt(self, s: Stmt) -> Run:
-        match s:
-            case For():
-                return self.loop(s)
-            case Let(var, value) | Assign(var, value):
-                return self.assign(var, value)
-            case ArrayDecl():
-                return self.declare(s)
-            case Store():
-                return self.store(s)
-            case If(cond, inner):
-                test, then = self.ex(cond), self.body(inner)
-                return lambda env: then(env) if test(env) else None
-            case Fetch():
-                return lambda env: None
-            case Gemm():
-                return self.gemm(s)
-            case Sort():
-                return self.sort(s)
-            case AsyncCopy():
-                return self.copy(s)
-            case Commit():
-                return lambda env: env[COPIES].append([])
-            case Ring(name, places):
-                return lambda env: env[ASIDE].ring(name, places)
-            case Pack(to, source):
-
-                def pack(env: Env) -> None:
-                    env[to][:] = env[source].astype(env[to].dtype)
-
-                return pack
-            case (
-                Barrier() | GroupReduce() | Await() | Mma() | Regroup()
-                | Beside() | Fill() | Full() | Free() | Send() | Settle()
-            ):  # fmt: skip
-                raise Trap("threads meet outside a group")
-
-    def gemm(self, s: Gemm) -> Run:
-        """The product of matrices that lie in arrays."""
-        places = [self.ex(x.at) for x, _, _ in s.matrices]
-
-        def run(env: Env) -> None:
-            views: list[Array] = []
-            for (x, rows, columns), place in zip(s.matrices, places, strict=True):
-                at = int(place(env))
-                views.append(self.view(x, env[x.array], at, rows, columns))
-            wide = np.result_type(views[0], np.float32)
-            views[0][...] = views[1].astype(wide) @ views[2].astype(wide)
-
-        return run
-
-    def sort(self, s: Sort) -> Run:
-        """By the meaning of the op."""
-        places = [self.ex(x.at) for x, _ in s.rows]
-
-        def run(env: Env) -> None:
-            out, source = (
-                self.row(x, n, env[x.array], int(place(env)))
-                for (x, n), place in zip(s.rows, places, strict=True)
-            )
-            made = positions(source, 0, s.descending, s.count)
-            out[...] = (made if s.places else source[made]).astype(out.dtype)
-
-        return run
-
-    def row(self, x: Row, n: int, flat: Array, at: int) -> Array:
-        if at < 0 or at + (n - 1) * x.step >= flat.size:
-            raise Trap(f"a sort reaches beyond {x.array!r}")
-        return flat[at : at + (n - 1) * x.step + 1 : x.step]
-
-    def view(self, x: Matrix, flat: Array, at: int, rows: int, columns: int) -> Array:
-        if at < 0 or at + x.span(rows, columns) > flat.size:
-            raise Trap(f"a product reaches beyond {x.array!r}")
-        steps = tuple(d * flat.itemsize for d in (x.down, x.across))
-        return as_strided(flat[at:], (rows, columns), steps)
-
-    def panels(self, x: Matrix, flat: Array, at: int, rows: int, columns: int) -> Array:
-        if at < 0 or at + x.span(rows, columns) > flat.size:
-            raise Trap(f"a product reaches beyond {x.array!r}")
-        i, j = np.ogrid[:rows, :columns]
-        return flat[at + x.place(i, j)]
-
-    def copy(self, s: AsyncCopy) -> Run:
-        """The place is garbage until the copy has to be there."""
-        to = self.place(s.array, s.index, s.lanes)
-        source = self.place(s.source, s.at, s.lanes)
-        test = self.ex(s.where or Lit(True, BOOL))
-
-        def copy(env: Env) -> None:
-            target, place = env[s.array], to(env)
-            value = np.zeros(s.lanes, target.dtype)
-            if test(env):
-                value = np.array(env[s.source][source(env)])
-            target[place] = _garbage(target.dtype, s.lanes)
-            env[COPIES][-1].append((target, place, value))
-
-        return copy
-
-    def loop(self, s: For) -> Run:
-        inner, name, to = self.body(s.body), s.var.name, s.var.dtype.numpy.type
-        dealt = s.kind == "thread"
-        if dealt != (self.grouped and dealt):
-            raise Trap("a thread loop outside a block loop")
-        if s.kind in ("grid", "block") and self.grouped:
-            raise Trap(f"a {s.kind} loop inside a group")
-        step = s.step * (self.threads if dealt else 1)
-
-        def loop(env: Env) -> None:
-            first = env[THREAD] * s.step if dealt else 0
-            for i in range(first, s.extent, step):
-                env[name] = to(i)
-                inner(env)
-
-        return loop
-
-    def assign(self, var: Var, value: Ex) -> Run:
-        make, name, want = self.ex(value), var.name, var.dtype.numpy
-        lanes = var.lanes
-
-        def assign(env: Env) -> None:
-            v = make(env)
-            if v.dtype != want or v.size != lanes:
-                expected = f"{name}: {lanes} x {want} expected"
-                raise Trap(f"{expected}, found {v.size} x {v.dtype}")
-            env[name] = v
-
-        return assign
-
-    def declare(self, s: ArrayDecl) -> Run:
-        packed = s.dtype in (F16, BF16)
-        if compute(s.dtype) is not s.dtype and s.space != "shared" and not packed:
-            raise Trap(f"array {s.name} has the storage type {s.dtype}")
-        dtype, size, name = s.dtype.numpy, s.size, s.name
-        if s.space == "shared" and not self.grouped:
-            raise Trap(f"shared array {name} outside a block loop")
-
-        def local(env: Env) -> None:
-            env[name] = _garbage(dtype, size)
-
-        def shared(env: Env) -> None:
-            env[name] = env[SHARED].setdefault(name, _garbage(dtype, size))
-
-        return local if s.space == "local" else shared
-
-    def store(self, s: Store) -> Run:
-        if s.array in self.readonly:
-            raise Trap(f"a store to the read-only buffer {s.array}")
-        place, value = self.place(s.array, s.index, s.lanes), self.ex(s.value)
-
-        def store(env: Env) -> None:
-            env[s.array][place(env)] = value(env)
-
-        return store
 
 
 __all__ = ["Trap", "run"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rewrite.lower.evaluate import Env, Value
-from rewrite.lower.interpret import THREAD, Meet, Meeting, Run, _Machine
+from rewrite.lower.interpret import Machine, Meet, Meeting
 from rewrite.lower.loops import (
     Array,
     Barrier,
@@ -21,6 +21,7 @@ from rewrite.lower.loops import (
     Stmt,
     Store,
 )
+from rewrite.lower.statements import THREAD, Run
 from rewrite.lower.walking import walk
 
 
@@ -28,7 +29,7 @@ class Race(AssertionError):
     """Two threads touch an element, and one of them stores it."""
 
 
-class _Watched(_Machine):
+class _Watched(Machine):
     """`seen`: since the last barrier, by element: who touched it, by which statement,
     None for a read.  A reduction of the group is no barrier for memory."""
 

@@ -1,0 +1,92 @@
+"""Products that the threads of a group make together, each with its own elements of
+both sides and of the result (`fragments.py`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import fragments
+from .evaluate import Env
+from .loops import PANEL, Mma, Regroup, Send
+from .statements import ASIDE, THREAD, Statements, garbage
+from .walking import variables
+
+PRODUCTS = "products under way"
+LEFT = "the left side of a product, as all threads hold it"
+
+
+class Products(Statements):
+    def put_together(self, s: Mma, envs: list[Env]) -> None:
+        """A left side that threads hold."""
+        places = fragments.places(s.m, s.k, self.threads, s.across, s.warps)
+        held = [e[s.a.array] for e in envs]
+        whole = np.zeros((s.m, s.k), held[0].dtype)
+        whole[places] = np.stack(held)
+        for e in envs:
+            e[LEFT] = whole, e[s.a.array].copy()
+
+    def multiply(self, s: Mma, env: Env) -> None:
+        """A thread's own elements of the product, in its own array."""
+        *left_shared, right = (
+            self.panels(x, env[x.array], int(self.ex(x.at)(env)), rows, columns)
+            for x, rows, columns in s.matrices
+        )
+        if s.own:
+            left, before = env[LEFT]
+            if not np.array_equal(before, env[s.a.array]):
+                left = garbage(left.dtype, left.size).reshape(left.shape)
+        else:
+            (left,) = left_shared
+        t = env[THREAD]
+        places = fragments.places(s.m, s.n, self.threads, s.across, s.warps)
+        rows, columns = (p[t] for p in places)
+        if s.warps == fragments.FOUR:
+            left, right = fragments.seen(left), fragments.seen(right)
+        total = left.astype(np.float32)[rows] * right.astype(np.float32).T[columns]
+        if s.fresh:
+            env[s.out][:] = 0
+        env[s.out] += total.sum(1)
+
+    def send(self, s: Send, envs: list[Env]) -> None:
+        """What threads hold, put together, then by each warp its pieces."""
+        places = fragments.places(s.m, s.n, self.threads, s.across, fragments.FOUR)
+        whole = np.zeros((s.m, s.n), np.float32)
+        whole[places] = np.stack([e[s.source] for e in envs])
+        env = envs[0]
+        first = tuple(int(self.ex(c)(env)) for c in s.box.corner)
+        pieces = env[s.box.array][int(self.ex(s.box.at)(env)) :]
+        rows, columns = (p.reshape(-1, fragments.WARP * p.shape[1]) for p in places)
+        each = pieces.reshape(len(rows), -1, s.box.size)
+        for mine, i, j in zip(each, rows, columns, strict=True):
+            corners = sorted(
+                {
+                    *zip(
+                        i // fragments.ROWS * fragments.ROWS,
+                        j // PANEL * PANEL,
+                        strict=True,
+                    )
+                }
+            )
+            buffer = env[s.box.tensor.source]
+            env[ASIDE].send(s.box.tensor, first, whole, corners, mine, buffer)
+
+    def regroup(self, s: Regroup, envs: list[Env]) -> None:
+        for first in range(0, len(envs), 4):
+            quad = envs[first : first + 4]
+            held = [e[s.source].reshape(-1, 4, s.mid, s.last) for e in quad]
+            for q, env in enumerate(quad):
+                made = np.stack([x[:, q] for x in held], axis=2)
+                env[s.to] = made.reshape(-1).copy()
+
+    def kept(self, s: Mma, env: Env) -> Env:
+        """What the places of both sides are computed from, as it is now."""
+        names = {v.name for x, _, _ in s.matrices for v in variables(x.at)}
+        more = {LEFT: env[LEFT]} if s.own else {}
+        return {**{n: env[n] for n in names}, **more}
+
+    def finish(self, env: Env, left: int) -> None:
+        """Products that go on are as late as they can be."""
+        late = env[PRODUCTS]
+        while len(late) > left:
+            s, at = late.pop(0)
+            self.multiply(s, {**env, **at})
