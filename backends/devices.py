@@ -18,6 +18,8 @@ CLASSES = {
     "wgpu": ("wgpu", "WgpuDevice"),
 }
 LIBRARIES = {"c": "blas", "cuda": "cublas"}  # modules with a function of that name
+# What lowering and programs ask of any device (`lower/device.py`).
+ASKED = ("name", "probe", "caps", "alloc", "emit", "build")
 DEFAULTS = ("cuda", "c", "numpy")  # the first whose probe passes
 
 
@@ -52,7 +54,28 @@ def pick_device(found: str | Device | None) -> Device:
     """The device meant: by name, as it is, or the default one."""
     if found is None:
         return default_device()
-    return device(found) if isinstance(found, str) else found
+    if isinstance(found, str):
+        return device(found)
+    check_device(found)
+    return found
+
+
+def check_device(found: object) -> None:
+    """DeviceError for what names no device and is none; nothing is probed."""
+    if found is None:
+        return
+    if isinstance(found, str):
+        device(found)
+        return
+    lacks = [m for m in ASKED if not hasattr(found, m)]
+    if isinstance(found, type) or lacks:
+        why = "a class; make one of it" if isinstance(found, type) else (
+            f"it has no {', '.join(lacks)}; docs/backends.md says what a device has"
+        )  # fmt: skip
+        raise DeviceError(
+            f"device={found!r}: one of {', '.join(map(repr, CLASSES))} or a device "
+            f"was expected ({why})"
+        )
 
 
 def matrix() -> list[list[str]]:

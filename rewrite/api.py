@@ -19,7 +19,7 @@ from rewrite.lower.device import Device
 
 from .core import bundle
 from .core.kernels import show_kernels
-from .core.options import Asked, Options
+from .core.options import Asked, Options, check_hints
 from .jitted import Jit, jit
 from .optimized import Optimized
 from .optimized_graph import OptimizedGraph
@@ -56,6 +56,7 @@ def optimize(
     """
     options = Options.of(**asked)
     traced = trace_tree(f, bind_names(f, examples), capture=True)
+    check_hints(traced.graph, options.hints)
     made = optimize_graph(traced.graph, device, options)
     return Optimized(traced, OptimizedGraph.of(made), function=f)
 
@@ -67,7 +68,9 @@ def compile_graph(
 
     The options are those of `optimize`.
     """
-    return OptimizedGraph.of(optimize_graph(graph, device, Options.of(**asked)))
+    options = Options.of(**asked)
+    check_hints(graph, options.hints)
+    return OptimizedGraph.of(optimize_graph(graph, device, options))
 
 
 def load(

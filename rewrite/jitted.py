@@ -10,13 +10,14 @@ from types import MethodType
 from typing import Any, Unpack, cast, overload
 
 from rewrite.backends.binding import deliver
+from rewrite.backends.devices import check_device
 from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph
 from rewrite.lower.device import Device
 
 from .core.kernels import KernelInfo
 from .core.notices import warn
-from .core.options import Asked, Options
+from .core.options import Asked, Options, check_options
 from .core.signature import static_key
 from .habits import Habits, Varied, agrees
 from .optimized import Optimized
@@ -285,7 +286,13 @@ def jit(
     the function has an `out` itself.  `.schedule`, `.graph`, `.kernels`, `.explain()`
     and `.save(path)` are those of the latest call's program.
     """
-    Options.of(**asked)
+    check_options(Options.of(**asked))
+    check_device(device)
+    if asked.get("hints"):
+        raise TypeError(
+            "jit finds sizes at its calls, and its symbols have no names of yours: "
+            "hints= is for rewrite.optimize with symbolic sizes"
+        )
     if f is None:
         return functools.partial(jit, device=device, **asked)
     if isinstance(f, classmethod | staticmethod):

@@ -9,6 +9,7 @@ from operator import index
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.ruleset import PRECISIONS, Precision
 
 from .costs import NAMES, CostModel, is_named
@@ -69,11 +70,19 @@ class Options:
 
 def _hints(asked: Mapping[str, int]) -> dict[str, int]:
     try:
-        return {name: index(size) for name, size in asked.items()}
-    except TypeError:
+        return {name: index(size) for name, size in dict(asked).items()}
+    except (TypeError, ValueError):
         raise TypeError(
             f"hints={asked!r}: a whole number for each symbol expected"
         ) from None
+
+
+def check_hints(graph: Graph, hints: Mapping[str, int]) -> None:
+    """ValueError for a likely size of what is no symbol of the graph."""
+    unknown = sorted(hints.keys() - set(graph.symbols))
+    if unknown:
+        known = ", ".join(graph.symbols) or "none"
+        raise ValueError(f"hints: no symbol {', '.join(unknown)}; symbols: {known}")
 
 
 def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:

@@ -21,7 +21,6 @@ import sys
 from typing import NoReturn
 
 from rewrite.egraph.ir import dtypes as _dtypes
-from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.ops import TensorType
 
 from . import eager as _eager
@@ -172,6 +171,7 @@ from .functions.statistical import (
 from .inplace import assign, updated
 from .looping import scan
 from .operators import functions
+from .symbols import symbol
 from .trace import Leaf, Traced, bind_names, leaves, map_tree, trace, trace_tree
 from .tracer import Tracer, named
 

@@ -30,7 +30,7 @@ GROUPS = {
     "information": "Dtypes and shapes",
     "by_values": "Outside a trace alone",
     "trace": "Graphs",
-    "dims": "Graphs",
+    "symbols": "Graphs",
 }
 TYPES = {"Leaf", "TensorType", "TraceError", "Traced", "Tracer"}
 

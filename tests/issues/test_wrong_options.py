@@ -1,0 +1,64 @@
+"""A wrong value of an option is an error that names the right ones: `jit` only warned
+of it at the first call, and ran the function as written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rewrite as rw
+from rewrite import xp
+from rewrite.backends.devices import CLASSES
+from rewrite.lower.device import DeviceError
+
+X = np.ones((4, 6), np.float32)
+
+
+def twice(x: Any) -> Any:
+    return x * 2
+
+
+@pytest.mark.parametrize("name", ["gpu", ""])
+def test_a_device_that_there_is_not_is_told_before_a_call(name: str) -> None:
+    with pytest.raises(DeviceError, match="known: " + ", ".join(CLASSES)):
+        rw.jit(twice, device=name)
+
+
+@pytest.mark.parametrize("made", [3, object(), type("Own", (), {"name": "own"})])
+def test_what_is_no_device_is_told_as_such(made: Any) -> None:
+    with pytest.raises(DeviceError, match="or a device was expected"):
+        rw.jit(twice, device=made)
+    with pytest.raises(DeviceError, match="or a device was expected"):
+        rw.optimize(twice, X, device=made)
+
+
+@pytest.mark.parametrize("option", ["precision", "cost"])
+def test_a_misspelled_value_is_told_before_a_call(option: str) -> None:
+    asked: Any = {option: "fsat"}
+    with pytest.raises(ValueError, match=f"{option}='fsat'"):
+        rw.jit(twice, **asked)
+
+
+def test_a_hint_names_a_symbol() -> None:
+    rows = xp.TensorType(xp.float32, (xp.symbol("b"), 4))
+    assert rw.optimize(twice, rows, hints={"b": 64}, device="numpy") is not None
+    with pytest.raises(ValueError, match="no symbol batch; symbols: b"):
+        rw.optimize(twice, rows, hints={"batch": 64})
+    with pytest.raises(ValueError, match="no symbol b; symbols: none"):
+        rw.optimize(twice, X, hints={"b": 64})
+    with pytest.raises(TypeError, match=r"hints= is for rewrite\.optimize"):
+        rw.jit(twice, hints={"b": 64})
+
+
+@pytest.mark.parametrize("hints", [3, "b", {"b": "many"}])
+def test_hints_are_whole_numbers_by_name(hints: Any) -> None:
+    with pytest.raises(TypeError, match="a whole number for each symbol"):
+        rw.optimize(twice, X, hints=hints)
+
+
+@pytest.mark.parametrize("name", ["a b", "", "3", "b*2", "b//2", 3])
+def test_a_symbol_is_a_name_that_graphs_can_spell(name: Any) -> None:
+    with pytest.raises(ValueError, match="a name was expected, as in 'b'"):
+        xp.symbol(name)
