@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ..egraph.ir.dtypes import described
 from ..egraph.ir.evaluate import InputError
 from ..egraph.ir.ops import TensorType
 from ..egraph.ir.scalars import Array
@@ -200,7 +201,7 @@ def check_out(ports: Sequence[Port], out: Mapping[str, Array]) -> None:
 def deliver(results: Mapping[str, Array], out: Mapping[str, Array]) -> None:
     """Copies results that were made elsewhere into the caller's arrays."""
     ports = [
-        Port(b, k, f"{a.dtype}{list(a.shape)}", a.dtype, a.shape, True, ())
+        Port(b, k, described(a), a.dtype, a.shape, True, ())
         for b, (k, a) in enumerate(results.items())
     ]
     check_out(ports, out)
@@ -217,6 +218,6 @@ def typed(p: Port, arrays: Mapping[str, Array], what: str) -> Array:
         raise InputError(f"{what} {p.label!r} ({p.type}) is missing")
     a = np.asarray(arrays[p.label])
     if a.dtype != p.dtype or a.shape != p.shape:
-        result = f"{a.dtype}{list(a.shape)}"
+        result = described(a)
         raise InputError(f"{what} {p.label!r}: {p.type} expected, found {result}")
     return a

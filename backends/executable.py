@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..egraph.ir.dtypes import described
 from ..egraph.ir.evaluate import InputError, apply
 from ..egraph.ir.graph import Graph
 from ..egraph.ir.ops import TensorType
@@ -246,7 +247,7 @@ def run_host(
     if step.op == "call":
         value = np.asarray(calls[step.attrs[0]](*args))
         if value.shape != t.shape or value.dtype != t.dtype.numpy:
-            result = f"{value.dtype}{list(value.shape)}"
+            result = described(value)
             raise InputError(f"call {step.attrs[0]!r} returned {result}, not {t}")
         return np.ascontiguousarray(value)
     return np.ascontiguousarray(apply(step.op, args, step.attrs, t))

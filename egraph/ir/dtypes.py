@@ -93,9 +93,19 @@ def of(name: str) -> DType:
 
 def from_numpy(dtype: np.dtype[Any]) -> DType:
     if dtype not in _BY_NUMPY:
-        known = ", ".join(str(d.numpy) for d in ALL)
+        known = ", ".join(map(str, ALL))
         raise ValueError(f"dtype {dtype} has no tensor element type; known: {known}")
     return _BY_NUMPY[dtype]
+
+
+def spelled(dtype: np.dtype[Any]) -> str:
+    """A dtype of NumPy as types of tensors have it: `f32`; others keep their name."""
+    return str(_BY_NUMPY.get(dtype, dtype))
+
+
+def described(a: np.ndarray[Any, Any]) -> str:
+    """What an array is, as types of tensors are written: `f32[8, 64]`."""
+    return f"{spelled(a.dtype)}{list(a.shape)}"
 
 
 def compute(dtype: DType) -> DType:

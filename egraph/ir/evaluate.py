@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from . import dims
-from .dtypes import F64
+from .dtypes import F64, described
 from .graph import Builder, Graph, Node, bind_attr, substitute
 from .macros import MACROS
 from .ops import TABLE, Array, TensorType
@@ -36,23 +36,21 @@ def bind_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
         if label not in inputs:
             raise InputError(f"input {label!r} ({node.type}) is missing")
         a = inputs[label]
-        if a.dtype != node.dtype.numpy:
-            raise InputError(f"input {label!r}: {node.type} expected, found {a.dtype}")
-        if a.ndim != len(node.shape):
-            found = f"{a.dtype}{list(a.shape)}"
+        if a.dtype != node.dtype.numpy or a.ndim != len(node.shape):
+            found = described(a)
             raise InputError(f"input {label!r}: {node.type} expected, found {found}")
         for d, n in zip(node.shape, a.shape, strict=True):
             result = dims.solve(d, n)
             if result is not None:
                 values.setdefault(*result)
     for node in graph.inputs:
-        have = inputs[node.attrs[0]].shape
+        found = inputs[node.attrs[0]]
         unknown = dims.symbols(node.shape) - set(values)
-        if unknown or dims.bind_shape(node.shape, values) != have:
+        if unknown or dims.bind_shape(node.shape, values) != found.shape:
             known = "".join(f", {k} = {v}" for k, v in sorted(values.items()))
             raise InputError(
                 f"input {node.attrs[0]!r}: {node.type} expected, "
-                f"found {list(have)}{known}"
+                f"found {described(found)}{known}"
             )
     for name in graph.symbols:
         if name not in values:

@@ -58,6 +58,13 @@ def find(paths: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(result)
 
 
+def single(path: Path) -> Path:
+    """A model's file: a folder holds any number."""
+    if path.is_dir():
+        raise NoModel(f"{path}: is a folder; name a .graph or .onnx file in it")
+    return find([path])[0]
+
+
 def names(paths: Sequence[Path]) -> dict[Path, str]:
     """What to call each file: its stem, or all of its path where two share one."""
     stems = [p.stem for p in paths]

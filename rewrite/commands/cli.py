@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from rewrite.egraph.ir.dtypes import described
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.printable import printable
@@ -272,7 +273,7 @@ def run(
         for label, value in got.items():
             error = largest_error(value, want[label])
             head = np.array2string(value.ravel()[:6], precision=5, separator=", ")
-            kind = f"{value.dtype}{list(value.shape)}"
+            kind = described(value)
             name = printable(label)
             out.print(f"{name}: {kind} {head} error {error:.2e}", soft_wrap=True)
         for note in c.plan.notes:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from rewrite.egraph.ir.dtypes import described
+
 from .terminal import (
     AsJson,
     PrecisionName,
@@ -125,7 +127,7 @@ def _witness(w: Witness) -> list[str]:
 
 def _array(a: Any) -> str:
     if a.size > SHOWN:
-        return f"{a.dtype}{list(a.shape)}"
+        return described(a)
     return np.array2string(a, precision=6, separator=", ").replace("\n", "")
 
 

@@ -53,7 +53,7 @@ def reduce(
     optimizer raises, types clash, a kernel does not compile, or the process ends. The
     exit status is 1 where a failure was found, and 0 where there is none.
     """
-    from rewrite.authoring.models import NoModel, find
+    from rewrite.authoring.models import NoModel, single
     from rewrite.authoring.reduce import Flaky
     from rewrite.authoring.reduce.failures import BuiltIn, Command, How
     from rewrite.backends.devices import pick_device
@@ -61,7 +61,7 @@ def reduce(
     with plain_errors():
         level = precision_named(precision)
         try:
-            (path,) = find([model])
+            path = single(model)
         except NoModel as e:
             fail(str(e))
         if check is not None and (only or inputs is not None):

@@ -122,7 +122,9 @@ def plain_errors() -> Generator[None]:
     except IsADirectoryError as e:
         fail(f"{printable(str(e.filename))}: is a folder; name a file in it")
     except FileNotFoundError as e:
-        fail(f"{printable(str(e.filename))}: no such file")
+        name, folder = printable(str(e.filename)), Path(str(e.filename)).parent
+        there = folder.is_dir()
+        fail(f"{name}: {'no such file' if there else f'there is no folder {folder}'}")
     except BrokenPipeError:  # who reads has seen enough, as `head` has
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise typer.Exit(128 + signal.SIGPIPE) from None
@@ -200,8 +202,11 @@ def read_arrays(path: Path) -> dict[str, Any]:
     try:
         with open_plain(path) as file, np.load(file) as result:
             return {k: np.asarray(result[k]) for k in result.files}
-    except (ValueError, EOFError, AttributeError, TypeError, BadZipFile) as e:
-        fail(f"{path}: an .npz of plain arrays was expected ({e})")
+    except (ValueError, EOFError, AttributeError, TypeError, BadZipFile):
+        fail(
+            f"{path}: an .npz of plain arrays by name was expected, as "
+            "np.savez(path, x=x) writes it"
+        )
 
 
 def precision_named(text: str) -> Precision:

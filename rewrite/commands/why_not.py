@@ -48,7 +48,7 @@ def why_not(
     option that does.
     """
     from rewrite.authoring.cover import Setting
-    from rewrite.authoring.models import NoModel, check_sizes, find, load
+    from rewrite.authoring.models import NoModel, check_sizes, load, single
     from rewrite.authoring.why_not import why_not as answered
     from rewrite.authoring.why_not import widened
     from rewrite.core.labels import Unknown
@@ -60,7 +60,7 @@ def why_not(
         level, bound = precision_named(precision), tuple(map(named_size, dim or ()))
         setting = Setting(tuple(rules or ()), level, device, effort, sizes=bound)
         try:
-            (path,) = find([Path(file)])
+            path = single(Path(file))
             check_sizes([path], bound)
             model = load(path, bound)
             if question:

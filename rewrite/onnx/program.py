@@ -16,6 +16,7 @@ from rewrite.core.compiled import Compiled
 from rewrite.core.notices import warn
 from rewrite.core.options import Asked, Options
 from rewrite.egraph.ir.dims import Shape, solve
+from rewrite.egraph.ir.dtypes import spelled
 from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph, GraphError
 from rewrite.egraph.ir.scalars import Array
@@ -276,7 +277,9 @@ class Program:
             raise InputError(f"input {name!r}: no array ({e})") from None
         want = self._tensors[name]
         if want is not None and array.dtype != want.numpy:
-            raise InputError(f"input {name!r}: {want} expected, found {array.dtype}")
+            raise InputError(
+                f"input {name!r}: {want} expected, found {spelled(array.dtype)}"
+            )
         return array
 
     def _for(

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from rewrite.egraph.ir import dims
-from rewrite.egraph.ir.dtypes import DType, from_numpy
+from rewrite.egraph.ir.dtypes import DType, from_numpy, spelled
 from rewrite.egraph.ir.evaluate import bind_inputs, evaluate
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
@@ -154,10 +154,10 @@ def as_input(name: str, array: Array, dtype: DType) -> Array:
         if _equal(made.astype(array.dtype), array).all():
             return made
         raise BadRecord(f"input {name!r}: {dtype} expected, and not all of its "
-                        f"{array.dtype} are such numbers: round it before the other "
-                        "framework runs")  # fmt: skip
-    raise BadRecord(f"input {name!r}: {dtype} expected, {array.dtype} found: record "
-                    f"it as the model takes it, {_cast(dtype)}")  # fmt: skip
+                        f"{spelled(array.dtype)} are such numbers: round it before the "
+                        "other framework runs")  # fmt: skip
+    raise BadRecord(f"input {name!r}: {dtype} expected, {spelled(array.dtype)} found: "
+                    f"record it as the model takes it, {_cast(dtype)}")  # fmt: skip
 
 
 def as_value(name: str, array: Array, dtype: DType, shape: tuple[int, ...]) -> Array:
@@ -169,8 +169,9 @@ def as_value(name: str, array: Array, dtype: DType, shape: tuple[int, ...]) -> A
                         "another layout?")  # fmt: skip
     floats = dtype.is_float and _is_float(array.dtype)
     if not floats and array.dtype != dtype.numpy:
-        raise BadRecord(f"{name!r}: {dtype} expected, {array.dtype} found: record it "
-                        f"as the model computes it, {_cast(dtype)}")  # fmt: skip
+        found = spelled(array.dtype)
+        raise BadRecord(f"{name!r}: {dtype} expected, {found} found: record it as the "
+                        f"model computes it, {_cast(dtype)}")  # fmt: skip
     return array
 
 

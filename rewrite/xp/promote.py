@@ -32,7 +32,11 @@ def as_dtype(spec: Any) -> DType:
     python: dict[Any, DType] = {bool: BOOL, int: DEFAULT_INT, float: DEFAULT_FLOAT}
     if spec in python:
         return python[spec]
-    result = np.dtype(spec).newbyteorder("=")
+    try:
+        result = np.dtype(spec).newbyteorder("=")
+    except TypeError:
+        known = ", ".join(BY_NAME)
+        raise TraceError(f"unknown dtype {spec!r}; known: {known}") from None
     try:
         return dtypes.from_numpy(result)
     except ValueError as e:

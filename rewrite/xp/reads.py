@@ -14,6 +14,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from rewrite.egraph.ir.dtypes import spelled
+
 _ATOMS = (int, float, complex, bool, str, bytes, NoneType, EllipsisType)
 _GONE = (AttributeError, LookupError, ValueError, TypeError)
 
@@ -215,7 +217,7 @@ class Captured:
                 was = f"{dtype}{list(shape)}"
                 now: Any = values[i]
                 if hasattr(now, "dtype"):
-                    now = f"{now.dtype}{list(now.shape)}"
+                    now = f"{spelled(now.dtype)}{list(now.shape)}"
                 return f"{label} was {was} and is {now}"
         for kind, tests in self._by_kind.items():
             for i, expected in tests:

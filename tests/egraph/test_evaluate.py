@@ -33,7 +33,7 @@ def test_symbols_are_bound_from_the_inputs() -> None:
     ("inputs", "message"),
     [
         ({"x": np.ones((4, 3), np.float32)}, "'y'.*missing"),
-        ({"x": np.ones((4, 3)), "y": np.ones(8, np.float32)}, "'x'.*found float64"),
+        ({"x": np.ones((4, 3)), "y": np.ones(8, np.float32)}, "'x'.*found f64"),
         ({"x": np.ones((4, 3), np.float32), "y": np.ones(9, np.float32)}, "'y'.*9"),
         ({"x": np.ones(4, np.float32), "y": np.ones(8, np.float32)}, "'x'"),
     ],

@@ -62,3 +62,21 @@ def test_hints_are_whole_numbers_by_name(hints: Any) -> None:
 def test_a_symbol_is_a_name_that_graphs_can_spell(name: Any) -> None:
     with pytest.raises(ValueError, match="a name was expected, as in 'b'"):
         xp.symbol(name)
+
+
+def test_messages_spell_a_dtype_in_one_way() -> None:
+    """As the text of graphs does: f32, not float32 in one half of a sentence."""
+    fast = rw.optimize(twice, X, device="numpy")
+    with pytest.raises(ValueError, match=r"f32\[4, 6\] expected, found f64\[4, 6\]"):
+        fast(X.astype(np.float64))
+    with pytest.raises(ValueError, match=r"f32\[4, 6\] expected, found f32\[3\]"):
+        fast(X, out=np.empty(3, np.float32))
+    rows = xp.TensorType(xp.float32, (xp.symbol("b"), 4))
+    fast = rw.optimize(twice, rows, device="numpy")
+    with pytest.raises(ValueError, match=r"f32\[b, 4\] expected, found f32\[4, 6\]"):
+        fast(X)
+
+
+def test_a_dtype_that_there_is_not_is_told_with_those_there_are() -> None:
+    with pytest.raises(xp.TraceError, match="unknown dtype 'f33'; known: f64, f32"):
+        xp.zeros(3, dtype="f33")

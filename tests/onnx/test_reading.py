@@ -138,7 +138,7 @@ def test_one_bad_call_is_one_bad_call() -> None:
         program({"x": x, "s": np.array([4, 4])})
     assert program({"x": x, "s": np.array([2, 3])})["y"].shape == (2, 3)
     assert program({"x": x, "s": np.array([3, 2])})["y"].shape == (3, 2)
-    with pytest.raises(InputError, match="input 'x': f32 expected, found float64"):
+    with pytest.raises(InputError, match="input 'x': f32 expected, found f64"):
         program({"x": x.astype(np.float64), "s": np.array([2, 3])})
 
 

@@ -150,7 +150,7 @@ def test_wrong_inputs_are_named() -> None:
         c({})
     with pytest.raises(InputError, match=r"'x'.*f32\[8, 16\] expected"):
         c({"x": np.ones((8, 15), np.float32)})
-    with pytest.raises(InputError, match=r"'x'.*float64"):
+    with pytest.raises(InputError, match=r"'x'.*found f64"):
         c({"x": np.ones((8, 16))})
 
 

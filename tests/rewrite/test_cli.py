@@ -51,7 +51,7 @@ def graph(tmp_path: Path) -> str:
 def test_run_prints_results_and_error(graph: str) -> None:
     status, out, err = rewrite("run", graph, "--device", "c")
     assert status == 0, err
-    assert "z: float32[8, 4, 1]" in out
+    assert "z: f32[8, 4, 1]" in out
     assert float(out.split("error")[1]) < 1e-5
 
 

@@ -73,8 +73,8 @@ def test_the_input_itself_may_be_the_output(device: str) -> None:
 
 WRONG: dict[str, tuple[Any, str]] = {
     "structure": ([np.zeros_like(X)], r"out: arrays in the structure of the result"),
-    "dtype": ({**room(), "twice": np.zeros((3, 4))}, r"f32\[3, 4\] exp.*found float64"),
-    "shape": ({**room(), "twice": X.T.copy()}, r"'twice'.*found float32\[4, 3\]"),
+    "dtype": ({**room(), "twice": np.zeros((3, 4))}, r"f32\[3, 4\] exp.*found f64"),
+    "shape": ({**room(), "twice": X.T.copy()}, r"'twice'.*found f32\[4, 3\]"),
     "no array": ({**room(), "pair": (room()["twice"], None)}, "structure"),
 }  # fmt: skip
 
@@ -118,7 +118,7 @@ def test_a_function_that_runs_as_written_fills_out_as_well() -> None:
     with pytest.warns(RuntimeWarning, match="runs as written"):
         assert double(X, out=out) is out
     np.testing.assert_array_equal(out, X * 2)
-    with pytest.raises(InputError, match=r"float32\[3, 4\] expected, found float64"):
+    with pytest.raises(InputError, match=r"f32\[3, 4\] expected, found f64"):
         double(X, out=np.zeros((3, 4)))
 
 

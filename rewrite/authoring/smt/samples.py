@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rewrite.egraph.ir.dtypes import spelled
 from rewrite.egraph.judge.judge import Fault
 from rewrite.egraph.judge.sound import sample_rule
 from rewrite.egraph.judge.terms import Undrawn
@@ -40,7 +41,7 @@ def sampled(verdict: Verdict, rule: Rule, rules: RuleSet) -> Verdict:
 
 
 def _example(fault: Fault) -> Counterexample:
-    tensors = {k: f"{a.dtype}{shown(a)}" for k, a in fault.inputs.items()}
+    tensors = {k: f"{spelled(a.dtype)}{shown(a)}" for k, a in fault.inputs.items()}
     if fault.left is None or fault.right is None:
         return Counterexample(tensors, {}, "", fault.detail, not fault.pair.forward)
     left, right = shown(fault.left), shown(fault.right)

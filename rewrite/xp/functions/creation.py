@@ -115,8 +115,9 @@ def _check_same(value: Any, dtype: DType | None) -> None:
     if not (whole or isinstance(value, Tracer)):
         raise ValueError(f"asarray of {type(value).__name__} makes an array: copy=None "
                          "allows it")  # fmt: skip
-    if dtype not in (None, as_dtype(value.dtype)):
-        raise ValueError(f"asarray of {value.dtype} as {dtype} makes a copy: copy=None "
+    own = as_dtype(value.dtype)
+    if dtype not in (None, own):
+        raise ValueError(f"asarray of {own} as {dtype} makes a copy: copy=None "
                          "allows it")  # fmt: skip
 
 
