@@ -46,8 +46,8 @@ def check(
         typer.Option(help="Relative tolerance of floats; default: by dtype.", min=0),
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Names of nothing in the model may be "
-                           "recorded.")
+        bool, typer.Option("--partial", help="Leave out recorded names that the model "
+                           "does not have.")
     ] = False,
     every: Annotated[
         bool, typer.Option("--all", help="Print each comparison.")
