@@ -196,6 +196,15 @@ class Measured:
 
 
 @dataclass(frozen=True)
+class LoopView:
+    """A loop, and one round of it, planned as a graph of its own."""
+
+    target: str
+    rounds: int
+    round: Account
+
+
+@dataclass(frozen=True)
 class Account:
     """The whole decision."""
 
@@ -224,10 +233,13 @@ class Account:
     unmeasured: str  # why nothing was measured
     ablation: tuple[Ablation, ...] | None
     only: str = ""  # the node or kernel that it is limited to
+    loops: tuple[LoopView, ...] = ()
 
     def json(self) -> dict[str, Any]:
         """As `explain.schema.json` has it; null for infinity, which JSON has not."""
         result: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         for m in result["measured"] or ():
             m |= {k: m[k] if math.isfinite(m[k]) else None for k in ("error", "own")}
+        for view, loop in zip(result["loops"], self.loops, strict=True):
+            view["round"] = loop.round.json()
         return result

@@ -56,6 +56,8 @@ class Diff:
     changes: tuple[Change, ...]
     rules: tuple[tuple[str, ...], tuple[str, ...]]  # that only one proof uses
     rewritten: tuple[str, ...]  # rules whose text differs
+    loops: tuple[tuple[str, Diff], ...]  # one round of each that both sides have
+    apart: tuple[tuple[str, ...], tuple[str, ...]]  # loops of one side alone
 
     def json(self) -> dict[str, Any]:
         return asdict(self)
@@ -76,10 +78,14 @@ def diff(
     only = tuple(tuple(sorted(used[k].keys() - used[1 - k].keys())) for k in (0, 1))
     texts = sorted(r for r in used[0].keys() & used[1].keys()
                    if used[0][r]["text"] != used[1][r]["text"])  # fmt: skip
+    rounds = [{x["target"]: x["round"] for x in s.get("loops", ())} for s in (a, b)]
+    loops = tuple((t, diff(x, rounds[1][t], names)) for t, x in rounds[0].items()
+                  if t in rounds[1])  # fmt: skip
     return Diff(
         names, (a["seconds"], b["seconds"]),
         (len(sides[0].kernels), len(sides[1].kernels)), same, changes,
-        (only[0], only[1]), tuple(texts),
+        (only[0], only[1]), tuple(texts), loops,
+        (tuple(rounds[0].keys() - rounds[1]), tuple(rounds[1].keys() - rounds[0])),
     )  # fmt: skip
 
 
@@ -193,7 +199,14 @@ def shown(d: Diff, paint: Paint = plain) -> str:
             lines += ["", f"rules in the proof of {word} alone: {' '.join(rules)}"]
     if d.rewritten:
         lines += ["", f"rules whose text differs: {' '.join(d.rewritten)}"]
-    if not d.changes:
+    for target, rounds in d.loops:
+        lines += ["", f"a round of the loop {target!r}:"]
+        lines += [f"  {line}".rstrip() for line in shown(rounds, paint).split("\n")]
+    for word, loops in zip(("a", "b"), d.apart, strict=True):
+        lines += [f"loops of {word} alone, not compared: {' '.join(loops)}"] * bool(
+            loops
+        )
+    if not d.changes and not d.loops and not any(d.apart):
         lines += ["", "the same kernels for the same values"]
     return "\n".join(lines)
 

@@ -28,7 +28,14 @@ from ..core.levels import levels
 from ..core.pieces import Cut
 from ..version import VERSION
 from .ablation import ablated
-from .account import Ablation, KernelView, NodeView, PartView, Unexplained
+from .account import (
+    Ablation,
+    KernelView,
+    LoopView,
+    NodeView,
+    PartView,
+    Unexplained,
+)
 from .accuracy import measured
 from .decisions import Decisions
 from .explanation import Explanation
@@ -101,6 +108,10 @@ class _Accounting:
             tuple(sorted({limit.budget for p in plan.parts for limit in p.limits})),
             (*dict.fromkeys(plan.notes), *(x.said() for x in self.loops)), *errors,
             self._ablation(told) if ablate else None,
+            loops=tuple(
+                LoopView(x.target, x.count, x.round.account(False, False, None, told))
+                for x in self.loops
+            ),
         )  # fmt: skip
 
     # ---- loops -----------------------------------------------------------------------
