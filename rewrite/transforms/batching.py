@@ -11,15 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewrite.egraph.ir.dims import Dim
+from rewrite.egraph.ir.dims import Dim, numel
 from rewrite.egraph.ir.graph import Builder, Graph, Node
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.node import attr_kinds
+from rewrite.egraph.looping.loop import Loop
 
 from ..xp.functions.creation import broadcast_to, zeros
-from ..xp.functions.manipulation import concat, reshape, slice_axis
+from ..xp.functions.manipulation import concat, moveaxis, reshape, slice_axis
 from ..xp.staging import copied, emit, replay
-from ..xp.tracer import TraceError, Tracer
+from ..xp.tracer import TraceError, Tracer, tracing
+from .inside import Inside, loop_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +89,30 @@ def grown(node: Node, count: Dim) -> tuple[Any, ...]:
 
 def batched(graph: Graph, inputs: Mapping[str, Batch], count: Dim) -> dict[str, Batch]:
     """The outputs by label, in the current builder."""
-    mapped = {n.attrs[0]: inputs[n.attrs[0]].mapped for n in graph.inputs}
-    many: list[bool] = []
-    for node in graph.nodes:
-        own = node.op == "input" and mapped[node.attrs[0]]
-        many.append(own or any(many[a] for a in node.args))
+    many = _many(graph, {k: v.mapped for k, v in inputs.items()})
 
     def each(i: int, args: Sequence[Tracer]) -> Tracer:
         node = graph.nodes[i]
         if not many[i]:
             return copied(node, args)
         values = [Batch(x, many[a]) for x, a in zip(args, node.args, strict=True)]
+        if loop := loop_of(node, graph.calls):
+            return _loops(loop, values, count)
         return _batched(node, values, count)
 
     made = replay(graph, {k: v.array for k, v in inputs.items()}, each)
     return {
         k: Batch(x, many[i]) for k, i in graph.outputs if (x := made[i]) is not None
     }
+
+
+def _many(graph: Graph, mapped: Mapping[str, bool]) -> list[bool]:
+    """Which nodes are one for each."""
+    many: list[bool] = []
+    for node in graph.nodes:
+        own = node.op == "input" and mapped[node.attrs[0]]
+        many.append(own or any(many[a] for a in node.args))
+    return many
 
 
 def _batched(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
@@ -145,6 +154,54 @@ def _convolutions(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
     many = reshape(images, (count * first, *rest))
     y = emit("conv", node.attrs, many, w.array, bias.array, name=node.name)
     return reshape(y, (count, *node.shape))
+
+
+def _loops(loop: Loop, args: Sequence[Batch], count: Dim) -> Tracer:
+    """One loop, whose rounds are of many."""
+    mapped = _mapped(loop, [v.mapped for v in args])
+    first = loop.carries + loop.sequences
+    inside, given = Inside(loop.body.name), dict[str, Batch]()
+    for k, (n, v) in enumerate(zip(loop.inputs, args, strict=True)):
+        x, label = v.array, n.attrs[0]
+        if k < loop.carries:
+            made = inside.carry(label, expanded(v, count) if mapped[k] else x)
+        elif k < first:
+            made = inside.entry(label, moveaxis(x, 1, 0) if v.mapped else x)
+        else:
+            made = inside.same(label, x)
+        given[label] = Batch(made, mapped[k])
+    stacks = [r for r in loop.results if loop.is_stack(r)]
+    with tracing(inside.b):
+        values = list(batched(loop.body, given, count).values())
+        inside.carried = [
+            expanded(values[j], count) if mapped[k] else values[j].array
+            for k, j in enumerate(loop.carried)
+        ]
+        inside.stacked = [expanded(values[loop.output(r)], count) for r in stacks]
+    last, stacked = inside.close(loop.reverse)
+    parts = {k: expanded(Batch(x, mapped[k]), count) for k, x in enumerate(last)}
+    parts |= {r: moveaxis(x, 1, 0) for r, x in zip(stacks, stacked, strict=True)}
+    flat = [_flat(parts[r]) for r in loop.results]
+    return concat(flat, axis=1)
+
+
+def _mapped(loop: Loop, given: Sequence[bool]) -> list[bool]:
+    """Which of a loop's operands are one for each, where a carry that becomes so is so
+    from the first round on."""
+    found, body = list(given), loop.body
+    while True:
+        mapped = dict(zip((n.attrs[0] for n in loop.inputs), found, strict=True))
+        many = _many(body, mapped)
+        outputs = [many[i] for _, i in body.outputs]
+        more = [k for k, j in enumerate(loop.carried) if outputs[j] and not found[k]]
+        if not more:
+            return found
+        for k in more:
+            found[k] = True
+
+
+def _flat(x: Tracer) -> Tracer:
+    return reshape(x, (x.shape[0], numel(x.shape[1:])))
 
 
 def _one_by_one(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:

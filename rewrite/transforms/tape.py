@@ -12,24 +12,30 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.graph import Graph
 
 from ..xp.staging import copied, replay
-from ..xp.tracer import Tracer, lift, tracing, wrap
+from ..xp.tracer import Scope, Tracer, current, lift, tracing, wrap
+from .activity import varying
 from .checkpointing import Again, begins, is_mark, regions
-from .derivatives import CONSTANT, expansion_of, maps
+from .derivatives import expansion_of, maps
+from .inside import loop_of
 from .linear import Linear
+from .rounds import Rounds, keeping, left
 
 type Values = Mapping[str, Tracer]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node that varies: the maps from those of its operands that do."""
+    """A node that varies: the maps from those of its operands that do; a loop has one
+    map from all of them, and its operands are known by place."""
 
     node: int
     maps: tuple[tuple[int, Linear], ...]
     region: int | None  # whose values the way back computes again
+    rounds: Rounds | None = None
+    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,12 @@ class Tape:
     outputs: Mapping[str, int]
     values: Values
     entries: Mapping[int, Sequence[Tracer]]  # of regions
+
+    def push(self, tangents: Values) -> dict[str, Tracer]:
+        return pushforward(self, tangents)
+
+    def pull(self, cotangents: Values) -> dict[str, Tracer]:
+        return pullback(self, cotangents)
 
 
 def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
@@ -60,6 +72,11 @@ def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
         if y is None or node.op == "input":
             continue
         args = [x for a in node.args if (x := made[a]) is not None]
+        if loop := loop_of(node, graph.calls):
+            places = tuple((k, a) for k, a in enumerate(node.args) if a in active)
+            rounds = Rounds(loop, args, y, linearize)
+            steps.append(Step(i, (), inside.get(i), rounds, places))
+            continue
         each = zip(node.args, maps(node, args, y), strict=True)
         own = tuple((a, m) for a, m in each if m and a in active)
         steps.append(Step(i, own, inside.get(i)))
@@ -78,34 +95,30 @@ def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
     return Tape(tuple(steps), given, places, outputs, values, entries)
 
 
-def varying(graph: Graph, wanted: Container[str]) -> frozenset[int]:
-    """The nodes of floats that depend on the inputs asked for, through floats."""
-    found: set[int] = set()
-    for i, node in enumerate(graph.nodes):
-        if node.op in CONSTANT:
-            varies = node.op == "input" and node.attrs[0] in wanted
-        else:
-            varies = not found.isdisjoint(node.args)
-        if varies and node.dtype.is_float:
-            found.add(i)
-    return frozenset(found)
-
-
 def expanded(graph: Graph, wanted: Container[str]) -> Graph:
     """The graph, with what varies written in ops that have a rule."""
     while True:
         active, live = varying(graph, wanted), graph.live
-        if not any(expansion_of(graph.nodes[i]) for i in active & live):
+        if not any(_opens(graph, i) for i in active & live):
             return graph
         graph = _opened(graph, active)
 
 
+def _opens(graph: Graph, i: int) -> bool:
+    loop = loop_of(graph.nodes[i], graph.calls)
+    return bool(left(loop) if loop else expansion_of(graph.nodes[i]))
+
+
 def _opened(graph: Graph, active: frozenset[int]) -> Graph:
-    b = Builder(graph.name)
+    b = Scope(graph.name, current())
 
     def opened(i: int, args: Sequence[Tracer]) -> Tracer:
         node = graph.nodes[i]
-        expand = expansion_of(node) if i in active else None
+        if i not in active:
+            return copied(node, args)
+        if loop := loop_of(node, graph.calls):
+            return keeping(loop, args) if left(loop) else copied(node, args)
+        expand = expansion_of(node)
         return copied(node, args) if expand is None else expand(node, args)
 
     with tracing(b):
@@ -120,6 +133,9 @@ def pushforward(tape: Tape, tangents: Values) -> dict[str, Tracer]:
     found = {i: tangents[k] for k, i in tape.inputs.items() if k in tangents}
     for step in tape.steps:
         terms = [m.push(found[a]) for a, m in step.maps if a in found]
+        along = {k: found[a] for k, a in step.places if a in found}
+        if step.rounds and along:
+            terms.append(step.rounds.push(along))
         if terms:
             found[step.node] = _sum(terms)
     return {k: found[i] for k, i in tape.outputs.items() if i in found}
@@ -137,6 +153,11 @@ def pullback(tape: Tape, cotangents: Values) -> dict[str, Tracer]:
             found = lift if step.region is None else again[step.region]
             for a, m in step.maps:
                 terms.setdefault(a, []).append(m.pull(t, found))
+            if step.rounds:
+                places = dict(step.places)
+                back = step.rounds.pull(t, places, found)
+                for k, a in places.items():
+                    terms.setdefault(a, []).append(back[k])
     return {k: _sum(terms[i]) for k, i in tape.inputs.items() if i in terms}
 
 

@@ -11,7 +11,6 @@ from rewrite.egraph.ir.graph import Node
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.scalars import BY_NAME
 from rewrite.egraph.ir.slopes import SLOPES
-from rewrite.egraph.looping.loop import Loop
 
 from ...xp.tracer import TraceError, Tracer, current, wrap
 from ..linear import Linear, Rule
@@ -42,10 +41,6 @@ UNKNOWN: dict[str, str] = {
     "call": "a foreign function has none: put rewrite.stop_gradient around what it is "
     "called with, or write it in array code",
 }
-LOOP = (
-    "a loop has none yet: write it as a Python loop, whose rounds are traced one by "
-    "one, or put rewrite.stop_gradient around what xp.scan is given"
-)
 
 
 def expansion_of(node: Node) -> Expansion | None:
@@ -82,8 +77,6 @@ def maps(node: Node, args: Sequence[Tracer], y: Tracer) -> Sequence[Linear | Non
     if node.op not in RULES:
         call = node.attrs[0] if node.op == "call" else ""
         reason = UNKNOWN.get(node.op, "it has no rule in rewrite/transforms")
-        if isinstance(y.builder.calls.get(call), Loop):
-            reason = LOOP
         called = f"{node.op} {call!r}" if call else node.op
         raise TraceError(f"the derivative of {node.name or called}: {reason}")
     return RULES[node.op](node, args, y)
