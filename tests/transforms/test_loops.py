@@ -1,4 +1,4 @@
-"""Transforms of `xp.scan` are those of the same loop in Python, traced round by round."""
+"""Transforms of `xp.scan` are those of the same loop in Python, round by round."""
 
 from __future__ import annotations
 
@@ -120,7 +120,11 @@ def test_directions(make: Any, reverse: bool) -> None:
 def test_second_derivatives(make: Any) -> None:
     def bent(scan: Scan) -> Callable[..., Any]:
         slopes = rw.grad(make(scan, True), argnums=(0, 1))
-        return lambda w, h: sum(xp.sum(g * g * g) for g in slopes(w, h, X))
+
+        def f(w: Any, h: Any) -> Any:
+            return sum(xp.sum(g * g * g) for g in slopes(w, h, X))
+
+        return f
 
     got, want = (rw.grad(bent(s), argnums=(0, 1))(W, H) for s in (xp.scan, in_turn))
     close(got, want, 1e-8)
@@ -141,7 +145,7 @@ def test_maps(make: Any, axes: Any) -> None:
     for g in (f, rw.grad(f)):
         got = rw.vmap(g, in_axes=axes)(*arrays)
         for i in range(4):
-            own = [a if k is None else np.take(a, i, k)
+            own: list[Any] = [a if k is None else np.take(a, i, k)
                    for a, k in zip(arrays, axes, strict=True)]  # fmt: skip
             np.testing.assert_allclose(got[i], g(*own), 1e-9, 1e-9)
 
@@ -172,7 +176,10 @@ def test_rounds_without_a_sequence() -> None:
     """x ← x² three times: the slope of x⁸."""
 
     def f(x: Any) -> Any:
-        return xp.scan(lambda c, _: (c * c, None), x, length=3)[0]
+        def step(c: Any, _: Any) -> Any:
+            return c * c, None
+
+        return xp.scan(step, x, length=3)[0]
 
     np.testing.assert_allclose(rw.grad(f)(np.float64(1.5)), 8 * 1.5**7)
 
@@ -189,7 +196,11 @@ def test_checkpoints(where: str) -> None:
         return xp.sum(last) + xp.sum(ys * ys)
 
     def plain(w: Any, h: Any) -> Any:
-        last, ys = in_turn(lambda c, x: (d := xp.tanh(c @ w + x), d), h, X)
+        def step(c: Any, x: Any) -> Any:
+            c = xp.tanh(c @ w + x)
+            return c, c
+
+        last, ys = in_turn(step, h, X)
         return xp.sum(last) + xp.sum(ys * ys)
 
     g = rw.checkpoint(f) if where == "around" else f
