@@ -295,6 +295,26 @@ def test_a_missing_example_is_offered(report: Report, tmp_path: Path) -> None:
     assert [f.code for f in lint([path]).findings] == []
 
 
+def test_an_offer_gives_what_other_premises_ask_for(tmp_path: Path) -> None:
+    rule = """
+;; The first of all is the least, if none is NaN.
+;;@ equal   real
+;;@ fires   (Sort x:[4,6] 1 0 1) => (Reduce "min" x [0,1] "f32")  given (nan-free x)
+;;@ skips   (Sort x:[4,6] 1 0 1)
+;;@ skips   (Sort x:[4,6] 1 0 2)  given (nan-free x)
+(rewrite (Sort x a 0 1) (Reduce "min" x (vec-set (zeros s) a 1) w)
+         :when ((nan-free x) (= s (shape x)) (= t (dtype x)) (!= t "bool")
+                (= w (wide t)))
+         :ruleset layout :name "first")"""
+    path = tmp_path / "first.egg"
+    path.write_text(rule)
+    (found,) = (f for f in lint([path]).findings if f.code == "premise")
+    offer = found.fix.removeprefix("add '").removesuffix("'")
+    assert offer.endswith("given (nan-free x)")
+    path.write_text(rule.replace("(rewrite", f"{offer}\n(rewrite", 1))
+    assert "premise" not in [f.code for f in lint([path]).findings]
+
+
 def allowed(code: str, line: str) -> str:
     return WRONG[code][0].replace("(rewrite", f"{line}\n(rewrite", 1)
 

@@ -9,6 +9,7 @@ rule skips and a variant takes shows what that premise is for.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -261,7 +262,17 @@ def _offer(rule: Rule, i: int, without: Rule, bench: Bench) -> str | None:
     kept = {p.source for p in pairs.of.get(0, ())}
     only = {p.source for p in pairs.of.get(1, ())} - kept
     terms = sorted((_strange(graph, r), _spelled(graph, r)) for r in roots if r in only)
-    return terms[0][1] if terms else None
+    return terms[0][1] + _given(rule, i, terms[0][1]) if terms else None
+
+
+def _given(rule: Rule, i: int, term: str) -> str:
+    """The facts that the other premises ask for, of all inputs of a term."""
+    others = (w for k, w in enumerate(rule.when) if k != i and isinstance(w, Form))
+    heads = dict.fromkeys(w.head for w in others if w.head in ANALYSED)
+    bare = re.sub(r'"[^"]*"|\[[^]]*\]', "", term)
+    inputs = dict.fromkeys(re.findall(r"(?<=\s)[a-z]\w*", bare))
+    facts = " ".join(f"({head} {x})" for head in heads for x in inputs)
+    return f"  given {facts}" if facts else ""
 
 
 def _strange(graph: Graph, root: int) -> int:
