@@ -48,6 +48,7 @@ from .terminal import (
     PrecisionName,
     RuleFiles,
     bytes_named,
+    check_writable,
     cost_named,
     fail,
     harmless_streams,
@@ -84,8 +85,7 @@ def optimize_model(
         fail(f"{output}: a model is written from a model; {file} is none (.onnx)")
     if explain is not None and explain.resolve() in (file.resolve(), output.resolve()):
         fail(f"--explain {explain}: a file of its own was expected, not the model")
-    if explain is not None and not explain.parent.is_dir():
-        fail(f"--explain {explain}: there is no folder {explain.parent}; make it first")
+    check_writable("--explain", explain)
     try:
         from .onnx import run_command
     except ImportError as e:
@@ -257,6 +257,7 @@ def run(
     save: Annotated[Path | None, typer.Option(help="Write outputs to an .npz.")] = None,
 ) -> None:  # fmt: skip
     """Run a graph, optimized, and compare it with the reference evaluator."""
+    check_writable("--save", save)
     with plain_errors():
         graph = read_graph(file)
         if inputs is None:
@@ -333,6 +334,7 @@ def demo(
     """Optimize a transformer block in plain array code; draw it before and after."""
     from .demo import run_demo
 
+    check_writable("--report", report)
     with plain_errors():
         run_demo(device, report, batch, width, out)
 

@@ -21,6 +21,7 @@ from rewrite.commands.terminal import (
     PrecisionName,
     RuleFiles,
     bytes_named,
+    check_writable,
     cost_named,
     fail,
     named_size,
@@ -75,8 +76,7 @@ def explain(
     from ..report.prose import prose
 
     with plain_errors():
-        if html is not None and not html.parent.is_dir():
-            fail(f"--html {html}: there is no folder {html.parent}; make it first")
+        check_writable("--html", html)
         options = _options(precision, rules, effort, cost, memory)
         c, bound = _compiled(model, device, options, dim)
         with progress_bar() as told:

@@ -160,6 +160,12 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
+def check_writable(option: str, path: Path | None) -> None:
+    """Before the work that is to be written there."""
+    if path is not None and not path.parent.is_dir():
+        fail(f"{option} {path}: there is no folder {path.parent}; make it first")
+
+
 def read_graph(path: Path) -> Graph:
     """A graph in text form, an ONNX model, or an exported program of PyTorch."""
     if path.suffix.lower() == ".onnx":

@@ -194,6 +194,8 @@ def test_words_that_mean_nothing(tmp_path: Path, graph: Path) -> None:
         ("is a folder; name a .graph or .onnx file in it", ("reduce", tmp_path)),
         ("is a folder; name a .graph or .onnx file in it", ("why-not", tmp_path)),
         ("there is no folder", ("run", tmp_path / "none" / "a.graph")),
+        ("make it first", ("run", graph, "--save", tmp_path / "none" / "a.npz")),
+        ("make it first", ("demo", "--report", tmp_path / "none" / "a.html")),
         ("np.savez(path, x=x) writes it", ("run", graph, "--inputs", rules)),
         ("unknown device 'none'", ("reduce", graph, "--device", "none")),
         ("unknown device 'none'", ("cover", graph, "--device", "none", "--jobs", "1")),
