@@ -16,6 +16,10 @@ from .loops import Tensor
 type Turn = tuple[str, int]  # of a ring
 
 
+# Turn, array and place, corner, tensor.
+type Half = tuple[Turn, str, int, tuple[int, ...], Tensor]
+
+
 class Moved(NamedTuple):
     """Elements on their way to a part of an array."""
 
@@ -42,6 +46,7 @@ class Aside:
     sent: list[tuple[Array, Array, Array, Array]] = field(
         default_factory=list[tuple[Array, Array, Array, Array]]
     )
+    halves: list[Half] = field(default_factory=list["Half"])  # that it brings of boxes
 
     def ring(self, name: str, places: int) -> None:
         self.rings.setdefault(name, _Ring(places))
@@ -91,6 +96,7 @@ class Aside:
     def send(
         self, tensor: Tensor, first: tuple[int, ...], whole: Array,
         corners: Sequence[tuple[int, int]], pieces: Array, buffer: Array,
+        turned: bool,
     ) -> None:  # fmt: skip
         """Parts of a product to a warp's pieces in turn; from there to the buffer as
         late as may be."""
@@ -98,6 +104,8 @@ class Aside:
         for q, (i, j) in enumerate(corners):
             piece = pieces[q % len(pieces)]
             self.land(piece)
+            if turned:
+                i, j = j, i
             part = whole[i : i + tensor.sizes[row], j : j + tensor.sizes[0]]
             piece[...] = part.ravel().astype(piece.dtype)
             to = [*first]

@@ -59,15 +59,23 @@ class Probe:
     detail: str
 
 
+LINE = 128  # bytes of a row that is mixed
+
+
 class TensorMap(NamedTuple):
     """A buffer of a function, by its number, as the engine for copies is told of it
-    (`loops.Tensor`): rows of a box are mixed as in swizzled arrays."""
+    (`loops.Tensor`): rows of a box are mixed as in swizzled arrays, if they are whole
+    lines."""
 
     buffer: int
     dtype: DType
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     sizes: tuple[int, ...]
+
+    @property
+    def mixed(self) -> bool:
+        return self.sizes[0] * self.dtype.itemsize == LINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,20 @@ def parts(
     )  # fmt: skip
 
 
+def left_parts(m: int, k: int, threads: int, of: DType) -> tuple[Part, ...]:
+    """Of a left side that the threads of groups hold, one group under the other: those
+    of two bytes as a product, those of four by single columns."""
+    if of in HALVES:
+        return parts(m, k, threads, 1, FOUR)
+    down = threads // WARP // FOUR
+    return (
+        Part(True, "warp", down), Part(True, "element", m // down // HIGH),
+        Part(True, "warp", FOUR), Part(False, "element", k // depth(of)),
+        Part(False, "element", 2), Part(True, "element", 2),
+        Part(True, "thread", 8), Part(False, "thread", 4),
+    )  # fmt: skip
+
+
 def depth(of: DType) -> int:
     """Of an instruction of a group: 32 bytes of each row."""
     return 2 * DEPTH // of.itemsize
@@ -75,7 +89,8 @@ def refusal(
         down = max(threads // WARP // FOUR // max(across, 1), 1)
         wide = n // max(across, 1)
         whole = threads == down * across * WARP * FOUR and n == wide * across
-        fits = m % (down * HIGH) == 0 and wide % HIGH == 0 and HIGH <= wide <= WIDEST
+        even = wide % (COLUMNS if across == 1 else HIGH) == 0  # groups begin in panels
+        fits = m % (down * HIGH) == 0 and even and HIGH <= wide <= WIDEST
         fits = fits and whole and k % deep == 0 and min(m, k) > 0
         return None if fits else f"groups of warps do not share {m} x {n} x {k} out"
     if warps != 1:
@@ -93,11 +108,20 @@ def places(
     m: int, n: int, threads: int, across: int, warps: int = 1
 ) -> tuple[Any, Any]:
     """By thread and element its row and its column."""
-    rows = columns = np.zeros((threads, m * n // threads), np.int64)
+    return _placed(parts(m, n, threads, across, warps), threads, m * n // threads)
+
+
+@cache
+def left_places(m: int, k: int, threads: int, of: DType) -> tuple[Any, Any]:
+    return _placed(left_parts(m, k, threads, of), threads, m * k // threads)
+
+
+def _placed(made: tuple[Part, ...], threads: int, each: int) -> tuple[Any, Any]:
+    rows = columns = np.zeros((threads, each), np.int64)
     thread, element = np.indices(rows.shape)
     weight = {True: 1, False: 1}
     left = {"thread": thread, "element": element}
-    for p in reversed(parts(m, n, threads, across, warps)):
+    for p in reversed(made):
         who = "element" if p.who == "element" else "thread"
         digit, left[who] = left[who] % p.size, left[who] // p.size
         if p.rows:

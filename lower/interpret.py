@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..egraph.ir.scalars import BY_NAME, MONOIDS, Array
-from .aside import Aside, Moved
+from .aside import Aside, Half, Moved
 from .evaluate import Env, Trap
 from .loops import (
     Await,
@@ -56,6 +56,8 @@ def run(function: Function, buffers: Sequence[Array]) -> None:
         machine = Machine(function.threads, readonly)
         for s in function.body:
             machine.top(s)(env)
+            if machine.halves:
+                raise Trap("a block without one beside it brings halves")
 
 
 def _own(thread: int) -> Env:
@@ -77,6 +79,8 @@ def _meets(body: Sequence[Stmt]) -> bool:
 
 class Machine(Products):
     """Whole functions: groups of threads, and where these meet."""
+
+    halves: list[Half] | None = None  # that the block before brings to this one
 
     # ---- who runs what ----
 
@@ -113,8 +117,17 @@ class Machine(Products):
                 raise Trap(f"threads of a group part: {kinds}")
             if met[0] is None:
                 aside.end()
+                self.both(aside.halves)
                 return
             self.reduce([m for m in met if m is not None])
+
+    def both(self, mine: list[Half]) -> None:
+        """Blocks side by side bring halves of the same boxes, in the same turns."""
+        first, self.halves = self.halves, None
+        if first is None:
+            self.halves = mine
+        elif first != mine:
+            raise Trap("blocks side by side bring halves of different boxes")
 
     def reduce(self, met: list[Meeting]) -> None:
         kind = met[0][0]
@@ -270,8 +283,12 @@ class Machine(Products):
             yield ("fill", (s.ring, number))
             moved: list[Moved] = []
             for b, place, corner in zip(s.boxes, places, corners, strict=True):
-                at, there = b.tensor.places(tuple(int(x(env)) for x in corner))
+                first = tuple(int(x(env)) for x in corner)
+                at, there = b.tensor.places(first)
                 source, to = env[b.tensor.source], int(place(env))
+                if b.both:
+                    half = ((s.ring, number), b.array, to, first, b.tensor)
+                    env[ASIDE].halves.append(half)
                 if not 0 <= to <= len(env[b.array]) - b.size:
                     raise Trap(f"a box of {b.size} elements at {b.array}[{to}]")
                 value = np.where(there, source[np.where(there, at, 0)], 0)

@@ -25,6 +25,7 @@ across them, a variable only if not mutable).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import copysign, prod
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -369,16 +370,28 @@ class Tensor(NamedTuple):
 
 class Box(NamedTuple):
     """A part of a tensor from `corner` on, to `array` from `at` on, element by
-    element."""
+    element.  One that `both` want, block 2 i and the next one, in the same turn of the
+    ring and at the same place, is brought once: half of it by each, to both."""
 
     array: str
     at: Ex
     tensor: Tensor
     corner: tuple[Ex, ...]
+    both: bool = False
 
     @property
     def size(self) -> int:
         return prod(self.tensor.sizes)
+
+    @property
+    def rows(self) -> int:
+        return prod(self.tensor.sizes[1:])
+
+
+def paired(body: Iterable[Stmt]) -> frozenset[str]:
+    """Rings whose places two blocks fill together: free once both have freed them."""
+    fills = (s for s in body if isinstance(s, Fill))
+    return frozenset(s.ring for s in fills if any(b.both for b in s.boxes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,13 +446,15 @@ class Send:
     four warps), to a tensor from the box's corner on; nothing beyond it is stored.  The
     box's array has pieces of 16 x 64 elements for each warp, which it takes in turn: it
     rounds elements to one, from which the engine for copies stores them while it goes
-    on.  Pieces are read until their next turn, or the group's end."""
+    on.  Pieces are read until their next turn, or the group's end.  A `turned` product
+    goes to a tensor whose rows are the product's columns, in pieces of 64 x 16."""
 
     m: int
     n: int
     across: int
     source: str
     box: Box
+    turned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..egraph.ir.dtypes import BF16, F32
 from . import fragments
 from .evaluate import Env
 from .loops import PANEL, Mma, Regroup, Send
@@ -18,8 +19,9 @@ LEFT = "the left side of a product, as all threads hold it"
 class Products(Statements):
     def put_together(self, s: Mma, envs: list[Env]) -> None:
         """A left side that threads hold."""
-        places = fragments.places(s.m, s.k, self.threads, s.across, s.warps)
         held = [e[s.a.array] for e in envs]
+        of = F32 if held[0].dtype == np.float32 else BF16
+        places = fragments.left_places(s.m, s.k, self.threads, of)
         whole = np.zeros((s.m, s.k), held[0].dtype)
         whole[places] = np.stack(held)
         for e in envs:
@@ -58,17 +60,12 @@ class Products(Statements):
         rows, columns = (p.reshape(-1, fragments.WARP * p.shape[1]) for p in places)
         each = pieces.reshape(len(rows), -1, s.box.size)
         for mine, i, j in zip(each, rows, columns, strict=True):
-            corners = sorted(
-                {
-                    *zip(
-                        i // fragments.ROWS * fragments.ROWS,
-                        j // PANEL * PANEL,
-                        strict=True,
-                    )
-                }
-            )
+            first_row = i // fragments.ROWS * fragments.ROWS
+            within = np.minimum((j - j.min()) // PANEL * PANEL, s.n // s.across - PANEL)
+            corners = sorted({*zip(first_row, j.min() + within, strict=True)})
             buffer = env[s.box.tensor.source]
-            env[ASIDE].send(s.box.tensor, first, whole, corners, mine, buffer)
+            lying = whole.T if s.turned else whole
+            env[ASIDE].send(s.box.tensor, first, lying, corners, mine, buffer, s.turned)
 
     def regroup(self, s: Regroup, envs: list[Env]) -> None:
         for first in range(0, len(envs), 4):

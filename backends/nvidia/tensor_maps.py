@@ -66,7 +66,7 @@ def checked(answer: Sequence[Any]) -> tuple[Any, ...]:
 def encoded(m: TensorMap, address: int) -> bytes:
     cu: Any = import_module("cuda.bindings.driver")
     kind = cu.CUtensorMapDataType
-    promotion = cu.CUtensorMapL2promotion
+    promotion, swizzle = cu.CUtensorMapL2promotion, cu.CUtensorMapSwizzle
     # Rows that begin within a line would bring twice as many lines as they have.
     whole = all(n * m.dtype.itemsize % LINE == 0 for n in m.strides[1:])
     kinds = {
@@ -83,7 +83,8 @@ def encoded(m: TensorMap, address: int) -> bytes:
         [cu.cuuint32_t(n) for n in m.sizes],
         [cu.cuuint32_t(1)] * len(m.sizes),
         cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-        cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+        swizzle.CU_TENSOR_MAP_SWIZZLE_128B if m.mixed
+        else swizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
         promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B if whole
         else promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,

@@ -35,6 +35,7 @@ from ..loops import (
     Settle,
     Stmt,
     Store,
+    paired,
 )
 from ..walking import bodies, walk
 from . import mma, rings, wgmma
@@ -121,6 +122,8 @@ class KernelPrinter(Printer):
             scope = scope.with_index(loop.var.name, loop.step, wide)
         bound = f"{launch.threads}, 1" if beside else launch.threads
         qualifiers = self.dialect.kernel.format(n=bound)
+        if paired(self.own):
+            qualifiers = qualifiers.replace("void ", "void __cluster_dims__(2, 1, 1) ")
         pointers = [self.pointer(p) for p in params]
         pointers += [f"const __grid_constant__ rw_tensor rw_tensor{i}"
                      for i in range(len(maps))]  # fmt: skip
@@ -317,7 +320,8 @@ class KernelPrinter(Printer):
         self.helpers.setdefault(name, text)
         if stmt.own:
             high = stmt.m // (self.threads // WARP // FOUR // stmt.across) // HIGH
-            self.helpers.setdefault(*wgmma.kept(high * stmt.k // 4))
+            words = high * stmt.k * of.itemsize // 8
+            self.helpers.setdefault(*wgmma.kept(words, of))
             if not stmt.fresh:
                 self.helpers.setdefault(*wgmma.settled(high * stmt.n // 2))
         if stmt.fresh:
@@ -344,6 +348,9 @@ class KernelPrinter(Printer):
         match stmt:
             case Ring(name, places):
                 readers = self.threads // WARP
+                if name in paired(self.own):
+                    self.helpers.setdefault("pairs", rings.PAIRS)
+                    readers *= 2
                 call = f"rw_ring({name_of(name)}, {places}, {readers});"
                 return [f"{pad}if (rw_thread == 0) {call}"]
             case Beside():
@@ -357,7 +364,7 @@ class KernelPrinter(Printer):
                 self.helpers.setdefault(name, text)
                 at = bare(self.index(stmt.box.at, scope))
                 corner = [bare(self.index(x, scope)) for x in stmt.box.corner]
-                number = rings.tensors(self.own).index(stmt.box.tensor)
+                number = rings.tensors(self.own).index(rings.told(stmt.box))
                 of = scope.arrays[stmt.box.array]
                 each = self.threads // WARP * stmt.box.size
                 held = self.sizes[stmt.box.array] // each
@@ -365,6 +372,8 @@ class KernelPrinter(Printer):
                 return [pad + x for x in lines]
             case Full(ring, turn) | Free(ring, turn):
                 word = "full" if isinstance(stmt, Full) else "free"
+                if word == "free" and ring in paired(self.own):
+                    word = "free_both"
                 call = f"rw_{word}<{self.places[ring]}>({name_of(ring)}, "
                 lines = [f"{pad}{call}{bare(self.index(turn, scope))});"]
                 if isinstance(stmt, Free) and self.groups:
@@ -378,8 +387,9 @@ class KernelPrinter(Printer):
         groups = self.threads // (FOUR * WARP)
         begin = f"if (rw_thread / 128 == {groups - 1}) rw_next<{groups}>({groups - 1});"
         one = f"if (rw_thread == {self.threads}) {{"
+        pairs = bool(paired(self.own))
         return [
-            pad + self.dialect.barrier,
+            pad + ("rw_meet_both();" if pairs else self.dialect.barrier),
             f"{pad}if (rw_thread >= {self.threads}) {{",
             f"{pad}  {few}",
             f"{pad}  {one}",
@@ -391,6 +401,7 @@ class KernelPrinter(Printer):
             *self.block(s.body, scope, depth + 1),
             *([f"{pad}  rw_sent<0>();"] if sends else []),
             pad + "}",
+            *([pad + "rw_meet_both();"] if pairs else []),  # none ends before the other
         ]
 
     def fill(self, s: Fill, scope: Scope) -> list[str]:
@@ -401,11 +412,14 @@ class KernelPrinter(Printer):
         lines = [f"{{ const u32 rw_turn = {turn};"]
         lines.append(f"  rw_fill<{places}>({ring}, rw_turn, {told});")
         for b in s.boxes:
-            name, text = rings.box_helper(len(b.corner))
+            rank = len(b.corner)
+            name, text = rings.box_helper(rank)
+            if b.both:
+                name, text = rings.half_helper(rank, *rings.half(b))
             self.helpers.setdefault(name, text)
             to = f"&{name_of(b.array)}[{bare(self.index(b.at, scope))}]"
             corner = ", ".join(bare(self.index(x, scope)) for x in b.corner)
-            map_ = f"&rw_tensor{every.index(b.tensor)}"
+            map_ = f"&rw_tensor{every.index(rings.told(b))}"
             full = f"{ring} + rw_turn % {places}"
             lines.append(f"  {name}({to}, {map_}, {full}, {corner});")
         return [*lines, "}"]

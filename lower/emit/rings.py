@@ -7,16 +7,20 @@ that were told are there, free once each warp of the group has said so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
+from types import MappingProxyType
 
 from ...egraph.ir.dtypes import BF16, DType
+from ..axes import ceil_div
 from ..device import TensorMap
 from ..fragments import FOUR, HIGH, ROWS, WARP
-from ..loops import PANEL, Beside, Box, Fill, Param, Send, Stmt, Tensor
+from ..loops import PANEL, ROW, Beside, Box, Fill, Param, Send, Stmt, Tensor
 from .expressions import name_of
 
 REGISTERS, FEW, MOST = 1 << 16, 40, 232  # of a unit, of a thread beside, of another
 ROOM = 240  # registers that each thread has without, of which more are no use
+MIXED = 8  # rows that are mixed among each other
 INLINE = "static __device__ __forceinline__"
 HELPERS = r"""struct __align__(64) rw_tensor { u64 opaque[16]; };
 static __device__ __forceinline__ u32 rw_address(const void *p) {
@@ -64,6 +68,25 @@ template <int N> static __device__ __forceinline__ void rw_more() {
 }
 """
 
+# Two blocks side by side bring at once what both want: each half of the rows, to both.
+# A place is free once the warps of both have said so to both.
+PAIRS = r"""static __device__ __forceinline__ u32 rw_rank() { return blockIdx.x % 2; }
+static __device__ __forceinline__ void rw_meet_both() {
+  asm volatile("barrier.cluster.arrive.release;\n"
+               "barrier.cluster.wait.acquire;" ::: "memory");
+}
+template <int N>
+static __device__ __forceinline__ void rw_free_both(const u64 *ring, u32 turn) {
+  __syncwarp();
+  const u32 lane = threadIdx.x % 32;
+  if (lane < 2)
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+                 :: "r"(rw_barrier(ring + N + turn % N)), "r"(lane) : "memory");
+}
+"""
+
 # A piece of 16 x 64 elements: four matrices of 8 x 8 at once, as `swizzle` mixes rows
 # of 128 bytes.
 SENDS = r"""template <bool brain>
@@ -87,6 +110,22 @@ static __device__ __forceinline__ void rw_put(void *to, const f32 *c) {
                     "r"(rw_pair<brain>(v[6], v[7])) : "memory");
   }
 }
+// The piece of 64 x 16 elements that is such a product turned.
+template <bool brain>
+static __device__ __forceinline__ void rw_put_turned(void *to, const f32 *c) {
+  const u32 lane = threadIdx.x % 32;
+  const u32 at = (u32)__cvta_generic_to_shared(to) + lane / 8 % 2 * 16;
+  #pragma unroll
+  for (u32 j = 0; j < 8; j += 2) {
+    const u32 place = at + ((j + lane / 16) * 8 + lane % 8) * 32;
+    const f32 *const v = c + j * 4;
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+                 " [%0], {%1, %2, %3, %4};"
+                 :: "r"(place), "r"(rw_pair<brain>(v[0], v[1])),
+                    "r"(rw_pair<brain>(v[2], v[3])), "r"(rw_pair<brain>(v[4], v[5])),
+                    "r"(rw_pair<brain>(v[6], v[7])) : "memory");
+  }
+}
 static __device__ __forceinline__ void rw_sending() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
@@ -105,6 +144,19 @@ def box_helper(rank: int) -> tuple[str, str]:
     )  # fmt: skip
 
 
+def half_helper(rank: int, row: int, rows: int, second: int) -> tuple[str, str]:
+    """Name and text of the function that brings a block's half of a box that both of
+    two want, so many rows along this axis, to both; where the second one begins."""
+    name, both = f"rw_half{rank}_{row}_{rows}_{second}", '"h"((u16)3)'
+    to = f"rw_address(to) + rw_rank() * {second * ROW}"
+    kind = "shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"
+    return _moving(
+        name, rank, "void *to, const rw_tensor *t, const u64 *full", kind,
+        ("%0", "%1", "%2"), (f'"r"({to})', '"l"(t)', '"r"(rw_barrier(full))', both),
+        {row: f" + (i32)rw_rank() * {second}"}, ", %3",
+    )  # fmt: skip
+
+
 def send_helper(rank: int) -> tuple[str, str]:
     """Name and text of the function that stores a box."""
     return _moving(
@@ -116,16 +168,20 @@ def send_helper(rank: int) -> tuple[str, str]:
 
 def _moving(
     name: str, rank: int, params: str, kind: str, places: tuple[str, str, str],
-    given: tuple[str, ...],
+    given: tuple[str, ...], more: Mapping[int, str] = MappingProxyType({}),
+    last: str = "",
 ) -> tuple[str, str]:  # fmt: skip
-    """`places`: where to, if not the tensor; the tensor; what else."""
+    """`places`: where to, if not the tensor; the tensor; what else; `more`: of an
+    axis's corner."""
     to, tensor, other = places
     axes = [f"c{d}" for d in range(rank)]
     corner = ", ".join(f"%{len(given) + d}" for d in range(rank))
-    operands = f"[{tensor}, {{{corner}}}], [{other}];"
+    operands = f"[{tensor}, {{{corner}}}], [{other}]{last};"
     if to:
         operands = f"[{to}], {operands}"
-    values = ", ".join((*given, *(f'"r"({c})' for c in axes)))
+    values = ", ".join(
+        (*given, *(f'"r"({c}{more.get(d, "")})' for d, c in enumerate(axes)))
+    )
     return (
         name,
         f"""{INLINE}
@@ -152,12 +208,19 @@ def sent(
     warps = team // WARP
     down = warps // FOUR // s.across
     high, wide = s.m // down, s.n // s.across
-    panels, number = wide // PANEL, high // HIGH * (wide // PANEL)
+    panels = ceil_div(wide, PANEL)
+    number = high // HIGH * panels
+    # The last piece of a row ends where the row does: it may begin in the one before.
+    first = f"rw_p * {PANEL}"
+    if wide % PANEL:
+        first = f"(rw_p < {panels - 1} ? {first} : {wide - PANEL})"
     (row,) = (d for d, n in enumerate(s.box.tensor.sizes) if d and n > 1)
+    along, across = (row, 0) if s.turned else (0, row)
+    put = "rw_put_turned" if s.turned else "rw_put"
     begin = [*corner]
-    begin[0] += f" + (rw_w / {FOUR} % {s.across} * {panels} + rw_p) * {PANEL}"
-    begin[row] += f" + rw_w / {FOUR} / {s.across} * {high} + rw_m * {HIGH}"
-    begin[row] += f" + rw_w % {FOUR} * {ROWS}"
+    begin[along] += f" + rw_w / {FOUR} % {s.across} * {wide} + {first}"
+    begin[across] += f" + rw_w / {FOUR} / {s.across} * {high} + rw_m * {HIGH}"
+    begin[across] += f" + rw_w % {FOUR} * {ROWS}"
     brain = "true" if of is BF16 else "false"
     odd = f"if (rw_q) rw_sent<{held - 1}>(); else rw_sent<0>();"
     waits = odd if number % held else f"rw_sent<{held - 1}>();"
@@ -170,7 +233,8 @@ def sent(
         f"    void *const rw_piece = {piece} * {s.box.size};",
         f"    {waits}",
         "    __syncwarp();",
-        f"    rw_put<{brain}>(rw_piece, &{name_of(s.source)}[rw_q * {PANEL // 2}]);",
+        f"    {put}<{brain}>(rw_piece,",
+        f"      &{name_of(s.source)}[(rw_m * {wide} + {first}) / 2]);",
         "    rw_share();",
         "    __syncwarp();",
         "    if (rw_thread % 32 == 0) {",
@@ -187,7 +251,24 @@ def tensors(body: Sequence[Stmt]) -> tuple[Tensor, ...]:
     """Those that statements take boxes of, each once."""
     boxes = [b for s in body if isinstance(s, Fill) for b in s.boxes]
     boxes += [s.box for s in body if isinstance(s, Send)]
-    return tuple(dict.fromkeys(b.tensor for b in boxes))
+    return tuple(dict.fromkeys(map(told, boxes)))
+
+
+def told(b: Box) -> Tensor:
+    """The tensor whose boxes are copied at once: of one for both, halves."""
+    if not b.both:
+        return b.tensor
+    row, rows, _ = half(b)
+    sizes = (rows if d == row else n for d, n in enumerate(b.tensor.sizes))
+    return b.tensor._replace(sizes=tuple(sizes))
+
+
+def half(b: Box) -> tuple[int, int, int]:
+    """The axis of its rows, how many a half has, and where the second one begins: in
+    the first one, where rows that are mixed among each other do not come out even."""
+    (row,) = (d for d, n in enumerate(b.tensor.sizes) if d and n > 1)
+    rows = ceil_div(b.rows, 2 * MIXED) * MIXED
+    return row, rows, b.rows - rows
 
 
 def maps(body: Sequence[Stmt], params: Sequence[Param]) -> tuple[TensorMap, ...]:
@@ -200,7 +281,10 @@ def maps(body: Sequence[Stmt], params: Sequence[Param]) -> tuple[TensorMap, ...]
 
 
 def nbytes(boxes: Sequence[Box], arrays: dict[str, DType]) -> int:
-    return sum(b.size * arrays[b.array].itemsize for b in boxes)
+    """That arrive for boxes; of one for both, two halves."""
+    sizes = ((1 + b.both) * prod(told(b).sizes) for b in boxes)
+    kinds = (arrays[b.array].itemsize for b in boxes)
+    return sum(n * size for n, size in zip(sizes, kinds, strict=True))
 
 
 def shares(team: int, beside: Beside) -> tuple[str, str]:

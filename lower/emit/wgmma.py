@@ -87,7 +87,11 @@ def instruction(
     adds = 0 if fresh else 1
     if left is None:
         name = f"rw_own_{kind}_{columns}_{right:d}{end}"
-        return _of_own(name, kind, held, outs, right, adds)
+        size, turned = (
+            f"m64n{columns}k{depth(of)}",
+            f", {right:d}" if of in HALVES else "",
+        )
+        return _of_own(name, f"{size}.f32.{kind}.{kind}", held, outs, adds, turned, of)
     name = f"rw_group_{kind}_{columns}_{left:d}{right:d}{end}"
     size = f"m64n{columns}k{depth(of)}"
     turned = f", {left:d}, {right:d}" if of in HALVES else ""
@@ -105,18 +109,20 @@ def instruction(
 
 
 def _of_own(
-    name: str, kind: str, held: str, outs: str, right: bool, adds: int
+    name: str, kind: str, held: str, outs: str, adds: int, turned: str, of: DType
 ) -> tuple[str, str]:
+    word, bits = ("f32", "__float_as_uint") if of is F32 else ("u32", "")
+    words = ", ".join(f'"r"({bits}(a[{i}]))' for i in range(4))
     count = outs.count("(c[")
     own = ", ".join(f"%{count + i}" for i in range(4))
     return (
         name,
-        f"""{INLINE} void {name}(f32 *c, const u32 *a, u64 b) {{
-  asm volatile("wgmma.mma_async.sync.aligned.m64n{2 * count}k16.f32.{kind}.{kind} "
+        f"""{INLINE} void {name}(f32 *c, const {word} *a, u64 b) {{
+  asm volatile("wgmma.mma_async.sync.aligned.{kind} "
       "{{{held}}}, "
-      "{{{own}}}, %{count + 4}, {adds}, 1, 1, {right:d};"
+      "{{{own}}}, %{count + 4}, {adds}, 1, 1{turned};"
       : {outs}
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+      : {words}, "l"(b));
 }}
 """,
     )
@@ -136,14 +142,15 @@ def settled(count: int) -> tuple[str, str]:
     )
 
 
-def kept(count: int) -> tuple[str, str]:
+def kept(count: int, of: DType) -> tuple[str, str]:
     """Name and text of the function before which words that a product reads are made:
     the compiler would make them after the fence, which orders registers."""
-    outs = ", ".join(f'"+r"(a[{i}])' for i in range(count))
-    name = f"rw_kept{count}"
+    word, place = ("f32", "f") if of is F32 else ("u32", "r")
+    outs = ", ".join(f'"+{place}"(a[{i}])' for i in range(count))
+    name = f"rw_kept{count}" + "_f32" * (of is F32)
     return (
         name,
-        f"""{INLINE} void {name}(u32 *a) {{
+        f"""{INLINE} void {name}({word} *a) {{
   asm volatile("" : {outs} :: "memory");
 }}
 """,
@@ -174,7 +181,7 @@ def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope, name: str
     mi = high // HIGH
     out = name_of(s.out)
     if s.own:
-        return _own_product(s, mi, at[1], name)
+        return _own_product(s, mi, at[1], scope.arrays[s.b.array], name)
     of = scope.arrays[s.a.array]
     size = of.itemsize
     a, b = (f"rw_matrix(&{name_of(x.array)}[{i}], {x.apart * size})"
@@ -202,25 +209,27 @@ def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope, name: str
     ]
 
 
-def _own_product(s: Mma, mi: int, at: str, name: str) -> list[str]:
+def _own_product(s: Mma, mi: int, at: str, of: DType, name: str) -> list[str]:
     """Of a left side that threads hold: four words for each step along k."""
-    out, own = name_of(s.out), name_of(s.a.array)
-    step = _step(s.b, s.b.down == 1, 2)
+    out, own, size = name_of(s.out), name_of(s.a.array), of.itemsize
+    words = s.k * size // 8
+    step = _step(s.b, s.b.down == 1, size)
     sums = [f"rw_settled{mi * s.n // 2}({out});"] if not s.fresh else []
     return [
-        f"rw_kept{mi * s.k // 4}({own});",
+        f"{kept(mi * words, of)[0]}({own});",
         *sums,
-        f"{{ const u64 rw_b = rw_matrix(&{name_of(s.b.array)}[{at}], {2 * s.b.apart});",
+        f"{{ const u64 rw_b = rw_matrix(&{name_of(s.b.array)}[{at}], "
+        f"{size * s.b.apart});",
         "  rw_group_begin();",
         "  #pragma unroll",
-        f"  for (u32 rw_k = 0; rw_k < {s.k // DEPTH}; rw_k++)",
+        f"  for (u32 rw_k = 0; rw_k < {s.k // depth(of)}; rw_k++)",
         "    #pragma unroll",
         f"    for (u32 rw_m = 0; rw_m < {mi}; rw_m++)",
         *_called(
             s,
             name,
             f"(&{out}[rw_m * {s.n // 2}],"
-            f" &{own}[rw_m * {s.k // 4} + rw_k * 4],"
+            f" &{own}[rw_m * {words} + rw_k * 4],"
             f" rw_b + (({step}) >> 4));",
         ),
         "  rw_group_end();",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from ...egraph.ir.dtypes import BOOL
+from ..axes import ceil_div
 from ..families.nests.values import add, divide, mul
 from ..fragments import ROWS, WARP
 from ..loops import (
@@ -33,10 +34,10 @@ from ..loops import Box as Brought
 from ..loops import Full as Arrived
 from ..tiles import ir
 from ..tiles.ir import Ahead, Full, Load, Loop, Release, Store
-from ..tiles.rings import is_beside, products_left
+from ..tiles.rings import is_beside, is_common, products_left
 from .boxes import box_of, sent
 from .layouts import names_in
-from .quads import groups_across
+from .quads import lying
 from .rings import Ringed
 
 BARRIER = 8  # bytes; a place of a ring has two
@@ -80,7 +81,7 @@ class Besides(Ringed):
         for s in self.sent:
             self.sends[s.buffer] = name = self.fresh("o")
             kind = self.buffers[s.buffer].dtype
-            self.emit(Array(name, kind, self.pieces(s), "shared", PANEL))
+            self.emit(Array(name, kind, self.pieces(s), "shared", self.mixed(s)))
         self.out.pop()
         parts: list[tuple[Stmt, ...]] = []
         counters: list[tuple[Stmt, ...]] = []
@@ -244,12 +245,13 @@ class Besides(Ringed):
         t = s.tile
         out: list[Brought] = []
         wide = panel(t.dtype)
-        for p in range(self.extents[t.axes[-1]] // wide):
+        both = self.grid.together > 0 and is_common(self.grid, s)
+        for p in range(ceil_div(self.extents[t.axes[-1]], wide)):
             at = add(mul(self.slot, self.ring_size(t)),
                      self.number(p * self.apart(t)))  # fmt: skip
             first = add(corner[0], self.number(p * wide))
             place = (first, *corner[1:])
-            out.append(Brought(self.rings[t.name], at, tensor, place))
+            out.append(Brought(self.rings[t.name], at, tensor, place, both))
         return out
 
     def beside_loop(self, s: Loop) -> None:
@@ -297,16 +299,21 @@ class Besides(Ringed):
         made = sent(s, self.scene, buffer)
         assert not isinstance(made, str), made
         tensor, corner = made
-        held, across = self.held[s.value.name], self.sent_across(s)
-        assert isinstance(held, str) and across is not None
-        sizes = tuple(ROWS if n > 1 else 1 for n in tensor.sizes[1:])
-        tensor = tensor._replace(sizes=(tensor.sizes[0], *sizes))
-        m, n = (self.extents[a] for a in s.over)
+        found = lying(self.grid, s.over, self.layout_of(s))
+        held = self.held[s.value.name]
+        assert isinstance(held, str) and found is not None
+        across, turned = found
+        wide, rows = (ROWS, PANEL) if turned else (PANEL, ROWS)
+        sizes = tuple(rows if n > 1 else 1 for n in tensor.sizes[1:])
+        tensor = tensor._replace(sizes=(wide, *sizes))
+        m, n = (self.extents[a] for a in (s.over[::-1] if turned else s.over))
         box = Brought(self.sends[s.buffer], self.zero, tensor, corner)
-        self.emit(Send(m, n, across, held, box))
+        self.emit(Send(m, n, across, held, box, turned))
 
-    def sent_across(self, s: Store) -> int | None:
-        return groups_across(self.grid, s.over, self.layout_of(s))
+    def mixed(self, s: Store) -> int:
+        """Elements of a row of its pieces."""
+        found = lying(self.grid, s.over, self.layout_of(s))
+        return ROWS if found and found[1] else PANEL
 
     @property
     def sent(self) -> list[Store]:

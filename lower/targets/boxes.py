@@ -48,7 +48,7 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
     wide = panel(buffer.dtype)
     if index.rest or index.axes.get(last) != 1 or index.axes.get(row, 0) < 1:
         return "it does not lie in rows"
-    if points[last] % wide or points[row] > ROWS:
+    if points[last] < wide or points[row] > ROWS:
         return f"no panels: {points[row]} x {points[last]}"
     tests = _tests(load.where, view)
     if tests is None or not tests.keys() <= {row, last}:

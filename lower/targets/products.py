@@ -12,9 +12,9 @@ from dataclasses import replace
 from math import gcd
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import compute
-from ..fragments import EIGHTS, FOUR
-from ..loops import Ex, Lit, Op
+from ...egraph.ir.dtypes import F32, compute
+from ..fragments import EIGHTS, FOUR, left_parts
+from ..loops import Ex, Lit, Op, Var
 from ..passes.rebuild import substituted
 from ..tiles import ir
 from ..tiles.ir import (
@@ -37,13 +37,13 @@ from ..tiles.ir import (
     Update,
     Wait,
 )
+from ..tiles.rings import together_faults
 from .boxes import box_of, sent
 from .layouts import Scene, names_in, scene, spread
 from .quads import product_layout, quads_of
 from .simt import LANES, Simt
 
 FEW = 4  # columns that a thread has side by side, where it multiplies by itself
-PIECES = 2  # that a warp stores through
 LEAST = 4  # bytes of an asynchronous copy
 
 
@@ -55,6 +55,8 @@ class Warps(NamedTuple):
     warps: int = 1
     beside: int = 0  # threads that have the engine for copies fill rings
     resident: int = 0  # teams
+    together: int = 0  # of them, that bring at once what they have in common
+    pieces: int = 2  # that a warp stores through
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
         return product_layout(m, n, team, self.across, self.warps)
@@ -68,6 +70,8 @@ class Threads(NamedTuple):
     warps: int = 0
     beside: int = 0
     resident: int = 0
+    together: int = 0
+    pieces: int = 0
 
     def layout(self, m: ir.Axis, n: ir.Axis, team: int, wide: int) -> Layout:
         few = gcd(self.width, FEW)
@@ -116,7 +120,7 @@ class _Products:
             return "several products"
         if self.units.beside:
             made = self.brought(loop, mma)
-            return made if isinstance(made, str) else self.placed(loop, mma, made)
+            return made if isinstance(made, str) else self.alone(loop, mma, made)
         for s in loop.body:
             for x in s.body if isinstance(s, Ahead) else ():
                 tile = ir.bound(x)
@@ -127,6 +131,11 @@ class _Products:
         body = tuple(self.laid(s) for s in loop.body)
         body = self.multiplied(self.asynchronous(loop, body))
         return self.placed(loop, mma, body)
+
+    def alone(self, loop: Loop, mma: Mma, body: tuple[Stmt, ...]) -> Grid | str:
+        """Or why teams do not bring anything together."""
+        made = self.placed(loop, mma, body)
+        return next(together_faults(made), made)
 
     def placed(self, loop: Loop, mma: Mma, body: tuple[Stmt, ...]) -> Grid:
         """With the layout of the sums."""
@@ -140,9 +149,11 @@ class _Products:
         layout = self.units.layout(m, n, grid.team, 0 if narrow else FEW)
         layout = (*layout, Digit(over.name, "register", over.extent))
         whole = tuple(replace(s, body=body) if s is loop else s for s in grid.body)
-        resident = self.units.resident
+        resident, together = self.units.resident, self.units.together
         whole = self.sent(whole, m, n) if self.units.beside else whole
-        made = replace(grid, body=whole, layout=layout, resident=resident)
+        made = replace(
+            grid, body=whole, layout=layout, resident=resident, together=together
+        )
         return self.regrouped(made, mma.name, n.name, over)
 
     def brought(self, loop: Loop, mma: Mma) -> tuple[Stmt, ...] | str:
@@ -159,7 +170,28 @@ class _Products:
         ahead = Ahead(tuple(early), self.units.beside)
         if mma.left.dtype in EIGHTS:
             return (ahead, Full(), *self.promoted(product))
-        return (ahead, Full(), product, Release(1))
+        left = self.shared(loop)[mma.left.name] if isinstance(mma.left, Var) else None
+        if (
+            left is not None
+            and mma.left.dtype is F32
+            and {left.axes[-1]} != {*mma.over}
+        ):
+            held = self.held(left, mma)
+            product = replace(product, left=ir.var(held))
+            return (ahead, Full(), Copy(held, mma.left), product, Release(0))
+        return (ahead, Full(), product, Release(0))
+
+    def held(self, left: Tile, mma: Mma) -> Tile:
+        """In registers, as instructions read a left side that lies across."""
+        (k,) = mma.over
+        (m,) = (a for a in left.axes if a != k)
+        sizes = self.extents[m], self.extents[k]
+        digits: list[Digit] = []
+        for p in left_parts(*sizes, self.grid.team, left.dtype):
+            place = "register" if p.who == "element" else "thread"
+            digits.append(Digit(m if p.rows else k, place, p.size))
+        layout = tuple(d for d in digits if d.size > 1)
+        return Tile(f"{left.name}h", left.dtype, (m, k), layout, "held")
 
     def promoted(self, product: Mma) -> tuple[Stmt, ...]:
         """Sums of f8 that instructions make have about 14 bits, so those of a turn are
@@ -190,12 +222,14 @@ class _Products:
         self, s: Store, whole: tuple[str, ...], number: int
     ) -> tuple[Stmt, ...] | None:
         buffer = self.params[s.buffer]
-        if s.over != whole:
+        if {*s.over} != {*whole}:
             return None
         if isinstance(sent(s, self.scene, buffer), str):
             return None
-        value = Tile(f"v{number}{s.buffer}", s.value.dtype, s.over)
-        return Map(value, s.value), replace(s, value=ir.var(value), through=PIECES)
+        value = Tile(f"v{number}{s.buffer}", s.value.dtype, whole)
+        return Map(value, s.value), replace(
+            s, value=ir.var(value), through=self.units.pieces
+        )
 
     def regrouped(self, grid: Grid, sums: str, n: str, over: ir.Axis) -> Grid:
         """With an exchange of sums before they are stored, where that makes stores

@@ -51,6 +51,15 @@ def groups_across(grid: Grid, axes: tuple[str, ...], layout: Layout) -> int | No
     return across if same else None
 
 
+def lying(grid: Grid, axes: tuple[str, ...], layout: Layout) -> tuple[int, bool] | None:
+    """Those groups, and whether the product lies across: rows along the last axis."""
+    for turned in (False, True):
+        across = groups_across(grid, axes[::-1] if turned else axes, layout)
+        if across is not None:
+            return across, turned
+    return None
+
+
 def product_layout(
     m: Axis, n: Axis, team: int, across: int, warps: int
 ) -> Layout:  # fmt: skip

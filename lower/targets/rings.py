@@ -9,6 +9,7 @@ from itertools import product as every
 from math import prod
 
 from ...egraph.ir.dtypes import BOOL, F32
+from ..axes import ceil_div
 from ..families.nests.values import add, divide, mul
 from ..fragments import FOUR
 from ..loops import (
@@ -59,10 +60,9 @@ class Ringed(Places):
         self.rings: dict[str, str] = {}
         self.slot: Ex = self.zero
         self.later: Ex | None = None
-        products = (s for s in ir.walk(self.grid.body) if isinstance(s, Mma))
         self.panels = {  # tiles that lie in panels
-            x.name for s in products if s.warps == FOUR
-            for x in (s.left, s.right) if isinstance(x, Var)
+            x.name for s in ir.walk(self.grid.body) for x in _in_panels(s)
+            if isinstance(x, Var)
         }  # fmt: skip
 
     # ---- to be had from the writer of all statements
@@ -148,7 +148,10 @@ class Ringed(Places):
 
     def ring_size(self, t: Tile) -> int:
         rows, last = (self.extents[a] for a in t.axes)
-        return rows * (last if t.name in self.panels else self.pitch(t))
+        pitch = self.pitch(t)
+        return rows * (
+            ceil_div(last, pitch) * pitch if t.name in self.panels else pitch
+        )
 
     def declare_ring(self, t: Tile, stages: int) -> None:
         name = self.fresh(t.name.rstrip("0123456789") or "s")
@@ -226,6 +229,35 @@ class Ringed(Places):
         self.out.pop()
         body = self.guarded(tuple(inner))
         self.emit(For(thread, self.grid.team, "thread", body))
+
+    def hold(self, s: Copy) -> None:
+        """From shared memory, what each thread multiplies of a left side."""
+        assert isinstance(s.value, Var)
+        source, t = self.tiles[s.value.name], s.tile
+        if t.name not in self.held:
+            size = prod(d.size for d in t.layout if d.place != "thread")
+            self.held[t.name] = name = self.fresh(t.name.rstrip("0123456789"))
+            self.emit(Array(name, t.dtype, size))
+        held = self.held[t.name]
+        assert isinstance(held, str)
+        inner = self.inside()
+        thread, threads = self.digits(t.layout)
+        loops = [(Var(self.fresh("j"), self.index), d.size)
+                 for k, d in enumerate(t.layout) if k not in threads]  # fmt: skip
+        own = iter(loops)
+        values = [threads[k] if k in threads else next(own)[0]
+                  for k in range(len(t.layout))]  # fmt: skip
+        point = Point(t.layout, tuple(values))
+        row, column = (point.axis(a, self.zero) for a in source.axes)
+        taken = Read(
+            self.rings[source.name], self.in_ring(source, row, column), t.dtype
+        )
+        moved: Stmt = Write(held, point.slot(t.axes, self.zero), taken)
+        for var, n in reversed(loops):
+            moved = For(var, n, "unroll", (moved,))
+        self.emit(moved)
+        self.out.pop()
+        self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
 
     # ---- products
 
@@ -350,6 +382,17 @@ class Ringed(Places):
             read = Read(self.rings[t.name], self.in_ring(t, row, column), t.dtype)
             out.append((int(slot.value), self.let(read, "f")))
         return out
+
+
+def _in_panels(s: ir.Stmt) -> tuple[Ex, ...]:
+    """What groups read where it is shared: to multiply it, or to hold it."""
+    match s:
+        case Mma(left=left, right=right, warps=warps) if warps == FOUR:
+            return left, right
+        case Copy(tile, value) if tile.space == "held":
+            return (value,)
+        case _:
+            return ()
 
 
 def names_of(s: ir.Stmt) -> set[str]:

@@ -89,6 +89,8 @@ class GridWriter(Exchange):
                 case Copy(tile):
                     if tile.space == "shared":
                         self.share(g)
+                    elif tile.space == "held":
+                        self.hold(g)
                     else:
                         self.copy(g)
                 case Mma():

@@ -195,8 +195,9 @@ class _Parser(Expressions):
                     across = self.integer("a number of warps")
                     self.expect(":")
                     source = self.word("an array's name").text
+                    turned = self.skip("turned")
                     self.expect("to")
-                    return Send(m, n, across, source, self.box())
+                    return Send(m, n, across, source, self.box(), turned)
                 case "full":
                     self.take()
                     return Full(*self.turn())
@@ -301,7 +302,9 @@ class _Parser(Expressions):
             if not self.skip(","):
                 break
         tensor = Tensor(source, tuple(extents), tuple(strides), tuple(sizes))
-        return Box(at.at.text, self.typed(at.index, None), tensor, tuple(corner))
+        both = self.skip("both")
+        place = self.typed(at.index, None)
+        return Box(at.at.text, place, tensor, tuple(corner), both)
 
     def regroup(self) -> Regroup:
         to = self.word("an array's name").text

@@ -170,8 +170,9 @@ class _Printer:
                 lines = [f"{pad}  {_box(b, ex)}" for b in boxes]
                 head = f"{pad}fill {word(ring)}[{ex.show(turn, None)}] {{"
                 return [head, *lines, pad + "}"]
-            case Send(m, n, across, source, box):
+            case Send(m, n, across, source, box, turned):
                 head = f"{pad}send {m} {n} by {across}: {word(source)}"
+                head += " turned" * turned
                 return [f"{head} to {_box(box, ex)}"]
             case Full(ring, turn):
                 return [f"{pad}full {word(ring)}[{ex.show(turn, None)}]"]
@@ -304,7 +305,8 @@ def _box(b: Box, ex: _Expressions) -> str:
         for size, extent, stride in zip(t.sizes, t.extents, t.strides, strict=True)
     )
     to = ex.place(b.array, b.at, 1)
-    return f"{to} = {word(t.source)} at {corner} in {axes}"
+    both = " both" * b.both
+    return f"{to} = {word(t.source)} at {corner} in {axes}{both}"
 
 
 def _is_infix(x: Op) -> bool:

@@ -17,7 +17,7 @@ KEYWORDS = frozenset(
      "var", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product",
      "transfer", "commit", "await", "mma", "of", "regroup", "ring", "beside", "group",
      "fill", "full", "free", "at", "send", "to", "sort", "descending", "pack", "own",
-     "settle", "fresh")
+     "settle", "fresh", "both", "turned")
 )  # fmt: skip
 WORD = r"[^\W\d]\w*"
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, inf
-from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F32, DType
 from ...extract.schedule.kernel import Kernel
@@ -20,7 +19,7 @@ from ..families.nests.writer import parameters
 from ..families.products.products import classify
 from ..fragments import EIGHTS, FOUR, HALVES, WARP
 from ..fragments import refusal as unfit
-from ..loops import ROW, Param, panel
+from ..loops import Param, panel
 from ..model import DeviceModel, overlapped
 from ..targets.layouts import of_axes, product, up
 from ..targets.products import Threads, Units, Warps, scheduled_products
@@ -39,69 +38,22 @@ from .price import (
     speed_of_warps,
 )
 from .products import Blocks, Sides, flattened, product_grid, sides_of
+from .shapes import (
+    BY_BYTES,
+    BY_ENGINE,
+    BY_GROUPS,
+    BY_MANY,
+    BY_THREADS,
+    BY_WARPS,
+    BY_WORDS,
+    Shape,
+)
 
 SIZES = (1, 2, 4)  # bytes of an element that instructions of groups multiply
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
-LIKELY = 6  # shapes that are priced in full
+LIKELY, FEWER = 8, 4  # shapes that are priced in full, and in pairs as well
 GROUPS = (16, 8)  # rows of tiles side by side: the first that divides them
-
-
-class Shape(NamedTuple):
-    """Of an instance's tile; `down` and `across`: warps of the team, or threads."""
-
-    rows: int
-    columns: int
-    depth: int
-    stages: int
-    down: int
-    across: int
-    beside: int = 0  # threads that have the engine for copies bring tiles
-
-    @property
-    def each(self) -> tuple[int, int]:
-        """Rows and columns of one of them."""
-        return self.rows // self.down, self.columns // self.across
-
-    @property
-    def itemsize(self) -> int:
-        """Of the elements of which a panel is as deep."""
-        return ROW // self.depth
-
-
-BY_WARPS = (
-    Shape(128, 256, 64, 3, 2, 4), Shape(128, 128, 64, 3, 2, 2),
-    Shape(128, 128, 32, 4, 2, 2), Shape(128, 64, 64, 4, 2, 2),
-    Shape(64, 128, 64, 4, 2, 2), Shape(64, 64, 64, 4, 2, 2),
-    Shape(32, 128, 64, 4, 1, 4), Shape(32, 64, 64, 4, 1, 4),
-    Shape(16, 64, 64, 4, 1, 4), Shape(64, 32, 64, 4, 4, 1), Shape(32, 32, 32, 3, 1, 2),
-)  # fmt: skip
-BY_GROUPS = (
-    Shape(128, 256, 64, 4, 2, 1), Shape(256, 128, 64, 4, 2, 1),
-    Shape(128, 128, 64, 3, 1, 1), Shape(128, 128, 64, 4, 2, 1),
-    Shape(64, 256, 64, 4, 1, 1), Shape(64, 128, 64, 4, 1, 1),
-    Shape(64, 64, 64, 4, 1, 1),
-)  # fmt: skip
-BY_ENGINE = (
-    Shape(128, 256, 64, 4, 2, 1, 128), Shape(256, 128, 64, 4, 2, 1, 128),
-    Shape(128, 192, 64, 4, 2, 1, 128), Shape(192, 192, 64, 3, 3, 1, 128),
-    Shape(128, 128, 64, 6, 2, 1, 128), Shape(64, 256, 64, 4, 1, 1, 128),
-    Shape(64, 128, 64, 8, 1, 1, 128), Shape(64, 64, 64, 12, 1, 1, 128),
-)  # fmt: skip
-BY_WORDS = tuple(s._replace(depth=32) for s in BY_ENGINE)  # f32, of as many bytes
-BY_BYTES = (  # each thread has sums of a turn besides
-    Shape(128, 192, 128, 4, 2, 1, 128), Shape(128, 128, 128, 6, 2, 1, 128),
-    Shape(64, 192, 128, 5, 1, 1, 128), Shape(64, 128, 128, 8, 1, 1, 128),
-    Shape(64, 64, 128, 12, 1, 1, 128),
-)  # fmt: skip
-BY_MANY = (  # sums of a thread, which has many registers
-    Shape(128, 256, 32, 2, 16, 16), Shape(256, 128, 16, 2, 16, 16),
-    Shape(128, 256, 16, 2, 16, 16),
-)  # fmt: skip
-BY_THREADS = (
-    Shape(128, 128, 16, 2, 16, 16), Shape(64, 64, 16, 2, 16, 16),
-    Shape(32, 32, 16, 2, 8, 16), Shape(16, 16, 16, 2, 8, 8),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -161,7 +113,8 @@ class Multiplied(Tiled):
             return {}
         names = Shape._fields
         found = {n: tuple(sorted({s[i] for s in shapes})) for i, n in enumerate(names)}
-        return {**found, "group": (1, 4, 8, 16)}
+        pairs = (0, 1, 2) if any(s.beside for s in shapes) else (0,)
+        return {**found, "pairs": pairs, "group": (1, 4, 8, 16)}
 
     def likely(
         self, kernel: Kernel, sides: Sides, model: DeviceModel
@@ -175,6 +128,7 @@ class Multiplied(Tiled):
     def seconds(
         self, kernel: Kernel, sides: Sides, s: Shape, model: DeviceModel
     ) -> float:
+        sides = sides.turned if s.turned else sides
         m, n, k = (kernel.extents[a] for a in (sides.m, sides.n, sides.k))
         down, across = ceil_div(m, s.rows), ceil_div(n, s.columns)
         axes = {a for o in kernel.outputs for a in o.axes} - {sides.m, sides.n}
@@ -207,9 +161,13 @@ def _program(
     own = _own_shape(family, kernel, model)
     if own is None:
         return "no tile fits the device"
-    asked = own._replace(**{n: v for n, v in holes if n in Shape._fields})
+    named = {n: v for n, v in holes if n in Shape._fields}
+    if named.keys() - {"pairs", "turned"}:  # a tile of another size is by itself
+        own = own._replace(pairs=0, turned=0)
+    asked = own._replace(**named)
     if not family.suits(asked, sides):
         return "no ring of such tiles"
+    sides = sides.turned if asked.turned else sides
     group = hole(holes, "group", _group(kernel.extents[sides.m], asked))
     return family.refused(asked, model) or _written(
         family, kernel, sides, asked, group, model, strict, buffers
@@ -218,19 +176,25 @@ def _program(
 
 @lru_cache(maxsize=4096)
 def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape | None:
-    """Of the likely ones that with the least price."""
+    """Of the likely ones that with the least price; the best of them also in pairs."""
     sides = sides_of(kernel, family.kinds)
     assert not isinstance(sides, str), sides
-    priced: list[tuple[float, Shape]] = []
+    buffers = parameters(kernel)
+
+    def priced(s: Shape) -> float:
+        own = sides.turned if s.turned else sides
+        group = _group(kernel.extents[own.m], s)
+        made = _written(family, kernel, own, s, group, model, False, buffers)
+        return inf if isinstance(made, str) else overlapped(price(made, model))
+
+    known: dict[Shape, float] = {}
     for s in family.likely(kernel, sides, model):
-        group = _group(kernel.extents[sides.m], s)
-        buffers = parameters(kernel)
-        made = _written(family, kernel, sides, s, group, model, False, buffers)
-        if not isinstance(made, str):
-            priced.append((overlapped(price(made, model)), s))
-        if len(priced) == LIKELY:
-            break
-    return min(priced)[1] if priced else None
+        if len(known) < LIKELY and (seconds := priced(s)) < inf:
+            known[s] = seconds
+    best = sorted(known, key=known.__getitem__)[:FEWER]
+    for s in (t._replace(pairs=n) for t in best if t.beside for n in (1, 2)):
+        known[s] = priced(s)
+    return min(known, key=known.__getitem__, default=None)
 
 
 def _group(rows: int, s: Shape) -> int:
@@ -242,20 +206,37 @@ def _written(
     family: Multiplied, kernel: Kernel, sides: Sides, s: Shape, group: int,
     model: DeviceModel, strict: bool, buffers: tuple[Param, ...],
 ) -> TileProgram | str:  # fmt: skip
-    blocks = Blocks(s.rows, s.columns, s.depth, s.stages, group, family.team(s))
+    if s.turned and sides.held:
+        return "its right side does not lie along what is summed"
+    if s.pairs == 2 and ceil_div(kernel.extents[sides.n], s.columns) % 2:
+        return "not all tiles have one abreast"
+    blocks = Blocks(
+        s.rows, s.columns, s.depth, s.stages, group, family.team(s), s.pairs == 2
+    )
     grid, index = product_grid(kernel, sides, blocks, strict, buffers)
     program = TileProgram("f", buffers, (grid,), (), index)
     units = family.units(s)
     if s.beside and isinstance(units, Warps):
-        units = units._replace(resident=max(model.units // 2, 1))
+        resident = max(model.units // 2, 1)
+        units = units._replace(resident=resident, together=2 * (s.pairs > 0))
     made = scheduled_products(program, units, Simt.of(model))
     if isinstance(made, str):
         return made
+    if shared_bytes(made) > model.shared and any(x.through for x in _stores(made)):
+        made = scheduled_products(program, units._replace(pieces=1), Simt.of(model))
+        assert not isinstance(made, str), made
+    if s.turned and not all(x.through for x in _stores(made)):
+        return "a turned product that threads would store"
     if sum(held(made)) > HELD:
         return "a thread would hold too much"
     if shared_bytes(made) > max(model.shared, model.on_chip):
         return "a group of threads would share too much"
     return made
+
+
+def _stores(program: TileProgram) -> Iterator[ir.Store]:
+    every = (s for grid in program.body for s in ir.walk(grid.body))
+    return (s for s in every if isinstance(s, ir.Store))
 
 
 def held(program: TileProgram) -> Iterator[int]:

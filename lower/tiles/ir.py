@@ -39,7 +39,7 @@ type Role = Literal[
     "reads", "writes",  # a buffer, by name
     "body", "number", "word", "layout",
 ]  # fmt: skip
-type Space = Literal["register", "shared"]
+type Space = Literal["register", "shared", "held"]  # held: as a left side
 type Place = Literal["register", "thread", "lane"]  # lane: within one wide access
 
 
@@ -86,8 +86,8 @@ class Grid:
     has tiles over `points`.  Grids run one after the other."""
 
     SYNTAX: ClassVar[str] = (
-        "grid {axes} ?over {points} ?team {team} ?resident {resident} ?laid {layout} "
-        "{body}"
+        "grid {axes} ?over {points} ?team {team} ?resident {resident} "
+        "?together {together} ?laid {layout} {body}"
     )
     axes: tuple[Axis, ...] = field(metadata=AXES)
     points: tuple[Axis, ...] = field(metadata=AXES)
@@ -96,6 +96,8 @@ class Grid:
     layout: Layout = field(metadata=LAYOUT, default=())
     # So many teams, each of which takes every so many-th instance; 0: one for each.
     resident: int = field(metadata=NUMBER, default=0)
+    # So many teams side by side (two, or 0) bring at once what all of them want.
+    together: int = field(metadata=NUMBER, default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +346,8 @@ def rebuilt(s: Stmt, **by_role: Callable[[Any], Any]) -> Stmt:
 
 def held_left(tile: Tile) -> bool:
     """Whether it is a left side in registers, rounded."""
-    return tile.space == "register" and tile.dtype in (BF16, F16)
+    rounded = tile.space == "register" and tile.dtype in (BF16, F16)
+    return rounded or tile.space == "held"
 
 
 def extents(*groups: tuple[Axis, ...]) -> dict[str, int]:

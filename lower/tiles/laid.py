@@ -56,11 +56,11 @@ class Laid(Tiled):
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
         buffers: tuple[Param, ...] = (),
     ) -> TileProgram | str:  # fmt: skip
-        return _program(flattened(kernel), model)
+        return _program(flattened(kernel), model, holes)
 
 
 @lru_cache(maxsize=1024)
-def _program(kernel: Kernel, model: DeviceModel) -> TileProgram | str:
+def _program(kernel: Kernel, model: DeviceModel, holes: Holes) -> TileProgram | str:
     sides = sides_of(kernel, BY_GROUP.kinds)
     if isinstance(sides, str):
         return sides
@@ -71,7 +71,7 @@ def _program(kernel: Kernel, model: DeviceModel) -> TileProgram | str:
     )
     buffers = (*parameters(kernel), *scratch)
     *first, last = (normalise(replace(k, constant=0)) for k in made.stages)
-    product = BY_GROUP.program(last, model, (), False, buffers)
+    product = BY_GROUP.program(last, model, holes, False, buffers)
     if isinstance(product, str):
         return product
     team = product.body[0].team
@@ -111,7 +111,9 @@ def _brought(kernel: Kernel, sides: Sides, e: int, own: int) -> bool:
         return False
     at: Affine = x.attr[1]
     lying = [a for a in (sides.k, own) if coefficient(at, a) == 1]
-    if not lying or (sides.along_k and sides.k not in lying):
+    if not lying:
+        return False
+    if sides.along_k and sides.k not in lying and not (sides.held and own == sides.m):
         return False
     steps = [c for a, c in at.terms if a != lying[0]]
     even = all(n * sides.dtype.itemsize % BYTES == 0 for n in (*steps, at.const))

@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import hypot, prod
+from math import gcd, hypot, prod
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import BY_NAME
+from ..axes import ceil_div
 from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import LINE, RESIDENT, occupancy
 from ..fragments import FOUR, HIGH, WARP
-from ..loops import Ex, Op, Var
+from ..loops import ROW, Ex, Op, Var
 from ..model import DeviceModel, Parts
-from ..targets.layouts import Scene, names_in, of_axes, product, scene
+from ..targets.layouts import Scene, form, names_in, of_axes, product, scene
+from ..targets.quads import lying
 from . import ir
 from .interpret import share_of_turns
 from .ir import (
@@ -32,7 +34,7 @@ from .ir import (
     TileProgram,
     Wait,
 )
-from .rings import is_beside
+from .rings import is_beside, is_common
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
@@ -47,7 +49,16 @@ HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 # Where threads beside the team copy: how much more of their speed groups reach, seconds
 # from a turn's copies to its products, and from the last product to the next instance.
 ALONE, TURN, END = 1.28, 2e-7, 1e-6
-LINE_OF_CACHE, ASTRIDE = 128, 1.65  # bytes, and what rows cost that begin within one
+PAIR, ALIKE = 3e-6, 12  # seconds for two to begin and end together; of `hardly_more`
+TILE = 128 * 256  # points of such an instance
+DELAY = 6e-7  # of a turn's copies, over the turns that they are ahead
+LINE_OF_CACHE = 128  # bytes
+# What rows cost of which all begin at multiples of so many bytes, but not of twice as
+# many (5120 x 2048 x 3072 and its neighbours, H100).
+ASTRIDE = {16: 2.7, 32: 1.6, 64: 1.5}
+
+
+SECTOR, ACROSS, ASTRAY = 32, 3.0, 12.0  # bytes; of the half of `END` that is to store
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
@@ -129,6 +140,27 @@ def speed_of_turns(
     return units * macs / hypot(units * macs / fastest, TURN)
 
 
+def near_threads(layout: ir.Layout) -> Iterator[ir.Digit]:
+    """Digits of threads of one warp."""
+    count = 1
+    for d in reversed([d for d in layout if d.place == "thread"]):
+        count *= d.size
+        if count <= WARP:
+            yield d
+
+
+def hardly_more(a: float, b: float) -> float:
+    """Than the longer of two that run side by side, unless they are nearly alike."""
+    return (a**ALIKE + b**ALIKE) ** (1 / ALIKE)
+
+
+def begins(view: Scene, index: Ex, last: str) -> Iterator[int]:
+    """Of what elements rows along an axis begin at multiples of, and their sums."""
+    found = form(index, view.axes)
+    yield found.const
+    yield from (n * view.steps.get(a, 1) for a, n in found.axes.items() if a != last)
+
+
 @dataclass(slots=True)
 class _Price:
     grid: Grid
@@ -169,9 +201,26 @@ class _Price:
         beside = [s for s in self.grid.body if isinstance(s, Loop) and is_beside(s)]
         if beside:
             teams = min(self.grid.resident or instances, instances)
-            each = sum(self.turns(view, s) for s in beside) + END
-            return Parts(moved + met, work, -(-instances // teams) * each)
+            each = sum(self.turns(view, s) for s in beside) + END * self.ends(view)
+            pair = PAIR if self.grid.together else 0.0
+            return Parts(moved + met, work, -(-instances // teams) * each + pair)
         return Parts(moved + met, work, self.product / busy + fills)
+
+    def ends(self, view: Scene) -> float:
+        """How long the end of an instance is: half of it is to store what it made."""
+        stores = (s for s in self.grid.body if isinstance(s, Store))
+        made = (self.points(s.over) / TILE * self.astray(view, s) for s in stores)
+        return (1 + max(made, default=0)) / 2
+
+    def astray(self, view: Scene, s: Store) -> float:
+        """What a store costs beside one of whole lines: a product that lies across goes
+        in pieces of as few bytes as a sector has, or of which each lies in two."""
+        found = lying(self.grid, s.over, self.grid.layout) if s.through else None
+        if found is None or not found[1]:
+            return 1.0
+        size = self.program.buffers[s.buffer].dtype.itemsize
+        steps = begins(view, s.index, s.over[-1])
+        return ACROSS if gcd(SECTOR, *(n * size for n in steps)) == SECTOR else ASTRAY
 
     def turns(self, view: Scene, loop: Loop) -> float:
         """Seconds of an instance's turns, where threads beside the team copy: what
@@ -184,19 +233,27 @@ class _Price:
                     macs += self.points((*tiles[name].axes, *over))
                     columns = self.columns(s, tiles)
                     itemsize = left.dtype.itemsize
-                case Load(tile, index=index):
-                    pitch = view.along(index, tile.axes[0]) or 0
-                    size = tile.dtype.itemsize
-                    moved = self.points(tile.axes) * size
-                    astride = pitch * size % LINE_OF_CACHE > 0
-                    brought += moved * (ASTRIDE if astride else 1.0)
+                case Load():
+                    brought += self.brought(view, s)
                 case _:
                     pass
         units = max(self.model.units // 2, 1)
         speed = speed_of_turns(macs, columns, self.model, itemsize)
         products = units * macs / speed
-        turn = max(products, brought * units / self.model.engine)
+        turn = hardly_more(products, brought * units / self.model.engine)
+        if sum(isinstance(s, Mma) for s in loop.body) == 1:  # else states are computed
+            turn = hypot(turn, DELAY / max(loop.stages - 1, 1))
         return -(-loop.axes[0].extent // loop.step) * turn * self.share(loop)
+
+    def brought(self, view: Scene, s: Load) -> float:
+        """Bytes in whole lines that a team asks the cache for, of a turn's tile."""
+        size = s.tile.dtype.itemsize
+        *rows, last = (self.sizes[a] for a in s.tile.axes)
+        moved = prod(rows) * ceil_div(last * size, ROW) * ROW
+        steps = begins(view, s.index, s.tile.axes[-1])
+        even = gcd(LINE_OF_CACHE, *(n * size for n in steps))
+        teams = self.grid.together if is_common(self.grid, s) else 0
+        return moved * ASTRIDE.get(even, 1.0) / max(teams, 1)
 
     def share(self, loop: Loop) -> float:
         return share_of_turns(self.grid, loop, self.program.index)
@@ -261,6 +318,8 @@ class _Price:
                 axes = tuple({*tile.axes, *over})
                 self.work += (1 + flops(value)) * self.points(axes) * times
                 self.meetings += 1
+            case Copy(tile) if tile.space == "held":
+                self.work += self.points(tile.axes) * times
             case Copy(tile):
                 self.work += 4 * self.points(tile.axes) * times
                 self.meetings += 1
@@ -325,7 +384,12 @@ class _Price:
         moved = self.points(axes) * times * size
         whole = held.size * size
         once = min(moved, whole)
+        near = prod(d.size for d in near_threads(layout)
+                    if view.along(index, d.axis) == 1)  # fmt: skip
+        # Of groups that store across; of other programs that was not measured.
+        whole_sectors = self.grid.resident > 0 and near * size >= SECTOR
         waste = 1.0 if abs(step) <= 1 else float(min(LINE // size, abs(step)))
+        waste = 1.0 if whole_sectors else waste
         key = buffer, index
         again = self.seen.get(key, 0) if reads else 0
         self.seen[key] = moved

@@ -30,7 +30,8 @@ SHORT = 64  # points of an axis that a tile would be half empty along
 
 class Blocks(NamedTuple):
     """Points of an instance's tile, and how it walks: `stages` of each ring, `group`
-    rows of tiles that instances take side by side, so that they share columns."""
+    rows of tiles that instances take side by side, so that they share columns; those
+    next to each other are one under the other, or `abreast`."""
 
     m: int
     n: int
@@ -38,6 +39,7 @@ class Blocks(NamedTuple):
     stages: int
     group: int
     team: int
+    abreast: bool = False
 
 
 type Factors = tuple[int, ...]  # expressions, of which a side is the product
@@ -55,6 +57,13 @@ class Sides(NamedTuple):
     dtype: DType
     sums: DType
     along_k: bool = False
+    held: bool = False  # the left one lies along its own axis, and threads hold it
+
+    @property
+    def turned(self) -> Sides:
+        """Those of the product's transpose: the right side is the left one."""
+        products = tuple(Product(p.root, p.b, p.a) for p in self.products)
+        return self._replace(products=products, m=self.n, n=self.m)
 
     @property
     def distinct(self) -> tuple[tuple[Factors, int], ...]:
@@ -98,6 +107,13 @@ def sides_of(kernel: Kernel, kinds: tuple[DType, ...] = ()) -> Sides | str:
             return reason
         along_k = dtype not in HALVES
         made = Sides((Product(root, *own),), m, n, k, dtype, F32, along_k)
+        if dtype is F32:
+            across = [
+                _lies_across(kernel, e, a, k)
+                for (e,), a in zip(own, (m, n), strict=True)
+            ]
+            made = made.turned if across == [False, True] else made
+            made = made._replace(held=any(across))
     for side, axis in made.distinct:
         free = 0
         for e in side:
@@ -105,6 +121,13 @@ def sides_of(kernel: Kernel, kinds: tuple[DType, ...] = ()) -> Sides | str:
         if not free >> axis & 1 or not free >> k & 1:
             return "a side that does not vary along an axis of its own"
     return made
+
+
+def _lies_across(kernel: Kernel, e: int, own: int, k: int) -> bool:
+    x = kernel.exprs[e]
+    return x.op == "load" and [coefficient(x.attr[1], a) == 1 for a in (own, k)] == [
+        True, False,
+    ]  # fmt: skip
 
 
 @lru_cache(maxsize=4096)
@@ -210,6 +233,19 @@ class ProductWriter(Writer):
             at = mul(add(first, Var(rows, self.index)), self.blocks.m)
             self.stand(m, add(at, Var(f"i{m}", self.index)))
         self.grid = rest + own
+        if self.blocks.abreast and counts.get(columns, 1) % 2 == 0:
+            self._abreast(columns)
+
+    def _abreast(self, columns: str) -> None:
+        """Tiles side by side in pairs."""
+        n = self.sides.n
+        (count,) = (a.extent for a in self.grid if a.name == columns)
+        pairs = Axis(f"h{n}", count // 2)
+        self.grid = [pairs if a.name == columns else a for a in self.grid]
+        self.grid.append(Axis(columns, 2))
+        first = mul(Var(pairs.name, self.index), 2)
+        at = mul(add(first, Var(columns, self.index)), self.blocks.n)
+        self.stand(n, add(at, Var(f"i{n}", self.index)))
 
     def run(self) -> Grid:
         s, b = self.sides, self.blocks
@@ -287,6 +323,8 @@ class ProductWriter(Writer):
         along = k if self.sides.along_k else own
         if self.sides.dtype in HALVES:
             along = self._along(factors, own)
+        if self.sides.held and own == self.sides.m:
+            along = own
         names = [f"i{a}" for a in (own, k) if a != along]
         return (*names, f"i{along}")
 

@@ -17,7 +17,9 @@ from ..loops import Var
 from ..targets.layouts import names_in
 from .ir import (
     Ahead,
+    Copy,
     Full,
+    Grid,
     Load,
     Loop,
     Mma,
@@ -32,6 +34,8 @@ from .ir import (
     values,
     walk,
 )
+
+MIXED = 8  # rows of a panel that are mixed among each other: none are taken apart
 
 
 class Made(NamedTuple):
@@ -89,7 +93,7 @@ def late_faults(loop: Loop) -> Iterator[str]:
         for name in (read | new) & sums:
             yield f"{name!r} is used while products are added to it"
         for name in new & held:
-            if tile is None or tile.space == "register":
+            if tile is None or tile.space != "shared":
                 yield f"{name!r} changes while it is multiplied"
 
 
@@ -105,7 +109,7 @@ def _made(loop: Loop) -> Iterator[Made]:
 def _reads(s: Stmt, name: str) -> bool:
     return any(
         isinstance(v, Var) and v.name == name
-        for x in walk((s,)) if isinstance(x, Mma) for v in values(x)
+        for x in walk((s,)) if isinstance(x, Mma | Copy) for v in values(x)
     )  # fmt: skip
 
 
@@ -157,6 +161,34 @@ def _left(loop: Loop, m: Made, read: int) -> bool:
 
 def is_beside(loop: Loop) -> bool:
     return any(isinstance(s, Ahead) and s.beside for s in loop.body)
+
+
+def is_common(grid: Grid, load: Load) -> bool:
+    """Whether teams side by side, which have instances side by side, want the same, and
+    its rows can be shared out to two."""
+    named = {n for v in values(load) for n in names_in(v)}
+    rows = next((p.extent for p in grid.points if p.name in load.tile.axes[:1]), 1)
+    apart = bool(grid.axes) and grid.axes[-1].name not in named
+    return apart and rows % MIXED == 0 and rows >= 2 * MIXED
+
+
+def together_faults(grid: Grid) -> Iterator[str]:
+    """Two teams are in the same turn of the same loop, or one waits for the other."""
+    if grid.together not in (0, 2):
+        yield f"{grid.together} teams together"
+    if not grid.together:
+        return
+    loops = [s for s in grid.body if isinstance(s, Loop) and is_beside(s)]
+    early = [x for s in loops for a in s.body if isinstance(a, Ahead) for x in a.body]
+    if not any(isinstance(x, Load) and is_common(grid, x) for x in early):
+        yield "teams bring nothing together"
+    if any(s.where is not None for s in loops):
+        yield "teams together leave turns out"
+    if any(isinstance(s, Load) and s.tile.space == "shared" for s in grid.body):
+        yield "teams together bring what is there for all turns"
+    last = grid.axes[-1].extent if grid.axes else 1
+    if last % grid.together or grid.resident % grid.together:
+        yield f"{last} instances, {grid.resident} teams, {grid.together} together"
 
 
 def products_left(loop: Loop, release: Release) -> int:

@@ -70,7 +70,7 @@ class Scopes(ABC):
 
     def seen(self, name: str) -> None:
         """What runs ahead is of another turn; shared tiles are for products alone."""
-        product = bool(self.around) and isinstance(self.around[-1], Mma)
+        product = bool(self.around) and isinstance(self.around[-1], Mma | Copy)
         ahead = bool(self.around) and isinstance(self.around[-1], Ahead)
         tile = self.tiles[name]
         if (tile.space == "shared" or held_left(tile)) != product:

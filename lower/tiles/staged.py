@@ -30,7 +30,7 @@ from .folds import FOLDED
 from .ir import TileProgram
 from .price import price
 
-PIECES = 4  # of a long reduction, for each unit
+PIECES = 2  # of a long reduction, for each unit
 CELLS = 4096  # results of a product that are work enough for one piece
 LONG = 256  # terms of a sum of products that are worth parts
 PARTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)  # of one

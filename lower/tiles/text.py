@@ -31,13 +31,14 @@ from ..text.show import ex_text
 from ..text.syntax import KEYWORDS as OF_LOOPS
 from ..text.syntax import Names, word
 from . import ir
-from .ir import KINDS, Axis, Digit, Grid, Layout, Role, Stmt, Tile, TileProgram
+from .ir import KINDS, Axis, Digit, Grid, Layout, Role, Space, Stmt, Tile, TileProgram
 
+SPACES: tuple[Space, ...] = ("shared", "held")
 WORDS = frozenset(
     ("tiles", "grid", "loop", "load", "store", "copy", "reduce", "update", "mutable",
-     "over", "where", "by", "team", "laid", "index", "out", "in", "scratch", "shared",
+     "over", "where", "by", "team", "laid", "index", "out", "in", "scratch", *SPACES,
      "register", "thread", "lane", "stages", "ahead", "wait", "mma", "and", "warps",
-     "products", "resident", "beside", "full", "release",
+     "products", "resident", "together", "beside", "full", "release",
      "through", "settle")
 )  # fmt: skip
 
@@ -138,7 +139,7 @@ class _Printer:
 
     def tile(self, t: Tile) -> str:
         laid = f" laid {_layout(t.layout)}" if t.layout else ""
-        space = "shared " if t.space == "shared" else ""
+        space = "" if t.space == "register" else f"{t.space} "
         return f"{t.name}: {space}{t.dtype}[{', '.join(t.axes)}]{laid}"
 
 
@@ -305,7 +306,9 @@ class _Parser(Expressions):
     def tile(self) -> Tile:
         name = self.word("a tile's name").text
         self.expect(":")
-        space = "shared" if self.skip("shared") else "register"
+        space: Space = "register"
+        for other in SPACES:
+            space = other if self.skip(other) else space
         dtype = self.dtype()
         self.expect("[")
         axes = tuple(self.several(lambda: self.word("an axis").text))

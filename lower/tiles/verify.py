@@ -21,7 +21,7 @@ from ..intervals import Interval, interval
 from ..loops import Ex, Lit, Op, Param, Var
 from ..targets.boxes import box_of, sent
 from ..targets.layouts import of_axes, product, scene
-from ..targets.quads import groups_across
+from ..targets.quads import lying
 from ..text.syntax import ARITY
 from . import ir
 from .ir import (
@@ -45,7 +45,7 @@ from .ir import (
     Wait,
     held_left,
 )
-from .rings import is_beside, ring_faults
+from .rings import is_beside, ring_faults, together_faults
 from .scopes import Scopes
 from .text import WORDS
 
@@ -107,6 +107,8 @@ class _Grid(Scopes):
         self.body(self.grid.body)
         if self.grid.resident < 0:
             self.fault(f"{self.grid.resident} resident teams")
+        for text in together_faults(self.grid):
+            self.fault(text)
         if self.grid.layout:
             self.laid(self.grid.layout, "the grid", self.points)
         return self.found
@@ -167,11 +169,12 @@ class _Grid(Scopes):
         self.tiles = outside
 
     def statement(self, s: Stmt) -> None:
-        if isinstance(s, Mma):
+        product = isinstance(s, Mma) or (isinstance(s, Copy) and s.tile.space == "held")
+        if product:
             self.around.append(s)
         for x in () if isinstance(s, Loop) else ir.values(s):
             self.typed(x)
-        if isinstance(s, Mma):
+        if product:
             self.around.pop()
         for x in ir.parts(s, "test"):
             if x.dtype is not BOOL:
@@ -324,10 +327,7 @@ class _Grid(Scopes):
             self.fault(f"the engine for copies does not store {s.buffer!r}: {made}")
         elif self.grid.layout and not isinstance(s.value, Var):
             self.fault(f"what {s.buffer!r} takes is sent while it is computed")
-        elif (
-            self.grid.layout
-            and groups_across(self.grid, s.over, self.laid_as(s)) is None
-        ):
+        elif self.grid.layout and lying(self.grid, s.over, self.laid_as(s)) is None:
             self.fault(f"what {s.buffer!r} takes is not as instructions leave it")
 
     def laid_as(self, s: Store) -> ir.Layout:

@@ -5,6 +5,8 @@ A value *varies* if threads of a group may hold different ones.
 
 from __future__ import annotations
 
+from math import prod
+
 from ..loops import (
     Array,
     Assign,
@@ -120,6 +122,9 @@ class Kinds(Walk):
             case Fill():
                 if not self.aside:
                     self.fault("a ring is filled by the group itself")
+                blocks = prod(x.extent for x in self.loops if x.kind == "block")
+                if any(b.both for b in s.boxes) and blocks % 2:
+                    self.fault(f"{blocks} blocks bring boxes two by two")
             case Full():
                 self.meets("a wait for a place")
             case Free():

@@ -10,6 +10,7 @@ from ...egraph.ir.scalars import BY_NAME, MONOIDS
 from ..fragments import EIGHTS, FOUR, HALVES, HIGH, ROWS, WARP, refusal
 from ..intervals import of_type
 from ..loops import (
+    PANEL,
     PRODUCTS,
     Array,
     Assign,
@@ -49,6 +50,7 @@ from .walk import Walk
 
 INDEX = (I32, I64)
 BOX_ROW = 128  # bytes
+MIXED = 8  # rows that are mixed among each other
 INTEGER = ("idiv", "imod")
 
 
@@ -245,16 +247,19 @@ class Types(Walk):
         self.turn(s.ring, s.turn)
         for b in s.boxes:
             self.box(b)
+            if b.both and b.rows % MIXED:
+                self.fault(f"halves of {b.rows} rows")
 
-    def box(self, b: Box) -> None:
-        """Rows of boxes are those of swizzled arrays; memory is cut by 16 bytes."""
+    def box(self, b: Box, wide: int = BOX_ROW) -> None:
+        """Rows of boxes, of so many bytes, are those of swizzled arrays; memory is cut
+        by 16 bytes."""
         here, t = self.place(b.array, b.at, 1), b.tensor
         held, buffer = self.arrays.get(b.array), self.arrays.get(t.source)
         if here is None or not isinstance(held, Array) or not isinstance(buffer, Param):
             self.fault(f"a box of {t.source!r} at {b.array!r}")
             return
         row = here.itemsize * t.sizes[0]
-        if here is not buffer.dtype or held.swizzle != t.sizes[0] or row != BOX_ROW:
+        if here is not buffer.dtype or held.swizzle != t.sizes[0] or row != wide:
             self.fault(f"rows of {t.sizes[0]} {buffer.dtype} at {b.array!r}")
         ranks = {len(x) for x in (t.extents, t.strides, t.sizes, b.corner)}
         if len(ranks) > 1 or not ranks <= {*range(1, 6)}:
@@ -268,7 +273,9 @@ class Types(Walk):
                 self.fault(f"a corner of {x.dtype}")
 
     def sent(self, s: Send) -> None:
-        self.box(s.box)
+        self.box(s.box, ROWS * 2 if s.turned else BOX_ROW)
+        if s.box.both:
+            self.fault("both send one box")
         source = self.arrays.get(s.source)
         threads = self.function.threads
         reason = refusal(s.m, s.n, HIGH, threads, s.across, FOUR)
@@ -286,15 +293,17 @@ class Types(Walk):
         held = self.arrays.get(s.box.array)
         if held is not None and held.size % (threads // WARP * s.box.size or 1):
             self.fault(f"{held.size} elements are no pieces for {threads} threads")
-        if sorted(n for n in s.box.tensor.sizes[1:] if n > 1) != [ROWS]:
+        rows = PANEL if s.turned else ROWS
+        if sorted(n for n in s.box.tensor.sizes[1:] if n > 1) != [rows]:
             self.fault(f"sent by boxes of {s.box.tensor.sizes}")
 
     def multiplied(self, s: Mma) -> None:
         out = self.arrays.get(s.out)
         held = [self.place(x.array, x.at, 1) for x in (s.a, s.b)]
         of = held[0]
-        along_k = s.a.across == 1 and s.b.down == 1 and s.warps == FOUR and not s.own
-        known = of in HALVES or (along_k and of in (*EIGHTS, F32))
+        along_k = s.b.down == 1 and s.warps == FOUR and (s.own or s.a.across == 1)
+        others = (F32,) if s.own else (*EIGHTS, F32)
+        known = of in HALVES or (along_k and of in others)
         if of is None or of is not held[1] or not known:
             self.fault(f"a product of {', '.join(map(str, held))}")
             return

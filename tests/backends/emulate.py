@@ -32,6 +32,7 @@ RUNTIME = r"""
 #define __shared__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __grid_constant__
 #define __align__(n) __attribute__((aligned(n)))
 struct Index { unsigned x; };
@@ -186,6 +187,23 @@ void rw_group(f32 *c, u64 a, u64 b) {
               rw_number<brain>(rw_element(b, right, column, k), 0);
   }
 }
+static f32 rw_cut(u32 bits) { return same_bits<float>(bits & 0xffffe000); }
+template <class T> f32 rw_along(u64 matrix, u32 own, u32 k);
+struct tf32;
+template <int N> void rw_own_tf32(f32 *c, const f32 *a, u64 b) {
+  const u32 me = threadIdx.x, t = me % 128, lane = t % 32, first = me - lane;
+  for (u32 i = 0; i < 4; i++) shown[me][i] = same_bits<u32>(a[i]);
+  rw_meet_warp();
+  for (u32 i = 0; i < N / 2; i++) {
+    const u32 row = i / 2 % 2 * 8 + lane / 4;
+    const u32 column = i / 4 * 8 + t % 4 * 2 + i % 2;
+    for (u32 k = 0; k < 8; k++) {
+      const u32 x = shown[first + row % 8 * 4 + k % 4][row / 8 + k / 4 * 2];
+      c[i] += rw_cut(x) * rw_along<tf32>(b, column, k);
+    }
+  }
+  rw_meet_warp();
+}
 struct tf32 { static const u32 size = 4; };
 struct e4m3 { static const u32 size = 1; };
 struct e5m2 { static const u32 size = 1; };
@@ -220,7 +238,7 @@ static u32 readers, told;
 static std::atomic<u64> &rw_count(const u64 *p) { return *(std::atomic<u64> *)p; }
 static void rw_ring(u64 *ring, int places, u32 warps) {
   for (int i = 0; i < 2 * places; i++) rw_count(ring + i) = 0;
-  readers = warps, team = new std::barrier<>(warps * 32);
+  readers = warps, team = new std::barrier<>(blockDim.x - 128);
 }
 static void rw_until(const u64 *p, u64 count) {
   while (rw_count(p) < count) std::this_thread::yield();
@@ -248,7 +266,8 @@ static u32 rw_each(const rw_tensor *t, const i32 (&c)[5], Move move) {
         bool there = true;
         for (int d = 0; d < 5; d++)
           from += at[d] * t->strides[d], there &= at[d] >= 0 && at[d] < t->extents[d];
-        const u32 place = e * t->size, byte = place ^ (place >> 7 & 7) << 4;
+        const bool mixed = n[0] * t->size == 128;
+        const u32 place = e * t->size, byte = place ^ (mixed ? place >> 7 & 7 : 0) << 4;
         move(byte, there ? t->data + from * t->size : nullptr);
       }
   return e * t->size;
@@ -263,6 +282,15 @@ static void rw_box(void *to, const rw_tensor *t, const u64 *full, const i32 (&c)
 template <int N> void rw_meet() { team->arrive_and_wait(); }
 template <int N> void rw_fewer() {}
 template <int N> void rw_more() {}
+"""
+
+# Blocks run one after the other, and each brings both halves of what both want.
+PAIRS = r"""
+static void rw_meet_both() { __syncthreads(); }
+template <int N> void rw_free_both(const u64 *ring, u32 turn) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) rw_count(ring + N + turn % N) += 2;
+}
 """
 
 # What is sent lands when it is waited for, as late as may be.
@@ -292,6 +320,17 @@ template <bool brain> void rw_put(void *to, const f32 *c) {
     *(u16 *)((u8 *)to + at) = rounded;
   }
 }
+template <bool brain> void rw_put_turned(void *to, const f32 *c) {
+  const u32 lane = threadIdx.x % 32;
+  for (u32 i = 0; i < 32; i++) {
+    const u32 across = i / 2 % 2 * 8 + lane / 4;
+    const u32 row = i / 4 * 8 + lane % 4 * 2 + i % 2;
+    const u32 bits = same_bits<u32>(c[i]);
+    const u16 rounded = brain ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16
+                              : rw_to_half(c[i]);
+    ((u16 *)to)[row * 16 + across] = rounded;
+  }
+}
 """
 
 
@@ -319,6 +358,9 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     )  # fmt: skip
     text = text.replace(mma.HELPERS, WARPS).replace(wgmma.HELPERS, GROUPS)
     text = text.replace(rings.HELPERS, RINGS).replace(rings.SENDS, SENDS)
+    text = text.replace(rings.PAIRS, PAIRS)
+    halves = r"void (rw_half\d_(\d)_\d+_(\d+))\((.*?)\) \{.*?\n}\n"
+    text = re.sub(halves, _halves, text, flags=re.DOTALL)
     moves = r"void (rw_(?:box|send)\d)\((.*?)\) \{.*?\n}\n"
     text = re.sub(moves, _box, text, flags=re.DOTALL)
     text = re.sub(
@@ -332,6 +374,10 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     text = re.sub(
         r"static \S+ \S+ void (rw_own_(b?)f16_(\d+)_(.)(_fresh)?)\(.*?\n}\n",
         _own, text, flags=re.DOTALL,
+    )  # fmt: skip
+    text = re.sub(
+        r"static \S+ \S+ void (rw_own_tf32_(\d+)_0(_fresh)?)\(.*?\n}\n",
+        _own_single, text, flags=re.DOTALL,
     )  # fmt: skip
     text = re.sub(
         r"template <int N> static \S+ \S+ void (rw_pack_(b?)f16)\(.*?\n}\n", _pack,
@@ -373,6 +419,16 @@ def _box(found: re.Match[str]) -> str:
     return f"void {found[1]}({found[2]}) {{ {call}, {{{corner}}}); }}\n"
 
 
+def _halves(found: re.Match[str]) -> str:
+    name, row, rows, params = found.groups()
+    corner = re.findall(r"\bc\d", params)
+    later = [f"{c} + {rows}" if c == f"c{row}" else c for c in corner]
+    first, second = (f"{{{', '.join(x)}}}" for x in (corner, later))
+    to = f"(u8 *)to + {rows} * 128"
+    calls = f"rw_box(to, t, full, {first}); rw_box({to}, t, full, {second});"
+    return f"void {name}({params}) {{ {calls} }}\n"
+
+
 def _tensor(m: TensorMap) -> str:
     rest = 5 - len(m.sizes)
     parts = (m.extents + (1,) * rest, m.strides + (0,) * rest, m.sizes + (1,) * rest)
@@ -405,6 +461,13 @@ def _own(found: re.Match[str]) -> str:
     of = f"{columns}, {int(brain == 'b')}, {right}"
     head = f"static void {name}(f32 *c, const u32 *a, u64 b)"
     return f"{head} {{ {_emptied(columns, fresh)}rw_own<{of}>(c, a, b); }}\n"
+
+
+def _own_single(found: re.Match[str]) -> str:
+    name, columns, fresh = found.groups()
+    head = f"static void {name}(f32 *c, const f32 *a, u64 b)"
+    call = f"rw_own_tf32<{columns}>(c, a, b)"
+    return f"{head} {{ {_emptied(columns, fresh)}{call}; }}\n"
 
 
 def _pack(found: re.Match[str]) -> str:
