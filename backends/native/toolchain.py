@@ -30,7 +30,9 @@ FLAGS = ("-std=gnu11", "-O3", "-fno-tree-pre", "-fno-tree-slp-vectorize",
          "-march=native", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off",
          "-fno-strict-aliasing", "-fopenmp-simd", "-pthread", "-fPIC",
          "-shared")  # fmt: skip
-WIDE = "-mprefer-vector-width=512"
+# Tiles in registers are laid out for the widest vectors there are.  Left alone, gcc
+# halves these for some processors (Zen 1, AVX-512), and registers no longer suffice.
+WIDTH = "-mprefer-vector-width={bits}"
 TIMEOUT = 300  # seconds that one compilation may take
 PROBE = 20  # and one question to a compiler
 
@@ -144,17 +146,17 @@ def _candidates() -> list[tuple[str, ...]]:
 
 
 def _known(command: tuple[str, ...]) -> Toolchain:
-    """As `_examine`, asked once of each compiler on each kind of processor."""
+    """As `examine`, asked once of each compiler on each kind of processor."""
     key = _identity(command)
     if root() is None or key is None:
-        return _examine(command)
+        return examine(command)
     kept = store("toolchains")
     data = kept.read(key)
     if data is not None:
         known = json.loads(data)
         flags = tuple(known.pop("flags"))
         return Toolchain(command, flags=flags, **known)
-    result = _examine(command)
+    result = examine(command)
     fields = asdict(result)
     del fields["command"]
     kept.write(key, json.dumps(fields).encode())
@@ -174,10 +176,10 @@ def _identity(command: tuple[str, ...]) -> str | None:
     words = ("model name", "flags", "Features", "CPU part", "isa")
     kinds = sorted({x for x in lines if x.startswith(words)})
     file = f"{path} {stat.st_mtime_ns} {stat.st_size}"
-    return digest(*Toolchain.__slots__, *command, file, *FLAGS, *kinds)
+    return digest(*Toolchain.__slots__, *command, file, *FLAGS, WIDTH, *kinds)
 
 
-def _examine(command: tuple[str, ...]) -> Toolchain:
+def examine(command: tuple[str, ...]) -> Toolchain:
     said = _run((*command, "--version"), PROBE).split("\n")
     version = said[0].strip()
     if not version:
@@ -185,12 +187,10 @@ def _examine(command: tuple[str, ...]) -> Toolchain:
     listing = (*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull)
     macros = _run(listing, PROBE)
     defined = set(re.findall(r"#define (\w+)", macros))
-    flags = FLAGS
-    width = 16
-    if "__AVX__" in defined:
-        width = 32
-    if "__AVX512F__" in defined:
-        width, flags = 64, (*flags, WIDE)
+    widths = {"__AVX512F__": 64, "__AVX__": 32}
+    width = next((w for macro, w in widths.items() if macro in defined), 16)
+    wider = (WIDTH.format(bits=8 * width),) if width > 16 else ()
+    flags = (*FLAGS, *wider)
     features = " ".join(sorted(d for d in defined if d.startswith("__")))
     _trial(command, flags, "int rw_test(void) { return 4; }\n")
     return Toolchain(command, version, flags, width, features)

@@ -19,6 +19,7 @@ import numpy as np
 
 from rewrite.egraph.ir.files import read_text
 from rewrite.egraph.ir.graph import Graph, GraphError
+from rewrite.egraph.ir.printable import printable
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.ir.text import parse
 
@@ -61,7 +62,8 @@ def find(paths: Sequence[Path]) -> tuple[Path, ...]:
 def single(path: Path) -> Path:
     """A model's file: a folder holds any number."""
     if path.is_dir():
-        raise NoModel(f"{path}: is a folder; name a .graph or .onnx file in it")
+        name = printable(str(path))
+        raise NoModel(f"{name}: is a folder; name a .graph or .onnx file in it")
     return find([path])[0]
 
 

@@ -123,8 +123,8 @@ def plain_errors() -> Generator[None]:
         fail(f"{printable(str(e.filename))}: is a folder; name a file in it")
     except FileNotFoundError as e:
         name, folder = printable(str(e.filename)), Path(str(e.filename)).parent
-        there = folder.is_dir()
-        fail(f"{name}: {'no such file' if there else f'there is no folder {folder}'}")
+        said = f"there is no folder {printable(str(folder))}"
+        fail(f"{name}: {'no such file' if folder.is_dir() else said}")
     except BrokenPipeError:  # who reads has seen enough, as `head` has
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         raise typer.Exit(128 + signal.SIGPIPE) from None
@@ -163,7 +163,8 @@ def fail(message: str) -> NoReturn:
 def check_writable(option: str, path: Path | None) -> None:
     """Before the work that is to be written there."""
     if path is not None and not path.parent.is_dir():
-        fail(f"{option} {path}: there is no folder {path.parent}; make it first")
+        name, folder = printable(str(path)), printable(str(path.parent))
+        fail(f"{option} {name}: there is no folder {folder}; make it first")
 
 
 def read_graph(path: Path) -> Graph:

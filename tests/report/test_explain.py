@@ -370,6 +370,7 @@ def test_one_node(symbolic: Account) -> None:
     assert run.explain("%10", run=False).only == "node heads.scores - heads.top"
 
 
+@pytest.mark.usefixtures("one_machine")
 def test_one_kernel() -> None:
     run = compiled(parse(SYMBOLIC), hints={"b": 128})
     found = run.explain(kernel="k1", run=False)

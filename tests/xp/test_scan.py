@@ -202,11 +202,3 @@ def test_counts_must_agree() -> None:
         xp.scan(lambda c, x: (c, x), 0.0, (np.zeros(2), np.zeros(3)))
     with pytest.raises(xp.TraceError, match="length="):
         xp.scan(lambda c, x: (c, x), 0.0)
-
-
-def test_derivatives_are_refused_with_what_to_do() -> None:
-    def loss(x: Any) -> Any:
-        return xp.scan(lambda c, x: (c * x, None), xp.asarray(1.0), x)[0]
-
-    with pytest.raises(xp.TraceError, match="write it as a Python loop"):
-        rw.grad(loss)(np.ones(3, np.float32))
