@@ -43,6 +43,12 @@ class Draw:
         info = np.iinfo(dtype)
         return self.rng.integers(info.min, info.max + 1, shape).astype(dtype)
 
+    def weights(self, dtype: str, *shape: int) -> Any:
+        """Those of i8 of 7 bits, as in `cases.i1`."""
+        if dtype == "i1":
+            return self.rng.integers(-64, 64, shape).astype(dtype)
+        return self.whole(dtype, *shape)
+
     def scale(self, *shape: int, around: float = 0.02) -> Any:
         return (around * self.rng.uniform(0.7, 1.3, shape)).astype("f4")
 
@@ -229,7 +235,7 @@ def _quantized_attention(d: Draw, op: str) -> Case:
     mask = _mask(d, b, n, n + (past if kept is not None else 0))
     mask = None if mask is not None and mask.ndim == 3 and past else mask
     rest = (mask, *zeros, *(() if kept is None else (kept,)))
-    return case(op, d.whole("u1", b, n, k), d.whole(kind, k, width), d.real(width),
+    return case(op, d.whole("u1", b, n, k), d.weights(kind, k, width), d.real(width),
                 d.scale(around=0.008), d.scale(*columns, around=0.004), *rest,
                 stored=[1, 2, 3, 4, *([6, 7] if zeros else [])], num_heads=heads,
                 given=(1, int(kept is not None)), **attrs)  # fmt: skip

@@ -105,7 +105,7 @@ def _conv(d: Draw, op: str) -> Case:
     zero = np.zeros(each, "i1") if kinds[1] == "i1" and each else d.zero(kinds[1])
     bias = d.maybe(d.below(4000, 4, dtype="i4") - 2000)
     operands = [d.whole(kinds[0], *shape), d.scale(), d.zero(kinds[0]),
-                d.whole(kinds[1], 4, 2, *kernel), d.scale(*each), zero,
+                d.weights(kinds[1], 4, 2, *kernel), d.scale(*each), zero,
                 d.scale(around=0.1), d.zero(kinds[0]), bias]  # fmt: skip
     operands = _trimmed(operands)
     return case(op, *operands, stored=_fixed(operands, (0,)), channels_last=last,
@@ -118,7 +118,7 @@ def _gemm(d: Draw, op: str) -> Case:
     m, k, n = d.size(), d.size(), d.size()
     attrs = d.some(transA=1, transB=1, alpha=d.pick(0.5, 2.0))
     a = d.whole(kinds[0], *((k, m) if "transA" in attrs else (m, k)))
-    b = d.whole(kinds[1], *((n, k) if "transB" in attrs else (k, n)))
+    b = d.weights(kinds[1], *((n, k) if "transB" in attrs else (k, n)))
     each = (n,) if d.flip() else ()
     zero = np.zeros(each, kinds[1]) if each else d.zero(kinds[1])
     c = d.below(4000, *d.pick((n,), (m, n)), dtype="i4") - 2000 if d.flip() else None
@@ -134,7 +134,7 @@ def _dynamic(d: Draw, op: str) -> Case:
     each = (n,) if d.flip() else ()
     lead = [d.size() for _ in range(d.size(1, 2))]
     zero = d.maybe(d.zero(kind, *each))
-    operands = [d.real(*lead, k), d.whole(kind, k, n), d.scale(*each), zero,
+    operands = [d.real(*lead, k), d.weights(kind, k, n), d.scale(*each), zero,
                 d.maybe(d.real(n))]  # fmt: skip
     operands = _trimmed(operands)
     return case(op, *operands, stored=_fixed(operands, (0,)))
@@ -145,7 +145,7 @@ def _to_float(d: Draw, op: str) -> Case:
     kinds = d.pick(("u1", "u1"), ("u1", "i1"), ("i1", "i1"))
     k, n, lead = d.size(2, 9), d.size(), [d.size() for _ in range(d.size(1, 2))]
     each = (n,) if d.flip() else ()
-    operands = [d.whole(kinds[0], *lead, k), d.whole(kinds[1], k, n), d.scale(),
+    operands = [d.whole(kinds[0], *lead, k), d.weights(kinds[1], k, n), d.scale(),
                 d.scale(*each), d.maybe(d.zero(kinds[0])),
                 d.maybe(d.zero(kinds[1], *each)), d.maybe(d.real(n))]  # fmt: skip
     operands = _trimmed(operands)
