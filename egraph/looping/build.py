@@ -28,6 +28,11 @@ class Round:
     stacked: Sequence[int]
 
 
+def call_name(b: Builder, name: str) -> str:
+    """What no other call of a graph is called."""
+    return f"{TARGET} {b.call_number()} {name}".strip()
+
+
 def add_loop(b: Builder, of: Round, reverse: bool = False) -> list[int]:
     """Nodes of `b`: the last of each carry, then the stacks of all rounds.
 
@@ -42,8 +47,7 @@ def add_loop(b: Builder, of: Round, reverse: bool = False) -> list[int]:
         loop, args = _cut(b, of, results, reverse)
         rounds = b.shape(args[loop.carries])[0]
         *starts, whole = loop.starts(rounds)
-        target = f"{TARGET} {b.call_number()} {of.b.name}".strip()
-        flat = b.call(target, loop, args, loop.dtype, (whole,))
+        flat = b.call(call_name(b, of.b.name), loop, args, loop.dtype, (whole,))
         for r, k, start in zip(results, loop.results, starts, strict=True):
             shape = loop.shape(k, rounds)
             part = b.slice(flat, (start,), (numel(shape),), (1,))
@@ -147,4 +151,4 @@ def _outputs(
     return made
 
 
-__all__ = ["Round", "add_loop"]
+__all__ = ["Round", "add_loop", "call_name"]

@@ -55,9 +55,16 @@ def scale(by: Tracer) -> Linear:
     return linear_by(by, lambda t, by: t * by, lambda t, by: t * by)
 
 
+def total(terms: Sequence[Tracer]) -> Tracer:
+    found = terms[0]
+    for t in terms[1:]:
+        found = found + t
+    return found
+
+
 # The maps of an op, one for each operand; None: the result does not vary with it.
 type Rule = Callable[[Node, Sequence[Tracer], Tracer], Sequence[Linear | None]]
 
 __all__ = [
-    "NEGATED", "SAME", "Linear", "Map", "Rule", "linear", "linear_by", "scale",
+    "NEGATED", "SAME", "Linear", "Map", "Rule", "linear", "linear_by", "scale", "total",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Protocol
 from rewrite.egraph.ir.dims import Dim, numel
 from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.looping.build import call_name
 from rewrite.egraph.looping.loop import Loop
 
 from ..xp.functions.creation import zeros, zeros_like
@@ -21,6 +22,7 @@ from ..xp.functions.manipulation import concat, reshape, slice_axis
 from ..xp.tracer import Tracer, current, lift, tracing, wrap
 from .activity import varying
 from .inside import Inside
+from .linear import total
 
 type Values = Mapping[str, Tracer]
 type Found = Callable[[Tracer], Tracer]
@@ -72,8 +74,9 @@ def _with_stacks(loop: Loop, carries: Sequence[int]) -> Loop:
 def _call(loop: Loop, args: Sequence[Tracer]) -> Tracer:
     b = current()
     whole = loop.starts(_rounds(loop, args))[-1]
-    target = f"loop {b.call_number()} {loop.body.name}".strip()
-    node = b.call(target, loop, [a.node for a in args], loop.dtype, (whole,))
+    node = b.call(
+        call_name(b, loop.body.name), loop, [a.node for a in args], loop.dtype, (whole,)
+    )
     return wrap(node)
 
 
@@ -162,7 +165,7 @@ class Rounds:
         entries = [k for k in sorted(flow) if k not in carries and k not in same]
         with tracing(inside.b):
             linear = self.linearize(loop.body, values, {labels[k] for k in flow})
-            made = linear.pull({label: _sum(ts) for label, ts in terms.items()})
+            made = linear.pull({label: total(ts) for label, ts in terms.items()})
 
             def slope(k: int) -> Tracer:
                 ready = made.get(labels[k])
@@ -234,13 +237,6 @@ def _by_dtype(loop: Loop, but: Collection[int]) -> list[list[int]]:
         if k not in but:
             found.setdefault(loop.of(k).dtype, []).append(k)
     return list(found.values())
-
-
-def _sum(terms: Sequence[Tracer]) -> Tracer:
-    total = terms[0]
-    for t in terms[1:]:
-        total = total + t
-    return total
 
 
 __all__ = ["Linearize", "Rounds", "keeping", "left"]

@@ -20,7 +20,7 @@ from .activity import varying
 from .checkpointing import Again, begins, is_mark, regions
 from .derivatives import expansion_of, maps
 from .inside import loop_of
-from .linear import Linear
+from .linear import Linear, total
 from .rounds import Rounds, keeping, left
 
 type Values = Mapping[str, Tracer]
@@ -137,7 +137,7 @@ def pushforward(tape: Tape, tangents: Values) -> dict[str, Tracer]:
         if step.rounds and along:
             terms.append(step.rounds.push(along))
         if terms:
-            found[step.node] = _sum(terms)
+            found[step.node] = total(terms)
     return {k: found[i] for k, i in tape.outputs.items() if i in found}
 
 
@@ -149,7 +149,7 @@ def pullback(tape: Tape, cotangents: Values) -> dict[str, Tracer]:
         terms.setdefault(tape.outputs[k], []).append(t)
     for step in reversed(tape.steps):
         if step.node in terms:
-            t = _sum(terms.pop(step.node))
+            t = total(terms.pop(step.node))
             found = lift if step.region is None else again[step.region]
             for a, m in step.maps:
                 terms.setdefault(a, []).append(m.pull(t, found))
@@ -158,14 +158,7 @@ def pullback(tape: Tape, cotangents: Values) -> dict[str, Tracer]:
                 back = step.rounds.pull(t, places, found)
                 for k, a in places.items():
                     terms.setdefault(a, []).append(back[k])
-    return {k: _sum(terms[i]) for k, i in tape.inputs.items() if i in terms}
-
-
-def _sum(terms: Sequence[Tracer]) -> Tracer:
-    total = terms[0]
-    for t in terms[1:]:
-        total = total + t
-    return total
+    return {k: total(terms[i]) for k, i in tape.inputs.items() if i in terms}
 
 
 __all__ = ["Tape", "linearize", "pullback", "pushforward"]
