@@ -13,6 +13,9 @@ JOBS ?= auto
 CONSTRAINTS ?= .ci/constraints.txt
 ARGS ?=
 
+# Tests start a hundred processes: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup test torch check fmt format lint types demo e2e wheel FORCE
 .DELETE_ON_ERROR:

@@ -137,6 +137,12 @@ class Optimized:
             values = self.captured.read(args)
             if values is None or not self.captured.holds(values):
                 return None
+        return self._aimed(args, labels)
+
+    def _aimed(
+        self, args: Sequence[Any], labels: Sequence[str]
+    ) -> dict[str, Array] | None:
+        """As `_straight`, of what was captured known to be the same."""
         results = self.compiled.runner.straight(dict(zip(labels, args, strict=True)))
         if results is not None and self._keeps:
             self._objects = [None] * len(args)
@@ -147,6 +153,10 @@ class Optimized:
     ) -> Any:
         """As a call, of arguments whose structure is known to be that of the first,
         with the values that it captured as they are read now."""
+        if out is None and self._labels is not None:
+            results = self._aimed(args, self._labels)
+            if results is not None:
+                return self._delivered(results)
         return self._results(self._arrays(args, values), out, args)
 
     def _results(self, inputs: dict[str, Array], out: Any, args: Sequence[Any]) -> Any:

@@ -9,6 +9,7 @@ from rewrite.backends.c import CDevice
 from rewrite.backends.store import Store
 from rewrite.egraph.ir.dtypes import ALL
 from rewrite.lower.device import Caps
+from tests.once import share_in
 
 MACHINE = Caps(
     "c", cpu_like=True, dtypes=frozenset(ALL), threads=2, max_threads=1,
@@ -18,6 +19,11 @@ MACHINE = Caps(
 # A deadline by the clock measures what else the machine does.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_by_workers(tmp_path_factory: pytest.TempPathFactory) -> None:
+    share_in(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)

@@ -209,7 +209,8 @@ class _Printer:
 
     def let(self, s: Let, ex: _Expressions) -> str:
         var, value = s.var, s.value
-        own_type = ex.own(value) is var.dtype and value.lanes == var.lanes
+        same = (value.dtype, value.lanes) == (var.dtype, var.lanes)
+        own_type = same and ex.own(value) is var.dtype
         told = "" if own_type and not s.mutable else f": {typed(var.dtype, var.lanes)}"
         head = "var" if s.mutable else "let"
         return f"{head} {word(var.name)}{told} = {ex.show(value, var.dtype)}"

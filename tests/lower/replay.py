@@ -15,6 +15,7 @@ from rewrite.lower.lower import lower
 from rewrite.lower.model import cheapest, kernel_cost, model_of
 from rewrite.lower.registry import FAMILIES
 from rewrite.onnx import load as read
+from tests.once import once
 from tests.replay.test_goldens import CAPS as EIGHT
 from tests.replay.test_goldens import NAMES
 from tests.replay.weights import fill, load, metadata
@@ -38,7 +39,7 @@ def _schedule(name: str) -> Schedule:
 @cache
 def schedules() -> dict[str, Schedule]:
     """Of the replay set, planned for a CPU of eight threads."""
-    return {name: _schedule(name) for name in NAMES}
+    return once("schedules", lambda: {name: _schedule(name) for name in NAMES})
 
 
 @cache

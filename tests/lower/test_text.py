@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from typer.testing import CliRunner
 
 from rewrite.commands.cli import app
-from rewrite.lower.loops import Function
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.lower.loops import Function, Let, Lit, Op, Var
 from rewrite.lower.text import ParseError, parse, parse_all, show, show_all
 from tests.backends.functions import CASES as BY_HAND
 from tests.backends.functions import Case
@@ -48,6 +49,14 @@ def test_what_families_make(caps: str) -> None:
     for f in found:
         exact(f)
     assert repr(parse_all(show_all(found))) == repr(found)
+
+
+def test_a_variable_of_another_type_than_its_value() -> None:
+    """The number is of one type, what is added to it of another: the variable's type
+    is told, since a sum has that of its first operand."""
+    i = Var("i", I32)
+    value = Op("add", (Lit(0, F32), i), F32)
+    exact(Function("a", (), (Let(i, value, False),), (), 1))
 
 
 @settings(max_examples=500)

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....egraph.ir.dtypes import DType, compute
-from ....egraph.ir.scalars import CHOICES
+from ....egraph.ir.scalars import BY_NAME, CHOICES
+from ....extract.schedule.kernel import Expr
 from ...loops import Assign, Ex, Lit, Load, Op, Store, Var
-from .values import better, combine, convert, identity
+from .values import better, combine, convert, expand, identity
 from .writer import Writer
 
 type Arrays = tuple[str, ...]  # of lanes or columns, by part
@@ -81,10 +82,22 @@ class Accumulating(Writer):
         an fma of."""
         (e,), kind = self.kernel.exprs[r].args, self.acc_type(r)
         x = self.kernel.exprs[e]
-        if x.op == "mul" and x.dtype is kind and not self.at_hand(e):
-            a, b = (self.value(i) for i in x.args)
-            return Op("mul", (a, b), kind)
+        if x.dtype is kind and not self.at_hand(e):
+            factors = self._factors(x)
+            if factors:
+                return Op("mul", factors, kind)
         return convert(self.value(e), kind)
+
+    def _factors(self, x: Expr) -> tuple[Ex, ...]:
+        """Of a product, such as a square is one; else none."""
+        if x.op == "mul":
+            return tuple(self.value(i) for i in x.args)
+        named = BY_NAME.get(x.op)
+        tree = named and named.expansion
+        if not isinstance(tree, tuple) or tree[0] != "mul":
+            return ()
+        a = self.value(x.args[0])
+        return tuple(expand(t, a) for t in tree[1:])
 
     def taken(
         self, r: int, before: Sequence[Ex], terms: Sequence[Ex]

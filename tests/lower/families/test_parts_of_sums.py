@@ -60,7 +60,7 @@ def taken(family: Family, caps: Caps, count: int) -> list[int]:
     """The first of those that a family takes; the interpreter needs some ten
     microseconds for each product, so none with very many."""
     model = model_of(caps)
-    small = ((s, normalise(k)) for s, k in KERNELS.items() if prod(k.extents) < 450_000)
+    small = ((s, normalise(k)) for s, k in KERNELS.items() if prod(k.extents) < 220_000)
     fit = (s for s, k in small if not family.accepts(k) and family.cost(k, model))
     return list(islice(fit, count))
 

@@ -1,0 +1,30 @@
+"""Values that take long and that all workers of one run of tests may share."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_folder: list[Path] = []  # of this run of tests, set as it starts
+
+
+def share_in(folders: pytest.TempPathFactory) -> None:
+    own = folders.getbasetemp()
+    several = "PYTEST_XDIST_WORKER" in os.environ  # a worker's lies in that of the run
+    _folder[:] = [own.parent if several else own]
+
+
+def once[T](name: str, make: Callable[[], T]) -> T:
+    """What `make` makes, from the first worker that has finished it."""
+    if not _folder:
+        return make()
+    path = _folder[0] / f"{name}.pickle"
+    if not path.exists():
+        part = path.with_suffix(f".{os.getpid()}")
+        part.write_bytes(pickle.dumps(make()))
+        part.replace(path)
+    return pickle.loads(path.read_bytes())
