@@ -20,6 +20,8 @@ from ..lower.loops import Function
 from . import host_memory
 from .blas import blas, join_blas
 from .limits import check_count
+from .native.aiming import Aim, Place
+from .native.aiming import library as aiming
 from .native.forms import Unit, form_of, functions_of, open_text, unit_for
 from .native.libraries import address_of, function
 from .native.orders import join_orders
@@ -84,6 +86,10 @@ class Launches:
             for k in spots.get(b, ()):
                 table[k] = buffer.address
 
+    def aim(self, places: Sequence[Place]) -> Aim | None:
+        aims = self._held[0].aims
+        return None if aims is None else Aim(aims, self.table, places)
+
     def __call__(self) -> None:
         self.run(self.entries, self._count)
 
@@ -99,6 +105,7 @@ class CModule:
     elsewhere: Mapping[str, ctypes.CDLL] = field(default_factory=dict[str, ctypes.CDLL])
     values: Mapping[str, Array | None] = field(default_factory=dict[str, Array | None])
     opened: Mapping[str, Unit] = field(default_factory=dict[str, Unit])
+    aims: ctypes.CDLL | None = None  # what aims launches at arrays
     scratch: dict[str, tuple[HostBuffer, ...]] = field(
         default_factory=dict[str, tuple[HostBuffer, ...]]
     )
@@ -240,8 +247,8 @@ class CDevice:
         known = [m for m in earlier if isinstance(m, CModule)]
         by_name = {f.name: f for f in functions}
         if not known:
-            return CModule(self._library(source.text, contract, by_name), by_name,
-                           source.text)  # fmt: skip
+            made = self._library(source.text, contract, by_name)
+            return CModule(made, by_name, source.text, aims=aiming(self.toolchain))
         head, texts = functions_of(source.text)
         forms = {k: form_of(text) for k, text in zip(by_name, texts, strict=True)}
         opened: dict[str, Unit] = {}
@@ -262,7 +269,8 @@ class CDevice:
             library = self._library(text, contract, made)
         else:
             library = next(iter(elsewhere.values()), known[0].library)
-        return CModule(library, by_name, source.text, elsewhere, values, opened)
+        return CModule(library, by_name, source.text, elsewhere, values, opened,
+                       aiming(self.toolchain))  # fmt: skip
 
     def _library(
         self, text: str, contract: bool, functions: Iterable[str]

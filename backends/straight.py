@@ -3,18 +3,14 @@ where those take microseconds."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
-
-import numpy as np
+from typing import Any, Protocol, runtime_checkable
 
 from ..egraph.ir.scalars import Array
 from .binding import Port, Ports
 from .host_memory import empty
-
-_first_byte, _addressof = ctypes.c_char.from_buffer, ctypes.addressof
+from .native.aiming import Aim, Place
 
 
 @runtime_checkable
@@ -25,26 +21,21 @@ class Tabled(Protocol):
     table: Any
     spots: dict[int, list[int]]
 
+    def aim(self, places: Sequence[Place]) -> Aim | None:
+        """What puts the addresses of arrays there; None: nothing can."""
+        ...
+
     def __call__(self) -> None: ...
-
-
-class _Place(NamedTuple):
-    """An array of a call, and where its address goes."""
-
-    label: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    spots: Sequence[int]
 
 
 class Straight:
     """A program that is one run of such launches and writes to nothing but results."""
 
-    def __init__(self, ports: Ports, run: Tabled) -> None:
-        self.inputs = [_place(p, run) for p in ports.inputs]
-        self.outputs = [_place(p, run) for p in ports.outputs]
+    def __init__(self, ports: Ports, run: Tabled, inputs: Aim, outputs: Aim) -> None:
+        self.labels = tuple(p.label for p in ports.inputs)
+        self.outputs = [(p.label, p.shape, p.dtype) for p in ports.outputs]
         self.moved = {p.b: None for p in (*ports.inputs, *ports.outputs)}
-        self.run = run
+        self.run, self._inputs, self._outputs = run, inputs, outputs
 
     @staticmethod
     def of(ports: Ports, runs: Sequence[object]) -> Straight | None:
@@ -56,33 +47,25 @@ class Straight:
         known = all(p.dtype.isbuiltin == 1 and prod(p.shape) for p in every)
         if not (apart and known and len(runs) == 1 and isinstance(runs[0], Tabled)):
             return None
-        return Straight(ports, runs[0])
+        run = runs[0]
+        inputs, outputs = (
+            run.aim([_place(p, run) for p in some])
+            for some in (ports.inputs, ports.outputs)
+        )
+        return Straight(ports, run, inputs, outputs) if inputs and outputs else None
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Array] | None:
         """The results; None, with nothing run, where an input is not an array of its
         port's type that lies in order in memory."""
-        table, kind = self.run.table, np.ndarray
-        for label, dtype, shape, spots in self.inputs:
-            a = inputs.get(label)
-            if type(a) is not kind:
-                return None
-            array = cast(Array, a)
-            if array.dtype is not dtype or array.shape != shape:
-                return None
-            if not array.flags.carray:
-                return None
-            address = _addressof(_first_byte(array))
-            for k in spots:
-                table[k] = address
-        results: dict[str, Array] = {}
-        for label, dtype, shape, spots in self.outputs:
-            results[label] = made = empty(shape, dtype)
-            address = _addressof(_first_byte(made))
-            for k in spots:
-                table[k] = address
+        given = tuple([inputs.get(label) for label in self.labels])
+        if not self._inputs.at(given):
+            return None
+        results = {label: empty(shape, dtype) for label, shape, dtype in self.outputs}
+        aimed = self._outputs.at(tuple(results.values()))
+        assert aimed, "new arrays lie in order"
         self.run()
         return results
 
 
-def _place(p: Port, run: Tabled) -> _Place:
-    return _Place(p.label, p.dtype, p.shape, tuple(run.spots.get(p.b, ())))
+def _place(p: Port, run: Tabled) -> Place:
+    return Place(p.dtype, p.shape, tuple(run.spots.get(p.b, ())))
