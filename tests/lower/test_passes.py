@@ -18,6 +18,7 @@ from rewrite.lower.emit.stages import work
 from rewrite.lower.families.fold import FOLD
 from rewrite.lower.interpret import run
 from rewrite.lower.loops import Function
+from rewrite.lower.passes.abreast import abreast
 from rewrite.lower.passes.barriers import barriers
 from rewrite.lower.passes.hoist import hoist
 from rewrite.lower.passes.rebuild import unique
@@ -35,7 +36,7 @@ from .replay import functions as made
 
 HERE = Path(__file__).parent / "passes"
 SMALL = 60_000  # operations that the interpreter does within a second
-PASSES = {"barriers": barriers, "hoist": hoist, "widen": widen}
+PASSES = {"abreast": abreast, "barriers": barriers, "hoist": hoist, "widen": widen}
 ORDERS = st.lists(st.sampled_from(sorted(PASSES)), max_size=6)
 
 

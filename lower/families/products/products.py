@@ -190,6 +190,7 @@ def _across(kernel: Kernel, c: Contraction) -> int:
     return batch * (total + int(m * n * stored))
 
 
+TEST = 2  # flops of holding a place against two bounds
 NEAR = 16  # elements of 4 bytes that share a line of a cache
 
 
@@ -368,6 +369,16 @@ def by_column(kernel: Kernel, c: Contraction) -> tuple[int, ...]:
 
 
 def flops_of(kernel: Kernel, tops: int, have: int) -> int:
-    """Flops of one evaluation of `tops`, given `have`."""
+    """Flops of one evaluation of `tops`, given `have`: tests of places among them, but
+    for those of one load and of the choice around it, which whatever stores its element
+    does anyway."""
     f = facts(kernel)
-    return sum(f.heavy[e] for e in each(reach(f, tops, have)))
+    total, loads, choices = 0, [0], [0]
+    for e in each(reach(f, tops, have)):
+        x = kernel.exprs[e]
+        total += f.heavy[e]
+        if x.op == "load":
+            loads.append(TEST * len(x.attr[2]))
+        elif x.op == "inside":
+            choices.append(TEST * len(x.attr[0]))
+    return total + sum(loads) - max(loads) + sum(choices) - max(choices)
