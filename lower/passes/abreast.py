@@ -1,11 +1,11 @@
 """Guarded loads of neighbours are read side by side where their buffer holds them all.
 
 A load under a guard that differs from turn to turn has an index that is chosen, element
-by element: compilers make gathers of it, at six times the time of a vector's load.  Most
-often the place of each turn is in the buffer, if not in the row that the guard asks for:
-then every turn reads its own place and the guard picks what counts.  Only where some
-turn's place is outside of the buffer does the loop stay as it is; which of the two runs
-is asked before it.
+by element: compilers make gathers of it, at six times the time of a vector's load.
+Most often the place of each turn is in the buffer, if not in the row that the guard
+asks for: then every turn reads its own place, and the guard picks what counts.  Only
+where some turn's place is outside of the buffer does the loop stay as it is; which of
+the two runs is asked before it.
 """
 
 from __future__ import annotations
