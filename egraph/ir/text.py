@@ -51,16 +51,18 @@ def show(graph: Graph, inline: int = INLINE) -> str:
     for target, f in graph.calls.items():
         if isinstance(f, Bodied):
             lines.append(f"; {_word(target)}: {f.shown}")
-            lines += (f"; {line}".rstrip() for line in show(f.body).splitlines())
+            text = "".join(map(show, f.bodies))
+            lines += (f"; {line}".rstrip() for line in text.splitlines())
     return "\n".join([*lines, ""])
 
 
 @runtime_checkable
 class Bodied(Protocol):
-    """A host function that is a graph itself, which is shown as a comment: `parse` is
+    """A host function that is graphs itself, which are shown as a comment: `parse` is
     handed host functions."""
 
-    body: Graph
+    @property
+    def bodies(self) -> tuple[Graph, ...]: ...
 
     @property
     def shown(self) -> str: ...

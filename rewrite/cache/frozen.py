@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from rewrite.egraph.ir import dims, dtypes, graph, table
+from rewrite.egraph.looping.branch import Branch
 from rewrite.egraph.looping.loop import Loop
 from rewrite.egraph.saturate import explore
 from rewrite.extract.memory import place
@@ -32,7 +33,7 @@ KNOWN: tuple[Any, ...] = (
     kernel.Launch, kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
     program.Invoke, program.Program, loops.Function, loops.Param, choice.Choice,
     device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
-    Leaf, Loop, OnnxNode,
+    Leaf, Loop, Branch, OnnxNode,
 )  # fmt: skip
 
 

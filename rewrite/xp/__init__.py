@@ -25,6 +25,7 @@ from rewrite.egraph.ir.ops import TensorType
 
 from . import eager as _eager
 from . import numpy_calls, numpy_functions
+from .branching import cond
 from .building import apart
 from .errors import TraceError, instead_of
 from .functions import by_values, information, nn
@@ -169,7 +170,7 @@ from .functions.statistical import (
     var,
 )
 from .inplace import assign, updated
-from .looping import scan
+from .looping import scan, while_loop
 from .operators import functions
 from .symbols import symbol
 from .trace import Leaf, Traced, bind_names, leaves, map_tree, trace, trace_tree
@@ -236,6 +237,7 @@ __all__ = [
     "ceil",
     "clip",
     "concat",
+    "cond",
     "conj",
     "copysign",
     "cos",
@@ -376,6 +378,7 @@ __all__ = [
     "var",
     "vecdot",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
@@ -385,12 +388,14 @@ _TOOLS = (
     *by_values.__all__,
     *information.__all__,
     "bind_names",
+    "cond",
     "leaves",
     "map_tree",
     "scan",
     "symbol",
     "trace",
     "trace_tree",
+    "while_loop",
 )
 for _name in __all__:
     if inspect.isfunction(globals()[_name]) and _name not in _TOOLS:

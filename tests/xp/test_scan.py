@@ -11,7 +11,8 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.backends.rounds import TABLE, Rounds
+from rewrite.backends.inner import TABLE
+from rewrite.backends.rounds import Rounds
 from rewrite.egraph.ir.text import parse, show
 from rewrite.egraph.looping.loop import Loop
 
@@ -93,7 +94,7 @@ def test_rounds_are_lists_of_launches_on_c() -> None:
     assert f(np.arange(float(n))) == n * (n - 1) / 2
     ready = f.compiled.executable()
     assert ready is not None
-    (run,) = ready.loops.values()
+    (run,) = ready.inner.values()
     assert isinstance(run, Rounds)
 
 
@@ -134,7 +135,7 @@ def test_it_is_saved_shown_and_explained(tmp_path: Path) -> None:
     for a, b in zip(fast(x), again(x), strict=True):
         np.testing.assert_array_equal(a, b)
     ready = again.compiled.executable()
-    assert ready is not None and ready.loops  # a program for its rounds as well
+    assert ready is not None and ready.inner  # a program for its rounds as well
     graph = fast.compiled.source
     text = show(graph)
     assert "a loop that carries out0 on" in text and "; graph fade" in text
