@@ -21,6 +21,7 @@ from rewrite.extract.memory import place
 from rewrite.extract.schedule import kernel, part, plan
 from rewrite.lower import choice, device, loops, program
 
+from ..xp.lapack import Lapack
 from ..xp.trace import Leaf
 from .hosted import OnnxNode
 from .opcodes import check
@@ -33,7 +34,7 @@ KNOWN: tuple[Any, ...] = (
     kernel.Launch, kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
     program.Invoke, program.Program, loops.Function, loops.Param, choice.Choice,
     device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
-    Leaf, Loop, Branch, OnnxNode,
+    Leaf, Loop, Branch, Lapack, OnnxNode,
 )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from rewrite.egraph.looping.loop import Loop
 from ..xp.functions.creation import broadcast_to, zeros
 from ..xp.functions.manipulation import concat, moveaxis, reshape, slice_axis
 from ..xp.functions.statistical import any as any_of
+from ..xp.lapack import lapack_of
 from ..xp.staging import copied, emit, replay
 from ..xp.tracer import TraceError, Tracer, lift, select, tracing
 from .inside import Inside, branch
@@ -70,7 +71,8 @@ GROWN: dict[tuple[str, str], Grown] = {
         (
             ("op", "str"), ("kind", "str"), ("monoid", "str"), ("mode", "str"),
             ("value", "value"), ("dtype", "dtype"), ("acc", "dtype"),
-            ("key", "int"), ("descending", "int"), ("count", "dim"), ("size", "int"),
+            ("target", "str"), ("token", "int"), ("key", "int"), ("descending", "int"),
+            ("count", "dim"), ("size", "int"),
             ("stride", "int"), ("dilation", "int"),
             ("eps", "float"), ("scale", "float"),
         ),
@@ -101,7 +103,7 @@ def batched(graph: Graph, inputs: Mapping[str, Batch], count: Dim) -> dict[str, 
         values = [Batch(x, many[a]) for x, a in zip(args, node.args, strict=True)]
         if flow := flow_of(node, graph.calls):
             return _flows(flow, values, count)
-        return _batched(node, values, count)
+        return _batched(node, values, count, graph.calls)
 
     made = replay(graph, {k: v.array for k, v in inputs.items()}, each)
     return {
@@ -118,8 +120,11 @@ def _many(graph: Graph, mapped: Mapping[str, bool]) -> list[bool]:
     return many
 
 
-def _batched(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
-    if node.op == "call":
+def _batched(
+    node: Node, args: Sequence[Batch], count: Dim,
+    calls: Mapping[str, Callable[..., object]],
+) -> Tracer:  # fmt: skip
+    if node.op == "call" and not lapack_of(node, calls):
         return _one_by_one(node, args, count)
     if node.op == "conv":
         return _convolutions(node, args, count)

@@ -78,7 +78,7 @@ def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
             several = _several(flow, args, y)
             steps.append(Step(i, (), inside.get(i), several, places))
             continue
-        each = zip(node.args, maps(node, args, y), strict=True)
+        each = zip(node.args, maps(node, args, y, graph.calls), strict=True)
         own = tuple((a, m) for a, m in each if m and a in active)
         steps.append(Step(i, own, inside.get(i)))
     entries: dict[int, list[Tracer]] = {}
@@ -117,7 +117,11 @@ def expanded(graph: Graph, wanted: Container[str]) -> Graph:
 
 def _opens(graph: Graph, i: int) -> bool:
     flow = flow_of(graph.nodes[i], graph.calls)
-    own = left(flow) if isinstance(flow, Loop) else expansion_of(graph.nodes[i])
+    own = (
+        left(flow)
+        if isinstance(flow, Loop)
+        else expansion_of(graph.nodes[i], graph.calls)
+    )
     return bool(own)
 
 
@@ -131,7 +135,7 @@ def _opened(graph: Graph, active: frozenset[int]) -> Graph:
         flow = flow_of(node, graph.calls)
         if isinstance(flow, Loop) and left(flow):
             return keeping(flow, args)
-        expand = expansion_of(node)
+        expand = expansion_of(node, graph.calls)
         return copied(node, args) if expand is None else expand(node, args)
 
     with tracing(b):

@@ -28,7 +28,7 @@ from . import numpy_calls, numpy_functions
 from .branching import cond
 from .building import apart
 from .errors import TraceError, instead_of
-from .functions import by_values, information, nn
+from .functions import by_values, fft, information, linalg, nn
 from .functions.by_values import (
     from_dlpack,
     nonzero,
@@ -258,6 +258,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float8_e4m3",
@@ -289,6 +290,7 @@ __all__ = [
     "leaves",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -400,9 +402,11 @@ _TOOLS = (
 for _name in __all__:
     if inspect.isfunction(globals()[_name]) and _name not in _TOOLS:
         globals()[_name] = functions[_name] = _eager.eager(_name, globals()[_name])
-for _name in nn.__all__:
-    functions[f"nn.{_name}"] = _eager.eager(f"nn.{_name}", getattr(nn, _name))
-    setattr(nn, _name, functions[f"nn.{_name}"])
+for _part in (nn, linalg, fft):
+    for _name in _part.__all__:
+        _label = f"{_part.__name__.rpartition('.')[2]}.{_name}"
+        functions[_label] = _eager.eager(_label, getattr(_part, _name))
+        setattr(_part, _name, functions[_label])
 functions["__array_namespace__"] = lambda: sys.modules[__name__]
 functions["__getitem__"] = _eager.eager("x[..]", getitem)
 functions["__array_ufunc__"] = numpy_calls.array_ufunc
