@@ -26,9 +26,9 @@ from ..extract.schedule.kernel import Buffer, Host, nbytes
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch
-from .branches import branching
-from .inner import Inner
-from .rounds import looping
+from .flows.branches import branching
+from .flows.inner import Inner
+from .flows.rounds import looping
 from .straight import Straight
 
 type Shapes = Sequence[tuple[int, ...]]

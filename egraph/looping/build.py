@@ -3,7 +3,7 @@ that needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ir import dims
@@ -52,7 +52,9 @@ def add_loop(b: Builder, of: Round, reverse: bool = False) -> list[int]:
     """
     every = (*of.carried, *of.stacked)
     where: dict[int, int] = {}
-    for results in _by_dtype(of.b, every):
+    if not of.sequences:  # it ends when this is so
+        where[0] = b.const(False, BOOL)
+    for results in _by_dtype(of.b, every, where):
         loop, args = _cut(b, of, results, reverse)
         parts = _called(b, "loop", of.b.name, loop, args)
         where |= dict(zip(results, parts, strict=True))
@@ -77,11 +79,14 @@ def add_branch(b: Builder, test: int, arms: tuple[Arm, Arm]) -> list[int]:
     return [where[r] for r in range(len(arms[0].results))]
 
 
-def _by_dtype(b: Builder, results: Iterable[int]) -> Iterable[list[int]]:
+def _by_dtype(
+    b: Builder, results: Iterable[int], but: Container[int] = ()
+) -> Iterable[list[int]]:
     """Places among the results, those of one dtype together."""
     found: dict[str, list[int]] = {}
     for r, node in enumerate(results):
-        found.setdefault(b.type(node).dtype.name, []).append(r)
+        if r not in but:
+            found.setdefault(b.type(node).dtype.name, []).append(r)
     return found.values()
 
 

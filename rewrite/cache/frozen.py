@@ -21,7 +21,7 @@ from rewrite.extract.memory import place
 from rewrite.extract.schedule import kernel, part, plan
 from rewrite.lower import choice, device, loops, program
 
-from ..xp.lapack import Lapack
+from ..xp.functions.lapack import Lapack
 from ..xp.trace import Leaf
 from .hosted import OnnxNode
 from .opcodes import check

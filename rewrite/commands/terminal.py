@@ -36,7 +36,7 @@ from ..core.costs import EXPECTED, CostName, is_named
 from ..core.labels import Unknown
 from ..core.options import Precision, count_bytes
 from ..report.account import NoExplanation, Unexplained
-from ..xp.lapack import with_lapack
+from ..xp.functions.lapack import with_lapack
 from ..xp.tracer import TraceError
 
 

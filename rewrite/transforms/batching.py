@@ -20,9 +20,9 @@ from rewrite.egraph.looping.flow import Flow, flow_of
 from rewrite.egraph.looping.loop import Loop
 
 from ..xp.functions.creation import broadcast_to, zeros
+from ..xp.functions.lapack import lapack_of
 from ..xp.functions.manipulation import concat, moveaxis, reshape, slice_axis
 from ..xp.functions.statistical import any as any_of
-from ..xp.lapack import lapack_of
 from ..xp.staging import copied, emit, replay
 from ..xp.tracer import TraceError, Tracer, lift, select, tracing
 from .inside import Inside, branch

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from rewrite.backends.executable import Executable
-from rewrite.backends.inner import Body
+from rewrite.backends.flows.inner import Body
 from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.memory.place import MemoryPlan
 from rewrite.extract.schedule.describe import describe

@@ -12,7 +12,7 @@ import rewrite as rw
 from rewrite import xp
 from rewrite.transforms.derivatives.lapack import EXPANSIONS, RULES
 from rewrite.xp import TraceError, linalg
-from rewrite.xp.lapack import KNOWN
+from rewrite.xp.functions.lapack import KNOWN
 
 from .cases import Array, Draw
 from .test_derivatives import check

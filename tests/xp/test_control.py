@@ -11,8 +11,8 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.backends.branches import Listed, Sides
-from rewrite.backends.rounds import OpenRounds, Turns
+from rewrite.backends.flows.branches import Listed, Sides
+from rewrite.backends.flows.rounds import OpenRounds, Turns
 from rewrite.egraph.ir.dtypes import BOOL, F32
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, GraphError

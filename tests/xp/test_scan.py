@@ -11,8 +11,8 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.backends.inner import TABLE
-from rewrite.backends.rounds import Rounds
+from rewrite.backends.flows.inner import TABLE
+from rewrite.backends.flows.rounds import Rounds
 from rewrite.egraph.ir.text import parse, show
 from rewrite.egraph.looping.loop import Loop
 

@@ -10,7 +10,7 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.backends.rounds import Rounds
+from rewrite.backends.flows.rounds import Rounds
 from rewrite.core.costs import cost_for
 from rewrite.core.planning import without_rules
 from rewrite.egraph.ir.dtypes import F32

@@ -12,7 +12,7 @@ from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.scalars import BY_NAME
 from rewrite.egraph.ir.slopes import SLOPES
 
-from ...xp.lapack import lapack_of
+from ...xp.functions.lapack import lapack_of
 from ...xp.tracer import TraceError, Tracer, current, wrap
 from ..linear import Linear, Rule
 from . import elementwise, indexing, lapack, macros, movement, reduction

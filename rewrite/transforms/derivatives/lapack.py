@@ -14,11 +14,11 @@ from rewrite.egraph.ir.dims import numel
 
 from ...xp.functions.creation import eye, tril, zeros_like
 from ...xp.functions.elementwise import where
+from ...xp.functions.lapack import Lapack, call, unpacked
 from ...xp.functions.linalg import diagonal
 from ...xp.functions.linear import matrix_transpose as turned
 from ...xp.functions.manipulation import concat, expand_dims, reshape, slice_axis, stack
 from ...xp.functions.statistical import sum as total
-from ...xp.lapack import Lapack, call, unpacked
 from ...xp.tracer import TraceError, Tracer
 from ..linear import Linear, linear_by
 

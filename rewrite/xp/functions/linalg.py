@@ -16,13 +16,13 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import F32, F64, I64
 
 from ..errors import NO_COMPLEX, ShapeError
-from ..lapack import Lapack, call, unpacked
 from ..tracer import Operand, TraceError, Tracer, astype, lift, promote
 from .axes import axes_of, axis_of
 from .creation import broadcast_to, eye
 from .elementwise import abs as absolute
 from .elementwise import pow, sqrt, square
 from .information import broadcast_shapes
+from .lapack import Lapack, call, unpacked
 from .linear import matmul, matrix_transpose, outer, tensordot, vecdot
 from .manipulation import concat, expand_dims, pad, reshape, slice_axis
 from .statistical import max as greatest

@@ -14,12 +14,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..egraph.ir.scalars import Array
-from ..extract.schedule.kernel import Host
-from ..lower.device import Device
-from ..lower.program import Program
-from .binding import Ports
-from .straight import Tabled
+from ...egraph.ir.scalars import Array
+from ...extract.schedule.kernel import Host
+from ...lower.device import Device
+from ...lower.program import Program
+from ..binding import Ports
+from ..straight import Tabled
 
 UNREAD = -1  # the buffer of an input that no launch reads
 TABLE = 1 << 18  # bytes of the tables of what is launched at once

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.ir.scalars import Array
-from ..egraph.looping.branch import Branch
-from ..egraph.looping.flow import Run
-from ..extract.schedule.kernel import Buffer
-from .binding import fetch
+from ...egraph.ir.scalars import Array
+from ...egraph.looping.branch import Branch
+from ...egraph.looping.flow import Run
+from ...extract.schedule.kernel import Buffer
+from ..binding import fetch
 from .inner import UNREAD, Body, Inner, Tables, is_listed
 
 

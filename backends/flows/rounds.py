@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..egraph.ir.scalars import Array
-from ..egraph.looping.loop import Loop
-from ..extract.schedule.assemble import concrete
-from ..extract.schedule.kernel import Buffer
-from .binding import fetch
+from ...egraph.ir.scalars import Array
+from ...egraph.looping.loop import Loop
+from ...extract.schedule.assemble import concrete
+from ...extract.schedule.kernel import Buffer
+from ..binding import fetch
 from .inner import TABLE, UNREAD, Body, Inner, Tables, is_listed
 
 

@@ -20,8 +20,8 @@ from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.graph import Graph, Node
 from rewrite.egraph.ir.scalars import Array
 
-from .functions.manipulation import reshape, slice_axis
-from .tracer import Tracer, current, wrap
+from ..tracer import Tracer, current, wrap
+from .manipulation import reshape, slice_axis
 
 
 @dataclass(frozen=True, slots=True)
