@@ -130,7 +130,7 @@ class Rounds(_Listed):
             if k < first:
                 before = written[self.outputs[loop.carried[k]]][:-1]
                 columns[b] = np.concatenate(([x.address], before))[: self.count]
-            elif loop.is_sequence(k):
+            elif loop.entered(k):
                 columns[b] = x.address + self.strides[k] * self.turns
             else:
                 columns[b] = np.full(self.count, x.address)

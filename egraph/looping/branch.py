@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from ..ir.dims import Dim, Shape
-from ..ir.dtypes import DType
+from ..ir.dtypes import BOOL, DType
 from ..ir.graph import Graph, GraphError
 from ..ir.ops import Array, TensorType
-from .flow import Flow, Run, Sizes, check_body, flat
+from ..ir.values import KINDS, Kind
+from .flow import Flow, Run, check_body, flat
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,12 @@ class Branch(Flow):
     if_false: Graph
     places: tuple[tuple[int, ...], tuple[int, ...]]
 
+    kind: ClassVar[str] = "cond"
+
     def __post_init__(self) -> None:
+        for body, places in zip(self.bodies, self.places, strict=True):
+            if len(body.inputs) != len(places) or min(places, default=1) < 1:
+                raise GraphError("a branch with operands that there are not")
         for body in self.bodies:
             check_body(body, "a branch")
         one, other = map(_types, self.bodies)
@@ -30,6 +37,10 @@ class Branch(Flow):
             raise GraphError(f"the results of a branch are of the types {shown}")
         if len({t.dtype for t in one}) != 1:
             raise GraphError("results of one dtype were expected of a branch")
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return dict(zip(KIND.attrs, self.places, strict=True))
 
     @property
     def bodies(self) -> tuple[Graph, ...]:
@@ -45,11 +56,7 @@ class Branch(Flow):
 
     @property
     def shown(self) -> str:
-        read = " and ".join(
-            " ".join(map(str, places)) or "none" for places in self.places
-        )
-        return (f"a branch that runs one of two graphs, on the operands {read}, by the "
-                "truth value before them")  # fmt: skip
+        return "a branch that runs one of two graphs, as its first operand says"
 
     def given(self, body: int) -> Sequence[int]:
         return self.places[body]
@@ -60,8 +67,13 @@ class Branch(Flow):
     def runs(self, shapes: Sequence[Shape]) -> Dim | None:
         return 1
 
-    def entry(self, operand: int, shape: Sizes) -> Sizes:
-        return shape
+    def entered(self, operand: int) -> bool:
+        return False
+
+    def check(self, operands: Sequence[TensorType], result: TensorType) -> None:
+        if not operands or operands[0] != TensorType(BOOL, ()):
+            raise GraphError("the first operand of a branch is a truth value, bool[]")
+        super().check(operands, result)
 
     def folded(self, args: Sequence[Array], runs: Sequence[Run], dtype: DType) -> Array:
         arm = self.arm(bool(args[0]))
@@ -80,5 +92,14 @@ class Branch(Flow):
 def _types(body: Graph) -> tuple[TensorType, ...]:
     return tuple(body.nodes[i].type for _, i in body.outputs)
 
+
+def _made(
+    one: Graph, other: Graph, *, if_true: tuple[int, ...], if_false: tuple[int, ...]
+) -> Branch:
+    return Branch(one, other, (if_true, if_false))
+
+
+KIND = Kind({"if_true": "ints", "if_false": "ints"}, 2, _made)
+KINDS[Branch.kind] = KIND
 
 __all__ = ["Branch"]

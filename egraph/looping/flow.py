@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +32,13 @@ class Flow(ABC):
     The call gives one array without axes but one: its results one after the other,
     which are of one dtype.
     """
+
+    kind: ClassVar[str]  # the word for it in the text of graphs
+
+    @property
+    @abstractmethod
+    def attrs(self) -> Mapping[str, Any]:
+        """What else it is, in the text of graphs."""
 
     @property
     @abstractmethod
@@ -64,8 +72,8 @@ class Flow(ABC):
         """How often bodies run for operands of these shapes; None: values tell."""
 
     @abstractmethod
-    def entry(self, operand: int, shape: Sizes) -> Sizes:
-        """The shape of what a run is given of an operand."""
+    def entered(self, operand: int) -> bool:
+        """Whether a run is given one entry of an operand's first axis."""
 
     @abstractmethod
     def folded(self, args: Sequence[Array], runs: Sequence[Run], dtype: DType) -> Array:
@@ -94,9 +102,22 @@ class Flow(ABC):
         """Of a body's symbols, for operands of these shapes."""
         given: dict[str, Array] = {}
         for n, k in zip(self.inputs_of(body), self.given(body), strict=True):
-            entry = self.entry(k, shapes[k])
+            entry = shapes[k][self.entered(k) :]
             given[n.attrs[0]] = np.broadcast_to(np.zeros((), n.dtype.numpy), entry)
         return bind_inputs(self.bodies[body], given)
+
+    def check(self, operands: Sequence[TensorType], result: TensorType) -> None:
+        """GraphError where a call cannot have such operands or such a result."""
+        if result.dtype is not self.dtype or result.rank != 1:
+            raise GraphError(f"this gives {self.dtype}[..], not {result}")
+        for k in range(len(self.bodies)):
+            for n, at in zip(self.inputs_of(k), self.given(k), strict=True):
+                if at >= len(operands):
+                    raise GraphError(f"operand {at} of {len(operands)} is missing")
+                x = operands[at]
+                rank = n.type.rank + self.entered(at)
+                if x.dtype is not n.dtype or x.rank != rank:
+                    raise GraphError(f"operand {at} is {x}, which {n.type} is not of")
 
     def __call__(self, *args: Array) -> Array:
         return self.at(args, "own")

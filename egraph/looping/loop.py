@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from ..ir.dtypes import BOOL, DType
 from ..ir.evaluate import InputError
 from ..ir.graph import Graph, GraphError, Node
 from ..ir.ops import Array, TensorType
-from .flow import Flow, Run, Sizes, check_body, flat
+from ..ir.values import KINDS, Kind
+from .flow import Flow, Run, check_body, flat
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,11 @@ class Loop(Flow):
     results: tuple[int, ...]
     reverse: bool = False
 
+    kind: ClassVar[str] = "loop"
+
     def __post_init__(self) -> None:
         check_body(self.body, "a loop's body")
+        self._check_places()
         outputs = [i for _, i in self.body.outputs]
         for k, (i, j) in enumerate(zip(self.inputs, self.carried, strict=False)):
             have = self.body.nodes[outputs[j]].type
@@ -53,6 +58,19 @@ class Loop(Flow):
         if len({self.of(r).dtype for r in self.results}) != 1:
             raise GraphError("results of one dtype were expected of a loop")
 
+    def _check_places(self) -> None:
+        """All numbers are of something."""
+        given, kept = self.carries + self.sequences, self.carries + len(self.stacked)
+        outputs = range(len(self.body.outputs))
+        known = (
+            0 <= self.carries <= given <= len(self.inputs),
+            len(self.carried) == self.carries,
+            all(j in outputs for j in (*self.carried, *self.stacked)),
+            self.results and all(r in range(kept) for r in self.results),
+        )
+        if not all(known):
+            raise GraphError("a loop with a number of something that there is not")
+
     def _has_end(self) -> bool:
         first = self.inputs[0].type if self.carries else None
         return first == TensorType(BOOL, ()) and not self.stacked
@@ -61,6 +79,11 @@ class Loop(Flow):
     def is_open(self) -> bool:
         """Values say how many rounds there are."""
         return not self.sequences
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        own = {k: getattr(self, k) for k in KIND.attrs}
+        return own | {"reverse": int(self.reverse)}
 
     @property
     def bodies(self) -> tuple[Graph, ...]:
@@ -112,14 +135,11 @@ class Loop(Flow):
     def is_stack(self, result: int) -> bool:
         return result >= self.carries
 
-    def is_sequence(self, operand: int) -> bool:
+    def entered(self, operand: int) -> bool:
         return self.carries <= operand < self.carries + self.sequences
 
     def runs(self, shapes: Sequence[Shape]) -> Dim | None:
         return None if self.is_open else shapes[self.carries][0]
-
-    def entry(self, operand: int, shape: Sizes) -> Sizes:
-        return shape[1:] if self.is_sequence(operand) else shape
 
     def shapes(self, runs: Dim | None) -> tuple[Shape, ...]:
         return tuple(
@@ -163,5 +183,18 @@ class Loop(Flow):
             parts += every if self.is_stack(r) else [state[r]]
         return flat(parts, dtype)
 
+
+def _made(
+    body: Graph, *, carries: int, sequences: int, carried: tuple[int, ...],
+    stacked: tuple[int, ...], results: tuple[int, ...], reverse: int,
+) -> Loop:  # fmt: skip
+    return Loop(body, carries, sequences, carried, stacked, results, bool(reverse))
+
+
+KIND = Kind(
+    {"carries": "int", "sequences": "int", "carried": "ints", "stacked": "ints",
+     "results": "ints", "reverse": "int"}, 1, _made,
+)  # fmt: skip
+KINDS[Loop.kind] = KIND
 
 __all__ = ["Loop"]
