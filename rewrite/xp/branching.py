@@ -9,9 +9,9 @@ from rewrite.egraph.ir.dtypes import BOOL
 from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.looping.build import Arm, add_branch
 
-from .staging import Staged, at_once, stage
+from .staging import Staged, at_once, filled, replay, stage
 from .trace import Leaf, is_tensor, map_tree
-from .tracer import TraceError, current, lift, wrap
+from .tracer import TraceError, Tracer, current, lift, wrap
 
 
 @at_once
@@ -20,7 +20,8 @@ def cond(
     *operands: Any,
 ) -> Any:  # fmt: skip
     """`true_fun(*operands)` where `pred`, one truth value, is true, else
-    `false_fun(*operands)`; the other is not run.
+    `false_fun(*operands)`; the other is not run, and is not in the graph where `pred`
+    is known while tracing.
 
     Both give results of the same structure, dtypes and shapes.  To choose element by
     element, use `where`.
@@ -34,21 +35,28 @@ def cond(
     one, other = stage(true_fun, named), stage(false_fun, named)
     _check(one, other)
     given = {
-        label: lift(x).node
+        label: lift(x)
         for name, tree in named.items()
         for label, x in _tensors(tree, name).items()
     }
+    node = current().nodes[test.node]
+    if node.op == "const":  # a flag that is known while tracing
+        return _inlined(one if node.attrs[0] else other, given)
     made = add_branch(current(), test.node, (_arm(one, given), _arm(other, given)))
     where = {label: wrap(i) for label, i in zip(one.outputs, made, strict=True)}
-    return map_tree(
-        lambda _, x: where[x.label] if isinstance(x, Leaf) else x, one.result, ""
-    )
+    return filled(one.result, where)
 
 
-def _arm(staged: Staged, given: dict[str, int]) -> Arm:
-    around = {label: lift(x).node for label, x in staged.around.items()}
-    pairs = [(i, (given | around)[label]) for label, i in staged.inputs.items()]
+def _arm(staged: Staged, given: dict[str, Tracer]) -> Arm:
+    around = {label: lift(x) for label, x in staged.around.items()}
+    pairs = [(i, (given | around)[k].node) for k, i in staged.inputs.items()]
     return Arm(staged.opened(), pairs, list(staged.outputs.values()))
+
+
+def _inlined(staged: Staged, given: dict[str, Tracer]) -> Any:
+    around = {label: lift(x) for label, x in staged.around.items()}
+    made = replay(staged.graph, given | around)
+    return filled(staged.result, {k: made[i] for k, i in staged.outputs.items()})
 
 
 def _tensors(tree: Any, name: str) -> dict[str, Any]:

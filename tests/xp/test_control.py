@@ -281,6 +281,18 @@ def test_arrays_that_a_side_holds(device: str) -> None:
         np.testing.assert_allclose(fast(now), of @ now, rtol=1e-4, atol=1e-5)
 
 
+def test_a_flag_that_is_known_leaves_no_branch() -> None:
+    x, w = draw(4, 4), draw(4, 4)
+    for flag in (True, False):
+
+        def f(x: Any, w: Any, flag: bool = flag) -> Any:
+            return xp.cond(flag, lambda y: y @ w, lambda y: xp.tanh(y) * w, x)
+
+        assert not list(flows_of(xp.trace(f, x, w)))
+        want = x @ w if flag else np.tanh(x) * w
+        np.testing.assert_allclose(f(x, w), want, rtol=1e-5, atol=1e-6)
+
+
 def test_results_without_arrays_are_what_they_are() -> None:
     assert xp.cond(True, lambda: None, lambda: None) is None
 
