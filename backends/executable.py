@@ -18,17 +18,22 @@ from ..egraph.ir.evaluate import InputError, apply
 from ..egraph.ir.graph import Graph
 from ..egraph.ir.ops import TensorType
 from ..egraph.ir.scalars import Array
+from ..egraph.looping.branch import Branch
+from ..egraph.looping.flow import Flow
 from ..egraph.looping.loop import Loop
 from ..extract.schedule.assemble import concrete
-from ..extract.schedule.kernel import Host, nbytes
+from ..extract.schedule.kernel import Buffer, Host, nbytes
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch
-from .rounds import Looping, looping
+from .flows.branches import branching
+from .flows.inner import Inner
+from .flows.rounds import looping
 from .straight import Straight
 
 type Shapes = Sequence[tuple[int, ...]]
-type RoundOf = Callable[[str, Shapes], Executable | None]  # by target and operands
+# The programs of the bodies of a loop or a branch, by target and operands.
+type BodiesOf = Callable[[str, Shapes], tuple[Executable, ...] | None]
 
 
 class Executable:
@@ -40,10 +45,10 @@ class Executable:
         graph: Graph,
         device: Device,
         module: Module | None = None,
-        round_of: RoundOf | None = None,
+        bodies_of: BodiesOf | None = None,
     ) -> None:
         """`module` holds the program's functions where they are compiled already;
-        `round_of` gives one round of each of its loops."""
+        `bodies_of` gives what its loops and branches run."""
         self.program, self.graph, self.device = program, graph, device
         self.module = module or load(program, device)
         self.buffers = self._allocate()
@@ -51,7 +56,7 @@ class Executable:
             if x.kind == "data":
                 array = np.ascontiguousarray(graph.data[x.label])
                 device.copy_in(self.buffers[b], array)
-        self.loops: Mapping[int, Looping] = self._looped(round_of) if round_of else {}
+        self.inner: Mapping[int, Inner] = self._running(bodies_of) if bodies_of else {}
         self._moved: Mapping[int, None] = {}  # buffers, by the last call
         first, prologue = _by_inputs(program)
         self.runs = self._prepared(first)
@@ -81,19 +86,19 @@ class Executable:
                 out.append(self.module.prepare(calls, self.buffers))
         return out
 
-    def _looped(self, round_of: RoundOf) -> dict[int, Looping]:
-        """What runs each loop, by the buffer of its result."""
-        program, found = self.program, dict[int, Looping]()
+    def _running(self, bodies_of: BodiesOf) -> dict[int, Inner]:
+        """What runs each loop and branch, by the buffer of its result."""
+        program, found = self.program, dict[int, Inner]()
         buffers = program.schedule.buffers
         for s in (*program.once, *program.steps):
             if not isinstance(s, Host) or s.op != "call":
                 continue
-            loop = self.graph.calls.get(s.attrs[0])
-            if isinstance(loop, Loop):
+            flow = self.graph.calls.get(s.attrs[0])
+            if isinstance(flow, Flow):
                 given = [buffers[b] for b in s.args]
-                body = round_of(s.attrs[0], [concrete(x.type) for x in given])
-                if body is not None:
-                    found[s.out] = looping(loop, body, given)
+                bodies = bodies_of(s.attrs[0], [concrete(x.type) for x in given])
+                if bodies is not None:
+                    found[s.out] = _running(flow, bodies, given)
         return found
 
     def _allocate(self) -> list[Any]:
@@ -159,8 +164,8 @@ class Executable:
         for run in self.prologue:
             if not isinstance(run, Host):
                 run.place(inputs)
-        for loop in self.loops.values():
-            loop.forget()
+        for x in self.inner.values():
+            x.forget()
         self._run(self.prologue, moved)
 
     @property
@@ -198,8 +203,8 @@ class Executable:
     def _host(self, step: Host, moved: Mapping[int, Any]) -> None:
         self.device.sync()
         buffers = {b: moved.get(b, self.buffers[b]) for b in (*step.args, step.out)}
-        if (loop := self.loops.get(step.out)) is not None:
-            return loop([buffers[b] for b in step.args], buffers[step.out])
+        if (inner := self.inner.get(step.out)) is not None:
+            return inner([buffers[b] for b in step.args], buffers[step.out])
         types = [x.type for x in self.program.schedule.buffers]
         args = [fetch(self.device, buffers[b], types[b]) for b in step.args]
         value = run_host(step, args, types[step.out], self.graph.calls)
@@ -213,6 +218,18 @@ class Executable:
             if b not in shared and buffer is not None:
                 self.device.free(buffer)
         self.device.free(self.arena)
+
+
+def _running(
+    flow: Flow, bodies: Sequence[Executable], given: Sequence[Buffer]
+) -> Inner:
+    match flow:
+        case Loop():
+            return looping(flow, bodies[0], given)
+        case Branch():
+            return branching(flow, bodies, given)
+        case _:
+            raise TypeError(f"a {type(flow).__name__} is neither a loop nor a branch")
 
 
 def _by_inputs(

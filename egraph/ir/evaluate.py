@@ -113,6 +113,9 @@ def _value(
                 value = called.at(args, precision)
             else:
                 value = np.asarray(called(*args))
+            if value.shape != node.shape:
+                name, have = node.attrs[0], described(value)
+                raise InputError(f"call {name!r} returned {have}, not {node.type}")
         case "cast" if wide:
             value = args[0]
         case "bitcast" if node.dtype.is_float or args[0].dtype.kind == "f":

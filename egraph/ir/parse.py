@@ -12,7 +12,7 @@ from .graph import Alias, Builder, Graph, GraphError
 from .invariants import LABELLED
 from .ops import Array, TensorType
 from .tokens import Token
-from .values import Values
+from .values import KINDS, Values
 
 
 def parse(
@@ -26,7 +26,7 @@ def parse(
     `data` holds the arrays that the text names without values, `calls` the host
     functions behind its `call` nodes.
     """
-    return _Parser(text, filename, data or {}, calls or {}).graph()
+    return _Parser(text, filename, data or {}, calls or {}).whole()
 
 
 class _Parser(Values):
@@ -37,7 +37,11 @@ class _Parser(Values):
         calls: Mapping[str, Callable[..., Any]],
     ) -> None:  # fmt: skip
         super().__init__(text, filename)
-        self.given, self.calls = data, calls
+        self.given, self.calls = data, dict(calls)
+        self._begin()
+
+    def _begin(self) -> None:
+        """With nothing known of a graph."""
         self.builder = Builder()
         self.refs: dict[str, int] = {}
         self.inputs: dict[str, int] = {}
@@ -52,7 +56,14 @@ class _Parser(Values):
 
     # -- statements --
 
+    def whole(self) -> Graph:
+        made = self.graph()
+        if self.peek.kind != "end":
+            raise self.expected("the end", self.peek)
+        return made
+
     def graph(self) -> Graph:
+        """A graph and the definitions behind it."""
         self.blank()
         self.expect("graph")
         name = self._name("the graph's name")
@@ -72,13 +83,48 @@ class _Parser(Values):
             raise self.error(self.peek, "expected 'return' before '}'")
         self.expect("}")
         self.blank()
-        if self.peek.kind != "end":
-            raise self.expected("the end", self.peek)
+        while self.at(*KINDS):
+            self._definition()
+            self.blank()
         b = self.builder
         return Graph(
             tuple(b.nodes), tuple(outputs.items()), name, tuple(aliases), b.data,
             dict(self.calls),
         )  # fmt: skip
+
+    # -- host functions that are graphs --
+
+    def _definition(self) -> None:
+        kind, at = KINDS[self.take().text], self.peek
+        target = self._name("the name of a call")
+        self.once(at, "call", target, f"{target!r} is defined twice")
+        fixed: dict[str, Any] = {}
+        while self.peek.kind == "word":
+            self._named_attr(dict(kind.attrs), fixed, None)
+        self._require(at, target, dict(kind.attrs), fixed)
+        self.expect("{")
+        bodies = [self._inner() for _ in range(kind.bodies)]
+        self.expect("}")
+        nodes = [n for n in self.builder.nodes if n.op == "call"]
+        calling = [n for n in nodes if n.attrs[0] == target]
+        if not calling:
+            raise self.error(at, f"{target!r} is not called by the graph before it")
+        try:
+            made = kind.make(*bodies, **fixed)
+            for n in calling:
+                made.check([self.builder.type(i) for i in n.args], n.type)
+        except GraphError as e:
+            raise self.error(at, str(e)) from None
+        self.calls[target] = made
+
+    def _inner(self) -> Graph:
+        """A graph of its own, in the same text."""
+        state = self.calls, self.builder, self.refs, self.inputs, self.met
+        self.calls = {}
+        self._begin()
+        made = self.graph()
+        self.calls, self.builder, self.refs, self.inputs, self.met = state
+        return made
 
     def _header(self) -> None:
         self.expect("(")

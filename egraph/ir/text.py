@@ -13,7 +13,8 @@ the node, `%label` is an unnamed one, `%label "any text"` has a name that is no 
 Elementwise opcodes stand for themselves.  A leading word or number attribute follows
 the op; attributes called `dtype` and `shape` are those of the type, which may be left
 out for ops without them.  Arrays of up to `inline` elements stand in the text; larger
-ones, and host functions, are handed to `parse` beside it.  All NaNs are one.
+ones, and host functions, are handed to `parse` beside it; loops and branches, which are
+graphs, follow the graph that calls them.  All NaNs are one.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ import json
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from . import dtypes
-from .dtypes import DType
+from .dtypes import BOOL, DType
 from .graph import Const, Graph, Node, attr_kinds, exact
 from .ops import Array, Attrs
 from .parse import parse
 from .tokens import WORD
-from .values import FROM_TYPE
+from .values import FROM_TYPE, KINDS, Bodied
 
 INLINE = 1024
 _KEYWORDS = frozenset(("alias", "graph", "return"))
@@ -48,22 +49,21 @@ def show(graph: Graph, inline: int = INLINE) -> str:
         f"  alias {_word(a.output)} <- {_word(a.input)} {a.kind}" for a in graph.aliases
     ]
     lines.append("}")
+    called = {n.attrs[0] for n in graph.nodes if n.op == "call"}
     for target, f in graph.calls.items():
-        if isinstance(f, Bodied):
-            lines.append(f"; {_word(target)}: {f.shown}")
-            lines += (f"; {line}".rstrip() for line in show(f.body).splitlines())
+        if target in called and isinstance(f, Bodied):
+            lines += _definition(target, f, inline)
     return "\n".join([*lines, ""])
 
 
-@runtime_checkable
-class Bodied(Protocol):
-    """A host function that is a graph itself, which is shown as a comment: `parse` is
-    handed host functions."""
-
-    body: Graph
-
-    @property
-    def shown(self) -> str: ...
+def _definition(target: str, f: Bodied, inline: int) -> list[str]:
+    kinds = KINDS[f.kind].attrs
+    attrs = [f"{k}={_show_attr(v, kinds[k], BOOL)}" for k, v in f.attrs.items()]
+    text = "".join(show(body, inline) for body in f.bodies)
+    return [
+        f"; {f.shown}", f"{f.kind} {json.dumps(target)} {' '.join(attrs)} {{",
+        *(f"  {line}" for line in text.splitlines()), "}",
+    ]  # fmt: skip
 
 
 def node_lines(graph: Graph, inline: int = INLINE) -> list[str]:

@@ -1,22 +1,61 @@
-"""Values, types and attributes in the text of graphs and schedules."""
+"""Values, types and attributes in the text of graphs and schedules, and the kinds of
+host functions that are graphs, which text defines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from . import dims, dtypes
 from .dims import Dim, Shape
 from .dtypes import DType
-from .graph import Const, GraphError, attr_kinds, exact, known_op
+from .graph import Const, Graph, GraphError, attr_kinds, exact, known_op
 from .macros import MACROS
-from .ops import TABLE, TensorType
+from .ops import TABLE, Array, TensorType
 from .scalars import BY_NAME
 from .tokens import Cursor, Token
 
 OPERATORS = ("+", "-", "*", "//")  # of dimensions
 FROM_TYPE = frozenset(("dtype", "shape"))  # attributes read off the node's type
+
+
+@runtime_checkable
+class Bodied(Protocol):
+    """A host function that is graphs."""
+
+    kind: ClassVar[str]
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]: ...
+
+    @property
+    def attrs(self) -> Mapping[str, Any]: ...
+
+    @property
+    def shown(self) -> str:
+        """What is done with the bodies' inputs and outputs, in words."""
+        ...
+
+    def check(self, operands: Sequence[TensorType], result: TensorType) -> None:
+        """GraphError where a call cannot have such operands or such a result."""
+        ...
+
+    def __call__(self, *args: Array) -> Array: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`attrs` are the kinds of attributes by name, `int` or `ints`; `make` raises
+    GraphError where they do not fit the bodies."""
+
+    attrs: Mapping[str, str]
+    bodies: int
+    make: Callable[..., Bodied]  # of the bodies, and the attributes by name
+
+
+KINDS: dict[str, Kind] = {}  # by the word for them; `egraph/looping` has them
 
 
 class Values(Cursor):

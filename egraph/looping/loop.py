@@ -1,44 +1,36 @@
-"""A loop as data: the graph of one round, and what goes from round to round.
-
-A `Loop` is the host function of a `call` node, so that all that knows calls knows
-loops: none are merged or looked into, and the host runs them by their NumPy meaning,
-which is `Loop.at`.  What can run rounds faster reads the fields instead.
-"""
+"""A loop: the graph of one round, and what goes from round to round."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir import dims
 from ..ir.dims import Dim, Shape
-from ..ir.dtypes import F64, DType
-from ..ir.evaluate import (
-    InputError,
-    Precision,
-    bind_inputs,
-    evaluate_fixed,
-    expand_macros,
-)
-from ..ir.graph import Graph, GraphError, Node, substitute
+from ..ir.dtypes import BOOL, DType
+from ..ir.evaluate import InputError
+from ..ir.graph import Graph, GraphError, Node
 from ..ir.ops import Array, TensorType
+from ..ir.values import KINDS, Kind
+from .flow import Flow, Run, check_body, flat
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class Loop(Flow):
     """`body` is one round.  Its inputs, and the operands of the call, are in order the
     carries, the sequences, and what is the same in all rounds.  Of a sequence a round
     is given one entry of the first axis, which tells how many rounds there are.
 
-    The body's outputs are different nodes and none is an input.  `carried` says which
-    output each carry becomes, `stacked` which outputs are kept of every round.
+    A loop without a sequence is *open*: its first carry is a truth value, and there is
+    another round while it is true.  It stacks nothing.
 
-    The call gives one array without axes but one: its `results` one after the other,
-    which are of one dtype; number k is the last of carry k, or after these the entries
-    of a stack, in the order of the sequences' entries also where the loop runs through
-    them in `reverse`.
+    `carried` says which output each carry becomes, `stacked` which outputs are kept of
+    every round.  Of the `results` number k is the last of carry k, or after these the
+    entries of a stack, in the order of the sequences' entries also where the loop runs
+    through them in `reverse`.
     """
 
     body: Graph
@@ -49,19 +41,57 @@ class Loop:
     results: tuple[int, ...]
     reverse: bool = False
 
+    kind: ClassVar[str] = "loop"
+
     def __post_init__(self) -> None:
+        check_body(self.body, "a loop's body")
+        self._check_places()
         outputs = [i for _, i in self.body.outputs]
-        own = {self.body.nodes[i].op for i in outputs}
-        if len(set(outputs)) != len(outputs) or own & {"input", "data"}:
-            raise GraphError("a loop's body has an output twice, or one it was given")
-        if not self.sequences:
-            raise GraphError("a loop without a sequence: iota counts its rounds")
         for k, (i, j) in enumerate(zip(self.inputs, self.carried, strict=False)):
             have = self.body.nodes[outputs[j]].type
             if have != i.type:
                 raise GraphError(f"carry {k} of a loop is {i.type} and becomes {have}")
+        if self.is_open and not self._has_end():
+            raise GraphError("a loop without a sequence: iota counts its rounds, or "
+                             "its first carry, a truth value, says whether there is "
+                             "another")  # fmt: skip
         if len({self.of(r).dtype for r in self.results}) != 1:
             raise GraphError("results of one dtype were expected of a loop")
+
+    def _check_places(self) -> None:
+        """All numbers are of something."""
+        given, kept = self.carries + self.sequences, self.carries + len(self.stacked)
+        outputs = range(len(self.body.outputs))
+        known = (
+            0 <= self.carries <= given <= len(self.inputs),
+            len(self.carried) == self.carries,
+            all(j in outputs for j in (*self.carried, *self.stacked)),
+            self.results and all(r in range(kept) for r in self.results),
+        )
+        if not all(known):
+            raise GraphError("a loop with a number of something that there is not")
+
+    def _has_end(self) -> bool:
+        first = self.inputs[0].type if self.carries else None
+        return first == TensorType(BOOL, ()) and not self.stacked
+
+    @property
+    def is_open(self) -> bool:
+        """Values say how many rounds there are."""
+        return not self.sequences
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        own = {k: getattr(self, k) for k in KIND.attrs}
+        return own | {"reverse": int(self.reverse)}
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return (self.body,)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return ("a round",)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -74,20 +104,25 @@ class Loop:
         return frozenset(n.attrs[0] for n in given)
 
     @property
-    def dtype(self) -> DType:
-        """Of its results."""
-        return self.of(self.results[0]).dtype
+    def kept(self) -> tuple[TensorType, ...]:
+        return tuple(map(self.of, self.results))
 
     @property
     def shown(self) -> str:
-        """What is done with the body's inputs and outputs, in words."""
-        kept = ", ".join(
+        made = ", ".join(
             f"{'all of' if self.is_stack(r) else 'the last'} out{self.output(r)}"
             for r in self.results
         )
         carried = " ".join(f"out{j}" for j in self.carried) or "nothing"
+        goes = f" while out{self.carried[0]} is true" if self.is_open else ""
         backward = ", backward" if self.reverse else ""
-        return f"a loop that carries {carried} on and gives {kept}{backward}"
+        return f"a loop that carries {carried} on{goes} and gives {made}{backward}"
+
+    def given(self, body: int) -> Sequence[int]:
+        return range(len(self.inputs))
+
+    def steady(self, body: int) -> frozenset[str]:
+        return self.same
 
     def output(self, result: int) -> int:
         """Which of the body's outputs a result is made of."""
@@ -100,16 +135,17 @@ class Loop:
     def is_stack(self, result: int) -> bool:
         return result >= self.carries
 
-    def shape(self, result: int, rounds: Dim) -> Shape:
-        own = self.of(result).shape
-        return (rounds, *own) if self.is_stack(result) else own
+    def entered(self, operand: int) -> bool:
+        return self.carries <= operand < self.carries + self.sequences
 
-    def starts(self, rounds: Dim) -> tuple[Dim, ...]:
-        """Where each result begins among the elements of the call's, and their end."""
-        at: list[Dim] = [0]
-        for r in self.results:
-            at.append(at[-1] + dims.numel(self.shape(r, rounds)))
-        return tuple(at)
+    def runs(self, shapes: Sequence[Shape]) -> Dim | None:
+        return None if self.is_open else shapes[self.carries][0]
+
+    def shapes(self, runs: Dim | None) -> tuple[Shape, ...]:
+        return tuple(
+            t.shape if runs is None or not self.is_stack(r) else (runs, *t.shape)
+            for r, t in zip(self.results, self.kept, strict=True)
+        )
 
     def turns(self, rounds: int) -> range:
         """The entries of the sequences in the order of the rounds."""
@@ -123,58 +159,42 @@ class Loop:
             raise InputError(f"a loop over sequences of {sorted(counts)} entries")
         return counts.pop()
 
-    def sizes(self, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
-        """Of the body's symbols, for operands of these shapes."""
-        first, last = self.carries, self.carries + self.sequences
-        given: dict[str, Array] = {}
-        for k, (n, shape) in enumerate(zip(self.inputs, shapes, strict=True)):
-            entry = shape[1:] if first <= k < last else shape
-            given[n.attrs[0]] = np.broadcast_to(np.zeros((), n.dtype.numpy), entry)
-        return bind_inputs(self.body, given)
-
-    def __call__(self, *args: Array) -> Array:
-        return self.at(args, "own")
-
-    def at(self, args: Sequence[Array], precision: Precision) -> Array:
-        """The meaning: round after round."""
-        sizes = self.sizes([a.shape for a in args])
-        body = expand_macros(substitute(self.body, sizes))
-
-        def round_of(given: Mapping[str, Array]) -> Sequence[Array]:
-            return list(evaluate_fixed(body, given, precision).values())
-
-        wide = precision == "f64" and self.dtype.is_float
-        return self.folded(args, round_of, F64 if wide else self.dtype)
-
-    def folded(
-        self, args: Sequence[Array],
-        round_of: Callable[[Mapping[str, Array]], Sequence[Array]], dtype: DType,
-    ) -> Array:  # fmt: skip
-        """The result where `round_of` gives the outputs of a round by its inputs."""
-        rounds = self.rounds(args)
+    def folded(self, args: Sequence[Array], runs: Sequence[Run], dtype: DType) -> Array:
         first, last = self.carries, self.carries + self.sequences
         labels = [n.attrs[0] for n in self.inputs]
-        state = list(args[:first])
-        kept: list[Sequence[Array]] = [()] * rounds
-        for t in self.turns(rounds):
+        state, (run,) = list(args[:first]), runs
+        stacks: dict[int, Sequence[Array]] = {}
+        turns: Iterable[int] = count()
+        if not self.is_open:
+            turns = self.turns(self.rounds(args))
+        for t in turns:
+            if self.is_open and not state[0]:
+                break
             entries = [np.asarray(s[t]) for s in args[first:last]]
             given = dict(zip(labels, (*state, *entries, *args[last:]), strict=True))
-            kept[t] = made = round_of(given)
+            made = run(given)
             state = [made[j] for j in self.carried]
-        flat = [np.empty(0, dtype.numpy)]
+            if self.stacked:
+                stacks[t] = made
+        parts: list[Array] = []
         for r in self.results:
             j = self.output(r)
-            flat += [m[j] for m in kept] if self.is_stack(r) else [state[r]]
-        return np.concatenate([np.ravel(part) for part in flat])
+            every = [stacks[t][j] for t in sorted(stacks)]
+            parts += every if self.is_stack(r) else [state[r]]
+        return flat(parts, dtype)
 
 
-def loops_of(graph: Graph) -> Iterator[tuple[str, Loop]]:
-    """The loops of a graph that its results depend on, by target."""
-    for i in sorted(graph.live):
-        node = graph.nodes[i]
-        made = graph.calls.get(node.attrs[0]) if node.op == "call" else None
-        if isinstance(made, Loop):
-            yield node.attrs[0], made
+def _made(
+    body: Graph, *, carries: int, sequences: int, carried: tuple[int, ...],
+    stacked: tuple[int, ...], results: tuple[int, ...], reverse: int,
+) -> Loop:  # fmt: skip
+    return Loop(body, carries, sequences, carried, stacked, results, bool(reverse))
 
 
-__all__ = ["Loop", "loops_of"]
+KIND = Kind(
+    {"carries": "int", "sequences": "int", "carried": "ints", "stacked": "ints",
+     "results": "ints", "reverse": "int"}, 1, _made,
+)  # fmt: skip
+KINDS[Loop.kind] = KIND
+
+__all__ = ["Loop"]

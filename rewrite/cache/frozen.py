@@ -11,15 +11,18 @@ import hashlib
 import io
 import pickle
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
 from rewrite.egraph.ir import dims, dtypes, graph, table
+from rewrite.egraph.looping.branch import Branch
 from rewrite.egraph.looping.loop import Loop
 from rewrite.egraph.saturate import explore
 from rewrite.extract.memory import place
 from rewrite.extract.schedule import kernel, part, plan
 from rewrite.lower import choice, device, loops, program
 
+from ..xp.functions.lapack import Lapack
 from ..xp.trace import Leaf
 from .hosted import OnnxNode
 from .opcodes import check
@@ -32,13 +35,13 @@ KNOWN: tuple[Any, ...] = (
     kernel.Launch, kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
     program.Invoke, program.Program, loops.Function, loops.Param, choice.Choice,
     device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
-    Leaf, Loop, OnnxNode,
+    Leaf, Loop, Branch, Lapack, OnnxNode,
 )  # fmt: skip
 
 
 def _fields(c: Any) -> tuple[str, ...]:
-    named: Any = getattr(c, "_fields", None) or getattr(c, "__dataclass_fields__", ())
-    return tuple(named)
+    named: Any = getattr(c, "_fields", None)
+    return named or (tuple(f.name for f in fields(c)) if is_dataclass(c) else ())
 
 
 _FIELDS = {c: _fields(c) for c in KNOWN}
@@ -55,8 +58,8 @@ _MAKERS = {(c.__module__, c.__qualname__): _maker(c) for c in KNOWN}
 
 def schema() -> str:
     """Changes with what the classes hold: bytes are read by what wrote them."""
-    fields = ((c.__qualname__, *names) for c, names in _FIELDS.items())
-    return hashlib.sha256(repr(sorted(fields)).encode()).hexdigest()
+    held = ((c.__qualname__, *names) for c, names in _FIELDS.items())
+    return hashlib.sha256(repr(sorted(held)).encode()).hexdigest()
 
 
 class FrozenError(ValueError):
@@ -65,10 +68,10 @@ class FrozenError(ValueError):
 
 class _Writer(pickle.Pickler):
     def reducer_override(self, obj: Any, /) -> Any:
-        fields = _FIELDS.get(cast(type[Any], type(obj)))
-        if fields is None:
+        names = _FIELDS.get(cast(type[Any], type(obj)))
+        if names is None:
             return NotImplemented
-        return type(obj), tuple(getattr(obj, f) for f in fields)
+        return type(obj), tuple(getattr(obj, f) for f in names)
 
 
 class _Reader(pickle.Unpickler):

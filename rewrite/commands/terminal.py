@@ -36,6 +36,7 @@ from ..core.costs import EXPECTED, CostName, is_named
 from ..core.labels import Unknown
 from ..core.options import Precision, count_bytes
 from ..report.account import NoExplanation, Unexplained
+from ..xp.functions.lapack import with_lapack
 from ..xp.tracer import TraceError
 
 
@@ -177,7 +178,7 @@ def read_graph(path: Path) -> Graph:
         text = read_text(path)
     except UnicodeDecodeError:
         fail(f"{path}: a text file was expected; see docs/graph.md for the format")
-    return parse(text, str(path))
+    return with_lapack(parse(text, str(path)))
 
 
 def read_model(path: Path) -> Graph:

@@ -35,7 +35,7 @@ from rewrite.egraph.ir.files import open_plain
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.ir.table import TensorType
-from rewrite.egraph.looping.loop import Loop
+from rewrite.egraph.looping.flow import Flow
 from rewrite.extract.schedule.assemble import concrete
 from rewrite.extract.schedule.plan import Plan
 from rewrite.lower.choice import Choices
@@ -46,7 +46,7 @@ from ..cache.identity import device_key
 from ..cache.shelf import Built, bare, dressed
 from ..version import VERSION
 from ..xp.trace import Leaf
-from .compiled import Compiled
+from .compiled import Bodies, Compiled
 from .options import Options
 
 FORMAT = "rewrite bundle 4"
@@ -109,7 +109,7 @@ def save(
          for sizes, kind, built in programs],
         (options.precision, options.effort, dict(options.hints)),
         (arguments, result, tuple(held)),
-        _rounds(compiled),
+        _inner(compiled),
     )  # fmt: skip
     try:
         frozen = freeze(what)
@@ -127,23 +127,37 @@ def save(
     _write(path, {MANIFEST: _manifest(compiled, files), **files})
 
 
-type Rounds = tuple[tuple[str, Plan, Any], ...]
+type Inner = tuple[tuple[str, tuple[tuple[Plan, Any], ...]], ...]
 
 
-def _rounds(compiled: Compiled) -> Rounds:
-    """The plans of its loops, by target, each with those of the loops in it."""
-    return tuple((k, bare(c.plan), _rounds(c)) for k, c in compiled.bodies.items())
+def _inner(compiled: Compiled) -> Inner:
+    """The plans of what its loops and branches run, by target, with those in it."""
+    return tuple(
+        (k, tuple((bare(c.plan), _inner(c)) for c in made))
+        for k, made in compiled.bodies.items()
+    )
 
 
-def _with_rounds(made: Compiled, rounds: Rounds) -> Compiled:
-    bodies: dict[str, Compiled] = {}
-    for target, plan, inner in rounds:
-        loop = made.source.calls[target]
-        assert isinstance(loop, Loop)
-        options = replace(made.options, steady=loop.same)
-        body = Compiled(loop.body, dressed(plan, loop.body), made.device, options)
-        bodies[target] = _with_rounds(body, inner)
+def _with_inner(made: Compiled, inner: Inner) -> Compiled:
+    bodies: dict[str, Bodies] = {}
+    for target, plans in inner:
+        flow = made.source.calls[target]
+        assert isinstance(flow, Flow)
+        bodies[target] = tuple(
+            _body(made, body, plan, flow.steady(k), own)
+            for k, (body, (plan, own)) in enumerate(
+                zip(flow.bodies, plans, strict=True)
+            )
+        )
     return replace(made, bodies=bodies)
+
+
+def _body(
+    around: Compiled, body: Graph, plan: Plan, steady: frozenset[str], inner: Inner
+) -> Compiled:
+    options = replace(around.options, steady=steady)
+    made = Compiled(body, dressed(plan, body), around.device, options)
+    return _with_inner(made, inner)
 
 
 def _named(labels: Iterable[str]) -> dict[str, Leaf]:
@@ -238,7 +252,7 @@ def load(
 def _opened(
     files: Mapping[str, bytes], device: Device, calls: Mapping[str, Callable[..., Any]]
 ) -> tuple[Compiled, Any]:
-    graph, plan, programs, asked, trees, rounds = thaw(files[FROZEN])
+    graph, plan, programs, asked, trees, inner = thaw(files[FROZEN])
     precision, effort, hints = asked
     arguments, result, held = trees
     source = replace(graph, data=_loaded(files, graph), calls={**graph.calls, **calls})
@@ -248,7 +262,7 @@ def _opened(
     }
     options = Options(precision, (), effort, fallback=False, hints=hints)
     made = Compiled(source, dressed(plan, source), device, options, 0.0, Saved(saved))
-    made = _with_rounds(made, rounds)
+    made = _with_inner(made, inner)
     return made, (arguments, result, _held_arrays(files, source, held))
 
 

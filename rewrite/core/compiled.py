@@ -10,7 +10,7 @@ from rewrite.backends.executable import Executable, Shapes
 from rewrite.egraph.ir.dims import bind_shape
 from rewrite.egraph.ir.graph import Graph, GraphError, substitute, witness
 from rewrite.egraph.ir.scalars import Array
-from rewrite.egraph.looping.loop import Loop
+from rewrite.egraph.looping.flow import Flow, flow_of
 from rewrite.extract.memory.place import MemoryPlan, plan_memory
 from rewrite.extract.schedule.kernel import Schedule
 from rewrite.extract.schedule.plan import Plan
@@ -32,11 +32,26 @@ from .notices import warn
 from .options import Options
 from .runner import Runner, Sizes
 
+type Bodies = tuple[Compiled, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A body that a graph runs as values say: its plan, its sizes, and how often it
+    runs, which None leaves to values."""
+
+    target: str
+    flow: Flow
+    number: int  # of the bodies
+    made: Compiled
+    sizes: Mapping[str, int]
+    runs: int | None
+
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A plan on a device; a call, with a mapping of inputs, runs it.  `bodies` are the
-    loops of its graph, each a plan for one round, by target."""
+    """A plan on a device; a call, with a mapping of inputs, runs it.  `bodies` are
+    plans of the bodies of its loops and branches, by target."""
 
     source: Graph
     chosen: Plan | Callable[[], Plan]  # a kept plan is read when it is asked for
@@ -45,7 +60,7 @@ class Compiled:
     optimize_seconds: float = 0.0
     shelf: Kept | None = None  # where its programs are kept
     choices: Choices = field(default_factory=lambda: NONE)  # how kernels are lowered
-    bodies: Mapping[str, Compiled] = field(default_factory=dict[str, "Compiled"])
+    bodies: Mapping[str, Bodies] = field(default_factory=dict[str, "Bodies"])
     runner: Runner = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -110,28 +125,35 @@ class Compiled:
         functions = made.program.functions
         earlier = [x.module for x in others]
         module = self.device.build(made.source, functions, not self.strict, earlier)
-        return Executable(made.program, self.source, self.device, module, self._round)
+        return Executable(made.program, self.source, self.device, module, self._bodies)
 
-    def _round(self, target: str, shapes: Shapes) -> Executable | None:
-        """The program of one round of a loop whose operands have these shapes."""
-        loop, body = self.source.calls[target], self.bodies.get(target)
-        if body is None or not isinstance(loop, Loop):
+    def _bodies(self, target: str, shapes: Shapes) -> tuple[Executable, ...] | None:
+        """The programs of the bodies of a loop or a branch whose operands have these
+        shapes."""
+        flow = self.source.calls[target]
+        if target not in self.bodies or not isinstance(flow, Flow):
             return None
-        return body.executable(loop.sizes(shapes))
+        made = [
+            body.executable(flow.sizes(k, shapes))
+            for k, body in enumerate(self.bodies[target])
+        ]
+        ready = tuple(x for x in made if x is not None)
+        return ready if len(ready) == len(made) else None
 
-    def looped(
-        self, sizes: Mapping[str, int]
-    ) -> Iterator[tuple[str, Compiled, dict[str, int], int]]:
-        """Each loop at these sizes: one round, the sizes of that, and how many."""
-        for node in self.source.nodes if self.bodies else ():
-            body = self.bodies.get(node.attrs[0]) if node.op == "call" else None
-            if body is not None:
-                loop = self.source.calls[node.attrs[0]]
-                assert isinstance(loop, Loop)
-                operands = [self.source.nodes[a].shape for a in node.args]
-                shapes = [bind_shape(s, sizes) for s in operands]
-                rounds = shapes[loop.carries][0]
-                yield node.attrs[0], body, loop.sizes(shapes), rounds
+    def inner(self, sizes: Mapping[str, int]) -> Iterator[Planned]:
+        """The bodies of each loop and branch at these sizes."""
+        nodes = self.source.nodes
+        for node in nodes if self.bodies else ():
+            flow = flow_of(node, self.source.calls)
+            if flow is None:
+                continue
+            target = node.attrs[0]
+            shapes = [bind_shape(nodes[a].shape, sizes) for a in node.args]
+            runs = flow.runs(shapes)
+            assert runs is None or isinstance(runs, int)
+            for k, body in enumerate(self.bodies.get(target, ())):
+                own = flow.sizes(k, shapes)
+                yield Planned(target, flow, k, body, own, runs)
 
     def built(self, sizes: Mapping[str, int], others: Sequence[Forms] = ()) -> Built:
         """The program for these sizes and its text: kept, or made and kept.  `others`:
@@ -198,17 +220,19 @@ class Compiled:
         return "\n".join(texts.values())
 
     def kernels(self, sizes: Mapping[str, int] | None = None) -> list[KernelInfo]:
-        """The kernels in order, with predicted cost."""
+        """The kernels in order, with predicted cost.  Of an open loop one round counts,
+        of a branch its dearer side."""
         price = cost_for(self.device, self.options.precision, self.options.cost)
-        rounds = {
-            target: sum(k.seconds for k in body.kernels(own) if not k.once) * count
-            for target, body, own, count in self.looped(self.likely(sizes))
-        }
-        return kernel_infos(self.schedule(sizes), price, self.choices, rounds)
+        inner: dict[str, float] = {}
+        for x in self.inner(self.likely(sizes)):
+            once = sum(k.seconds for k in x.made.kernels(x.sizes) if not k.once)
+            seconds = once * (1 if x.runs is None else x.runs)
+            inner[x.target] = max(seconds, inner.get(x.target, 0.0))
+        return kernel_infos(self.schedule(sizes), price, self.choices, inner)
 
 
 def scheduled(plan: Plan, sizes: Mapping[str, int]) -> Schedule:
     return schedule(plan.graph, plan.groups, sizes, plan.steady)
 
 
-__all__ = ["Compiled"]
+__all__ = ["Bodies", "Compiled", "Planned"]

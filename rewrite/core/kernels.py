@@ -33,14 +33,14 @@ class KernelInfo:
 
 def kernel_infos(
     steps: Schedule, price: KernelCost, choices: Choices,
-    rounds: Mapping[str, float] | None = None,
+    inner: Mapping[str, float] | None = None,
 ) -> list[KernelInfo]:  # fmt: skip
-    """The kernels in order, with predicted cost; `rounds` is that of all rounds of a
-    loop, by its target."""
+    """The kernels in order, with predicted cost; `inner` is that of what a loop or a
+    branch runs, by its target."""
     return [
         _launched(steps, step, price, choices, i < steps.once)
         if isinstance(step, Launch)
-        else _hosted(steps, step, rounds or {}, i < steps.once)
+        else _hosted(steps, step, inner or {}, i < steps.once)
         for i, step in enumerate(steps.steps)
     ]
 
@@ -60,16 +60,16 @@ def _launched(
 
 
 def _hosted(
-    steps: Schedule, step: Host, rounds: Mapping[str, float], once: bool
+    steps: Schedule, step: Host, inner: Mapping[str, float], once: bool
 ) -> KernelInfo:
     reads = tuple(_buffer(steps, b) for b in step.args)
     writes = (_buffer(steps, step.out),)
     types = [steps.buffers[b].type for b in (*step.args, step.out)]
     moved = float(sum(map(nbytes, types)))
     target = step.attrs[0] if step.op == "call" else ""
-    if target in rounds:
-        cost = rounds[target]
-        return KernelInfo(target, cost, moved, "loop", reads, writes, once)
+    if target in inner:
+        kind = target.partition(" ")[0]  # loop or cond
+        return KernelInfo(target, inner[target], moved, kind, reads, writes, once)
     return KernelInfo(step.op, host_seconds(types), moved, "host", reads, writes, once)
 
 

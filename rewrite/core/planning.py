@@ -14,7 +14,7 @@ from time import perf_counter
 from rewrite.backends.devices import pick_device
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
-from rewrite.egraph.looping.loop import loops_of
+from rewrite.egraph.looping.flow import flows_of
 from rewrite.extract.memory.remat import MemoryLimitError
 from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import KernelCost
@@ -41,12 +41,16 @@ def planned(
     graph: Graph, device: str | Device | None = None, options: Options | None = None
 ) -> Compiled:
     """The cheapest equal schedule that the rules and the search find for `graph`, its
-    kernels lowered as `rewrite tune` has found; and those of the loops in it."""
+    kernels lowered as `rewrite tune` has found; and those of the bodies of its loops
+    and branches."""
     options = options or Options()
     made = _planned_alone(graph, device, options)
     bodies = {
-        target: planned(loop.body, device, replace(options, steady=loop.same))
-        for target, loop in loops_of(graph)
+        target: tuple(
+            planned(body, device, replace(options, steady=flow.steady(k)))
+            for k, body in enumerate(flow.bodies)
+        )
+        for target, flow in flows_of(graph)
     }
     return replace(made, bodies=bodies) if bodies else made
 
@@ -155,5 +159,8 @@ def without_rules(
     """The same graph, and its loops, fused as they are written."""
     own = own_plan(c.source, price, MOVES[c.options.effort], sizes)
     chosen = replace(own, steady=c.plan.steady)
-    bodies = {k: without_rules(b, price, sizes) for k, b in c.bodies.items()}
+    bodies = {
+        k: tuple(without_rules(b, price, sizes) for b in made)
+        for k, made in c.bodies.items()
+    }
     return Compiled(c.source, chosen, c.device, c.options, bodies=bodies)

@@ -197,10 +197,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class LoopView:
-    """A loop, and one round of it, planned as a graph of its own."""
+    """A loop, and one round of it, planned as a graph of its own; or a side of a
+    branch.  Without `rounds`, values say how many there are."""
 
     target: str
-    rounds: int
+    rounds: int | None
     round: Account
 
 

@@ -37,7 +37,10 @@ def measured(
         inputs = random_arrays(c.source, bound, SEED, deviation)
         inputs = {k: _moved(v, offset) for k, v in inputs.items()}
         at = "".join(f", {k}={v}" for k, v in bound.items())
-        out += _errors(c, inputs, words + at)
+        try:
+            out += _errors(c, inputs, words + at)
+        except np.linalg.LinAlgError as e:
+            return None, f"of what was drawn ({words}) there is no result: {e}"
     return tuple(out), ""
 
 

@@ -200,12 +200,12 @@ def shown(d: Diff, paint: Paint = plain) -> str:
     if d.rewritten:
         lines += ["", f"rules whose text differs: {' '.join(d.rewritten)}"]
     for target, rounds in d.loops:
-        lines += ["", f"a round of the loop {target!r}:"]
+        lines += ["", f"a run of {target!r}:"]
         lines += [f"  {line}".rstrip() for line in shown(rounds, paint).split("\n")]
     for word, loops in zip(("a", "b"), d.apart, strict=True):
-        lines += [f"loops of {word} alone, not compared: {' '.join(loops)}"] * bool(
-            loops
-        )
+        if loops:
+            what = f"loops and branches of {word} alone, not compared"
+            lines.append(f"{what}: {' '.join(loops)}")
     if not d.changes and not d.loops and not any(d.apart):
         lines += ["", "the same kernels for the same values"]
     return "\n".join(lines)

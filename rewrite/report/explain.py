@@ -21,7 +21,7 @@ from rewrite.extract.schedule.space import own_space
 from rewrite.extract.schedule.start import Level
 from rewrite.extract.schedule.steps import own_groups
 
-from ..core.compiled import Compiled
+from ..core.compiled import Compiled, Planned
 from ..core.costs import cost_for, name_of
 from ..core.labels import labels as called
 from ..core.levels import levels
@@ -106,36 +106,37 @@ class _Accounting:
             self._nodes(self.at.after, kernels, after=True), kernels, pieces,
             tuple(self.proofs.steps), tuple(self.proofs.terms()), self.proofs.used(),
             tuple(sorted({limit.budget for p in plan.parts for limit in p.limits})),
-            (*dict.fromkeys(plan.notes), *(x.said() for x in self.loops)), *errors,
+            (*dict.fromkeys(plan.notes), *(x.said() for x in self.inner)), *errors,
             self._ablation(told) if ablate else None,
             loops=tuple(
-                LoopView(x.target, x.count, x.round.account(False, False, None, told))
-                for x in self.loops
+                LoopView(x.name, x.runs, x.run.account(False, False, None, told))
+                for x in self.inner
             ),
         )  # fmt: skip
 
-    # ---- loops -----------------------------------------------------------------------
+    # ---- loops and branches ----------------------------------------------------------
 
     @cached_property
-    def loops(self) -> tuple[_Loop, ...]:
-        """Each round is a plan of its own, whose proof is checked as that around it."""
-        found: dict[str, _Loop] = {}
-        for target, body, sizes, count in self.c.looped(self.sizes):
-            found[target] = _Loop(target, count, _Accounting(body, sizes))
+    def inner(self) -> tuple[_Inner, ...]:
+        """Each body is a plan of its own, whose proof is checked as that around it."""
+        found: dict[str, _Inner] = {}
+        for x in self.c.inner(self.sizes):
+            made = _Inner(x, _Accounting(x.made, x.sizes))
+            found[made.name] = made
         return tuple(found.values())
 
     @property
     def weakest(self) -> str:
-        """The contract of all that was rewritten, in rounds as well."""
+        """The contract of all that was rewritten, in loops and branches as well."""
         own = [f.weakest for f, _ in self.proofs.found]
-        own += [loop.round.weakest for loop in self.loops]
+        own += [x.run.weakest for x in self.inner]
         return max(own, key=CONTRACTS.index, default="bitwise")
 
     @property
     def used(self) -> tuple[str, ...]:
-        """The rules, those of rounds as well."""
+        """The rules, those of loops and branches as well."""
         own = [r.name for r in self.proofs.used()]
-        own += [name for loop in self.loops for name in loop.round.used]
+        own += [name for x in self.inner for name in x.run.used]
         return tuple(dict.fromkeys(own))
 
     # ---- kernels and pieces ----------------------------------------------------------
@@ -252,23 +253,40 @@ class _Accounting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loop:
-    """A loop of the graph, and what there is to say about one round."""
+class _Inner:
+    """A body of a loop or a branch of the graph, and what there is to say about a run
+    of it."""
 
-    target: str
-    count: int
-    round: _Accounting
+    planned: Planned
+    run: _Accounting
+
+    @property
+    def runs(self) -> int | None:
+        return self.planned.runs
+
+    @property
+    def name(self) -> str:
+        """The target; of a branch, with the side."""
+        x = self.planned
+        several = len(x.flow.bodies) > 1
+        return f"{x.target}, {x.flow.words[x.number]}" if several else x.target
 
     def said(self) -> str:
-        one = self.round
+        one, x = self.run, self.planned
         every = [k for k in one.c.kernels(one.sizes) if not k.once]
         kernels = f"{len(every)} kernel" + "s" * (len(every) != 1)
-        seconds = self.count * sum(k.seconds for k in every)
+        seconds = (1 if x.runs is None else x.runs) * sum(k.seconds for k in every)
         rules = " ".join(one.used) or "none"
-        return (f"{self.target!r} is a loop, planned apart: {self.count} rounds of "
-                f"{kernels}, {seconds * 1e6:.1f} us, which the figures above leave "
-                f"out; a round is equal ({one.weakest}) by checked steps that are not "
-                f"shown, by the rules: {rules}")  # fmt: skip
+        if len(x.flow.bodies) > 1:
+            what = f"is a side of a branch, planned apart: {kernels}"
+        elif x.runs is None:
+            what = f"is a loop, planned apart: in each round {kernels}"
+        else:
+            what = f"is a loop, planned apart: {x.runs} rounds of {kernels}"
+        word = x.flow.words[x.number] if len(x.flow.bodies) == 1 else "it"
+        return (f"{self.name!r} {what}, {seconds * 1e6:.1f} us, which the figures "
+                f"above leave out; {word} is equal ({one.weakest}) by checked steps "
+                f"that are not shown, by the rules: {rules}")  # fmt: skip
 
 
 def _proved_at(sizes: Sizes) -> str:

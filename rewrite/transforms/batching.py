@@ -15,13 +15,17 @@ from rewrite.egraph.ir.dims import Dim, numel
 from rewrite.egraph.ir.graph import Builder, Graph, Node
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.node import attr_kinds
+from rewrite.egraph.looping.branch import Branch
+from rewrite.egraph.looping.flow import Flow, flow_of
 from rewrite.egraph.looping.loop import Loop
 
 from ..xp.functions.creation import broadcast_to, zeros
+from ..xp.functions.lapack import lapack_of
 from ..xp.functions.manipulation import concat, moveaxis, reshape, slice_axis
+from ..xp.functions.statistical import any as any_of
 from ..xp.staging import copied, emit, replay
-from ..xp.tracer import TraceError, Tracer, tracing
-from .inside import Inside, loop_of
+from ..xp.tracer import TraceError, Tracer, lift, select, tracing
+from .inside import Inside, branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ GROWN: dict[tuple[str, str], Grown] = {
         (
             ("op", "str"), ("kind", "str"), ("monoid", "str"), ("mode", "str"),
             ("value", "value"), ("dtype", "dtype"), ("acc", "dtype"),
-            ("key", "int"), ("descending", "int"), ("count", "dim"), ("size", "int"),
+            ("target", "str"), ("token", "int"), ("key", "int"), ("descending", "int"),
+            ("count", "dim"), ("size", "int"),
             ("stride", "int"), ("dilation", "int"),
             ("eps", "float"), ("scale", "float"),
         ),
@@ -96,9 +101,9 @@ def batched(graph: Graph, inputs: Mapping[str, Batch], count: Dim) -> dict[str, 
         if not many[i]:
             return copied(node, args)
         values = [Batch(x, many[a]) for x, a in zip(args, node.args, strict=True)]
-        if loop := loop_of(node, graph.calls):
-            return _loops(loop, values, count)
-        return _batched(node, values, count)
+        if flow := flow_of(node, graph.calls):
+            return _flows(flow, values, count)
+        return _batched(node, values, count, graph.calls)
 
     made = replay(graph, {k: v.array for k, v in inputs.items()}, each)
     return {
@@ -115,8 +120,11 @@ def _many(graph: Graph, mapped: Mapping[str, bool]) -> list[bool]:
     return many
 
 
-def _batched(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
-    if node.op == "call":
+def _batched(
+    node: Node, args: Sequence[Batch], count: Dim,
+    calls: Mapping[str, Callable[..., object]],
+) -> Tracer:  # fmt: skip
+    if node.op == "call" and not lapack_of(node, calls):
         return _one_by_one(node, args, count)
     if node.op == "conv":
         return _convolutions(node, args, count)
@@ -154,6 +162,75 @@ def _convolutions(node: Node, args: Sequence[Batch], count: Dim) -> Tracer:
     many = reshape(images, (count * first, *rest))
     y = emit("conv", node.attrs, many, w.array, bias.array, name=node.name)
     return reshape(y, (count, *node.shape))
+
+
+def _flows(flow: Flow, args: Sequence[Batch], count: Dim) -> Tracer:
+    match flow:
+        case Loop() if flow.is_open:
+            return _open_loops(flow, args, count)
+        case Loop():
+            return _loops(flow, args, count)
+        case Branch():
+            return _branches(flow, args, count)
+        case _:
+            raise TypeError(f"a {type(flow).__name__} is neither a loop nor a branch")
+
+
+def _branches(flow: Branch, args: Sequence[Batch], count: Dim) -> Tracer:
+    """One branch of many; where each has its own truth value, both sides and a choice
+    between them."""
+    test = args[0]
+
+    def side(k: int) -> list[Tracer]:
+        given = {
+            n.attrs[0]: Batch(lift(args[p].array), args[p].mapped)
+            for n, p in zip(flow.inputs_of(k), flow.given(k), strict=True)
+        }
+        made = batched(flow.bodies[k], given, count)
+        return [expanded(made[label], count) for label, _ in flow.bodies[k].outputs]
+
+    if not test.mapped:
+        parts = branch(test.array, flow.if_true.name, side)
+        return concat([_flat(x) for x in parts], axis=1)
+    if_true, if_false = (concat([_flat(x) for x in side(k)], axis=1) for k in (0, 1))
+    return select(reshape(test.array, (count, 1)), if_true, if_false)
+
+
+def _open_loops(loop: Loop, args: Sequence[Batch], count: Dim) -> Tracer:
+    """One loop of many, which runs until all are done; those that are stay as they
+    are."""
+    mapped = _mapped(loop, [v.mapped for v in args])
+    inside, given = Inside(loop.body.name), dict[str, Batch]()
+    apart = mapped[0]  # each has its own truth value
+    if apart:
+        mapped = _mapped(loop, [True] * loop.carries + mapped[loop.carries :])
+        inside.carry("any goes on", any_of(expanded(args[0], count)))
+    for k, (n, v) in enumerate(zip(loop.inputs, args, strict=True)):
+        label = n.attrs[0]
+        if k < loop.carries:
+            made = inside.carry(label, expanded(v, count) if mapped[k] else v.array)
+        else:
+            made = inside.same(label, v.array)
+        given[label] = Batch(made, mapped[k])
+    before = [given[n.attrs[0]].array for n in loop.inputs[: loop.carries]]
+    with tracing(inside.b):
+        values = list(batched(loop.body, given, count).values())
+        after = [
+            expanded(values[j], count) if mapped[k] else values[j].array
+            for k, j in enumerate(loop.carried)
+        ]
+        if apart:
+            goes = before[0]
+            after = [
+                select(reshape(goes, (count,) + (1,) * (x.ndim - 1)), x, old)
+                for x, old in zip(after, before, strict=True)
+            ]
+            after = [any_of(after[0]), *after]
+        inside.carried = after
+    last, _ = inside.close(False)
+    own = last[int(apart) :]
+    parts = [expanded(Batch(own[r], mapped[r]), count) for r in loop.results]
+    return concat([_flat(x) for x in parts], axis=1)
 
 
 def _loops(loop: Loop, args: Sequence[Batch], count: Dim) -> Tracer:

@@ -1,20 +1,48 @@
-"""Rounds of loops in the making: a transform of a loop is a loop of other rounds."""
+"""Rounds of loops and sides of branches in the making: a transform of a loop is a loop
+of other rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from rewrite.egraph.ir.dims import Dim
-from rewrite.egraph.ir.graph import Node
-from rewrite.egraph.looping.build import Round, add_loop
-from rewrite.egraph.looping.loop import Loop
+from rewrite.egraph.ir.dims import Dim, numel
+from rewrite.egraph.looping.build import Arm, Round, add_branch, add_loop
+from rewrite.egraph.looping.flow import Flow
 
-from ..xp.tracer import Scope, Tracer, current, wrap
+from ..xp.functions.manipulation import reshape, slice_axis
+from ..xp.tracer import Scope, Tracer, current, lift, tracing, wrap
+
+# What makes the results of one side, by its number.
+type Made = Callable[[int], Sequence[Tracer]]
 
 
-def loop_of(node: Node, calls: Mapping[str, Callable[..., object]]) -> Loop | None:
-    made = calls.get(node.attrs[0]) if node.op == "call" else None
-    return made if isinstance(made, Loop) else None
+def runs_of(flow: Flow, args: Sequence[Tracer]) -> Dim | None:
+    return flow.runs([a.shape for a in args])
+
+
+def parts_of(flow: Flow, flat: Tracer, runs: Dim | None) -> list[Tracer]:
+    """The results of a call, which lie one after the other."""
+    starts, shapes = flow.starts(runs), flow.shapes(runs)
+    return [
+        reshape(slice_axis(flat, 0, start, numel(shape)), shape)
+        for start, shape in zip(starts, shapes, strict=False)
+    ]
+
+
+def branch(test: Tracer, name: str, made: Made) -> list[Tracer]:
+    """The results of one side or the other, in the current builder; what they read of
+    the trace around them they `lift`."""
+    arms = [_arm(name, made, k) for k in (0, 1)]
+    nodes = add_branch(current(), lift(test).node, (arms[0], arms[1]))
+    return [wrap(i) for i in nodes]
+
+
+def _arm(name: str, made: Made, k: int) -> Arm:
+    scope = Scope(name, current())
+    with tracing(scope):
+        results = [x.node for x in made(k)]
+    given = [(here.node, there.node) for _, there, here in scope.received.values()]
+    return Arm(scope, given, results)
 
 
 class Inside:
@@ -58,4 +86,4 @@ class Inside:
         return made[: len(self.carried)], made[len(self.carried) :]
 
 
-__all__ = ["Inside", "loop_of"]
+__all__ = ["Inside", "branch", "parts_of", "runs_of"]

@@ -7,10 +7,11 @@ backwards; both are array code, so that they can be differentiated again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from rewrite.egraph.ir.graph import Node
+from rewrite.egraph.ir.graph import Graph, Node
 
 from ..xp.tracer import Tracer, lift
 
@@ -65,6 +66,35 @@ def total(terms: Sequence[Tracer]) -> Tracer:
 # The maps of an op, one for each operand; None: the result does not vary with it.
 type Rule = Callable[[Node, Sequence[Tracer], Tracer], Sequence[Linear | None]]
 
+type Values = Mapping[str, Tracer]
+type Found = Callable[[Tracer], Tracer]
+
+
+class Linearized(Protocol):
+    """A graph at its inputs: values and linear maps, by label."""
+
+    @property
+    def values(self) -> Values: ...
+    def push(self, tangents: Values) -> dict[str, Tracer]: ...
+    def pull(self, cotangents: Values) -> dict[str, Tracer]: ...
+
+
+type Linearize = Callable[[Graph, Values, Container[str]], Linearized]
+
+
+class Several(Protocol):
+    """A linear map from several operands, known by place, at once."""
+
+    def push(self, tangents: Mapping[int, Tracer]) -> Tracer: ...
+
+    def pull(
+        self, cotangent: Tracer, wanted: Collection[int], found: Found = lift
+    ) -> dict[int, Tracer]:
+        """Cotangents of the operands `wanted`."""
+        ...
+
+
 __all__ = [
-    "NEGATED", "SAME", "Linear", "Map", "Rule", "linear", "linear_by", "scale", "total",
+    "NEGATED", "SAME", "Found", "Linear", "Linearize", "Linearized", "Map", "Rule",
+    "Several", "Values", "linear", "linear_by", "scale", "total",
 ]  # fmt: skip

@@ -2,43 +2,27 @@
 
 Tangents run through the rounds as the loop does, cotangents the other way.  Both need
 what each round was given: carries are kept as a stack of the loop itself (`keeping`),
-and what a round computes of them is computed again.
+and what a round computes of them is computed again.  An open loop has as many rounds as
+its values say, which no stack holds: its tangents run beside its carries, and it has no
+way back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from rewrite.egraph.ir.dims import Dim, numel
+from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import DType
-from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.looping.build import call_name
 from rewrite.egraph.looping.loop import Loop
 
 from ..xp.functions.creation import zeros, zeros_like
 from ..xp.functions.manipulation import concat, reshape, slice_axis
-from ..xp.tracer import Tracer, current, lift, tracing, wrap
+from ..xp.tracer import TraceError, Tracer, current, lift, tracing, wrap
 from .activity import varying
-from .inside import Inside
-from .linear import total
-
-type Values = Mapping[str, Tracer]
-type Found = Callable[[Tracer], Tracer]
-
-
-class Linearized(Protocol):
-    """A graph at its inputs: values and linear maps, by label."""
-
-    @property
-    def values(self) -> Values: ...
-    def push(self, tangents: Values) -> dict[str, Tracer]: ...
-    def pull(self, cotangents: Values) -> dict[str, Tracer]: ...
-
-
-type Linearize = Callable[[Graph, Values, Container[str]], Linearized]
-
+from .inside import Inside, parts_of, runs_of
+from .linear import Found, Linearize, total
 
 # ---- what a loop keeps ---------------------------------------------------------------
 
@@ -50,7 +34,9 @@ def kept(loop: Loop) -> dict[int, int]:
 
 
 def left(loop: Loop) -> list[int]:
-    """Carries of its own dtype that it does not keep."""
+    """Carries of its own dtype that it could keep and does not."""
+    if loop.is_open:
+        return []
     own = [k for k in range(loop.carries) if loop.of(k).dtype is loop.dtype]
     return [k for k in own if k not in kept(loop)]
 
@@ -73,24 +59,13 @@ def _with_stacks(loop: Loop, carries: Sequence[int]) -> Loop:
 
 def _call(loop: Loop, args: Sequence[Tracer]) -> Tracer:
     b = current()
-    whole = loop.starts(_rounds(loop, args))[-1]
-    node = b.call(
-        call_name(b, loop.body.name), loop, [a.node for a in args], loop.dtype, (whole,)
-    )
-    return wrap(node)
+    whole = loop.starts(runs_of(loop, args))[-1]
+    name, operands = call_name(b, "loop", loop.body.name), [a.node for a in args]
+    return wrap(b.call(name, loop, operands, loop.dtype, (whole,)))
 
 
 def _rounds(loop: Loop, args: Sequence[Tracer]) -> Dim:
     return args[loop.carries].shape[0]
-
-
-def _parts(loop: Loop, flat: Tracer, rounds: Dim) -> list[Tracer]:
-    """The results, which lie one after the other."""
-    starts, shapes = loop.starts(rounds), [loop.shape(r, rounds) for r in loop.results]
-    return [
-        reshape(slice_axis(flat, 0, start, numel(shape)), shape)
-        for start, shape in zip(starts, shapes, strict=False)
-    ]
 
 
 # ---- its derivative ------------------------------------------------------------------
@@ -108,6 +83,8 @@ class Rounds:
     def push(self, tangents: Mapping[int, Tracer]) -> Tracer:
         """`tangents` by operand."""
         loop, flow = self.loop, self._varying(tangents.keys())
+        if loop.is_open:
+            return self._beside(tangents, flow)
         inside, values = self._opened(self.args, self.flat)
         labels = [n.attrs[0] for n in loop.inputs]
         along: dict[str, Tracer] = {}
@@ -132,10 +109,45 @@ class Rounds:
         last, stacked = inside.close(loop.reverse)
         found = dict(zip(self._carries(flow), last, strict=True))
         found |= dict(zip(stacks, stacked, strict=True))
-        rounds = _rounds(loop, self.args)
+        return self._flat(found)
+
+    def _beside(self, tangents: Mapping[int, Tracer], flow: Collection[int]) -> Tracer:
+        """Of an open loop, whose carries are computed again."""
+        loop, inside = self.loop, Inside(self.loop.body.name)
+        labels = [n.attrs[0] for n in loop.inputs]
+
+        def add(k: int) -> Callable[[str, Tracer], Tracer]:
+            return inside.carry if k < loop.carries else inside.same
+
+        values = {
+            label: add(k)(label, x)
+            for k, (label, x) in enumerate(zip(labels, self.args, strict=True))
+        }
+        along: dict[str, Tracer] = {}
+        for k in sorted(flow):
+            given = tangents.get(k)
+            x = zeros_like(self.args[k]) if given is None else given
+            along[labels[k]] = add(k)(f"tangent of {labels[k]}", x)
+        carries = self._carries(flow)
+        with tracing(inside.b):
+            linear = self.linearize(loop.body, values, {labels[k] for k in flow})
+            made = linear.push(along)
+            outputs = [loop.body.outputs[j][0] for j in loop.carried]
+            inside.carried = [linear.values[label] for label in outputs]
+            inside.carried += [
+                made[outputs[k]] if outputs[k] in made
+                else zeros_like(linear.values[outputs[k]])
+                for k in carries
+            ]  # fmt: skip
+        last, _ = inside.close(False)
+        return self._flat(dict(zip(carries, last[loop.carries :], strict=True)))
+
+    def _flat(self, found: Mapping[int, Tracer]) -> Tracer:
+        """These results, and zeros for others, as the loop gives them."""
+        shapes = self.loop.shapes(runs_of(self.loop, self.args))
         every = [
-            found[r] if r in found else zeros(loop.shape(r, rounds), dtype=loop.dtype)
-            for r in loop.results
+            found[r] if r in found else zeros(shape, dtype=self.loop.dtype)
+            for r, shape in zip(self.loop.results, shapes, strict=True)
         ]
         return concat([reshape(x, (-1,)) for x in every], axis=0)
 
@@ -144,12 +156,19 @@ class Rounds:
     ) -> dict[int, Tracer]:
         """Cotangents of the operands `wanted`."""
         loop, flow = self.loop, self._varying(wanted)
+        if loop.is_open:
+            raise TraceError(
+                f"the gradient of the while_loop of {loop.body.name!r}: nothing says "
+                "how many rounds to keep for the way back. Use xp.scan with as many "
+                "rounds as there may be (length=), which does nothing once it is done, "
+                "as by xp.where; rewrite.jvp differentiates it as it is"
+            )
         args = [found(a) for a in self.args]
         rounds = _rounds(loop, args)
         inside, values = self._opened(args, found(self.flat))
         labels = [n.attrs[0] for n in loop.inputs]
         outputs = [label for label, _ in loop.body.outputs]
-        parts = dict(zip(loop.results, _parts(loop, cotangent, rounds), strict=True))
+        parts = dict(zip(loop.results, parts_of(loop, cotangent, rounds), strict=True))
         terms: dict[str, list[Tracer]] = {}
         carries = self._carries(flow)
         for k in carries:
@@ -215,11 +234,11 @@ class Rounds:
     def _before(self, args: Sequence[Tracer], flat: Tracer) -> list[Tracer]:
         """What each carry was before each entry, as a sequence."""
         loop, rounds = self.loop, _rounds(self.loop, args)
-        parts, own = _parts(loop, flat, rounds), kept(loop)
+        parts, own = parts_of(loop, flat, rounds), kept(loop)
         after = {k: parts[n] for k, n in own.items()}
         for carries in _by_dtype(loop, after.keys()):
             more = _with_stacks(loop, carries)
-            stacks = _parts(more, _call(more, args), rounds)
+            stacks = parts_of(more, _call(more, args), rounds)
             after |= dict(zip(carries, stacks, strict=True))
         found: list[Tracer] = []
         for k in range(loop.carries):
@@ -239,4 +258,4 @@ def _by_dtype(loop: Loop, but: Collection[int]) -> list[list[int]]:
     return list(found.values())
 
 
-__all__ = ["Linearize", "Rounds", "keeping", "left"]
+__all__ = ["Rounds", "keeping", "left"]

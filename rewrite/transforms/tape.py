@@ -13,28 +13,29 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.looping.branch import Branch
+from rewrite.egraph.looping.flow import Flow, flow_of
+from rewrite.egraph.looping.loop import Loop
 
 from ..xp.staging import copied, replay
 from ..xp.tracer import Scope, Tracer, current, lift, tracing, wrap
 from .activity import varying
 from .checkpointing import Again, begins, is_mark, regions
 from .derivatives import expansion_of, maps
-from .inside import loop_of
-from .linear import Linear, total
+from .linear import Linear, Several, Values, total
 from .rounds import Rounds, keeping, left
-
-type Values = Mapping[str, Tracer]
+from .sides import Sides
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node that varies: the maps from those of its operands that do; a loop has one
-    map from all of them, and its operands are known by place."""
+    """A node that varies: the maps from those of its operands that do; a loop or a
+    branch has one map from all of them, and its operands are known by place."""
 
     node: int
     maps: tuple[tuple[int, Linear], ...]
     region: int | None  # whose values the way back computes again
-    rounds: Rounds | None = None
+    several: Several | None = None
     places: tuple[tuple[int, int], ...] = ()
 
 
@@ -72,12 +73,12 @@ def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
         if y is None or node.op == "input":
             continue
         args = [x for a in node.args if (x := made[a]) is not None]
-        if loop := loop_of(node, graph.calls):
+        if flow := flow_of(node, graph.calls):
             places = tuple((k, a) for k, a in enumerate(node.args) if a in active)
-            rounds = Rounds(loop, args, y, linearize)
-            steps.append(Step(i, (), inside.get(i), rounds, places))
+            several = _several(flow, args, y)
+            steps.append(Step(i, (), inside.get(i), several, places))
             continue
-        each = zip(node.args, maps(node, args, y), strict=True)
+        each = zip(node.args, maps(node, args, y, graph.calls), strict=True)
         own = tuple((a, m) for a, m in each if m and a in active)
         steps.append(Step(i, own, inside.get(i)))
     entries: dict[int, list[Tracer]] = {}
@@ -95,6 +96,16 @@ def linearize(graph: Graph, inputs: Values, wanted: Container[str]) -> Tape:
     return Tape(tuple(steps), given, places, outputs, values, entries)
 
 
+def _several(flow: Flow, args: Sequence[Tracer], y: Tracer) -> Several:
+    match flow:
+        case Loop():
+            return Rounds(flow, args, y, linearize)
+        case Branch():
+            return Sides(flow, args, linearize)
+        case _:
+            raise TypeError(f"a {type(flow).__name__} is neither a loop nor a branch")
+
+
 def expanded(graph: Graph, wanted: Container[str]) -> Graph:
     """The graph, with what varies written in ops that have a rule."""
     while True:
@@ -105,8 +116,13 @@ def expanded(graph: Graph, wanted: Container[str]) -> Graph:
 
 
 def _opens(graph: Graph, i: int) -> bool:
-    loop = loop_of(graph.nodes[i], graph.calls)
-    return bool(left(loop) if loop else expansion_of(graph.nodes[i]))
+    flow = flow_of(graph.nodes[i], graph.calls)
+    own = (
+        left(flow)
+        if isinstance(flow, Loop)
+        else expansion_of(graph.nodes[i], graph.calls)
+    )
+    return bool(own)
 
 
 def _opened(graph: Graph, active: frozenset[int]) -> Graph:
@@ -116,9 +132,10 @@ def _opened(graph: Graph, active: frozenset[int]) -> Graph:
         node = graph.nodes[i]
         if i not in active:
             return copied(node, args)
-        if loop := loop_of(node, graph.calls):
-            return keeping(loop, args) if left(loop) else copied(node, args)
-        expand = expansion_of(node)
+        flow = flow_of(node, graph.calls)
+        if isinstance(flow, Loop) and left(flow):
+            return keeping(flow, args)
+        expand = expansion_of(node, graph.calls)
         return copied(node, args) if expand is None else expand(node, args)
 
     with tracing(b):
@@ -134,8 +151,8 @@ def pushforward(tape: Tape, tangents: Values) -> dict[str, Tracer]:
     for step in tape.steps:
         terms = [m.push(found[a]) for a, m in step.maps if a in found]
         along = {k: found[a] for k, a in step.places if a in found}
-        if step.rounds and along:
-            terms.append(step.rounds.push(along))
+        if step.several and along:
+            terms.append(step.several.push(along))
         if terms:
             found[step.node] = total(terms)
     return {k: found[i] for k, i in tape.outputs.items() if i in found}
@@ -153,9 +170,9 @@ def pullback(tape: Tape, cotangents: Values) -> dict[str, Tracer]:
             found = lift if step.region is None else again[step.region]
             for a, m in step.maps:
                 terms.setdefault(a, []).append(m.pull(t, found))
-            if step.rounds:
+            if step.several:
                 places = dict(step.places)
-                back = step.rounds.pull(t, places, found)
+                back = step.several.pull(t, places, found)
                 for k, a in places.items():
                     terms.setdefault(a, []).append(back[k])
     return {k: total(terms[i]) for k, i in tape.inputs.items() if i in terms}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from rewrite.backends.executable import Executable
-from rewrite.backends.rounds import Body
+from rewrite.backends.flows.inner import Body
 from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.memory.place import MemoryPlan
 from rewrite.extract.schedule.describe import describe
@@ -99,10 +99,13 @@ def measure(
 
 
 def predicted(ready: Executable | Body, price: KernelCost) -> float:
-    """Seconds of the launches of a program and its loops, at its sizes."""
+    """Seconds of the launches of a program and its loops, at its sizes; of a branch
+    its dearer side counts."""
     own = sum(_priced(s.kernel, price).seconds for s in launches(ready))
-    rounds = ((x.body, x.count) for x in ready.loops.values())
-    return own + sum(predicted(body, price) * count for body, count in rounds)
+    return own + sum(
+        max(predicted(body, price) for body in x.bodies) * x.count
+        for x in ready.inner.values()
+    )
 
 
 def launches(ready: Executable | Body) -> list[Invoke]:

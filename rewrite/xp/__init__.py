@@ -25,9 +25,10 @@ from rewrite.egraph.ir.ops import TensorType
 
 from . import eager as _eager
 from . import numpy_calls, numpy_functions
+from .branching import cond
 from .building import apart
 from .errors import TraceError, instead_of
-from .functions import by_values, information, nn
+from .functions import by_values, fft, information, linalg, nn
 from .functions.by_values import (
     from_dlpack,
     nonzero,
@@ -169,7 +170,7 @@ from .functions.statistical import (
     var,
 )
 from .inplace import assign, updated
-from .looping import scan
+from .looping import scan, while_loop
 from .operators import functions
 from .symbols import symbol
 from .trace import Leaf, Traced, bind_names, leaves, map_tree, trace, trace_tree
@@ -236,6 +237,7 @@ __all__ = [
     "ceil",
     "clip",
     "concat",
+    "cond",
     "conj",
     "copysign",
     "cos",
@@ -256,6 +258,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
     "finfo",
     "flip",
     "float8_e4m3",
@@ -287,6 +290,7 @@ __all__ = [
     "leaves",
     "less",
     "less_equal",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -376,6 +380,7 @@ __all__ = [
     "var",
     "vecdot",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]
@@ -385,19 +390,23 @@ _TOOLS = (
     *by_values.__all__,
     *information.__all__,
     "bind_names",
+    "cond",
     "leaves",
     "map_tree",
     "scan",
     "symbol",
     "trace",
     "trace_tree",
+    "while_loop",
 )
 for _name in __all__:
     if inspect.isfunction(globals()[_name]) and _name not in _TOOLS:
         globals()[_name] = functions[_name] = _eager.eager(_name, globals()[_name])
-for _name in nn.__all__:
-    functions[f"nn.{_name}"] = _eager.eager(f"nn.{_name}", getattr(nn, _name))
-    setattr(nn, _name, functions[f"nn.{_name}"])
+for _part in (nn, linalg, fft):
+    for _name in _part.__all__:
+        _label = f"{_part.__name__.rpartition('.')[2]}.{_name}"
+        functions[_label] = _eager.eager(_label, getattr(_part, _name))
+        setattr(_part, _name, functions[_label])
 functions["__array_namespace__"] = lambda: sys.modules[__name__]
 functions["__getitem__"] = _eager.eager("x[..]", getitem)
 functions["__array_ufunc__"] = numpy_calls.array_ufunc

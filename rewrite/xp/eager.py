@@ -19,6 +19,7 @@ from rewrite.egraph.ir.scalars import Array
 
 from .building import apart
 from .errors import TraceError
+from .trace import rebuilt
 from .tracer import Tracer, is_tracing, tracing
 
 
@@ -53,7 +54,7 @@ def _run(
     arrays = [_own(a, given) for a in evaluate(graph, {}).values()]
     if isinstance(result, Tracer):
         return _shared(name, args, keywords, arrays[0])
-    return type(result)(arrays) if made else result
+    return rebuilt(result, arrays) if made else result
 
 
 def _tracers(result: Any) -> list[Tracer]:

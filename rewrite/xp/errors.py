@@ -24,7 +24,10 @@ class DeviceError(TraceError, ValueError):
 
 _SORTED = "sort, and take the elements in the middle"
 _BY_VALUES = "its shape depends on values"
-_OUTSIDE = "compute it outside, and pass the result as an argument"
+NO_COMPLEX = (
+    "it takes or gives complex numbers, of which there is no dtype; compute it "
+    "outside, and pass real and imaginary parts as two arguments"
+)
 
 INSTEAD = {
     "allclose": "use all(abs(x - y) <= tolerance)",
@@ -58,10 +61,17 @@ INSTEAD = {
     "unique_inverse": _BY_VALUES,
     "unique_values": _BY_VALUES,
     "vstack": "use concat along axis 0",
+    "lstsq": "use linalg.pinv, or linalg.solve of a.T @ a",
+    **{name: f"use linalg.{name}" for name in (
+        "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
+        "matrix_norm", "matrix_power", "matrix_rank", "pinv", "qr", "slogdet", "solve",
+        "svd", "svdvals", "vector_norm",
+    )},
+    "norm": "use linalg.vector_norm or linalg.matrix_norm",
     **dict.fromkeys(
-        ("cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "fft", "ifft", "inv",
-         "irfft", "lstsq", "pinv", "qr", "rfft", "slogdet", "solve", "svd"),
-        _OUTSIDE,
+        ("eig", "eigvals", "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn",
+         "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"),
+        NO_COMPLEX,
     ),
 }  # fmt: skip
 

@@ -1,19 +1,19 @@
-"""`scan`: a function applied entry after entry, as one loop of the graph."""
+"""`scan` and `while_loop`: a function applied round after round, as one loop of the
+graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from rewrite.egraph.ir.dims import Dim
-from rewrite.egraph.ir.dtypes import I64
-from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.egraph.ir.dtypes import BOOL, I64
 from rewrite.egraph.ir.ops import TensorType
 from rewrite.egraph.looping.build import Round, add_loop
 
-from .staging import Staged, at_once, stage
+from .staging import Staged, at_once, replay, stage
 from .trace import Leaf, is_tensor, map_tree
-from .tracer import TraceError, Tracer, current, is_scalar, lift, wrap
+from .tracer import TraceError, Tracer, current, is_scalar, lift, tracing, wrap
 
 type Leaves = dict[str, Tracer]
 
@@ -30,7 +30,7 @@ def scan(
     `init` and `xs` are arrays or structures of them; `xs=None` with `length=` is none.
     A carry keeps its structure, dtypes and shapes.  `reverse` begins at the last entry.
     """
-    carries, sequences = _arrays(init, "carry"), _arrays(xs, "x")
+    carries, sequences = _arrays("scan", init, "carry"), _arrays("scan", xs, "x")
     count = _count(sequences, length)
     entries = {k: TensorType(x.dtype, x.shape[1:]) for k, x in sequences.items()}
     staged = stage(f, {
@@ -38,29 +38,91 @@ def scan(
         "x": _typed(xs, "x", entries),
     })  # fmt: skip
     carried, stacked = _pair(staged)
-    inner, node = _opened(staged.graph)
-    _check(carried, {k: inner.type(i) for k, i in node.items()}, carries)
+    _check("scan", carried, staged, carries)
+    inner, given = staged.opened(), staged.inputs
     if not sequences:
         sequences = {"": wrap(current().iota(0, I64, (count,)))}
-        node[""] = inner.input("round", I64, ())
+        given[""] = inner.input("round", I64, ())
 
     def pairs(arrays: Leaves) -> list[tuple[int, int]]:
-        return [(node[k], lift(x).node) for k, x in arrays.items()]
+        return [(given[k], lift(x).node) for k, x in arrays.items()]
+
+    def nodes(tree: Any) -> list[int]:
+        return [staged.outputs[x.label] for x in _leaves(tree)]
 
     of = Round(
         inner, pairs(carries), pairs(sequences), pairs(dict(staged.around)),
-        [node[x.label] for x in _leaves(carried)],
-        [node[x.label] for x in _leaves(stacked)],
+        nodes(carried), nodes(stacked),
     )  # fmt: skip
     made = iter(add_loop(current(), of, reverse))
+    return _placed(carried, made), _placed(stacked, made)
+
+
+@at_once
+def while_loop(
+    cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
+) -> Any:
+    """`body` of the carry, which begins as `init`, again and again while `cond` of it
+    is true; the last carry.
+
+    `init` is an array or a structure of them; a carry keeps its structure, dtypes and
+    shapes.  `cond` gives one truth value, as of `xp.any(error > 1e-6)`.  Derivatives go
+    along (`rewrite.jvp`); for those in reverse use `scan` with a number of rounds.
+    """
+    carries = _arrays("while_loop", init, "carry")
+    example = _typed(init, "carry", {k: x.type for k, x in carries.items()})
+    test, staged = stage(cond, {"carry": example}), stage(body, {"carry": example})
+    goes_on, carried = _truth(test), staged.result
+    _check("while_loop", carried, staged, carries)
+    inner, given = staged.opened(), staged.inputs
+    same = [(given[k], lift(x).node) for k, x in staged.around.items()]
+    before, after = dict(carries), dict[str, Tracer]()
+    for label, leaf in zip(carries, _leaves(carried), strict=True):
+        after[label] = Tracer(inner, staged.outputs[leaf.label])
+    for label, x in test.around.items():
+        before[label] = lift(x)
+        after[label] = Tracer(inner, inner.input(f"cond {label}", x.dtype, x.shape))
+        same.append((after[label].node, before[label].node))
+    start = _node(replay(test.graph, before), goes_on)
+    with tracing(inner):
+        again = _node(replay(test.graph, after), goes_on)
+    first = inner.input("goes on", BOOL, ()), start
+    of = Round(
+        inner, [first, *((given[k], x.node) for k, x in carries.items())], (), same,
+        [again, *(after[k].node for k in carries)], (),
+    )  # fmt: skip
+    _, *made = add_loop(current(), of)
+    return _placed(carried, iter(made))
+
+
+def _truth(test: Staged) -> int:
+    """The node of a result that is one truth value."""
+    result = test.result
+    if isinstance(result, Leaf) and test.type(result.label) == TensorType(BOOL, ()):
+        return test.outputs[result.label]
+    have = (
+        test.type(result.label) if isinstance(result, Leaf) else type(result).__name__
+    )
+    raise TraceError(f"while_loop: cond gives {have}: one truth value was expected, "
+                     "bool[], as of xp.any(x > 0)")  # fmt: skip
+
+
+def _node(made: Sequence[Tracer | None], i: int) -> int:
+    found = made[i]
+    assert found is not None, "an output is live"
+    return found.node
+
+
+def _placed(tree: Any, nodes: Iterator[int]) -> Any:
+    """The structure with nodes of the current builder in the places of tensors."""
 
     def placed(_: str, x: Any) -> Any:
-        return wrap(next(made)) if isinstance(x, Leaf) else x
+        return wrap(next(nodes)) if isinstance(x, Leaf) else x
 
-    return map_tree(placed, carried, ""), map_tree(placed, stacked, "")
+    return map_tree(placed, tree, "")
 
 
-def _arrays(tree: Any, name: str) -> Leaves:
+def _arrays(what: str, tree: Any, name: str) -> Leaves:
     """The arrays of a structure by label, numbers among them."""
     found: Leaves = {}
 
@@ -68,7 +130,7 @@ def _arrays(tree: Any, name: str) -> Leaves:
         if is_tensor(x) or is_scalar(x):
             found[label] = lift(x)
         elif x is not None:
-            raise TraceError(f"scan: {label} is a {type(x).__name__}; arrays were "
+            raise TraceError(f"{what}: {label} is a {type(x).__name__}; arrays were "
                              "expected, or structures of them")  # fmt: skip
 
     map_tree(keep, tree, name)
@@ -112,15 +174,7 @@ def _leaves(tree: Any) -> list[Leaf]:
     return found
 
 
-def _opened(graph: Graph) -> tuple[Builder, dict[str, int]]:
-    """A builder with the nodes of a graph, and its inputs and outputs by label."""
-    b = Builder(graph.name)
-    b.nodes, b.data, b.calls = list(graph.nodes), dict(graph.data), dict(graph.calls)
-    labels = {n.attrs[0]: i for i, n in enumerate(graph.nodes) if n.op == "input"}
-    return b, labels | dict(graph.outputs)
-
-
-def _check(carried: Any, types: dict[str, TensorType], carries: Leaves) -> None:
+def _check(what: str, carried: Any, staged: Staged, carries: Leaves) -> None:
     """A carry stays what it is."""
     made: dict[str, Leaf] = {}
 
@@ -130,14 +184,14 @@ def _check(carried: Any, types: dict[str, TensorType], carries: Leaves) -> None:
 
     map_tree(keep, carried, "carry")
     if list(made) != list(carries):
-        raise TraceError(f"scan: the carry {', '.join(carries)} was expected of the "
+        raise TraceError(f"{what}: the carry {', '.join(carries)} was expected of the "
                          f"function, found {', '.join(made)}")  # fmt: skip
     for label, x in carries.items():
-        have = types[made[label].label]
+        have = staged.type(made[label].label)
         if have != x.type:
-            raise TraceError(f"scan: {label} is {x.type} and becomes {have}: a carry "
+            raise TraceError(f"{what}: {label} is {x.type} and becomes {have}: a carry "
                              "keeps its dtype and its shape, so convert one of them"
                              )  # fmt: skip
 
 
-__all__ = ["scan"]
+__all__ = ["scan", "while_loop"]

@@ -12,14 +12,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from . import numpy_functions, numpy_linalg
 from .building import apart
 from .errors import TraceError, instead_of
 from .functions.manipulation import reshape
 from .functions.running import running
-from .numpy_functions import FUNCTIONS
 from .operators import functions
 from .tracer import lift
 
+FUNCTIONS = numpy_functions.FUNCTIONS | numpy_linalg.FUNCTIONS
 # Universal functions whose name is another in the namespace.
 _UFUNCS = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",

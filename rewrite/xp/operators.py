@@ -57,7 +57,8 @@ class Operators:
 
     def __bool__(self) -> NoReturn:
         _no_value("'if', 'while', 'and', 'or', 'not'", "use xp.where(c, a, b), &, |, "
-                  "~; or pass a flag as a Python bool, not as an array")  # fmt: skip
+                  "~; xp.cond and xp.while_loop run functions as values say; or pass a "
+                  "flag as a Python bool, not as an array")  # fmt: skip
 
     def __float__(self) -> NoReturn:
         _no_value("float(x)", "keep it an array, xp.astype(x, xp.float64) converts; or "

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from rewrite.egraph.ir.evaluate import evaluate
-from rewrite.egraph.ir.graph import Graph, Node
+from rewrite.egraph.ir.graph import Builder, Graph, Node
 from rewrite.egraph.ir.scalars import Array
+from rewrite.egraph.ir.table import TensorType
 
 from .building import TraceBuilder
 from .trace import Leaf, Outputs, as_input, bind_names, map_tree
@@ -29,6 +30,30 @@ class Staged:
     graph: Graph
     around: Mapping[str, Tracer]
     result: Any  # the function's own structure, with a `Leaf` for each tensor
+
+    def opened(self) -> Builder:
+        """A builder with the nodes of the graph."""
+        graph, b = self.graph, Builder(self.graph.name)
+        b.nodes, b.data, b.calls = (
+            list(graph.nodes),
+            dict(graph.data),
+            dict(graph.calls),
+        )
+        return b
+
+    @property
+    def inputs(self) -> dict[str, int]:
+        """Nodes by label."""
+        nodes = enumerate(self.graph.nodes)
+        return {n.attrs[0]: i for i, n in nodes if n.op == "input"}
+
+    @property
+    def outputs(self) -> dict[str, int]:
+        return dict(self.graph.outputs)
+
+    def type(self, label: str) -> TensorType:
+        """Of a result."""
+        return self.graph.nodes[self.outputs[label]].type
 
 
 def arguments(

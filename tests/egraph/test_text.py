@@ -159,9 +159,76 @@ def test_broken_files(path: Path) -> None:
     assert str(e.value).startswith(f"f:{found[1]}")
 
 
+FLOWS = """
+graph g(go: bool[], c: f32[n], x: f32[m, n]) {
+  y: f32[n + m*n] = call "fold" c x token=0
+  z: f32[n] = call "either way" go c token=1
+  return y, z
+}
+loop fold carries=1 sequences=1 carried=[0] stacked=[1] results=[0, 1] reverse=1 {
+  graph step(c: f32[n], x: f32[n]) {
+    s = add c x
+    t: f32[n] = call "inner" c x token=2
+    return s, t
+  }
+  loop inner carries=1 sequences=1 carried=[0] stacked=[] results=[0] reverse=0 {
+    graph step(c: f32[n], x: f32[]) {
+      %2: f32[1] = reshape x
+      %3: f32[n] = expand %2 mask=[1]
+      s = add c %3
+      return s
+    }
+  }
+}
+cond "either way" if_true=[1] if_false=[1] {
+  graph one(x: f32[n]) {
+    y = neg x
+    return y
+  }
+  graph other(x: f32[n]) {
+    y = exp x
+    return y
+  }
+}
+"""
+
+
+def test_loops_and_branches_follow_the_graph() -> None:
+    graph = parse(FLOWS, "f")
+    text = show(graph)
+    assert show(parse(text)) == text
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    for go, z in ((True, -x[0]), (False, np.exp(x[0]))):
+        made = evaluate(graph, {"go": np.asarray(go), "c": x[0], "x": x})
+        y = made["y"]
+        np.testing.assert_array_equal(y[:2], x.sum(0) + x[0])
+        np.testing.assert_allclose(made["z"], z, rtol=1e-6)
+        c = x[0]
+        for t in (2, 1, 0):  # backward
+            np.testing.assert_array_equal(y[2:].reshape(3, 2)[t], c + x[t].sum())
+            c = c + x[t]
+
+
+def test_what_a_definition_says_of_a_call_is_checked() -> None:
+    for old, new, says in (
+        ('call "fold" c x', 'call "fold" x c', "f:7:6: operand 0 is "),
+        ('call "fold" c x', 'call "fold" c', "f:7:6: operand 1 of 1 is missing"),
+        ("y: f32[n + m*n]", "y: f64[n + m*n]", r"f:7:6: this gives f32\[..\], not f64"),
+        ("loop inner", "loop outer", "f:13:8: 'outer' is not called"),
+        ('cond "either way"', "cond fold", "f:22:6: 'fold' is defined twice"),
+        (" reverse=1", "", "f:7:6: fold lacks the attributes reverse"),
+    ):
+        assert old in FLOWS
+        with pytest.raises(GraphError, match=says):
+            parse(FLOWS.replace(old, new), "f")
+
+
 def valid(rng: Random) -> str:
-    if rng.random() < 0.7:
+    kind = rng.random()
+    if kind < 0.6:
         return show(random_graph(rng.randrange(200), "exact", 6))
+    if kind < 0.8:
+        return show(parse(FLOWS))
     b = Builder("a b")
     x = b.input("x", F64, (dims.symbol("n"), 2))
     y = b.pad(b.array(np.arange(3.0)), [1], [0], float("-inf"))

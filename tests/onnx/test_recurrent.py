@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import rewrite.onnx
-from rewrite.egraph.looping.loop import loops_of
+from rewrite.egraph.looping.flow import flows_of
 
 ort = pytest.importorskip("onnxruntime")
 SCAN = """
@@ -98,7 +98,7 @@ def test_many_steps_are_a_loop(kind: str, attributes: Any) -> None:
     proto = model(kind, 90, **attributes)
     graph = rewrite.onnx.load(proto)
     directions = 2 if attributes.get("direction") == "bidirectional" else 1
-    assert len(list(loops_of(graph))) == directions
+    assert len(list(flows_of(graph))) == directions
     fast = rewrite.onnx.compile(proto, "c", fallback=False)
     compared(proto, fast, 90)
 
@@ -113,7 +113,7 @@ def test_of_a_length_that_each_call_says(kind: str) -> None:
 
 def run_both(text: str, arrays: dict[str, Any]) -> None:
     proto = onnx.parser.parse_model(text)
-    assert len(list(loops_of(rewrite.onnx.load(proto)))) == 1
+    assert len(list(flows_of(rewrite.onnx.load(proto)))) == 1
     fast = rewrite.onnx.compile(proto, "c", fallback=False)
     want = ort.InferenceSession(proto.SerializeToString()).run(None, arrays)
     for have, w in zip(fast(arrays).values(), want, strict=True):

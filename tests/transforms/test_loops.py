@@ -10,7 +10,7 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.egraph.looping.loop import loops_of
+from rewrite.egraph.looping.flow import flows_of
 
 RNG = np.random.default_rng(3)
 W, H, X = (RNG.standard_normal(s) for s in ((3, 3), (3,), (5, 3)))
@@ -217,7 +217,7 @@ def test_compiled(make: Any, reverse: bool) -> None:
     g = rw.grad(make(xp.scan, reverse), argnums=(0, 1, 2))
     fast = rw.optimize(g, *arrays, device="c", fallback=False)
     close(fast(*arrays), want, 2e-5)
-    assert list(loops_of(fast.graph))
+    assert list(flows_of(fast.graph))
 
 
 def test_a_symbolic_number_of_rounds() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from pathlib import Path
@@ -25,13 +26,17 @@ GROUPS = {
     "sorting": "Sorting",
     "manipulation": "Moving elements",
     "indexing": "Indexing",
-    "looping": "Loops",
+    "branching": "Loops and branches",
+    "looping": "Loops and branches",
     "linear": "Products",
     "information": "Dtypes and shapes",
     "by_values": "Outside a trace alone",
     "trace": "Graphs",
     "symbols": "Graphs",
 }
+PARTS = {"linalg": "Linear algebra", "fft": "Fourier transforms", "nn": "Layers"}
+OF_THE_STANDARD = ("array_api_strict._fft", "array_api_strict._linalg",
+                   "array_api_strict._linear_algebra_functions")  # fmt: skip
 TYPES = {"Leaf", "TensorType", "TraceError", "Traced", "Tracer"}
 
 
@@ -43,7 +48,7 @@ def listed(heading: str, names: list[str]) -> str:
 def functions() -> str:
     """Every name of the namespace, by the module that defines it."""
     groups: dict[str, list[str]] = {}
-    for name in sorted(set(xp.__all__) - TYPES - {"nn"}):
+    for name in sorted(set(xp.__all__) - TYPES - {*PARTS}):
         value = getattr(xp, name)
         if callable(value):
             module = value.__module__.rpartition(".")[2]
@@ -53,21 +58,30 @@ def functions() -> str:
             kind = "Dtypes" if isinstance(value, type(xp.bool)) else "Constants"
             group = kind
         groups.setdefault(group, []).append(name)
-    groups["Layers"] = [f"nn.{n}" for n in xp.nn.__all__]
-    order = [*dict.fromkeys(GROUPS.values()), "Layers", "Dtypes", "Constants"]
+    for part, heading in PARTS.items():
+        groups[heading] = [f"{part}.{n}" for n in getattr(xp, part).__all__]
+    order = [*dict.fromkeys((*GROUPS.values(), *PARTS.values())), "Dtypes", "Constants"]
     assert sorted(order) == sorted(groups)
     return "".join(listed(group, groups[group]) for group in order)
 
 
 def missing() -> str:
-    public = [n for n in dir(strict) if n[0] != "_" and "array_api_strict" not in n]
+    """What the standard has, functions and dtypes and constants, and this has not."""
+    tools = ("ArrayAPIStrictFlags", "ModuleType", "fft", "linalg")
+    public = [
+        n for n in dir(strict)
+        if n[0] != "_" and "array_api_strict" not in n and n not in tools
+    ]  # fmt: skip
     absent = [n for n in public if not hasattr(xp, n)]
-    named = [n for n in absent if n not in ("ArrayAPIStrictFlags", "ModuleType")]
-    text = ", ".join(f"`{n}`" for n in named)
-    indent = "  "
-    return (
-        textwrap.fill(text, 88, initial_indent=indent, subsequent_indent=indent) + "\n"
-    )
+    for part in ("fft", "linalg"):
+        found = vars(getattr(strict, part)).items()
+        own = [n for n, f in found if inspect.isfunction(f) and n[0] != "_"
+               and f.__module__ in OF_THE_STANDARD]  # fmt: skip
+        public += own
+        absent += [f"{part}.{n}" for n in own if not hasattr(getattr(xp, part), n)]
+    text = ", ".join(f"`{n}`" for n in absent)
+    text = f"- Of the {len(public)} names of the standard these {len(absent)}: {text}"
+    return textwrap.fill(text, 88, subsequent_indent="  ") + "\n"
 
 
 def with_list(page: str, name: str, text: str) -> str:
@@ -113,8 +127,8 @@ B = X > 4
         lambda x: x[[0, 1], [1, 2]],
         lambda x: np.partition(x, 1),
         lambda x: np.median(x),
-        lambda x: np.linalg.inv(x),
-        lambda x: np.linalg.svd(x),
+        lambda x: np.linalg.eig(x[:, :3]),
+        lambda x: np.linalg.lstsq(x, x),
         lambda x: np.fft.fft(x),
         lambda x: x * 1j,
         lambda x: x[3],

@@ -11,7 +11,9 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.backends.rounds import TABLE, Rounds
+from rewrite.backends.flows.inner import TABLE
+from rewrite.backends.flows.rounds import Rounds
+from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.text import parse, show
 from rewrite.egraph.looping.loop import Loop
 
@@ -93,7 +95,7 @@ def test_rounds_are_lists_of_launches_on_c() -> None:
     assert f(np.arange(float(n))) == n * (n - 1) / 2
     ready = f.compiled.executable()
     assert ready is not None
-    (run,) = ready.loops.values()
+    (run,) = ready.inner.values()
     assert isinstance(run, Rounds)
 
 
@@ -134,11 +136,15 @@ def test_it_is_saved_shown_and_explained(tmp_path: Path) -> None:
     for a, b in zip(fast(x), again(x), strict=True):
         np.testing.assert_array_equal(a, b)
     ready = again.compiled.executable()
-    assert ready is not None and ready.loops  # a program for its rounds as well
+    assert ready is not None and ready.inner  # a program for its rounds as well
     graph = fast.compiled.source
     text = show(graph)
-    assert "a loop that carries out0 on" in text and "; graph fade" in text
-    assert show(parse(text, calls=graph.calls)) == text
+    assert "a loop that carries out0 on" in text and "  graph fade" in text
+    again = parse(text)
+    assert show(again) == text
+    want = evaluate(graph, {"x": x}).values()
+    for a, b in zip(evaluate(again, {"x": x}).values(), want, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_explain_says_of_a_loop_what_it_does_not_show() -> None:

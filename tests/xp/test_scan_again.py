@@ -10,7 +10,7 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
-from rewrite.backends.rounds import Rounds
+from rewrite.backends.flows.rounds import Rounds
 from rewrite.core.costs import cost_for
 from rewrite.core.planning import without_rules
 from rewrite.egraph.ir.dtypes import F32
@@ -67,7 +67,7 @@ def test_entries_of_a_size_that_calls_say(device: str) -> None:
     ready = fast.compiled.executable({"n": 5, "m": 4})
     assert device != "c" or ready is not None
     if device == "c" and ready is not None:
-        assert all(isinstance(x, Rounds) for x in ready.loops.values())
+        assert all(isinstance(x, Rounds) for x in ready.inner.values())
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -127,10 +127,10 @@ def test_the_same_without_rules_runs_loops_alike() -> None:
     one = fast.executable()
     other = plain.executable()
     assert one is not None and other is not None
-    assert [type(k) for k in other.loops.values()] == [Rounds]
+    assert [type(k) for k in other.inner.values()] == [Rounds]
     given = {"x": x, "w": w}
     for label, have in plain(given).items():
         np.testing.assert_allclose(have, fast(given)[label], rtol=1e-4, atol=1e-5)
-    (loop,) = one.loops.values()
-    rounds = 50 * predicted(loop.body, price)
+    (loop,) = one.inner.values()
+    rounds = 50 * predicted(loop.bodies[0], price)
     assert rounds > 0 and predicted(one, price) > rounds

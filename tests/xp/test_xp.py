@@ -291,7 +291,7 @@ def test_every_function_is_tested() -> None:
         "sort",
         "top_k",
     }  # by test_xp_sorting.py
-    tools.add("scan")  # by test_scan.py
+    tools |= {"cond", "scan", "while_loop"}  # by test_scan.py, test_control.py
     # By test_xp_information.py.
     tools |= {*information.__all__, *by_values.__all__, "conj", "imag", "real"}
     assert public - tools - images - sorts <= {*STANDARD, *NUMPY, *OWN}

@@ -61,12 +61,14 @@ def test_as_the_traced_function(name: str) -> None:
 
 def functions() -> dict[str, Callable[..., Any]]:
     """All functions of the namespace."""
-    tools = {"bind_names", "leaves", "map_tree", "scan", "symbol", "trace",
-             "trace_tree"}  # fmt: skip
+    tools = {"bind_names", "cond", "leaves", "map_tree", "scan", "symbol", "trace",
+             "trace_tree", "while_loop"}  # fmt: skip
     # What gives no array, or one of a size that values decide: test_xp_information.py.
     tools |= {*information.__all__, *by_values.__all__}
     found = {n: getattr(xp, n) for n in xp.__all__ if n not in tools}
-    found |= {f"nn.{n}": getattr(xp.nn, n) for n in xp.nn.__all__}
+    for part in ("fft", "linalg", "nn"):
+        module = getattr(xp, part)
+        found |= {f"{part}.{n}": getattr(module, n) for n in module.__all__}
     return {n: f for n, f in found.items() if callable(f) and not isinstance(f, type)}
 
 
@@ -95,7 +97,12 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "nn.max_pool": (X[None], 1),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift",
                      "bitwise_right_shift"), (I, I)),
-    **dict.fromkeys(("meshgrid", "outer"), (X[0], I)),
+    **dict.fromkeys(("meshgrid", "outer", "linalg.outer"), (X[0], I)),
+    **{f"linalg.{n}": (X @ X.T + np.eye(3, dtype=np.float32),) for n in (
+        "cholesky", "det", "eigh", "eigvalsh", "inv", "slogdet")},
+    "linalg.cross": (X[:, :3], X[:, 1:]), "linalg.matmul": (X, X.T),
+    "linalg.matrix_power": (X[:, :3], 3), "linalg.solve": (np.tri(3, dtype="f4"), X),
+    "linalg.tensordot": (X, X), "fft.fftfreq": (5,), "fft.rfftfreq": (5,),
 }  # fmt: skip
 
 

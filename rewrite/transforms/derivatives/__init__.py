@@ -5,18 +5,20 @@ A test walks the op table: an op that stands in none of the three is a failure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rewrite.egraph.ir.graph import Node
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.scalars import BY_NAME
 from rewrite.egraph.ir.slopes import SLOPES
 
+from ...xp.functions.lapack import lapack_of
 from ...xp.tracer import TraceError, Tracer, current, wrap
 from ..linear import Linear, Rule
-from . import elementwise, indexing, macros, movement, reduction
+from . import elementwise, indexing, lapack, macros, movement, reduction
 
 type Expansion = Callable[[Node, Sequence[Tracer]], Tracer]
+type Calls = Mapping[str, Callable[..., object]]  # the host functions of a graph
 
 RULES: dict[str, Rule] = {
     "un": elementwise.opcode, "bin": elementwise.opcode, "select": elementwise.select,
@@ -43,7 +45,7 @@ UNKNOWN: dict[str, str] = {
 }
 
 
-def expansion_of(node: Node) -> Expansion | None:
+def expansion_of(node: Node, calls: Calls) -> Expansion | None:
     """How the op is written in others, where those are what is differentiated."""
     kind = node.attrs[0] if node.attrs else None
     match node.op:
@@ -57,6 +59,8 @@ def expansion_of(node: Node) -> Expansion | None:
             return indexing.folded
         case op if op in MACROS and op not in RULES:
             return _macro
+        case "call":
+            return _hosted(node, calls)
         case _:
             return None
 
@@ -67,13 +71,23 @@ def _composite(node: Node, args: Sequence[Tracer]) -> Tracer:
     return elementwise.value(tree, {"a": args[0]}, node.dtype)
 
 
+def _hosted(node: Node, calls: Calls) -> Expansion | None:
+    f = lapack_of(node, calls)
+    expand = lapack.EXPANSIONS.get(f.name) if f else None
+    return (lambda _, args: expand(f, args)) if f and expand else None
+
+
 def _macro(node: Node, args: Sequence[Tracer]) -> Tracer:
     expand = MACROS[node.op].expand
     return wrap(expand(current(), [a.node for a in args], node.attrs))
 
 
-def maps(node: Node, args: Sequence[Tracer], y: Tracer) -> Sequence[Linear | None]:
+def maps(
+    node: Node, args: Sequence[Tracer], y: Tracer, calls: Calls
+) -> Sequence[Linear | None]:
     """The linear maps by which a result varies with each operand."""
+    if f := lapack_of(node, calls):
+        return lapack.RULES[f.name](f, args, y)
     if node.op not in RULES:
         call = node.attrs[0] if node.op == "call" else ""
         reason = UNKNOWN.get(node.op, "it has no rule in rewrite/transforms")

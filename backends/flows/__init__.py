@@ -1,0 +1,1 @@
+"""What runs loops and branches on a device: programs that a step of another runs."""

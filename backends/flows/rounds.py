@@ -1,0 +1,224 @@
+"""Loops on a device: one round's program, run round after round.
+
+On lists of launches a round costs its kernels and nothing of Python; entries of
+sequences are read and results written where they lie, and a carry is read where the
+round before wrote it: in the stack that keeps it, or else in one of two buffers in
+turn.  An open loop runs one round at a time, and looks at its truth value in between.
+Elsewhere arrays are handed to the program of each round.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...egraph.ir.scalars import Array
+from ...egraph.looping.loop import Loop
+from ...extract.schedule.assemble import concrete
+from ...extract.schedule.kernel import Buffer
+from ..binding import fetch
+from .inner import TABLE, UNREAD, Body, Inner, Tables, is_listed
+
+
+def looping(loop: Loop, body: Body, given: Sequence[Buffer]) -> Inner:
+    """What runs a loop on operands that are such buffers."""
+    if not is_listed(body):
+        return Turns(loop, body, given)
+    return (OpenRounds if loop.is_open else Rounds)(loop, body, given)
+
+
+class _Looped:
+    """What a round makes of what is the same in all rounds is made in a call, and again
+    in later ones, unless it is the same in all calls, too.  A body may be that of
+    several loops: its witness tells for whose operands it was made last."""
+
+    def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
+        self.loop, self.body = loop, body
+        self.bodies: Sequence[Body] = (body,)
+        runs = loop.runs([concrete(x.type) for x in given])
+        self.count = runs if isinstance(runs, int) else 1
+        kinds = {b.kind for b in given[loop.carries + loop.sequences :]}
+        self.is_fixed = kinds <= {"data", "kept"}
+        self.forget()
+
+    def forget(self) -> None:
+        self._own = object()
+
+    def witness(self) -> object:
+        """Of the operands of this call."""
+        return self._own if self.is_fixed else object()
+
+
+class Turns(_Looped):
+    """A loop as calls of the program of a round, on any device."""
+
+    def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
+        super().__init__(loop, body, given)
+        self.types = [x.type for x in given]
+
+    def __call__(self, args: Sequence[Any], out: Any) -> None:
+        device, loop, witness = self.body.device, self.loop, self.witness()
+        pairs = zip(args, self.types, strict=True)
+        arrays = [fetch(device, a, t) for a, t in pairs]
+        labels = [label for label, _ in loop.body.outputs]
+
+        def round_of(inputs: Mapping[str, Array]) -> Sequence[Array]:
+            made = self.body(inputs, None, witness)
+            return [made[label] for label in labels]
+
+        device.copy_in(out, loop.folded(arrays, (round_of,), loop.dtype))
+
+
+class _Listed(_Looped):
+    """A loop as lists of launches: where the inputs and outputs of a round are."""
+
+    def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
+        super().__init__(loop, body, given)
+        inputs = {p.label: p.b for p in body.ports.inputs}
+        self.inputs = [inputs.get(n.attrs[0], UNREAD) for n in loop.inputs]
+        by_label = {p.label: p for p in body.ports.outputs}
+        ports = [by_label[label] for label, _ in loop.body.outputs]
+        self.outputs = [p.b for p in ports]
+        self.sizes = {p.b: prod(p.shape) * p.dtype.itemsize for p in ports}
+        self.spare = {
+            b: [body.device.alloc(n) for _ in range(2)] for b, n in self.sizes.items()
+        }
+
+    def _renew(self, args: Sequence[Any]) -> None:
+        """What a round makes of what is the same in all."""
+        witness = self.witness()
+        if self.body.witness is witness:
+            return
+        same = slice(self.loop.carries + self.loop.sequences, None)
+        moved = dict(zip(self.inputs[same], args[same], strict=True))
+        self.body.witness = None
+        for run in self.body.prologue:
+            run.place(moved)
+            run()
+        self.body.witness = witness
+
+
+class Rounds(_Listed):
+    """A loop whose rounds are counted by its sequences."""
+
+    def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
+        super().__init__(loop, body, given)
+        self.turns = np.asarray(loop.turns(self.count), np.int64)
+        shapes = [concrete(x.type) for x in given]
+        pairs = zip(given, shapes, strict=True)
+        self.strides = [prod(s[1:]) * x.type.dtype.itemsize for x, s in pairs]
+        self.homes = _homes(loop, self.outputs)
+        self.starts = [0]  # of each result, in bytes
+        for r in loop.results:
+            each = self.sizes[self.outputs[loop.output(r)]]
+            every = self.count if loop.is_stack(r) else 1
+            self.starts.append(self.starts[-1] + each * every)
+        one = body.runs[0]
+        self.most = max(1, min(self.count, TABLE // max(ctypes.sizeof(one.table), 1)))
+        self.tables = Tables(one, self.most)
+
+    def __call__(self, args: Sequence[Any], out: Any) -> None:
+        self._renew(args)
+        loop, first = self.loop, self.loop.carries
+        written = {b: self._written(b, out.address) for b in self.sizes}
+        columns: dict[int, Any] = {}
+        for k, (b, x) in enumerate(zip(self.inputs, args, strict=True)):
+            if k < first:
+                before = written[self.outputs[loop.carried[k]]][:-1]
+                columns[b] = np.concatenate(([x.address], before))[: self.count]
+            elif loop.entered(k):
+                columns[b] = x.address + self.strides[k] * self.turns
+            else:
+                columns[b] = np.full(self.count, x.address)
+        self._run({**columns, **written})
+        self._deliver([x.address for x in args[:first]], written, out.address)
+
+    def _run(self, columns: Mapping[int, Array]) -> None:
+        for start in range(0, self.count, self.most):
+            rounds = min(self.most, self.count - start)
+            end = start + rounds
+            self.tables.place({b: at[start:end] for b, at in columns.items()})
+            self.tables.runs(0, rounds)()
+
+    def _written(self, b: int, out: int) -> Array:
+        """Where each round writes an output."""
+        home, size = self.homes.get(b), self.sizes[b]
+        if home is not None and self.loop.is_stack(self.loop.results[home]):
+            return out + self.starts[home] + size * self.turns
+        last, other = (x.address for x in self.spare[b])
+        last = last if home is None else out + self.starts[home]
+        return np.where(np.arange(self.count)[::-1] % 2, other, last)
+
+    def _deliver(
+        self, init: Sequence[int], written: dict[int, Array], out: int
+    ) -> None:
+        """The results that no round wrote where they belong."""
+        loop, n = self.loop, self.count
+        for at, r in enumerate(loop.results):
+            b = self.outputs[loop.output(r)]
+            home, size, to = self.homes[b], self.sizes[b], out + self.starts[at]
+            if loop.is_stack(r) and home != at and n:
+                ctypes.memmove(to, out + self.starts[home], size * n)
+            elif not loop.is_stack(r):
+                source = int(written[b][-1]) if n else init[r]
+                if source != to:
+                    ctypes.memmove(to, source, size)
+
+
+def _homes(loop: Loop, outputs: Sequence[int]) -> dict[int, int]:
+    """By the buffer of an output, the place among the results where rounds write it:
+    a stack where there is one."""
+    found: dict[int, int] = {}
+    stacks_first = sorted(
+        range(len(loop.results)), key=lambda at: not loop.is_stack(loop.results[at])
+    )
+    for at in stacks_first:
+        found.setdefault(outputs[loop.output(loop.results[at])], at)
+    return found
+
+
+class OpenRounds(_Listed):
+    """An open loop.  The first round reads what the loop is given, later ones what lies
+    in one of two buffers, and write the other."""
+
+    def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
+        super().__init__(loop, body, given)
+        self.tables = Tables(body.runs[0], 3)
+        self.turns = [self.tables.runs(k, 1) for k in range(3)]
+
+    def __call__(self, args: Sequence[Any], out: Any) -> None:
+        self._renew(args)
+        loop = self.loop
+        made = {b: [x.address for x in pair] for b, pair in self.spare.items()}
+        columns = {b: np.asarray([one, two, one]) for b, (one, two) in made.items()}
+        states = [
+            [x.address, *made[self.outputs[j]]]
+            for x, j in zip(args, loop.carried, strict=False)
+        ]
+        for b, places in zip(self.inputs, states, strict=False):
+            columns[b] = np.asarray(places)
+        for b, x in zip(self.inputs[loop.carries :], args[loop.carries :], strict=True):
+            columns[b] = np.full(3, x.address)
+        self.tables.place(columns)
+        last = self._run(states[0])
+        at = out.address
+        for r in loop.results:
+            size = self.sizes[self.outputs[loop.carried[r]]]
+            ctypes.memmove(at, states[r][last], size)
+            at += size
+
+    def _run(self, places: Sequence[int]) -> int:
+        """Rounds while the value in the place of the latest is true; where that is."""
+        flags = [ctypes.c_bool.from_address(x) for x in places]
+        turns, last = self.turns, 0
+        while flags[last].value:
+            turns[last]()
+            last = last % 2 + 1
+        return last
+
+
+__all__ = ["OpenRounds", "Rounds", "Turns", "looping"]
