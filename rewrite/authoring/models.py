@@ -1,4 +1,5 @@
-"""The models that rules are judged on: `.graph` and `.onnx` files, alone or in folders.
+"""The models that rules are judged on: `.graph` and `.onnx` files, alone or in folders,
+and `.pt2` files of torch.export where they are named: such a file may hold pickles.
 
 A model may come without its weights: an external tensor at the location `random` whose
 external data say the `mean`, `std`, `min` and `max` of what was left out (or, of
@@ -9,7 +10,7 @@ to expect of a dimension.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import onnx
 
 SUFFIXES = (".graph", ".onnx")
+EXPORTED = ".pt2"
 LEFT_OUT = "random"  # the location of a weight that is not stored
 
 
@@ -52,10 +54,12 @@ def find(paths: Sequence[Path]) -> tuple[Path, ...]:
             if not below:
                 raise NoModel(f"{path}: holds no .graph and no .onnx file")
             result.update(dict.fromkeys(below))
-        elif path.suffix.lower() in SUFFIXES:
+        elif path.suffix.lower() in (*SUFFIXES, EXPORTED):
             result[path] = None
         else:
-            raise NoModel(f"{path}: a .graph or .onnx file or a folder was expected")
+            raise NoModel(
+                f"{path}: a .graph, .onnx or .pt2 file or a folder was expected"
+            )
     return tuple(result)
 
 
@@ -63,7 +67,7 @@ def single(path: Path) -> Path:
     """A model's file: a folder holds any number."""
     if path.is_dir():
         name = printable(str(path))
-        raise NoModel(f"{name}: is a folder; name a .graph or .onnx file in it")
+        raise NoModel(f"{name}: is a folder; name a .graph, .onnx or .pt2 file in it")
     return find([path])[0]
 
 
@@ -78,7 +82,7 @@ type Sizes = tuple[tuple[str, int], ...]  # symbols, and the size to expect of e
 
 def load(path: Path, sizes: Sizes = ()) -> Model:
     """The model at `path`; `sizes` come before those that the file itself names."""
-    model = _onnx(path) if path.suffix.lower() == ".onnx" else _text(path)
+    model = _READERS.get(path.suffix.lower(), _text)(path)
     named = {s: n for s, n in sizes if s in model.graph.symbols}
     return replace(model, hints={**model.hints, **named}) if named else model
 
@@ -118,6 +122,24 @@ def _onnx(path: Path) -> Model:
     facts = {e.key: e.value for e in proto.metadata_props}
     sizes = {k[5:]: int(v) for k, v in facts.items() if k.startswith("size:")}
     return Model(path.stem, graph, {s: sizes[s] for s in graph.symbols if s in sizes})
+
+
+def _exported(path: Path) -> Model:
+    if not path.is_file():
+        raise NoModel(f"{path}: there is no such file")
+    try:
+        from rewrite.torch.exported import ExportError, read
+    except ImportError as e:
+        raise NoModel(
+            f"{path}: PyTorch reads it ({e}); pip install 'rewrite[torch]'"
+        ) from None
+    try:
+        return Model(path.stem, read(path))
+    except ExportError as e:
+        raise NoModel(str(e)) from None
+
+
+_READERS: Mapping[str, Callable[[Path], Model]] = {".onnx": _onnx, EXPORTED: _exported}
 
 
 def _placed(path: Path, why: str) -> str:

@@ -43,7 +43,7 @@ SEED = 0  # of the inputs
 # Sums of products of larger values make a softmax of denormals, at which processors are
 # ten times slower.
 DEVIATION = 0.1
-Models = Annotated[list[Path], typer.Argument(help=".graph or .onnx files.")]
+Models = Annotated[list[Path], typer.Argument(help=".graph, .onnx or .pt2 files.")]
 
 
 def bench(

@@ -30,6 +30,7 @@ from ..core.inputs import random_arrays
 from ..core.options import Precision
 from ..fuzz.oracle import compare
 from ..report.accuracy import largest_error
+from ..version import VERSION
 from . import register
 from .bench import bench
 from .cache import cache
@@ -65,11 +66,26 @@ from .tune import tune
 FAST_ERROR = 1e-2  # of the largest value: several laws of 1e-3 in a row
 
 app = typer.Typer(
-    help="A declarative tensor-graph optimizer on e-graphs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"rewrite {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def whole(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True,
+                           help="The version, and nothing else.")
+    ] = False,
+) -> None:  # fmt: skip
+    """A declarative tensor-graph optimizer on e-graphs."""
 
 
 UNCOMPARED = 3  # the exit status where a model was written and could not be run

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..authoring.cover.order import Spread
 
 Models = Annotated[
-    list[Path], typer.Argument(help=".graph or .onnx files, or folders of them.")
+    list[Path], typer.Argument(help=".graph, .onnx or .pt2 files, or folders.")
 ]
 
 

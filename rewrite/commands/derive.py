@@ -32,7 +32,8 @@ SHOWN = 12  # elements of an input that are printed
 
 def derive(
     left: Annotated[
-        str, typer.Argument(help="A .graph or .onnx file, a term, or a .derive case.")
+        str,
+        typer.Argument(help="A .graph, .onnx or .pt2 file, a term, or a .derive case."),
     ],
     right: Annotated[
         str | None, typer.Argument(help="Another of the same kind.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def reduce(
-    model: Annotated[Path, typer.Argument(help="A .graph or .onnx file that fails.")],
+    model: Annotated[Path, typer.Argument(help="A model that fails.")],
     rules: RuleFiles = None, precision: PrecisionName = "default",
     device: DeviceName = None, effort: Effort = 2,
     check: Annotated[

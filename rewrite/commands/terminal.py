@@ -193,15 +193,11 @@ def read_model(path: Path) -> Graph:
 
 
 def read_exported(path: Path) -> Graph:
-    if not path.is_file():
-        fail(f"{path}: there is no such file")
+    from ..authoring.models import NoModel, load
+
     try:
-        from rewrite.torch.exported import ExportError, read
-    except ImportError as e:
-        fail(f"{path}: PyTorch reads it ({e}); pip install 'rewrite[torch]'")
-    try:
-        return read(path)
-    except ExportError as e:
+        return load(path).graph
+    except NoModel as e:
         fail(str(e))
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.lower.tiles.text import parse
+from rewrite.version import VERSION
 
 GRAPH = """graph demo(x: f32[8, 16], w: f32[16, 4]) {
   a: f32[8, 1, 16] = reshape x
@@ -106,6 +107,11 @@ def test_optimize_prints_tile_programs(tmp_path: Path) -> None:
     assert status == 0, err
     (grid,) = parse(out[out.index("tiles k0") :]).body
     assert grid.axes[0].extent == 64
+
+
+def test_the_version() -> None:
+    code, said, _ = rewrite("--version")
+    assert (code, said.strip()) == (0, f"rewrite {VERSION}")
 
 
 def test_devices_lists_all_with_reasons() -> None:

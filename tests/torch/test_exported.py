@@ -45,6 +45,20 @@ def test_the_values_of_eager_pytorch(model: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(got, made(x).detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [(("explain", "{}", "--no-run"), "Kernels"), (("cover", "{}"), "matched"),
+     (("why-not", "div-recip", "softmax", "{}"), "div-recip")],
+    ids=["explain", "cover", "why-not"],
+)  # fmt: skip
+def test_commands_that_judge_rules_take_it(
+    asked: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    path = written(net()[4:], tmp_path / "m.pt2", torch.rand(3, 8, 2, 2))
+    done = CliRunner().invoke(app, [x.format(path) for x in asked])
+    assert done.exit_code == 0 and said in done.output, done.output
+
+
 def test_sizes_that_change(tmp_path: Path) -> None:
     model, batch = net()[4:], torch.export.Dim("batch", min=2, max=64)
     path = written(model, tmp_path / "m.pt2", torch.rand(3, 8, 2, 2),
