@@ -157,10 +157,13 @@ class _Price:
         if not model.cpu_like:
             n = numel(self.kernel.extents, s.axes[-1:]) if self.dealt else model.group
             return model.group / min(max(n, 1), model.group)
-        n = self.kernel.extents[loops[-1]] if loops and s.axes else 1
+        lanes = max(model.vector_bytes // 4, 1)
         if self.todo.vector is not None:
             n = self.kernel.extents[self.todo.vector]
-        lanes = max(model.vector_bytes // 4, 1)
+            # By vectors of half as many lanes, and again.
+            whole = n.bit_count() * lanes / max(n, 1)
+            return 1.0 if n >= lanes else min(whole, model.narrow)
+        n = self.kernel.extents[loops[-1]] if loops and s.axes else 1
         return 1.0 if n >= lanes else model.narrow
 
     def _load(self, e: int, x: Expr, times: int, loops: tuple[int, ...]) -> float:

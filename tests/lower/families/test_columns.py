@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,3 +59,24 @@ def test_the_loop_over_rows_takes_no_root() -> None:
     roots = [e for e, x in enumerate(kernel.exprs) if x.op in ("sqrt", "rsqrt")]
     assert roots and all(ended.work >> e & 1 for e in roots)
     assert not any(stores.work >> e & 1 for e in roots)
+
+
+def pooled(x: Any) -> Any:
+    return xp.nn.max_pool(x, (5, 5), stride=(1, 1), padding=(2, 2))
+
+
+@pytest.mark.parametrize("lanes", [8, 16])
+@pytest.mark.parametrize("width", [9, 13, 14])
+def test_maxima_of_small_images_are_columns(width: int, lanes: int) -> None:
+    """Places along a row of the image lie side by side, though fewer of them than a
+    vector has lanes; taken place by place no maximum is a vector."""
+    graph = xp.trace(pooled, TensorType(F32, (1, 32, width, width)))
+    price = kernel_cost(replace(CAPS, vector_bytes=4 * lanes), FAMILIES)
+    made = plan(graph, saturator(load_rules()), price)
+    kernels = [
+        normalise(s.kernel)
+        for s in schedule(made.graph, made.groups, {}).steps
+        if isinstance(s, Launch)
+    ]
+    chosen = [c.family for c in map(price, kernels) if c is not None]
+    assert len(chosen) == len(kernels) and "row" not in chosen
