@@ -38,10 +38,11 @@ from ..tiles.ir import (
     Wait,
 )
 from ..tiles.rings import together_faults
-from .boxes import box_of, sent
+from .boxes import sent
 from .layouts import Scene, names_in, scene, spread
 from .quads import product_layout, quads_of
 from .simt import LANES, Simt
+from .windows import panels_of
 
 FEW = 4  # columns that a thread has side by side, where it multiplies by itself
 LEAST = 4  # bytes of an asynchronous copy
@@ -163,7 +164,7 @@ class _Products:
         for x in early:
             if not isinstance(x, Load) or x.tile.space != "shared":
                 return "a side is computed before it is multiplied"
-            made = box_of(x, self.scene, self.params[x.buffer])
+            made = panels_of(x, self.scene, self.params[x.buffer])
             if isinstance(made, str):
                 return f"the engine for copies does not bring it: {made}"
         product = replace(mma, warps=self.units.warps)

@@ -21,7 +21,8 @@ from ..families.nests.plan import each, facts, reach
 from ..families.nests.values import add, mul
 from ..families.products.products import Product
 from ..loops import Ex, Lit, Param
-from .products import HALVES, SHORT, as_one, stored_as
+from .flat import SHORT, as_one
+from .products import HALVES, stored_as
 from .scales import unscaled
 
 LEFT = "c"  # by number what parts of a pass leave of their states

@@ -21,10 +21,11 @@ from ..loops import Param
 from ..model import DeviceModel, overlapped
 from ..targets.boxes import BYTES
 from .contract import BY_GROUP
+from .flat import flattened
 from .family import MAPS, TURNED, Tiled
 from .ir import TileProgram
 from .price import LINE_OF_CACHE, price
-from .products import Sides, flattened, sides_of
+from .products import Sides, sides_of
 from .staged import in_turn
 
 MOST = 2  # elements in scratch for one that is read

@@ -159,6 +159,7 @@ def begins(view: Scene, index: Ex, last: str) -> Iterator[int]:
     found = form(index, view.axes)
     yield found.const
     yield from (n * view.steps.get(a, 1) for a, n in found.axes.items() if a != last)
+    yield from (n for _, n in found.rest)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,56 @@
+"""Random convolutions of images whose channels come last: axes, strides, dilations and
+paddings of any kind, filters in either order, whatever follows."""
+
+from __future__ import annotations
+
+import random
+
+from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.ir.dtypes import BF16, F16, DType
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.kernel import Kernel
+from rewrite.lower.axes import normalise
+
+from ..harness import kernel_of
+from .kernels import chain
+
+CHANNELS = (8, 16, 40, 64, 72, 128)
+FILTERS = (8, 24, 40, 61, 64, 72)
+
+
+def convolution(
+    image: tuple[int, ...], filters: int, kernel: tuple[int, ...], frame: Frame,
+    dtype: DType = BF16, order: str = "mkc", after: random.Random | None = None,
+) -> Kernel:  # fmt: skip
+    """`image`: images, sizes, channels; `order`: of the filters' axes: m, all those of
+    an entry (k), channels (c)."""
+    n, *sizes, c = image
+    axes = len(sizes)
+    b = Builder()
+    x = b.permute(b.input("x", dtype, image), (0, axes + 1, *range(1, axes + 1)))
+    parts = {"m": (filters,), "k": kernel, "c": (c,)}
+    places = {"m": (0,), "c": (1,), "k": tuple(range(2, axes + 2))}
+    w = b.input("w", dtype, tuple(s for p in order for s in parts[p]))
+    turn = [p for part in order for p in places[part]]
+    w = b.permute(w, tuple(turn.index(i) for i in range(axes + 2)))
+    y = b.add("conv", (x, w, b.const(0, dtype, (filters,))), (frame.vector,))
+    y = b.permute(y, (0, *range(2, axes + 2), 1))
+    if after:
+        y = chain(after, b, y, b.shape(y), dtype, "y")
+    return normalise(kernel_of(b, [y]))
+
+
+def random_convolution(seed: int) -> Kernel:
+    rng = random.Random(seed)
+    axes = rng.choice((1, 2, 2, 2, 3))
+    most = {1: 40, 2: 13, 3: 6}[axes]
+
+    def each(low: int, high: int) -> tuple[int, ...]:
+        return tuple(rng.randint(low, high) for _ in range(axes))
+
+    kernel = each(1, 3) if rng.random() < 0.5 else (3,) * axes
+    frame = Frame(1, each(1, 2), each(1, 2), each(0, 2), each(0, 2))
+    image = (rng.randint(1, 3), *each(5, most), rng.choice(CHANNELS))
+    order = rng.choice(("mkc", "kcm"))
+    dtype = rng.choice((BF16, BF16, F16))
+    return convolution(image, rng.choice(FILTERS), kernel, frame, dtype, order, rng)
