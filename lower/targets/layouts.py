@@ -55,18 +55,6 @@ def names_in(x: Ex) -> Iterator[str]:
             pass
 
 
-def names_in_digits(x: Ex) -> Iterator[str]:
-    """Those of which an index has digits."""
-    match x:
-        case Op("idiv" | "imod"):
-            yield from names_in(x)
-        case Op(_, args):
-            for a in args:
-                yield from names_in_digits(a)
-        case _:
-            pass
-
-
 @dataclass(frozen=True, slots=True)
 class Scene:
     """The names in a grid: axes with their steps, tiles with their axes."""

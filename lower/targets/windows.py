@@ -23,6 +23,9 @@ from .digits import Access, Test, access
 from .layouts import Scene
 
 
+ANY = 1 << 62  # elements
+
+
 class Panels(NamedTuple):
     """The boxes of a tile's panels: a tensor, and each one's corner."""
 
@@ -70,6 +73,13 @@ def panels_of(load: ir.Load, view: Scene, buffer: Param) -> Panels | str:
     corners = ((add(first, Lit(p, load.index.dtype)), *rest)
                for p in range(0, last, wide))  # fmt: skip
     return Panels(made.tensor, tuple(corners))
+
+
+def are_windows(load: ir.Load, view: Scene) -> bool:
+    """Whether rows of its boxes walk: they begin where their first one lies, so that a
+    half of them is no box with a corner further down."""
+    made = panels_of(load, view, Param(load.buffer, load.tile.dtype, ANY, False))
+    return not isinstance(made, str) and made.tensor.windows is not None
 
 
 class _Panels:

@@ -253,8 +253,9 @@ class _Price:
         moved = prod(rows) * ceil_div(last * size, ROW) * ROW
         steps = begins(view, s.index, s.tile.axes[-1])
         even = gcd(LINE_OF_CACHE, *(n * size for n in steps))
-        teams = self.grid.together if is_common(self.grid, s) else 0
-        return moved * ASTRIDE.get(even, 1.0) / max(teams, 1)
+        teams = self.grid.together
+        teams = teams if teams > 1 and is_common(self.grid, s) else 1
+        return moved * ASTRIDE.get(even, 1.0) / teams
 
     def share(self, loop: Loop) -> float:
         return share_of_turns(self.grid, loop, self.program.index)
