@@ -13,7 +13,7 @@ from ...lower.engine import ends
 
 NBYTES = 128
 LINE = 128  # bytes, of the last cache
-KEPT = 64  # maps of other addresses that a kernel keeps
+KEPT = 256  # maps of other addresses that a kernel keeps
 
 
 class TensorMaps:

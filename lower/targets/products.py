@@ -302,9 +302,9 @@ class _Products:
         """The axis that loads lie along, and how many elements they take at once."""
         whole = [x for x in loads if {*x.tile.axes} == {*shared.axes}]
         lying = [a for a in shared.axes
-                 if any(self.scene.along(x.index, a) == 1 for x in whole)]  # fmt: skip
+                 if any(self.scene.along(x.index, a, 2) == 1 for x in whole)]  # fmt: skip
         last = lying[-1] if lying else shared.axes[-1]
-        mine = [x for x in whole if self.scene.along(x.index, last) == 1]
+        mine = [x for x in whole if self.scene.along(x.index, last, 2) == 1]
         points = 1
         for a in shared.axes:
             points *= self.extents[a]

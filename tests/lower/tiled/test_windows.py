@@ -15,9 +15,10 @@ from rewrite.lower.model import model_of
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.text import parse as parse_loops
 from rewrite.lower.text import show as show_loops
-from rewrite.lower.tiles.contract import BY_GROUP
+from rewrite.lower.tiles.contract import BY_GROUP, BY_WARP
 from rewrite.lower.tiles.interpret import run
-from rewrite.lower.tiles.ir import TileProgram
+from rewrite.lower.tiles.ir import Digit, Load, TileProgram
+from rewrite.lower.tiles.ir import walk as walk_tiles
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
@@ -26,7 +27,7 @@ from tests.backends import emulate
 
 from ..harness import buffers_for, close, reference
 from .convolutions import convolution, random_convolution
-from .test_products import HOPPER
+from .test_products import HOPPER, SMALL, WIDE
 
 
 def small(kernel: Kernel, rows: int = 64, columns: int = 64) -> TileProgram | str:
@@ -76,6 +77,30 @@ def test_random_convolutions_as_loops() -> None:
         close(kernel, buffers[kernel.reads :], want)
         count += 1
     assert count > 15, count
+
+
+def test_by_one_warp_each() -> None:
+    """The same statements; channels side by side are copied by 16 bytes."""
+    wide = 0
+    holes = tuple(sorted(SMALL.items()))
+    for seed in range(60):
+        kernel = random_convolution(seed)
+        made = BY_WARP.program(kernel, model_of(WIDE), holes)
+        assert isinstance(made, TileProgram), made
+        assert parse(show(verify(made, 227 << 10))) == made
+        buffers = buffers_for(kernel)
+        want = reference(kernel, buffers)
+        for go in (run, run_loops)[: 2 - seed % 4 // 2]:
+            held = [b.copy() for b in buffers]
+            if go is run:
+                run(made, held)
+            else:
+                run_loops(verify_loops(lowered(made)), held)
+            close(kernel, held[kernel.reads :], want)
+        windows = [x for g in made.body for x in walk_tiles(g.body)
+                   if isinstance(x, Load) and x.tile.space == "shared"]  # fmt: skip
+        wide += all(Digit(x.tile.axes[-1], "lane", 8) in x.tile.layout for x in windows)
+    assert wide > 20, wide
 
 
 STRIDED = Frame(1, (2, 1), (1, 2), (1, 0), (0, 2))
