@@ -22,40 +22,50 @@ LAST, FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
 def convolution(
     images: int, size: int, channels: int, filters: int, kernel: int = 3,
-    stride: int = 1, fused: bool = False,
+    stride: int = 1, fused: bool = False, first: bool = False,
 ) -> Row:  # fmt: skip
     """With as much padding as keeps the size, but for the stride.  `fused`: a batch norm
-    of what was learnt, a bias, an image that is added, and max(x, 0)."""
+    of what was learnt, a bias, an image that is added, and max(x, 0); `first`: channels
+    lie before the axes of an image, also in filters and in the result."""
     pad = kernel // 2
     b = Builder()
-    x = b.permute(b.input("x", BF16, (images, size, size, channels)), FIRST)
-    w = b.permute(b.input("w", BF16, (filters, kernel, kernel, channels)), FIRST)
+
+    def shape(n: int, size: int, c: int) -> tuple[int, ...]:
+        return (n, c, size, size) if first else (n, size, size, c)
+
+    def turned(v: int) -> int:
+        return v if first else b.permute(v, FIRST)
+
+    x = turned(b.input("x", BF16, shape(images, size, channels)))
+    w = turned(b.input("w", BF16, shape(filters, kernel, channels)))
     frame = Frame(1, (stride,) * 2, (1, 1), (pad, pad), (pad, pad))
     y = b.add("conv", (x, w, b.const(0, BF16, (filters,))), (frame.vector,))
-    y = b.permute(y, LAST)
-    out = b.shape(y)
+    y = y if first else b.permute(y, LAST)
+    out = tuple(map(int, b.shape(y)))
     if fused:
-        g, c = (b.input(name, BF16, (1, 1, 1, filters)) for name in "gc")
+        g, c = (b.input(name, BF16, shape(1, 1, filters)) for name in "gc")
         y = b.bin("add", *b.broadcast(b.bin("mul", *b.broadcast(y, g)), c))
         y = b.un("relu", b.bin("add", y, b.input("r", BF16, out)))
 
     def make() -> list[Any]:
-        sizes = [(images, size, size, channels), (filters, kernel, kernel, channels)]
-        sizes += [(1, 1, 1, filters)] * 2 + [out] if fused else []
+        sizes = [shape(images, size, channels), shape(filters, kernel, channels)]
+        sizes += [shape(1, 1, filters)] * 2 + [out] if fused else []
         made = [random(*s, dtype=torch.bfloat16) for s in sizes]
         made[1] *= (kernel * kernel * channels) ** -0.5
         return made
 
     def peer(a: Tensors) -> Any:
         conv = torch.nn.functional.conv2d
-        y = conv(a[0].permute(*FIRST), a[1].permute(*FIRST), stride=stride, padding=pad)
-        y = y.permute(*LAST)
+        x, w = (v if first else v.permute(*FIRST) for v in a[:2])
+        y = conv(x, w, stride=stride, padding=pad)
+        y = y if first else y.permute(*LAST)
         return torch.relu(y * a[2] + a[3] + a[4]) if fused else y
 
     name = f"convolution bf16 {kernel}x{kernel} {images}x{size}x{size}x{channels}"
     name += f" to {filters}" + f" by {stride}" * (stride > 1) + ", fused" * fused
+    name += ", channels first" * first
     return Row(name, normalise(kernel_of(b, y)), make, peer, peer, 1e-2,
-               flops=2.0 * prod(map(int, out)) * kernel * kernel * channels)  # fmt: skip
+               flops=2.0 * prod(out) * kernel * kernel * channels)  # fmt: skip
 
 
 CONVOLUTIONS: dict[str, Callable[[], Row]] = {
@@ -65,5 +75,8 @@ CONVOLUTIONS: dict[str, Callable[[], Row]] = {
     "conv14": lambda: convolution(64, 14, 256, 256),
     "conv28by2": lambda: convolution(64, 56, 128, 128, stride=2),
     "conv1by2": lambda: convolution(64, 56, 256, 512, kernel=1, stride=2),
+    "convfirst": lambda: convolution(64, 56, 256, 256, first=True),
+    "convstem": lambda: convolution(64, 224, 3, 64, kernel=7, stride=2, first=True),
+    "conv14first": lambda: convolution(64, 14, 256, 256, first=True),
     "convodd": lambda: convolution(32, 61, 72, 88, kernel=5),
 }

@@ -1,5 +1,5 @@
-"""Random convolutions of images whose channels come last: axes, strides, dilations and
-paddings of any kind, filters in either order, whatever follows."""
+"""Random convolutions: axes, strides, dilations and paddings of any kind, channels last
+or first, filters in any order, computed images, whatever follows."""
 
 from __future__ import annotations
 
@@ -20,27 +20,35 @@ FILTERS = (8, 24, 40, 61, 64, 72)
 
 def convolution(
     image: tuple[int, ...], filters: int, kernel: tuple[int, ...], frame: Frame,
-    dtype: DType = BF16, order: str = "mkc", after: random.Random | None = None,
+    dtype: DType = BF16, order: str = "mkc", rng: random.Random | None = None,
+    first: bool = False,
 ) -> Kernel:  # fmt: skip
     """`image`: images, sizes, channels; `order`: of the filters' axes: m, all those of
-    an entry (k), channels (c)."""
+    an entry (k), channels (c); `first`: channels are, before and after."""
     n, *sizes, c = image
     axes = len(sizes)
     b = Builder()
-    x = b.permute(b.input("x", dtype, image), (0, axes + 1, *range(1, axes + 1)))
+    if first:
+        x = b.input("x", dtype, (n, c, *sizes))
+        if rng and rng.random() < 0.4:
+            x = chain(rng, b, x, (n, c, *sizes), dtype, "x")
+    else:
+        x = b.permute(b.input("x", dtype, image), (0, axes + 1, *range(1, axes + 1)))
     parts = {"m": (filters,), "k": kernel, "c": (c,)}
     places = {"m": (0,), "c": (1,), "k": tuple(range(2, axes + 2))}
     w = b.input("w", dtype, tuple(s for p in order for s in parts[p]))
     turn = [p for part in order for p in places[part]]
     w = b.permute(w, tuple(turn.index(i) for i in range(axes + 2)))
     y = b.add("conv", (x, w, b.const(0, dtype, (filters,))), (frame.vector,))
-    y = b.permute(y, (0, *range(2, axes + 2), 1))
-    if after:
-        y = chain(after, b, y, b.shape(y), dtype, "y")
+    if not first:
+        y = b.permute(y, (0, *range(2, axes + 2), 1))
+    if rng:
+        shape = tuple(int(s) for s in b.shape(y) if isinstance(s, int))
+        y = chain(rng, b, y, shape, dtype, "y")
     return normalise(kernel_of(b, [y]))
 
 
-def random_convolution(seed: int) -> Kernel:
+def random_convolution(seed: int, first: bool = False) -> Kernel:
     rng = random.Random(seed)
     axes = rng.choice((1, 2, 2, 2, 3))
     most = {1: 40, 2: 13, 3: 6}[axes]
@@ -50,7 +58,9 @@ def random_convolution(seed: int) -> Kernel:
 
     kernel = each(1, 3) if rng.random() < 0.5 else (3,) * axes
     frame = Frame(1, each(1, 2), each(1, 2), each(0, 2), each(0, 2))
-    image = (rng.randint(1, 3), *each(5, most), rng.choice(CHANNELS))
-    order = rng.choice(("mkc", "kcm"))
+    channels = rng.choice(CHANNELS if not first or rng.random() < 0.6 else (3, 5, 37))
+    image = (rng.randint(1, 3), *each(5, most), channels)
+    order = "mck" if first else rng.choice(("mkc", "kcm"))
     dtype = rng.choice((BF16, BF16, F16))
-    return convolution(image, rng.choice(FILTERS), kernel, frame, dtype, order, rng)
+    m = rng.choice(FILTERS)
+    return convolution(image, m, kernel, frame, dtype, order, rng, first)

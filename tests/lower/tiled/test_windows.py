@@ -9,6 +9,7 @@ import pytest
 
 from rewrite.egraph.ir.convolution import Frame
 from rewrite.extract.schedule.kernel import Kernel
+from rewrite.lower.choice import Holes
 from rewrite.lower.interpret import run as run_loops
 from rewrite.lower.loops import Fill, Tensor
 from rewrite.lower.model import model_of
@@ -17,6 +18,7 @@ from rewrite.lower.text import parse as parse_loops
 from rewrite.lower.text import show as show_loops
 from rewrite.lower.tiles.contract import BY_GROUP, BY_WARP
 from rewrite.lower.tiles.interpret import run
+from rewrite.lower.tiles.laid import LAID
 from rewrite.lower.tiles.ir import Digit, Load, TileProgram
 from rewrite.lower.tiles.ir import walk as walk_tiles
 from rewrite.lower.tiles.text import parse, show
@@ -30,13 +32,20 @@ from .convolutions import convolution, random_convolution
 from .test_products import HOPPER, SMALL, WIDE
 
 
-def small(kernel: Kernel, rows: int = 64, columns: int = 64) -> TileProgram | str:
-    holes = {"rows": rows, "columns": columns, "depth": 64, "stages": 3, "down": 1,
+def holes(rows: int = 64, columns: int = 64) -> Holes:
+    named = {"rows": rows, "columns": columns, "depth": 64, "stages": 3, "down": 1,
              "across": 1, "beside": 128}  # fmt: skip
+    return tuple(sorted(named.items()))
+
+
+SOME = holes()
+
+
+def small(kernel: Kernel, rows: int = 64, columns: int = 64) -> TileProgram | str:
     model = replace(model_of(HOPPER), units=8)
     if BY_GROUP.accepts(kernel) is not None:
         return "no product"
-    return BY_GROUP.program(kernel, model, tuple(sorted(holes.items())))
+    return BY_GROUP.program(kernel, model, holes(rows, columns))
 
 
 def tensors(program: TileProgram) -> list[Tensor]:
@@ -82,10 +91,10 @@ def test_random_convolutions_as_loops() -> None:
 def test_by_one_warp_each() -> None:
     """The same statements; channels side by side are copied by 16 bytes."""
     wide = 0
-    holes = tuple(sorted(SMALL.items()))
+    some = tuple(sorted(SMALL.items()))
     for seed in range(60):
         kernel = random_convolution(seed)
-        made = BY_WARP.program(kernel, model_of(WIDE), holes)
+        made = BY_WARP.program(kernel, model_of(WIDE), some)
         assert isinstance(made, TileProgram), made
         assert parse(show(verify(made, 227 << 10))) == made
         buffers = buffers_for(kernel)
@@ -101,6 +110,27 @@ def test_by_one_warp_each() -> None:
                    if isinstance(x, Load) and x.tile.space == "shared"]  # fmt: skip
         wide += all(Digit(x.tile.axes[-1], "lane", 8) in x.tile.layout for x in windows)
     assert wide > 20, wide
+
+
+def test_laid_out_before() -> None:
+    """Images whose channels come first, or are computed, lie with their margin in
+    scratch, channels last."""
+    count = slid = 0
+    for seed in range(300, 360):
+        kernel = random_convolution(seed, first=True)
+        if LAID.accepts(kernel) is not None:
+            continue
+        made = LAID.program(kernel, replace(model_of(HOPPER), units=8), SOME)
+        if isinstance(made, str):
+            print(seed, made)
+            continue
+        assert parse(show(verify(made, 227 << 10))) == made
+        buffers = buffers_for(kernel)
+        want = reference(kernel, buffers)
+        run(made, buffers)
+        close(kernel, buffers[kernel.reads :], want)
+        count, slid = count + 1, slid + any(t.windows for t in tensors(made))
+    assert count > 30 and slid > 30, (count, slid)
 
 
 STRIDED = Frame(1, (2, 1), (1, 2), (1, 0), (0, 2))
