@@ -64,7 +64,7 @@ def convolution(
     name = f"convolution bf16 {kernel}x{kernel} {images}x{size}x{size}x{channels}"
     name += f" to {filters}" + f" by {stride}" * (stride > 1) + ", fused" * fused
     name += ", channels first" * first
-    return Row(name, normalise(kernel_of(b, y)), make, peer, peer, 1e-2,
+    return Row(name, normalise(kernel_of(b, y)), make, peer, peer, 1e-2, along=(0, 4),
                flops=2.0 * prod(out) * kernel * kernel * channels)  # fmt: skip
 
 
