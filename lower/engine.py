@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .loops import Tensor, Windows
 
-RANKS = {3: 16, 4: 8, 5: 5}  # by axes of a tensor: bits of how far rows are moved
+BITS = {3: 16, 4: 8, 5: 5}  # by axes of a tensor: of how far rows are moved
 STEP, COUNT = 8, 1024  # at most: from window to window, and rows
 
 
@@ -13,7 +13,7 @@ def refused(t: Tensor) -> str | None:
     """Why windows of a tensor are not for it."""
     if t.windows is None:
         return None
-    bits = RANKS.get(len(t.extents), 0)
+    bits = BITS.get(len(t.extents), 0)
     first, steps, counts = t.windows
     if {len(first), len(steps), len(counts)} != {len(t.extents) - 2} or not bits:
         return f"along {len(first)} of {len(t.extents)} axes"

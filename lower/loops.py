@@ -385,14 +385,19 @@ class Tensor(NamedTuple):
             there = there & (x >= 0) & (x < self.extents[d])
         return np.ravel(at), np.ravel(there)
 
+    def begins(self, corner: tuple[int, ...]) -> bool:
+        """Whether a row is where a box's first one is to be."""
+        every = zip(corner[1:], *(self.windows or ((), (), ())), strict=False)
+        return all(
+            not (at - first) % step and 0 <= at - first < step * count
+            for at, first, step, count in every
+        )
+
     def _walked(self, corner: tuple[int, ...], walk: Windows) -> tuple[Any, Any]:
         rank, number = len(self.sizes), corner[len(self.sizes) - 1]
         every = list(zip(corner[1 : rank - 1], *walk, strict=True))
         for at, first, step, count in reversed(every):
-            digit, odd = divmod(at - first, step)
-            if odd or not 0 <= digit < count:
-                raise ValueError(f"a walk from {first} by {step} begins at {at}")
-            number = number * count + digit
+            number = number * count + (at - first) // step
         left = np.arange(self.sizes[1]) + number
         x = np.arange(self.sizes[0]) + corner[0]
         at, there = x, (x >= 0) & (x < self.extents[0])

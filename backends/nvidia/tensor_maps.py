@@ -97,7 +97,8 @@ def encoded(m: TensorMap, address: int) -> bytes:
         ))  # fmt: skip
     else:
         steps = [cu.cuuint32_t(n) for n in (1, *m.windows.steps, 1)]
+        corners = [*m.windows.first], [*ends(m.extents, m.windows)]
         (made,) = checked(cu.cuTensorMapEncodeIm2col(
-            *where, list(m.windows.first), list(ends(m.extents, m.windows)), *m.sizes[:2], steps, *how
+            *where, *corners, *m.sizes[:2], steps, *how
         ))  # fmt: skip
     return b"".join(int(x).to_bytes(8, "little") for x in made.opaque)

@@ -24,9 +24,9 @@ def convolution(
     images: int, size: int, channels: int, filters: int, kernel: int = 3,
     stride: int = 1, fused: bool = False, first: bool = False,
 ) -> Row:  # fmt: skip
-    """With as much padding as keeps the size, but for the stride.  `fused`: a batch norm
-    of what was learnt, a bias, an image that is added, and max(x, 0); `first`: channels
-    lie before the axes of an image, also in filters and in the result."""
+    """With as much padding as keeps the size, but for the stride.  `fused`: a batch
+    norm of what was learnt, a bias, an image that is added, and max(x, 0); `first`:
+    channels lie before the axes of an image, also in filters and in the result."""
     pad = kernel // 2
     b = Builder()
 

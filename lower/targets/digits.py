@@ -1,7 +1,7 @@
 """Indices and tests of a load by the digits of its tile's two positions.
 
 Where several axes of a kernel are one axis of a tile, a position among them stands for
-all, and an index is a sum of multiples of its digits: `position // weight % count`.
+all, and an index is a sum of multiples of its digits: `position // weight % size`.
 Digits are cut so finely that every index and test is a sum of multiples of whole ones.
 """
 
@@ -20,10 +20,10 @@ from .layouts import Form, Scene, form
 
 
 class Digit(NamedTuple):
-    """The last one has no count: 0."""
+    """So many values; of the last one 0: as many as there are."""
 
     weight: int
-    count: int
+    size: int
 
 
 class Sum(NamedTuple):
@@ -46,7 +46,7 @@ class Part(NamedTuple):
     """`step` times some digits of a position, from `weight` on."""
 
     weight: int
-    count: int
+    size: int
     step: int
 
 
@@ -63,7 +63,7 @@ class Position:
         """Of a place, which is not negative."""
         d = self.digits[i]
         place = divide(at, d.weight, False)
-        return divide(place, d.count, True) if d.count else place
+        return divide(place, d.size, True) if d.size else place
 
     def at(self, point: int, index: DType) -> Ex:
         """The place of a point of the tile, by its number."""
@@ -173,8 +173,9 @@ def _tests(x: Ex | None) -> Iterator[tuple[Ex, int] | None]:
 def _position(
     name: str, forms: Sequence[Form], view: Scene, beside: frozenset[str]
 ) -> Form | str:
-    """What digits are taken of, that varies along the axis; where none are, multiples of
-    axes that go with it, in a test if there is one, and are not of the place `beside`."""
+    """What digits are taken of, that varies along the axis; where none are, multiples
+    of axes that go with it, in a test if there is one, and are not of the place
+    `beside`."""
     inner = [f for x in forms for y, _ in x.rest for f in _inner(y, view)]
     mine = [f for f in inner if f.axes.get(name)]
     if mine:
@@ -252,7 +253,7 @@ def _part(x: Ex, view: Scene) -> tuple[Form, int, int] | None:
 
 def _digits(parts: list[Part]) -> tuple[Digit, ...] | None:
     cuts = sorted({1, *(p.weight for p in parts),
-                   *(p.weight * p.count for p in parts if p.count)})  # fmt: skip
+                   *(p.weight * p.size for p in parts if p.size)})  # fmt: skip
     out: list[Digit] = []
     for low, high in zip(cuts, (*cuts[1:], 0), strict=True):
         if high % low:
@@ -265,6 +266,6 @@ def _steps(parts: list[Part], digits: tuple[Digit, ...]) -> tuple[int, ...]:
     out: list[int] = []
     for d in digits:
         mine = (p for p in parts if p.weight <= d.weight
-                and not (p.count and d.weight >= p.weight * p.count))  # fmt: skip
+                and not (p.size and d.weight >= p.weight * p.size))  # fmt: skip
         out.append(sum(p.step * (d.weight // p.weight) for p in mine))
     return tuple(out)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from math import gcd
 from typing import NamedTuple
 
@@ -301,10 +302,10 @@ class _Products:
     def lanes(self, loads: list[Load], shared: Tile) -> tuple[str, int]:
         """The axis that loads lie along, and how many elements they take at once."""
         whole = [x for x in loads if {*x.tile.axes} == {*shared.axes}]
-        lying = [a for a in shared.axes
-                 if any(self.scene.along(x.index, a, 2) == 1 for x in whole)]  # fmt: skip
+        lies = partial(self.scene.along, lanes=2)  # two are the fewest at once
+        lying = [a for a in shared.axes if any(lies(x.index, a) == 1 for x in whole)]
         last = lying[-1] if lying else shared.axes[-1]
-        mine = [x for x in whole if self.scene.along(x.index, last, 2) == 1]
+        mine = [x for x in whole if lies(x.index, last) == 1]
         points = 1
         for a in shared.axes:
             points *= self.extents[a]

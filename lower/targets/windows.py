@@ -13,7 +13,8 @@ from math import gcd
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import DType
-from ..engine import STEP
+from ..axes import ceil_div
+from ..engine import BITS, STEP
 from ..engine import refused as unfit
 from ..families.nests.values import add, mul
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, Windows, panel
@@ -21,7 +22,6 @@ from ..tiles import ir
 from .boxes import AXES, BROUGHT, BYTES, box_of
 from .digits import Access, Test, access
 from .layouts import Scene
-
 
 ANY = 1 << 62  # elements
 
@@ -48,11 +48,12 @@ class _Middle(NamedTuple):
 
     unit: int  # elements from place to place
     digit: int | None  # None: they stay where they are
-    count: int
+    size: int  # places
     step: int
     first: int
     extent: int
     back: int  # by which shifts are counted from their least sum
+    reach: int  # of shifts
     shifts: tuple[tuple[int, int], ...]  # digit of the column's, multiple
 
 
@@ -83,9 +84,7 @@ def are_windows(load: ir.Load, view: Scene) -> bool:
 
 
 class _Panels:
-    def __init__(
-        self, load: ir.Load, view: Scene, buffer: Param, made: Access
-    ) -> None:
+    def __init__(self, load: ir.Load, view: Scene, buffer: Param, made: Access) -> None:
         self.view, self.buffer, self.access = view, buffer, made
         self.row, self.column = made.positions
         points = ir.extents(view.grid.points)
@@ -99,7 +98,7 @@ class _Panels:
         """How many values each digit has."""
         p = self.access.positions[i]
         self.whole.append(self.access.ends[i] or p.reach(self.view, points))
-        return tuple(d.count or -(-self.whole[i] // d.weight) for d in p.digits)
+        return tuple(d.size or -(-self.whole[i] // d.weight) for d in p.digits)
 
     @property
     def several(self) -> bool:
@@ -118,11 +117,12 @@ class _Panels:
         if isinstance(made, str):
             return made
         tensor = made.tensor
-        odd = [s for s in tensor.strides[1:] if s * self.buffer.dtype.itemsize % BYTES]
-        if len(tensor.extents) > AXES or odd or min(tensor.strides) < 1:
-            return f"steps of {list(tensor.strides)} elements"
-        pairs = zip(tensor.extents, tensor.strides, strict=True)
-        if sum((n - 1) * s for n, s in pairs) >= self.buffer.size:
+        strides = tensor.strides
+        odd = [n for n in strides[1:] if n * self.buffer.dtype.itemsize % BYTES]
+        if len(strides) > AXES or odd or min(strides) < 1:
+            return f"steps of {list(strides)} elements"
+        along = zip(tensor.extents, strides, strict=True)
+        if sum((n - 1) * step for n, step in along) >= self.buffer.size:
             return "it reaches beyond its buffer"
         return unfit(tensor) or made
 
@@ -131,10 +131,10 @@ class _Panels:
         p = self.access.positions[i]
         if len(p.digits) == 1:
             return True
-        return p.digits[0].count % points == 0 and p.begins(self.view) % points == 0
+        return p.digits[0].size % points == 0 and p.begins(self.view) % points == 0
 
     def end_of(self, t: Test) -> tuple[int, int] | None:
-        """If it says only where the first digit of a position ends: which, and where."""
+        """Of which position it says where the first digit ends, and no more; where."""
         for i in (0, 1):
             mine, others = t.value.steps[i], t.value.steps[1 - i]
             alone = not any(others) and not t.value.rest and not t.value.const
@@ -153,8 +153,8 @@ class _Panels:
         index = self.access.index
         if index.const < 0 or min((c for _, c in index.rest), default=1) < 1:
             return "it begins before its buffer"
-        whole = [i for i in (0, 1) if self.access.ends[i] and len(self.digits(i)) > 1]
-        if whole:
+        pairs = zip(self.access.ends, self.counts, strict=True)
+        if any(end and len(digits) > 1 for end, digits in pairs):
             return "digits beyond an end"
         corners: list[tuple[Ex, ...]] = []
         axes: list[_Axis] = []
@@ -163,9 +163,6 @@ class _Panels:
             corners.append(tuple(a.at for a in axes))
         strides, extents, sizes, _ = zip(*axes, strict=True)
         return Panels(Tensor(self.buffer.name, extents, strides, sizes), (*corners,))
-
-    def digits(self, i: int) -> tuple[int, ...]:
-        return self.counts[i]
 
     def block_axes(self, point: int) -> Iterator[_Axis]:
         index = self.access.index
@@ -205,20 +202,20 @@ class _Panels:
         outer = any(m.digit == last for m in middle)
         if left < 0 or not middle:
             return "it begins before its buffer"
-        images = 1 if outer else self.counts[0][last]
-        apart = max(m.unit * m.extent for m in middle) if outer else index.steps[0][last]
-        unit = BYTES // self.buffer.dtype.itemsize
-        apart = -(-apart // unit) * unit if outer else apart
+        bits = BITS.get(len(middle) + 2)
+        if bits is None or max(m.reach for m in middle) >> bits:
+            return "windows that are too large"
+        images, apart = self.counts[0][last], index.steps[0][last]
+        if outer:  # one image: nothing lies behind it
+            unit = BYTES // self.buffer.dtype.itemsize
+            images, apart = 1, ceil_div(max(m.unit for m in middle), unit) * unit
         tensor = Tensor(
             self.buffer.name,
             (self.ends(1) + left, *(m.extent for m in middle), images),
             (1, *(m.unit for m in middle), apart),
             (self.wide, self.rows, *(1 for _ in middle)),
-            Windows(
-                tuple(m.first for m in middle), tuple(m.step for m in middle),
-                tuple(m.count for m in middle),
-            ),
-        )  # fmt: skip
+            Windows(*zip(*((m.first, m.step, m.size) for m in middle), strict=True)),
+        )
         points = range(0, self.columns, self.wide)
         corners = tuple(self.corner(p, middle, left, outer) for p in points)
         return Panels(tensor, corners)
@@ -261,8 +258,9 @@ class _Panels:
             found.append(made)
         given: dict[int, dict[int, int]] = {d: {} for d in own}
         for d in sorted(shifts, key=lambda d: -abs(shifts[d])):
-            fits = {i: n for i, step in own.items()
-                    if (n := gcd(step, shifts[d], *given[i].values())) * STEP >= step}  # fmt: skip
+            units = {i: gcd(step, shifts[d], *given[i].values())
+                     for i, step in own.items()}  # fmt: skip
+            fits = {i: n for i, n in units.items() if n * STEP >= own[i]}
             if not fits:
                 found.append(self.axis(None, shifts[d], {d: shifts[d]}))
                 continue
@@ -281,7 +279,8 @@ class _Panels:
         """The axis that a test is about; its digits are taken from the others."""
         mine = [d for d, step in enumerate(t.value.steps[0]) if step]
         entries = {d: step for d, step in enumerate(t.value.steps[1]) if step}
-        if len(mine) > 1 or not {*mine} <= own.keys() or not entries.keys() <= {*shifts}:
+        known = {*mine} <= own.keys() and entries.keys() <= shifts.keys()
+        if len(mine) > 1 or not known:
             return "a test of several digits"
         digit = mine[0] if mine else None
         pairs = [(shifts[d], step) for d, step in entries.items()]
@@ -302,14 +301,14 @@ class _Panels:
     ) -> _Middle:  # fmt: skip
         """Places are counted from where its shifts are least."""
         unit = abs(unit)
-        count, step = 1, 1
+        size, step = 1, 1
         if digit is not None:
-            count = self.counts[0][digit]
+            size = self.counts[0][digit]
             step = self.access.index.steps[0][digit] // unit
         pairs = tuple((d, n // unit) for d, n in shifts.items())
         back = sum(n * (self.counts[1][d] - 1) for d, n in pairs if n < 0)
         reach = sum(abs(n) * (self.counts[1][d] - 1) for d, n in pairs)
         first = back + test.value.const if test else 0
-        end = first + step * (count - 1) + reach + 1
+        end = first + step * (size - 1) + reach + 1
         extent = (test.end if test else 0) or end
-        return _Middle(unit, digit, count, step, first, extent, back, pairs)
+        return _Middle(unit, digit, size, step, first, extent, back, reach, pairs)

@@ -70,9 +70,9 @@ class Multiplied(Tiled):
     @abstractmethod
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]: ...
 
+    @abstractmethod
     def flat(self, kernel: Kernel) -> Kernel:
         """As a product of sides of two axes."""
-        return flattened(kernel)
 
     def suits(self, shape: Shape, sides: Sides) -> bool:
         """Whether it is for such elements."""
@@ -269,6 +269,9 @@ class ByWarps(Multiplied):
     def kinds(self) -> tuple[DType, ...]:
         return HALVES
 
+    def flat(self, kernel: Kernel) -> Kernel:
+        return flattened(kernel, True)
+
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         return BY_WARPS if model.matrix else ()
 
@@ -301,7 +304,7 @@ class ByGroups(Multiplied):
         return (*HALVES, *EIGHTS, F32)
 
     def flat(self, kernel: Kernel) -> Kernel:
-        return flattened(kernel, True)
+        return flattened(kernel, True, True)
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         every = (*BY_ENGINE, *BY_GROUPS, *BY_WORDS, *BY_BYTES)
@@ -346,6 +349,9 @@ class ByThreads(Multiplied):
     @property
     def kinds(self) -> tuple[DType, ...]:
         return ()
+
+    def flat(self, kernel: Kernel) -> Kernel:
+        return flattened(kernel)
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         return (*BY_MANY, *BY_THREADS) if model.matrix else BY_THREADS

@@ -25,15 +25,15 @@ FULL = 8  # of panels, elements for one that is summed, at most
 
 
 @lru_cache(maxsize=4096)
-def flattened(kernel: Kernel, panels: bool = False) -> Kernel:
+def flattened(kernel: Kernel, slid: bool = False, panels: bool = False) -> Kernel:
     """With all that it sums along as one axis, and so each side's own axes where none
-    of them is long, or where the side slides.  `panels`: the innermost one that it sums
-    along has whole panels, of which the rest is 0."""
+    of them is long, or (`slid`) where the side slides.  `panels`: the innermost one
+    that it sums along has whole panels, of which the rest is 0."""
     cs = classify(kernel)
     if isinstance(cs, str) or len(cs) != 1:
         return kernel
     (c,) = cs
-    sliding = _sliding(kernel, c)
+    sliding = _sliding(kernel, c) if slid else ()
     for axes in (c.k, c.m, c.n):
         longest = max((kernel.extents[a] for a in axes), default=0)
         if len(axes) < 2 or not (axes is c.k or longest < SHORT or axes == sliding):
@@ -115,20 +115,20 @@ def as_one(kernel: Kernel, axes: tuple[int, ...], last: int = 0) -> Kernel:
 def _digits(
     new: int, counts: Sequence[int], steps: Sequence[int]
 ) -> list[tuple[int | Div | Mod, int]]:
-    """A sum of multiples of digits, outermost first; those that go on evenly are one."""
+    """A sum of multiples of digits, outermost first: fewer, if some go on evenly."""
     out: list[tuple[int | Div | Mod, int]] = []
     i = len(counts)
     while i:
         last = i - 1
         i = last
-        while i and steps[i - 1] == steps[last] * prod(counts[i:last + 1]):
+        while i and steps[i - 1] == steps[last] * prod(counts[i : last + 1]):
             i -= 1
         if steps[last]:
-            weight = prod(counts[last + 1:])
+            weight = prod(counts[last + 1 :])
             place = Affine(((new, 1),))
             atom: int | Div | Mod = Div(place, weight) if weight > 1 else new
             if i:
                 whole = place if weight == 1 else Affine(((atom, 1),))
-                atom = Mod(whole, prod(counts[i:last + 1]))
+                atom = Mod(whole, prod(counts[i : last + 1]))
             out.append((atom, steps[last]))
     return out

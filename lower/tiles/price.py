@@ -162,7 +162,7 @@ def begins(view: Scene, index: Ex, last: str) -> Iterator[int]:
     found = form(index, view.axes)
     yield found.const
     yield from (n * view.steps.get(a, 1) for a, n in found.axes.items() if a != last)
-    yield from (n for _, n in found.rest)
+    yield from (n * view.of_digit(x, last) for x, n in found.rest)
 
 
 def digits(view: Scene, index: Ex, where: Ex | None, axes: tuple[str, ...]) -> float:
