@@ -68,6 +68,40 @@ def convolution(
                flops=2.0 * prod(out) * kernel * kernel * channels)  # fmt: skip
 
 
+def gradient(images: int, size: int, channels: int, filters: int) -> Row:
+    """Of filters of 3 x 3, by images and what follows from the result."""
+    b = Builder()
+    x = b.permute(b.input("x", BF16, (images, size, size, channels)), FIRST)
+    x = b.pad(x, (0, 0, 1, 1), (0, 0, 1, 1), 0)
+    x = b.permute(b.window(b.window(x, 2, 3), 3, 3), (4, 5, 1, 0, 2, 3))
+    x = b.reshape(x, (1, 3, 3, channels, images, size, size))
+    dy = b.permute(b.input("dy", BF16, (images, size, size, filters)), (3, 0, 1, 2))
+    dy = b.reshape(dy, (filters, 1, 1, 1, images, size, size))
+    full = (filters, 3, 3, channels, images, size, size)
+    y = b.reshape(b.contract(dy, x, full, (0, 0, 0, 0, 1, 1, 1)), full[:4])
+
+    def make() -> list[Any]:
+        shape = (images, size, size)
+        made = [random(*shape, n, dtype=torch.bfloat16) for n in (channels, filters)]
+        made[1] *= (images * size * size) ** -0.5
+        return made
+
+    def peer(a: Tensors) -> Any:
+        x, dy = (v.permute(*FIRST) for v in a)
+        shape = (filters, channels, 3, 3)
+        w = torch.empty(shape, dtype=x.dtype, device=x.device)
+        w = w.contiguous(memory_format=torch.channels_last)
+        mask = [False, True, False]
+        back = torch.ops.aten.convolution_backward
+        made = back(dy, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, mask)
+        return made[1].permute(*LAST)
+
+    name = f"gradient of filters bf16 3x3 {images}x{size}x{size}x{channels}"
+    flops = 18.0 * images * size**2 * channels * filters
+    return Row(f"{name} to {filters}", normalise(kernel_of(b, y)), make, peer, peer,
+               1e-2, rows=False, flops=flops)  # fmt: skip
+
+
 CONVOLUTIONS: dict[str, Callable[[], Row]] = {
     "conv": lambda: convolution(64, 56, 256, 256),
     "convfused": lambda: convolution(64, 56, 256, 256, fused=True),
@@ -78,5 +112,7 @@ CONVOLUTIONS: dict[str, Callable[[], Row]] = {
     "convfirst": lambda: convolution(64, 56, 256, 256, first=True),
     "convstem": lambda: convolution(64, 224, 3, 64, kernel=7, stride=2, first=True),
     "conv14first": lambda: convolution(64, 14, 256, 256, first=True),
+    "convfilters": lambda: gradient(64, 28, 128, 128),
+    "convfilters56": lambda: gradient(64, 56, 256, 256),
     "convodd": lambda: convolution(32, 61, 72, 88, kernel=5),
 }

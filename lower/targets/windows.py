@@ -91,6 +91,8 @@ class _Panels:
         self.rows, self.columns = (points[a] for a in load.tile.axes)
         self.kind: DType = load.index.dtype
         self.wide = panel(buffer.dtype)
+        loops = (s for s in ir.walk(view.grid.body) if isinstance(s, ir.Loop))
+        self.extents = ir.extents(view.grid.axes, *(s.axes for s in loops))
         self.whole: list[int] = []  # places along each position
         self.counts = self.all_of(0, self.rows), self.all_of(1, self.columns)
 
@@ -178,17 +180,16 @@ class _Panels:
                 step, n = index.steps[i][d], self.counts[i][d]
                 if step:
                     others.append(_Axis(step, n, 1, p.digit(d, at)))
-        loops = (s for s in ir.walk(self.view.grid.body) if isinstance(s, ir.Loop))
-        reach = ir.extents(self.view.grid.axes, *(s.axes for s in loops))
         for name, step in index.rest:
-            others.append(_Axis(step, reach[name], 1, Var(name, self.kind)))
+            others.append(_Axis(step, self.extents[name], 1, Var(name, self.kind)))
         yield from sorted(others, key=lambda a: a.step)
 
     # ---- windows
 
     def walk(self, bounds: list[Test]) -> Panels | str:
         index = self.access.index
-        if index.rest or any(t.value.rest for t in self.access.tests):
+        others = [t for t in self.access.tests if t.value.rest]
+        if others or (index.rest and self.access.ends[0]):
             return "windows of several images"
         if self.access.ends[1] and len(self.column.digits) > 1:
             return "digits beyond an end"
@@ -206,9 +207,16 @@ class _Panels:
         if bits is None or max(m.reach for m in middle) >> bits:
             return "windows that are too large"
         images, apart = self.counts[0][last], index.steps[0][last]
-        if outer:  # one image: nothing lies behind it
+        if outer:  # one image, or one for each place of other axes
             unit = BYTES // self.buffer.dtype.itemsize
             images, apart = 1, ceil_div(max(m.unit for m in middle), unit) * unit
+            apart = gcd(*(step for _, step in index.rest)) or apart
+        further: Ex = Lit(0, self.kind)
+        for name, step in index.rest:
+            if step % apart or step < 1:
+                return "windows of several images"
+            further = add(mul(Var(name, self.kind), step // apart), further)
+            images += (self.extents[name] - 1) * step // apart
         tensor = Tensor(
             self.buffer.name,
             (self.ends(1) + left, *(m.extent for m in middle), images),
@@ -217,11 +225,15 @@ class _Panels:
             Windows(*zip(*((m.first, m.step, m.size) for m in middle), strict=True)),
         )
         points = range(0, self.columns, self.wide)
-        corners = tuple(self.corner(p, middle, left, outer) for p in points)
+        image = further
+        if not outer:
+            row = self.row.at(0, self.kind)
+            image = add(self.row.digit(last, row), further)
+        corners = tuple(self.corner(p, middle, left, image) for p in points)
         return Panels(tensor, corners)
 
     def corner(
-        self, point: int, middle: tuple[_Middle, ...], left: int, outer: bool
+        self, point: int, middle: tuple[_Middle, ...], left: int, image: Ex
     ) -> tuple[Ex, ...]:
         column, row = self.column.at(point, self.kind), self.row.at(0, self.kind)
         zero: Ex = Lit(0, self.kind)
@@ -231,7 +243,7 @@ class _Panels:
             if m.digit is not None:
                 place = mul(self.row.digit(m.digit, row), m.step)
             out.append(add(place, Lit(m.first, self.kind)))
-        out.append(zero if outer else self.row.digit(len(self.row.digits) - 1, row))
+        out.append(image)
         for m in middle:
             shift = zero
             for d, times in m.shifts:

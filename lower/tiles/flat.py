@@ -61,9 +61,9 @@ def _sliding(kernel: Kernel, c: Contraction) -> tuple[int, ...]:
 
 
 def _in_panels(kernel: Kernel, c: Contraction, last: int) -> int:
-    """How many values the last digit of a sum has, where both sides are brought in
-    panels of it as they are stored."""
-    wide = 1
+    """How many values the last digit of a sum has, where both sides are brought as they
+    are stored, and one in panels of it."""
+    wide, lies = 1, False
     for side in (side for p in c.products for side in (p.a, p.b)):
         x = kernel.exprs[stored_as(kernel, side[0])]
         if len(side) > 1 or x.op != "load" or x.dtype.itemsize > MOST:
@@ -72,6 +72,9 @@ def _in_panels(kernel: Kernel, c: Contraction, last: int) -> int:
         if any(n * x.dtype.itemsize % BYTES for n in steps):
             return last
         wide = max(wide, panel(x.dtype))
+        lies |= coefficient(x.attr[1], c.k[-1]) == 1
+    if not lies:
+        return last
     whole = ceil_div(last, wide) * wide
     return whole if whole <= FULL * last else last
 

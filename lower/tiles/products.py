@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F32, U32, DType, compute
-from ...extract.schedule.kernel import Kernel, bits, exactly
+from ...extract.schedule.kernel import Affine, Kernel, Mod, bits, exactly
 from ..axes import coefficient
 from ..families.nests.index_types import index_type
 from ..families.nests.plan import each, facts, reach
@@ -301,9 +301,18 @@ class ProductWriter(Writer):
         f = facts(self.kernel)
         steps = [self.kernel.exprs[i].attr[1]
                  for i in each(reach(f, bits(factors), 0) & f.loads)]  # fmt: skip
-        votes = {a: sum(coefficient(v, a) == 1 for v in steps)
+        votes = {a: sum(_side_by_side(v, a) for v in steps)
                  for a in (self.sides.k, own)}  # fmt: skip
         return max(votes, key=lambda a: votes[a])
+
+
+def _side_by_side(v: Affine, axis: int) -> bool:
+    """Whether places grow by one along an axis, or along its last digit."""
+    place = Affine(((axis, 1),))
+    return any(
+        step == 1 and (a == axis or (isinstance(a, Mod) and a.value == place))
+        for a, step in v.terms
+    )
 
 
 class _Made(NamedTuple):

@@ -64,3 +64,37 @@ def random_convolution(seed: int, first: bool = False) -> Kernel:
     dtype = rng.choice((BF16, BF16, F16))
     m = rng.choice(FILTERS)
     return convolution(image, m, kernel, frame, dtype, order, rng, first)
+
+
+def filter_gradient(seed: int, apart: bool = False) -> Kernel:
+    """Of the filters of a convolution: windows are summed along, those of all images or
+    (`apart`) of each, then of 64 windows."""
+    rng = random.Random(seed)
+
+    def each(*of: int) -> tuple[int, int]:
+        return rng.choice(of), rng.choice(of)
+
+    frame = Frame(1, each(1, 1, 2), each(1, 1, 2), each(0, 1, 2), each(0, 1, 2))
+    n, sizes = rng.randint(1, 4), (rng.randint(7, 14), rng.randint(7, 14))
+    c, m, kernel = (
+        rng.choice((64, 128)),
+        rng.choice((8, 40, 64)),
+        (3, rng.randint(1, 3)),
+    )
+    if apart:
+        low = rng.randint(0, 1)
+        frame, n = Frame(1, (1, 2), (1, 1), (1, low), (1, 1)), n + 1
+        sizes = (8, 2 * 8 + kernel[1] - 3 - low)
+    counts = [n for n in frame.counts(sizes, kernel) if isinstance(n, int)]
+    b = Builder()
+    x = b.permute(b.input("x", BF16, (n, *sizes, c)), (0, 3, 1, 2))
+    x = b.pad(x, (0, 0, *frame.lows), (0, 0, *frame.highs), 0)
+    for i, (size, count) in enumerate(zip(kernel, counts, strict=True)):
+        how = (i + 2, count, size, frame.strides[i], frame.dilations[i])
+        x = b.add("window", (x,), how)
+    x = b.reshape(b.permute(x, (4, 5, 1, 0, 2, 3)), (1, *kernel, c, n, *counts))
+    dy = b.permute(b.input("dy", BF16, (n, *counts, m)), (3, 0, 1, 2))
+    dy = b.reshape(dy, (m, 1, 1, 1, n, *counts))
+    full = (m, *kernel, c, n, *counts)
+    mask = (0, 0, 0, 0, int(not apart), 1, 1)
+    return normalise(kernel_of(b, [b.contract(dy, x, full, mask)]))

@@ -31,7 +31,7 @@ from rewrite.lower.walking import walk
 from tests.backends import emulate
 
 from ..harness import buffers_for, check_launched, close, reference
-from .convolutions import convolution, random_convolution
+from .convolutions import convolution, filter_gradient, random_convolution
 from .test_products import HOPPER, SMALL, WIDE
 
 
@@ -91,6 +91,36 @@ def test_random_convolutions_as_loops() -> None:
         close(kernel, buffers[kernel.reads :], want)
         count += 1
     assert count > 8, count
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_gradients_of_filters(apart: bool) -> None:
+    """Windows are walked along what is summed; also those of one image after another,
+    as in parts of long sums."""
+    count = 0
+    for seed in range(24):
+        kernel = filter_gradient(seed, apart)
+        made = small(kernel)
+        if isinstance(made, str):
+            continue
+        assert parse(show(verify(made, 227 << 10))) == made
+        buffers = buffers_for(kernel)
+        want = reference(kernel, buffers)
+        run(made, buffers)
+        close(kernel, buffers[kernel.reads :], want)
+        count += any(t.windows for t in tensors(made))
+    assert count > 16, count
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_gradients_as_loops(seed: int) -> None:
+    kernel = filter_gradient(seed, seed > 3)
+    made = small(kernel)
+    assert isinstance(made, TileProgram), made
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    run_loops(verify_loops(lowered(made)), buffers)
+    close(kernel, buffers[kernel.reads :], want)
 
 
 def test_by_one_warp_each() -> None:
