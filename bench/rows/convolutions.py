@@ -1,6 +1,6 @@
-"""Convolutions of images whose channels come last, for `nvidia.py`.
+"""Convolutions, for `nvidia.py`: channels come last, or first.
 
-Torch is given the same memory: images and filters in its format `channels_last`.
+Torch is given the same memory: images and filters that are `channels_last` or not.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def gradient(images: int, size: int, channels: int, filters: int) -> Row:
 
     def make() -> list[Any]:
         shape = (images, size, size)
-        made = [random(*shape, n, dtype=torch.bfloat16) for n in (channels, filters)]
-        made[1] *= (images * size * size) ** -0.5
+        made = [random(*shape, n, dtype=torch.bfloat16) for n in (filters, channels)]
+        made[0] *= (images * size * size) ** -0.5
         return made
 
     def peer(a: Tensors) -> Any:
-        x, dy = (v.permute(*FIRST) for v in a)
+        dy, x = (v.permute(*FIRST) for v in a)
         shape = (filters, channels, 3, 3)
         w = torch.empty(shape, dtype=x.dtype, device=x.device)
         w = w.contiguous(memory_format=torch.channels_last)
