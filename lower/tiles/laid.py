@@ -9,7 +9,7 @@ last, and not its windows, which overlap.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -31,7 +31,7 @@ from .contract import BY_GROUP
 from .family import MAPS, TURNED, Tiled
 from .ir import TileProgram
 from .price import LINE_OF_CACHE, price
-from .products import Sides, sides_of, untested
+from .products import Sides, sides_of, stored_as
 from .staged import in_turn
 
 MOST = 2  # elements in scratch for one that is read
@@ -212,7 +212,16 @@ def _cut(found: _Found) -> Cut:
         at = Affine(tuple(sorted(terms.items())))
         loads[e] = Expr("load", (), (len(slots), at, ()), found.sides.dtype)
         slots.append((found.sides.dtype, size))
-    rest, _ = edited(kernel, lambda i, x, _: loads.get(untested(kernel, i), x))
+    roots = {f: loads[e] for p in found.c.products for f in (*p.a, *p.b)
+             if (e := stored_as(kernel, f)) in loads and e != f}  # fmt: skip
+
+    def changed(i: int, x: Expr, put: Callable[[Expr], int]) -> Expr:
+        """Sides as they are computed with; else what they are made of."""
+        if i in roots:
+            return Expr("cast", (put(roots[i]),), (), x.dtype)
+        return loads.get(i, x)
+
+    rest, _ = edited(kernel, changed)
     if whole > kernel.extents[last]:
         rest = _ended(rest, last, whole, {x.attr[0] for x in loads.values()})
     every = tuple(slots)

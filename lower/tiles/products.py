@@ -132,7 +132,8 @@ def _lies_across(kernel: Kernel, e: int, own: int, k: int) -> bool:
 def stored_as(kernel: Kernel, e: int) -> int:
     """The expression without a cast that loses nothing, and without a test that its
     load makes as well."""
-    x = kernel.exprs[e]
+    plain = untested(kernel, e)
+    x = kernel.exprs[plain]
     if x.op != "cast" or x.dtype is not F32:
         return e
     inner = kernel.exprs[x.args[0]].dtype
@@ -140,13 +141,14 @@ def stored_as(kernel: Kernel, e: int) -> int:
 
 
 def untested(kernel: Kernel, e: int) -> int:
-    """A load that is 0 where its test fails, of `select(test, load, 0)`."""
+    """Of `select(test, value, 0)` the value, a load that is 0 where its test fails."""
     x = kernel.exprs[e]
     if x.op != "select":
         return e
     test, value, other = (kernel.exprs[a] for a in x.args)
-    alike = test.op == "inside" and value.op == "load" and other.op == "const"
-    if alike and other.attr == exactly(0.0) and {*test.attr[0]} <= {*value.attr[2]}:
+    load = kernel.exprs[value.args[0]] if value.op == "cast" else value
+    alike = test.op == "inside" and load.op == "load" and other.op == "const"
+    if alike and other.attr == exactly(0.0) and {*test.attr[0]} <= {*load.attr[2]}:
         return x.args[1]
     return e
 

@@ -9,11 +9,14 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.egraph.ir.convolution import Frame
+from rewrite.egraph.ir.dtypes import BF16, F8E4M3, F8E5M2, F32, DType
+from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
+from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Holes
 from rewrite.lower.evaluate import Trap
 from rewrite.lower.interpret import run as run_loops
-from rewrite.lower.loops import Fill, Tensor
+from rewrite.lower.loops import Fill, Tensor, panel
 from rewrite.lower.model import model_of
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.text import parse as parse_loops
@@ -30,13 +33,13 @@ from rewrite.lower.verify import verify as verify_loops
 from rewrite.lower.walking import walk
 from tests.backends import emulate
 
-from ..harness import buffers_for, check_launched, close, reference
+from ..harness import buffers_for, check_launched, close, kernel_of, reference
 from .convolutions import convolution, filter_gradient, random_convolution
 from .test_products import HOPPER, SMALL, WIDE
 
 
-def holes(rows: int = 64, columns: int = 64, pairs: int = 0) -> Holes:
-    named = {"rows": rows, "columns": columns, "depth": 64, "stages": 3, "down": 1,
+def holes(rows: int = 64, columns: int = 64, pairs: int = 0, depth: int = 64) -> Holes:
+    named = {"rows": rows, "columns": columns, "depth": depth, "stages": 3, "down": 1,
              "across": 1, "beside": 128, "pairs": pairs}  # fmt: skip
     return tuple(sorted(named.items()))
 
@@ -45,12 +48,12 @@ SOME = holes()
 
 
 def small(
-    kernel: Kernel, rows: int = 64, columns: int = 64, pairs: int = 0
+    kernel: Kernel, rows: int = 64, columns: int = 64, pairs: int = 0, depth: int = 64
 ) -> TileProgram | str:
     model = replace(model_of(HOPPER), units=8)
     if BY_GROUP.accepts(kernel) is not None:
         return "no product"
-    return BY_GROUP.program(kernel, model, holes(rows, columns, pairs))
+    return BY_GROUP.program(kernel, model, holes(rows, columns, pairs, depth))
 
 
 def tensors(program: TileProgram) -> list[Tensor]:
@@ -216,6 +219,28 @@ def test_windows_that_the_engine_has_no_room_for(
     image: tuple[int, ...], kernel: tuple[int, ...], how: Frame, says: str
 ) -> None:
     assert says in str(small(convolution(image, 64, kernel, how)))
+
+
+@pytest.mark.parametrize("of", [F8E4M3, F8E5M2, BF16])
+@pytest.mark.parametrize("channels", [48, 128])
+def test_sides_that_are_cast_before_they_are_padded(of: DType, channels: int) -> None:
+    """Small floats, whose sums are of f32, come as they are stored."""
+    b = Builder()
+    x, w = b.input("x", of, (2, 9, 7, channels)), b.input("w", of, (64, 3, 3, channels))
+    x, w = (b.permute(b.cast(v, F32), (0, 3, 1, 2)) for v in (x, w))
+    y = b.add("conv", (x, w, b.const(0, F32, (64,))), (frame(2, pad=1).vector,))
+    kernel = normalise(kernel_of(b, [b.permute(b.cast(y, BF16), (0, 2, 3, 1))]))
+    made = small(kernel, depth=panel(of))
+    assert isinstance(made, TileProgram), made
+    assert any(t.windows for t in tensors(made))
+    for go in (run, None):
+        buffers = buffers_for(kernel)
+        want = reference(kernel, buffers)
+        if go is None:
+            run_loops(verify_loops(lowered(verify(made, 227 << 10))), buffers)
+        else:
+            go(made, buffers)
+        close(kernel, buffers[kernel.reads :], want)
 
 
 def test_channels_are_in_whole_panels() -> None:
