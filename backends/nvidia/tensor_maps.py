@@ -9,7 +9,7 @@ from typing import Any
 
 from ...egraph.ir.dtypes import BF16, F8E4M3, F8E5M2, F16, F32
 from ...lower.device import DeviceError, TensorMap
-from ...lower.engine import ends
+from ...lower.targets.engine import ends
 
 NBYTES = 128
 LINE = 128  # bytes, of the last cache

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import DType
 from ..axes import ceil_div
-from ..engine import BITS, STEP
-from ..engine import refused as unfit
 from ..families.nests.values import add, mul
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, Windows, panel
 from ..tiles import ir
 from .boxes import AXES, BROUGHT, BYTES, box_of
 from .digits import Access, Test, access
+from .engine import BITS, STEP
+from .engine import refused as unfit
 from .layouts import Scene
 
 ANY = 1 << 62  # elements

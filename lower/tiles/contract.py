@@ -16,6 +16,7 @@ from ..choice import Domains, Holes, hole
 from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
+from ..families.products.flat import flattened
 from ..families.products.products import classify
 from ..fragments import EIGHTS, FOUR, HALVES, WARP
 from ..fragments import refusal as unfit
@@ -26,7 +27,6 @@ from ..targets.products import Threads, Units, Warps, scheduled_products
 from ..targets.simt import Simt, shared_bytes
 from . import ir
 from .family import Tiled
-from .flat import flattened
 from .ir import TileProgram
 from .price import (
     MANY,

@@ -22,6 +22,7 @@ from ..choice import Domains, Holes
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.staged import Cut, edited, prune
 from ..families.nests.writer import parameters
+from ..families.products.flat import stored_as
 from ..families.products.halo import Coordinate, coordinates
 from ..families.products.products import Contraction, classify
 from ..loops import Param
@@ -31,7 +32,7 @@ from .contract import BY_GROUP
 from .family import MAPS, TURNED, Tiled
 from .ir import TileProgram
 from .price import LINE_OF_CACHE, price
-from .products import Sides, sides_of, stored_as
+from .products import Sides, sides_of
 from .staged import in_turn
 
 MOST = 2  # elements in scratch for one that is read

@@ -12,11 +12,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F32, U32, DType, compute
-from ...extract.schedule.kernel import Affine, Kernel, Mod, bits, exactly
+from ...extract.schedule.kernel import Affine, Kernel, Mod, bits
 from ..axes import coefficient
 from ..families.nests.index_types import index_type
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.values import add, mul
+from ..families.products.flat import stored_as
 from ..families.products.products import Product, classify
 from ..fragments import EIGHTS, HALVES, LOST
 from ..loops import Ex, Lit, Op, Param, Var
@@ -127,30 +128,6 @@ def _lies_across(kernel: Kernel, e: int, own: int, k: int) -> bool:
     return x.op == "load" and [coefficient(x.attr[1], a) == 1 for a in (own, k)] == [
         True, False,
     ]  # fmt: skip
-
-
-def stored_as(kernel: Kernel, e: int) -> int:
-    """The expression without a cast that loses nothing, and without a test that its
-    load makes as well."""
-    plain = untested(kernel, e)
-    x = kernel.exprs[plain]
-    if x.op != "cast" or x.dtype is not F32:
-        return e
-    inner = kernel.exprs[x.args[0]].dtype
-    return untested(kernel, x.args[0]) if inner in (*HALVES, *EIGHTS) else e
-
-
-def untested(kernel: Kernel, e: int) -> int:
-    """Of `select(test, value, 0)` the value, a load that is 0 where its test fails."""
-    x = kernel.exprs[e]
-    if x.op != "select":
-        return e
-    test, value, other = (kernel.exprs[a] for a in x.args)
-    load = kernel.exprs[value.args[0]] if value.op == "cast" else value
-    alike = test.op == "inside" and load.op == "load" and other.op == "const"
-    if alike and other.attr == exactly(0.0) and {*test.attr[0]} <= {*load.attr[2]}:
-        return x.args[1]
-    return e
 
 
 def unmasked(kernel: Kernel, e: int) -> int | None:

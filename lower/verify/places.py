@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-from ..engine import BITS
 from ..fragments import WARP
 from ..intervals import Interval, Linear, extremes, interval, linear, of_loop
 from ..loops import (
@@ -36,6 +35,7 @@ from ..loops import (
     Store,
     Tensor,
 )  # fmt: skip
+from ..targets.engine import BITS
 from .walk import Walk
 
 

@@ -7,7 +7,6 @@ import re
 
 from ...egraph.ir.dtypes import BOOL, F32, I32, I64, U8, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
-from ..engine import refused
 from ..fragments import EIGHTS, FOUR, HALVES, HIGH, ROWS, WARP, refusal
 from ..intervals import of_type
 from ..loops import (
@@ -46,6 +45,7 @@ from ..loops import (
     panel,
 )
 from ..orders import room
+from ..targets.engine import refused
 from ..text.syntax import ARITY
 from .walk import Walk
 

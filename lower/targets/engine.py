@@ -3,7 +3,7 @@ windows of an image (sm_90; CUDA driver API, `cuTensorMapEncodeIm2col`)."""
 
 from __future__ import annotations
 
-from .loops import Tensor, Windows
+from ..loops import Tensor, Windows
 
 BITS = {3: 16, 4: 8, 5: 5}  # by axes of a tensor: of how far rows are moved
 STEP, COUNT = 8, 1024  # at most: from window to window, and rows

@@ -10,13 +10,23 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from ...extract.schedule.kernel import Affine, Cond, Div, Expr, Kernel, Mod, bits
-from ..axes import ceil_div, coefficient, normalise, rebuild
-from ..families.nests.plan import each, facts, reach
-from ..families.products.halo import coordinates
-from ..families.products.products import Contraction, classify
-from ..loops import panel
-from .products import stored_as
+from ....egraph.ir.dtypes import F32
+from ....extract.schedule.kernel import (
+    Affine,
+    Cond,
+    Div,
+    Expr,
+    Kernel,
+    Mod,
+    bits,
+    exactly,
+)
+from ...axes import ceil_div, coefficient, normalise, rebuild
+from ...fragments import EIGHTS, HALVES
+from ...loops import panel
+from ..nests.plan import each, facts, reach
+from .halo import coordinates
+from .products import Contraction, classify
 
 SHORT = 64  # points of an axis that a tile would be half empty along
 BYTES = 16  # of which rows that an engine brings begin at multiples
@@ -135,3 +145,30 @@ def _digits(
                 atom = Mod(whole, prod(counts[i : last + 1]))
             out.append((atom, steps[last]))
     return out
+
+
+# ---- sides as they lie in memory
+
+
+def stored_as(kernel: Kernel, e: int) -> int:
+    """The expression without a cast that loses nothing, and without a test that its
+    load makes as well."""
+    plain = untested(kernel, e)
+    x = kernel.exprs[plain]
+    if x.op != "cast" or x.dtype is not F32:
+        return e
+    inner = kernel.exprs[x.args[0]].dtype
+    return untested(kernel, x.args[0]) if inner in (*HALVES, *EIGHTS) else e
+
+
+def untested(kernel: Kernel, e: int) -> int:
+    """Of `select(test, value, 0)` the value, a load that is 0 where its test fails."""
+    x = kernel.exprs[e]
+    if x.op != "select":
+        return e
+    test, value, other = (kernel.exprs[a] for a in x.args)
+    load = kernel.exprs[value.args[0]] if value.op == "cast" else value
+    alike = test.op == "inside" and load.op == "load" and other.op == "const"
+    if alike and other.attr == exactly(0.0) and {*test.attr[0]} <= {*load.attr[2]}:
+        return x.args[1]
+    return e
