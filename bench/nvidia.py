@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from rows.attention import ATTENTION
+from rows.convolutions import CONVOLUTIONS
 from rows.memory import ROWS as MEMORY
 from rows.memory import Call, Row, Tensors, torch
 from rows.products import PRODUCTS
@@ -50,7 +51,7 @@ TILED = [f for f in FAMILIES if isinstance(f, Tiled)]
 
 OWNED_BY_TORCH: Any = None  # the block that a buffer lies in
 
-ROWS = {**MEMORY, **PRODUCTS, **ATTENTION}
+ROWS = {**MEMORY, **PRODUCTS, **ATTENTION, **CONVOLUTIONS}
 
 # ---- contestants
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..egraph.ir.dtypes import DType
 from ..egraph.ir.scalars import Array
-from .loops import Function
+from .loops import Function, Windows
 
 
 class DeviceError(RuntimeError):
@@ -72,6 +72,7 @@ class TensorMap(NamedTuple):
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     sizes: tuple[int, ...]
+    windows: Windows | None = None
 
     @property
     def mixed(self) -> bool:

@@ -284,6 +284,8 @@ class Machine(Products):
             moved: list[Moved] = []
             for b, place, corner in zip(s.boxes, places, corners, strict=True):
                 first = tuple(int(x(env)) for x in corner)
+                if not b.tensor.begins(first):
+                    raise Trap(f"no window of {b.tensor.source!r} is at {first}")
                 at, there = b.tensor.places(first)
                 source, to = env[b.tensor.source], int(place(env))
                 if b.both:

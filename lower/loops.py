@@ -347,17 +347,35 @@ class Pack:
     source: str
 
 
+class Windows(NamedTuple):
+    """How rows of a box lie in a tensor one after the other, as windows of an image do:
+    along each axis but the first and the last one, the innermost first, at `first` and
+    on by `steps`, so many times (`counts`), then on along the next axis; at last along
+    the last one, by 1."""
+
+    first: tuple[int, ...]
+    steps: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
 class Tensor(NamedTuple):
     """A buffer as the engine for copies sees it: along each axis, the innermost first,
-    so many elements, so far apart, and of a box so many.  Beyond them are zeros."""
+    so many elements, so far apart, and of a box so many.  Beyond them are zeros.
+
+    A box that walks has `sizes[1]` rows.  Its corner is where the first row begins, and
+    then, for each axis that it walks along, how far the rows lie from there: all the
+    same, an entry of the windows."""
 
     source: str
     extents: tuple[int, ...]
     strides: tuple[int, ...]  # the first is 1
     sizes: tuple[int, ...]
+    windows: Windows | None = None
 
     def places(self, corner: tuple[int, ...]) -> tuple[Any, Any]:
         """Of a box's elements, in order: where they are, and whether they are any."""
+        if self.windows is not None:
+            return self._walked(corner, self.windows)
         at, there = 0, True
         rank = len(self.sizes)
         for d, first in enumerate(corner):
@@ -365,6 +383,32 @@ class Tensor(NamedTuple):
             x = (np.arange(self.sizes[d]) + first).reshape(shape)
             at = at + x * self.strides[d]
             there = there & (x >= 0) & (x < self.extents[d])
+        return np.ravel(at), np.ravel(there)
+
+    def begins(self, corner: tuple[int, ...]) -> bool:
+        """Whether a row is where a box's first one is to be."""
+        every = zip(corner[1:], *(self.windows or ((), (), ())), strict=False)
+        return all(
+            not (at - first) % step and 0 <= at - first < step * count
+            for at, first, step, count in every
+        )
+
+    def _walked(self, corner: tuple[int, ...], walk: Windows) -> tuple[Any, Any]:
+        rank, number = len(self.sizes), corner[len(self.sizes) - 1]
+        every = list(zip(corner[1 : rank - 1], *walk, strict=True))
+        for at, first, step, count in reversed(every):
+            number = number * count + (at - first) // step
+        left = np.arange(self.sizes[1]) + number
+        x = np.arange(self.sizes[0]) + corner[0]
+        at, there = x, (x >= 0) & (x < self.extents[0])
+        for d, (_, first, step, count) in enumerate(every, 1):
+            x = (left % count * step + first + corner[rank - 1 + d])[:, None]
+            left = left // count
+            at = at + x * self.strides[d]
+            there = there & (x >= 0) & (x < self.extents[d])
+        x = left[:, None]
+        at = at + x * self.strides[-1]
+        there = there & (x >= 0) & (x < self.extents[-1])
         return np.ravel(at), np.ravel(there)
 
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from ...egraph.ir.dtypes import BF16, F8E4M3, F8E5M2, F16, F32
 from ...lower.device import DeviceError, TensorMap
+from ...lower.targets.engine import ends
 
 NBYTES = 128
 LINE = 128  # bytes, of the last cache
-KEPT = 64  # maps of other addresses that a kernel keeps
+KEPT = 256  # maps of other addresses that a kernel keeps
 
 
 class TensorMaps:
@@ -76,17 +77,28 @@ def encoded(m: TensorMap, address: int) -> bytes:
         F8E4M3: kind.CU_TENSOR_MAP_DATA_TYPE_UINT8,
         F8E5M2: kind.CU_TENSOR_MAP_DATA_TYPE_UINT8,
     }
-    (made,) = checked(cu.cuTensorMapEncodeTiled(
+    where = (
         kinds[m.dtype], len(m.extents), address,
         [cu.cuuint64_t(n) for n in m.extents],
         [cu.cuuint64_t(n * m.dtype.itemsize) for n in m.strides[1:]],
-        [cu.cuuint32_t(n) for n in m.sizes],
-        [cu.cuuint32_t(1)] * len(m.sizes),
+    )  # fmt: skip
+    how = (
         cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
         swizzle.CU_TENSOR_MAP_SWIZZLE_128B if m.mixed
         else swizzle.CU_TENSOR_MAP_SWIZZLE_NONE,
         promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B if whole
         else promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-    ))  # fmt: skip
+    )  # fmt: skip
+    if m.windows is None:
+        steps = [cu.cuuint32_t(1)] * len(m.sizes)
+        (made,) = checked(cu.cuTensorMapEncodeTiled(
+            *where, [cu.cuuint32_t(n) for n in m.sizes], steps, *how
+        ))  # fmt: skip
+    else:
+        steps = [cu.cuuint32_t(n) for n in (1, *m.windows.steps, 1)]
+        corners = [*m.windows.first], [*ends(m.extents, m.windows)]
+        (made,) = checked(cu.cuTensorMapEncodeIm2col(
+            *where, *corners, *m.sizes[:2], steps, *how
+        ))  # fmt: skip
     return b"".join(int(x).to_bytes(8, "little") for x in made.opaque)

@@ -412,8 +412,10 @@ class KernelPrinter(Printer):
         lines = [f"{{ const u32 rw_turn = {turn};"]
         lines.append(f"  rw_fill<{places}>({ring}, rw_turn, {told});")
         for b in s.boxes:
-            rank = len(b.corner)
+            rank = len(b.tensor.sizes)
             name, text = rings.box_helper(rank)
+            if b.tensor.windows is not None:
+                name, text = rings.windows_helper(rank)
             if b.both:
                 name, text = rings.half_helper(rank, *rings.half(b))
             self.helpers.setdefault(name, text)

@@ -144,6 +144,19 @@ def box_helper(rank: int) -> tuple[str, str]:
     )  # fmt: skip
 
 
+def windows_helper(rank: int) -> tuple[str, str]:
+    """Name and text of the function that brings a box that walks."""
+    name, walked = f"rw_windows{rank}", rank - 2
+    shifts = ", ".join(f"%{3 + rank + d}" for d in range(walked))
+    given = (f'"h"((u16)c{rank + d})' for d in range(walked))
+    return _moving(
+        name, rank, "void *to, const rw_tensor *t, const u64 *full",
+        "shared::cluster.global.im2col.mbarrier::complete_tx::bytes",
+        ("%0", "%1", "%2"), ('"r"(rw_address(to))', '"l"(t)', '"r"(rw_barrier(full))'),
+        last=f", {{{shifts}}}", after=tuple(given),
+    )  # fmt: skip
+
+
 def half_helper(rank: int, row: int, rows: int, second: int) -> tuple[str, str]:
     """Name and text of the function that brings a block's half of a box that both of
     two want, so many rows along this axis, to both; where the second one begins."""
@@ -169,10 +182,10 @@ def send_helper(rank: int) -> tuple[str, str]:
 def _moving(
     name: str, rank: int, params: str, kind: str, places: tuple[str, str, str],
     given: tuple[str, ...], more: Mapping[int, str] = MappingProxyType({}),
-    last: str = "",
+    last: str = "", after: tuple[str, ...] = (),
 ) -> tuple[str, str]:  # fmt: skip
     """`places`: where to, if not the tensor; the tensor; what else; `more`: of an
-    axis's corner."""
+    axis's corner; `after`: values that follow the corner's."""
     to, tensor, other = places
     axes = [f"c{d}" for d in range(rank)]
     corner = ", ".join(f"%{len(given) + d}" for d in range(rank))
@@ -180,8 +193,13 @@ def _moving(
     if to:
         operands = f"[{to}], {operands}"
     values = ", ".join(
-        (*given, *(f'"r"({c}{more.get(d, "")})' for d, c in enumerate(axes)))
+        (
+            *given,
+            *(f'"r"({c}{more.get(d, "")})' for d, c in enumerate(axes)),
+            *after,
+        )
     )
+    axes += [f"c{rank + d}" for d in range(len(after))]
     return (
         name,
         f"""{INLINE}

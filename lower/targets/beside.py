@@ -9,7 +9,6 @@ from __future__ import annotations
 from math import prod
 
 from ...egraph.ir.dtypes import BOOL
-from ..axes import ceil_div
 from ..families.nests.values import add, divide, mul
 from ..fragments import ROWS, WARP
 from ..loops import (
@@ -28,17 +27,17 @@ from ..loops import (
     Send,
     Stmt,
     Var,
-    panel,
 )
 from ..loops import Box as Brought
 from ..loops import Full as Arrived
 from ..tiles import ir
 from ..tiles.ir import Ahead, Full, Load, Loop, Release, Store
 from ..tiles.rings import is_beside, is_common, products_left
-from .boxes import box_of, sent
+from .boxes import sent
 from .layouts import names_in
 from .quads import lying
 from .rings import Ringed
+from .windows import panels_of
 
 BARRIER = 8  # bytes; a place of a ring has two
 KEPT = 2  # places of what holds for an instance: the next one's is brought meanwhile
@@ -239,19 +238,15 @@ class Besides(Ringed):
     def boxes(self, s: ir.Stmt) -> list[Brought]:
         """One for each panel of a tile."""
         assert isinstance(s, Load)
-        made = box_of(s, self.scene, self.buffers[s.buffer])
+        made = panels_of(s, self.scene, self.buffers[s.buffer])
         assert not isinstance(made, str), made
-        tensor, corner = made
         t = s.tile
         out: list[Brought] = []
-        wide = panel(t.dtype)
         both = self.grid.together > 0 and is_common(self.grid, s)
-        for p in range(ceil_div(self.extents[t.axes[-1]], wide)):
+        for p, corner in enumerate(made.corners):
             at = add(mul(self.slot, self.ring_size(t)),
                      self.number(p * self.apart(t)))  # fmt: skip
-            first = add(corner[0], self.number(p * wide))
-            place = (first, *corner[1:])
-            out.append(Brought(self.rings[t.name], at, tensor, place, both))
+            out.append(Brought(self.rings[t.name], at, made.tensor, corner, both))
         return out
 
     def beside_loop(self, s: Loop) -> None:

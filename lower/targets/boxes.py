@@ -62,9 +62,11 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
         return f"steps of {[a.step for a in made]} elements"
     if sum((a.extent - 1) * a.step for a in made) >= buffer.size:
         return "it reaches beyond its buffer"
-    parts = zip(*((a.extent, a.step, a.size) for a in made), strict=True)
+    extents, strides, sizes = zip(
+        *((a.extent, a.step, a.size) for a in made), strict=True
+    )
     corner = tuple(_place(a.axes, a.const, load.index.dtype) for a in made)
-    return Box(Tensor(buffer.name, *map(tuple, parts)), corner)
+    return Box(Tensor(buffer.name, extents, strides, sizes), corner)
 
 
 def sent(s: ir.Store, view: Scene, buffer: Param) -> Box | str:

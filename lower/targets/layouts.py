@@ -70,11 +70,31 @@ class Scene:
     def varies(self, x: Ex, axis: str) -> bool:
         return any(n == axis or axis in self.tiles.get(n, ()) for n in names_in(x))
 
-    def along(self, index: Ex, axis: str) -> int | None:
-        """By how much the index grows along an axis; None: not evenly."""
+    def along(self, index: Ex, axis: str, lanes: int = 0) -> int | None:
+        """By how much the index grows along an axis, where so many points are asked for
+        within groups of as many; None: not evenly."""
         f = form(index, self.axes)
-        uneven = any(self.varies(x, axis) for x, _ in f.rest)
-        return None if uneven else f.axes.get(axis, 0)
+        total = f.axes.get(axis, 0)
+        for x, times in f.rest:
+            step = self.digit(x, axis, lanes)
+            if step is None:
+                return None
+            total += step * times
+        return total
+
+    def digit(self, x: Ex, axis: str, lanes: int) -> int | None:
+        """The same of a digit: within groups that no multiple of it cuts."""
+        if not self.varies(x, axis):
+            return 0
+        match x:
+            case Op("idiv" | "imod" as op, (a, Lit(n))) if lanes:
+                step = self.along(a, axis, lanes)
+                cut = int(n) % lanes or self.divisor(form(a, self.axes), axis) % lanes
+                if step == 1 and not cut:
+                    return int(op == "imod")
+                return 0 if step == 0 else None
+            case _:
+                return None
 
     def divisor(self, f: Form, axis: str) -> int:
         """Of the rest of the index beside `axis`."""
@@ -82,14 +102,22 @@ class Scene:
         for name, c in f.axes.items():
             if name != axis:
                 total = math.gcd(total, c * self.steps.get(name, 1))
-        for _, c in f.rest:
-            total = math.gcd(total, c)
+        for x, c in f.rest:
+            total = math.gcd(total, c * self.of_digit(x, axis))
         return abs(total)
+
+    def of_digit(self, x: Ex, axis: str) -> int:
+        """Of what a digit is a multiple beside the axis."""
+        match x:
+            case Op("imod", (a, Lit(n))):
+                return math.gcd(self.divisor(form(a, self.axes), axis), int(n))
+            case _:
+                return 1
 
     def even(self, index: Ex, test: Ex | None, axis: str, lanes: int) -> bool:
         """Whether groups of so many points along `axis` lie side by side, begin at a
         multiple of their number, and pass the test together."""
-        if lanes == 1 or self.along(index, axis) != 1:
+        if lanes == 1 or self.along(index, axis, lanes) != 1:
             return lanes == 1
         at = form(index, self.axes)
         aligned = self.divisor(at, axis) % lanes == 0
@@ -99,10 +127,14 @@ class Scene:
         if not self.varies(test, axis):
             return True
         match test:
+            case Op("lt", (x, Lit())) | Op("le", (Lit(), x)) if (
+                self.along(x, axis, lanes) == 0
+            ):
+                return True
             case Op("and", (a, b)):
                 return self.together(a, axis, lanes) and self.together(b, axis, lanes)
             case Op("lt", (x, Lit(n))) | Op("le", (Lit(n), x)):
-                if self.along(x, axis) != 1 or int(n) % lanes:
+                if self.along(x, axis, lanes) != 1 or int(n) % lanes:
                     return False
                 return self.divisor(form(x, self.axes), axis) % lanes == 0
             case _:

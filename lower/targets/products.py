@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from math import gcd
 from typing import NamedTuple
 
@@ -38,10 +39,11 @@ from ..tiles.ir import (
     Wait,
 )
 from ..tiles.rings import together_faults
-from .boxes import box_of, sent
+from .boxes import sent
 from .layouts import Scene, names_in, scene, spread
 from .quads import product_layout, quads_of
 from .simt import LANES, Simt
+from .windows import panels_of
 
 FEW = 4  # columns that a thread has side by side, where it multiplies by itself
 LEAST = 4  # bytes of an asynchronous copy
@@ -163,7 +165,7 @@ class _Products:
         for x in early:
             if not isinstance(x, Load) or x.tile.space != "shared":
                 return "a side is computed before it is multiplied"
-            made = box_of(x, self.scene, self.params[x.buffer])
+            made = panels_of(x, self.scene, self.params[x.buffer])
             if isinstance(made, str):
                 return f"the engine for copies does not bring it: {made}"
         product = replace(mma, warps=self.units.warps)
@@ -300,10 +302,10 @@ class _Products:
     def lanes(self, loads: list[Load], shared: Tile) -> tuple[str, int]:
         """The axis that loads lie along, and how many elements they take at once."""
         whole = [x for x in loads if {*x.tile.axes} == {*shared.axes}]
-        lying = [a for a in shared.axes
-                 if any(self.scene.along(x.index, a) == 1 for x in whole)]  # fmt: skip
+        lies = partial(self.scene.along, lanes=2)  # two are the fewest at once
+        lying = [a for a in shared.axes if any(lies(x.index, a) == 1 for x in whole)]
         last = lying[-1] if lying else shared.axes[-1]
-        mine = [x for x in whole if self.scene.along(x.index, last) == 1]
+        mine = [x for x in whole if lies(x.index, last) == 1]
         points = 1
         for a in shared.axes:
             points *= self.extents[a]

@@ -42,6 +42,7 @@ from ..loops import (
     Store,
     Tensor,
     Var,
+    Windows,
 )  # fmt: skip
 from .expressions import Expressions
 from .syntax import KINDS
@@ -301,10 +302,22 @@ class _Parser(Expressions):
             strides.append(self.integer("a step"))
             if not self.skip(","):
                 break
-        tensor = Tensor(source, tuple(extents), tuple(strides), tuple(sizes))
+        lie = self.windows() if self.skip("windows") else None
+        tensor = Tensor(source, tuple(extents), tuple(strides), tuple(sizes), lie)
         both = self.skip("both")
         place = self.typed(at.index, None)
         return Box(at.at.text, place, tensor, tuple(corner), both)
+
+    def windows(self) -> Windows:
+        parts: list[tuple[int, int, int]] = []
+        while True:
+            count = self.integer("a number of places")
+            self.expect("at")
+            first = self.integer("the first place")
+            self.expect("by")
+            parts.append((first, self.integer("a step"), count))
+            if not self.skip(","):
+                return Windows(*zip(*parts, strict=True))
 
     def regroup(self) -> Regroup:
         to = self.word("an array's name").text

@@ -307,6 +307,12 @@ def _box(b: Box, ex: _Expressions) -> str:
     )
     to = ex.place(b.array, b.at, 1)
     both = " both" * b.both
+    if t.windows is not None:
+        walked = (
+            f"{count} at {first} by {step}"
+            for first, step, count in zip(*t.windows, strict=True)
+        )
+        axes += f" windows {', '.join(walked)}"
     return f"{to} = {word(t.source)} at {corner} in {axes}{both}"
 
 

@@ -17,7 +17,7 @@ KEYWORDS = frozenset(
      "var", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product",
      "transfer", "commit", "await", "mma", "of", "regroup", "ring", "beside", "group",
      "fill", "full", "free", "at", "send", "to", "sort", "descending", "pack", "own",
-     "settle", "fresh", "both", "turned")
+     "settle", "fresh", "both", "turned", "windows")
 )  # fmt: skip
 WORD = r"[^\W\d]\w*"
 

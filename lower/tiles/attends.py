@@ -19,9 +19,10 @@ from ..axes import free_axes, normalise, numel
 from ..families.folds.recognize import Fold, classify
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.values import add, mul
+from ..families.products.flat import SHORT, as_one, stored_as
 from ..families.products.products import Product
 from ..loops import Ex, Lit, Param
-from .products import HALVES, SHORT, as_one, stored_as
+from .products import HALVES
 from .scales import unscaled
 
 LEFT = "c"  # by number what parts of a pass leave of their states

@@ -16,6 +16,7 @@ from ..choice import Domains, Holes, hole
 from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
+from ..families.products.flat import flattened
 from ..families.products.products import classify
 from ..fragments import EIGHTS, FOUR, HALVES, WARP
 from ..fragments import refusal as unfit
@@ -37,7 +38,7 @@ from .price import (
     speed_of_turns,
     speed_of_warps,
 )
-from .products import Blocks, Sides, flattened, product_grid, sides_of
+from .products import Blocks, Sides, product_grid, sides_of
 from .shapes import (
     BY_BYTES,
     BY_ENGINE,
@@ -69,12 +70,16 @@ class Multiplied(Tiled):
     @abstractmethod
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]: ...
 
+    @abstractmethod
+    def flat(self, kernel: Kernel) -> Kernel:
+        """As a product of sides of two axes."""
+
     def suits(self, shape: Shape, sides: Sides) -> bool:
         """Whether it is for such elements."""
         return True
 
     def suited(self, kernel: Kernel, model: DeviceModel) -> tuple[Shape, ...]:
-        sides = sides_of(flattened(kernel), self.kinds)
+        sides = sides_of(self.flat(kernel), self.kinds)
         if isinstance(sides, str):
             return ()
         return tuple(s for s in self.shapes(model) if self.suits(s, sides))
@@ -95,7 +100,7 @@ class Multiplied(Tiled):
     def accepts(self, kernel: Kernel) -> str | None:
         if not nested(kernel):
             return "its outputs run over different loops"
-        made = sides_of(flattened(kernel), self.kinds)
+        made = sides_of(self.flat(kernel), self.kinds)
         return made if isinstance(made, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
@@ -146,7 +151,7 @@ class Multiplied(Tiled):
     ) -> TileProgram | str:  # fmt: skip
         """`buffers`: those that the slots are, where not parameters of its own."""
         buffers = buffers or parameters(kernel)
-        return _program(self, flattened(kernel), model, holes, strict, buffers)
+        return _program(self, self.flat(kernel), model, holes, strict, buffers)
 
 
 @lru_cache(maxsize=4096)
@@ -264,6 +269,9 @@ class ByWarps(Multiplied):
     def kinds(self) -> tuple[DType, ...]:
         return HALVES
 
+    def flat(self, kernel: Kernel) -> Kernel:
+        return flattened(kernel, True)
+
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         return BY_WARPS if model.matrix else ()
 
@@ -294,6 +302,9 @@ class ByGroups(Multiplied):
     @property
     def kinds(self) -> tuple[DType, ...]:
         return (*HALVES, *EIGHTS, F32)
+
+    def flat(self, kernel: Kernel) -> Kernel:
+        return flattened(kernel, True, True)
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         every = (*BY_ENGINE, *BY_GROUPS, *BY_WORDS, *BY_BYTES)
@@ -338,6 +349,9 @@ class ByThreads(Multiplied):
     @property
     def kinds(self) -> tuple[DType, ...]:
         return ()
+
+    def flat(self, kernel: Kernel) -> Kernel:
+        return flattened(kernel)
 
     def shapes(self, model: DeviceModel) -> tuple[Shape, ...]:
         return (*BY_MANY, *BY_THREADS) if model.matrix else BY_THREADS

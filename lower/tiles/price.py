@@ -38,6 +38,9 @@ from .rings import is_beside, is_common
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
+# Of a digit of a place, and of a bound that is tested of digits: of what a thread works
+# out for each access of its own (windows of images, gathered one by one: H100).
+DIGIT, BOUND = 6, 2
 REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.
@@ -159,6 +162,29 @@ def begins(view: Scene, index: Ex, last: str) -> Iterator[int]:
     found = form(index, view.axes)
     yield found.const
     yield from (n * view.steps.get(a, 1) for a, n in found.axes.items() if a != last)
+    yield from (n * view.of_digit(x, last) for x, n in found.rest)
+
+
+def digits(view: Scene, index: Ex, where: Ex | None, axes: tuple[str, ...]) -> float:
+    """Flops worth of the digits of a place, each taken once; other index arithmetic is
+    done for many accesses at once."""
+    found: dict[Ex, float] = {}
+
+    def walk(x: Ex) -> bool:
+        if not isinstance(x, Op):
+            return False
+        inner = [walk(a) for a in x.args]
+        own = x.op in ("idiv", "imod") and any(view.varies(x, a) for a in axes)
+        if own:
+            found[x] = DIGIT
+        elif any(inner) and x.op in ("lt", "le"):
+            found[x] = BOUND
+        return own or any(inner)
+
+    for x in (index, where):
+        if x is not None:
+            walk(x)
+    return sum(found.values())
 
 
 @dataclass(slots=True)
@@ -252,8 +278,9 @@ class _Price:
         moved = prod(rows) * ceil_div(last * size, ROW) * ROW
         steps = begins(view, s.index, s.tile.axes[-1])
         even = gcd(LINE_OF_CACHE, *(n * size for n in steps))
-        teams = self.grid.together if is_common(self.grid, s) else 0
-        return moved * ASTRIDE.get(even, 1.0) / max(teams, 1)
+        teams = self.grid.together
+        teams = teams if teams > 1 and is_common(self.grid, s) else 1
+        return moved * ASTRIDE.get(even, 1.0) / teams
 
     def share(self, loop: Loop) -> float:
         return share_of_turns(self.grid, loop, self.program.index)
@@ -407,4 +434,5 @@ class _Price:
             self.near += moved - once if whole > self.model.on_chip else 0
         own = ACCESS / (lanes if wide else 1)
         own += CONVERT * (compute(held.dtype) is not held.dtype and not copied)
+        own += digits(view, index, where, axes) / (lanes if wide else 1)
         self.work += own * self.points(axes) * times

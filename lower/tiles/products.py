@@ -9,14 +9,15 @@ one is loaded, computed and copied.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F32, U32, DType, compute
-from ...extract.schedule.kernel import Affine, Div, Kernel, Mod, bits
-from ..axes import coefficient, normalise, rebuild
+from ...extract.schedule.kernel import Affine, Kernel, Mod, bits
+from ..axes import coefficient
 from ..families.nests.index_types import index_type
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.values import add, mul
+from ..families.products.flat import stored_as
 from ..families.products.products import Product, classify
 from ..fragments import EIGHTS, HALVES, LOST
 from ..loops import Ex, Lit, Op, Param, Var
@@ -25,7 +26,6 @@ from .build import Scope, Tiling, Writer
 from .ir import Ahead, Axis, Copy, Grid, Load, Loop, Map, Mma, Stmt, Tile, Wait, var
 
 SEEN = 0xFFFFFFFF >> LOST << LOST  # bits of f32, of those
-SHORT = 64  # points of an axis that a tile would be half empty along
 
 
 class Blocks(NamedTuple):
@@ -128,59 +128,6 @@ def _lies_across(kernel: Kernel, e: int, own: int, k: int) -> bool:
     return x.op == "load" and [coefficient(x.attr[1], a) == 1 for a in (own, k)] == [
         True, False,
     ]  # fmt: skip
-
-
-@lru_cache(maxsize=4096)
-def flattened(kernel: Kernel) -> Kernel:
-    """With all that it sums along as one axis, and so each side's own axes where none
-    of them is long: a convolution sums along places of a filter and channels."""
-    cs = classify(kernel)
-    if isinstance(cs, str) or len(cs) != 1:
-        return kernel
-    (c,) = cs
-    for axes in (c.k, c.m, c.n):
-        longest = max((kernel.extents[a] for a in axes), default=0)
-        if len(axes) > 1 and (axes is c.k or longest < SHORT):
-            kernel = as_one(kernel, axes)
-    return normalise(kernel)
-
-
-def as_one(kernel: Kernel, axes: tuple[int, ...]) -> Kernel:
-    """Axes, outermost first, as digits of a new one."""
-    new = len(kernel.extents)
-    digits: dict[int, Div | Mod] = {}
-    weight = 1
-    for a in reversed(axes):
-        left = Div(Affine(((new, 1),)), weight)
-        digits[a] = left if a == axes[0] else Mod(_over(left), kernel.extents[a])
-        weight *= kernel.extents[a]
-
-    def affine(v: Affine) -> Affine:
-        terms: list[tuple[Any, int]] = []
-        for a, step in v.terms:
-            if isinstance(a, Div | Mod):
-                terms.append((a._replace(value=affine(a.value)), step))
-            else:
-                terms.append((digits.get(a, a) if isinstance(a, int) else a, step))
-        return Affine(tuple(terms), v.const)
-
-    def group(old: tuple[int, ...]) -> tuple[int, ...]:
-        return (*(a for a in old if a not in axes), *((new,) * (axes[0] in old)))
-
-    return rebuild(kernel, (*kernel.extents, weight), affine, group)
-
-
-def _over(x: Div) -> Affine:
-    return x.value if x.by == 1 else Affine(((x, 1),))
-
-
-def stored_as(kernel: Kernel, e: int) -> int:
-    """The expression without a cast that loses nothing."""
-    x = kernel.exprs[e]
-    if x.op != "cast" or x.dtype is not F32:
-        return e
-    inner = kernel.exprs[x.args[0]].dtype
-    return x.args[0] if inner in (*HALVES, *EIGHTS) else e
 
 
 def unmasked(kernel: Kernel, e: int) -> int | None:
@@ -333,9 +280,18 @@ class ProductWriter(Writer):
         f = facts(self.kernel)
         steps = [self.kernel.exprs[i].attr[1]
                  for i in each(reach(f, bits(factors), 0) & f.loads)]  # fmt: skip
-        votes = {a: sum(coefficient(v, a) == 1 for v in steps)
+        votes = {a: sum(_side_by_side(v, a) for v in steps)
                  for a in (self.sides.k, own)}  # fmt: skip
         return max(votes, key=lambda a: votes[a])
+
+
+def _side_by_side(v: Affine, axis: int) -> bool:
+    """Whether places grow by one along an axis, or along its last digit."""
+    place = Affine(((axis, 1),))
+    return any(
+        step == 1 and (a == axis or (isinstance(a, Mod) and a.value == place))
+        for a, step in v.terms
+    )
 
 
 class _Made(NamedTuple):

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..loops import Var
-from ..targets.layouts import names_in
+from ..targets.layouts import names_in, scene
+from ..targets.windows import are_windows
 from .ir import (
     Ahead,
     Copy,
@@ -169,7 +170,8 @@ def is_common(grid: Grid, load: Load) -> bool:
     named = {n for v in values(load) for n in names_in(v)}
     rows = next((p.extent for p in grid.points if p.name in load.tile.axes[:1]), 1)
     apart = bool(grid.axes) and grid.axes[-1].name not in named
-    return apart and rows % MIXED == 0 and rows >= 2 * MIXED
+    halves = apart and rows % MIXED == 0 and rows >= 2 * MIXED
+    return halves and not are_windows(load, scene(grid))
 
 
 def together_faults(grid: Grid) -> Iterator[str]:

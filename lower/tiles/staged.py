@@ -33,6 +33,7 @@ from .price import price
 PIECES = 2  # of a long reduction, for each unit
 CELLS = 4096  # results of a product that are work enough for one piece
 LONG = 256  # terms of a sum of products that are worth parts
+MORE = 16  # such pieces for each unit at most: instructions take eight at once
 PARTS = (2, 4, 8, 16, 32, 64, 128, 256, 512)  # of one
 
 
@@ -95,7 +96,7 @@ def _cuts(
         rows = ordered(kernel, row_axes(kernel))
         tiles = ceil_div(numel(kernel.extents, rows), grain)
         named = hole(holes, "parts", 0)
-        own = [n for n in PARTS if model.units // 8 <= n * tiles <= 8 * model.units]
+        own = [n for n in PARTS if model.units // 8 <= n * tiles <= MORE * model.units]
         pieces = [n * tiles for n in ([named] if named else own)]
     for n in pieces:
         made = cut(kernel, n, grain)

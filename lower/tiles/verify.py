@@ -19,9 +19,10 @@ from ...egraph.ir.dtypes import BOOL, compute
 from ...egraph.ir.scalars import MONOIDS
 from ..intervals import Interval, interval
 from ..loops import Ex, Lit, Op, Param, Var
-from ..targets.boxes import box_of, sent
+from ..targets.boxes import sent
 from ..targets.layouts import of_axes, product, scene
 from ..targets.quads import lying
+from ..targets.windows import panels_of
 from ..text.syntax import ARITY
 from . import ir
 from .ir import (
@@ -300,7 +301,7 @@ class _Grid(Scopes):
         if lasts and self.grid.layout and not beside:
             self.fault(f"nobody brings {s.tile.name}")
         if (isinstance(last, Ahead) and last.beside) or (lasts and self.grid.layout):
-            made = box_of(s, self.scene, buffer)
+            made = panels_of(s, self.scene, buffer)
             if isinstance(made, str):
                 self.fault(
                     f"the engine for copies does not bring {s.tile.name}: {made}"
@@ -445,10 +446,10 @@ class _Grid(Scopes):
                 return left + right, p and q
             case Op("lt", (x, Lit(n))):
                 form, const = self.form(x)
-                return [Bound(form, int(n) - 1 - const)], True
+                return [Bound(form, int(n) - 1 - const)], _of_axes(form)
             case Op("le", (Lit(n), x)):
                 form, const = self.form(x)
-                return [Bound(_times(form, -1), const - int(n))], True
+                return [Bound(_times(form, -1), const - int(n))], _of_axes(form)
             case _:
                 return [], False
 
@@ -468,6 +469,10 @@ class _Grid(Scopes):
 
     def reach(self, x: Ex) -> Interval:
         return interval(x, self.axes)
+
+
+def _of_axes(form: Mapping[str | Ex, int]) -> bool:
+    return all(isinstance(k, str) for k in form)
 
 
 def _sum(a: Mapping[str | Ex, int], b: Mapping[str | Ex, int]) -> dict[str | Ex, int]:

@@ -15,6 +15,7 @@ from ..loops import (
     Array,
     AsyncCopy,
     Beside,
+    Box,
     Ex,
     Fetch,
     Fill,
@@ -34,6 +35,7 @@ from ..loops import (
     Store,
     Tensor,
 )  # fmt: skip
+from ..targets.engine import BITS
 from .walk import Walk
 
 
@@ -90,6 +92,7 @@ class Places(Walk):
                         self.value(x)
                     self.inside(b.array, b.at, b.size)
                     self.fits(b.tensor)
+                    self.shifts(b)
             case Send(box=box):
                 for x in (box.at, *box.corner):
                     self.value(x)
@@ -125,6 +128,16 @@ class Places(Walk):
         last = sum((n - 1) * step for n, step in pairs)
         if min(t.extents) < 1 or last >= self.sizes.get(t.source, 0):
             self.fault(f"a tensor of {t.extents} by {t.strides} in {t.source!r}")
+
+    def shifts(self, b: Box) -> None:
+        """Rows of windows are moved on, by what the engine has room for."""
+        rank = len(b.tensor.extents)
+        most = (1 << BITS.get(rank, 0)) - 1
+        for x in b.corner[rank:]:
+            reach = interval(x, self.known)
+            if not reach.within(0, most):
+                moved = f"{reach.low} .. {reach.high}"
+                self.fault(f"windows of {b.tensor.source!r} are moved by {moved}")
 
     def forget(self, name: str) -> None:
         self.known.pop(name, None)

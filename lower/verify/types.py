@@ -45,6 +45,7 @@ from ..loops import (
     panel,
 )
 from ..orders import room
+from ..targets.engine import refused
 from ..text.syntax import ARITY
 from .walk import Walk
 
@@ -261,9 +262,14 @@ class Types(Walk):
         row = here.itemsize * t.sizes[0]
         if here is not buffer.dtype or held.swizzle != t.sizes[0] or row != wide:
             self.fault(f"rows of {t.sizes[0]} {buffer.dtype} at {b.array!r}")
-        ranks = {len(x) for x in (t.extents, t.strides, t.sizes, b.corner)}
+        shifts = len(t.windows.first) if t.windows else 0
+        ranks = {len(x) for x in (t.extents, t.strides, t.sizes)}
+        ranks.add(len(b.corner) - shifts)
         if len(ranks) > 1 or not ranks <= {*range(1, 6)}:
             self.fault(f"a tensor of {ranks} axes")
+        reason = refused(t) or ("both bring it" if t.windows and b.both else None)
+        if reason:
+            self.fault(f"windows of {t.source!r}: {reason}")
         odd = [x for x in t.strides[1:] if x * here.itemsize % 16]
         if t.strides[0] != 1 or odd or not 0 < max(t.sizes) <= 256:
             self.fault(f"a tensor by {t.strides} in boxes of {t.sizes}")

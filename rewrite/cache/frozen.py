@@ -33,7 +33,8 @@ KNOWN: tuple[Any, ...] = (
     kernel.Affine, kernel.Div, kernel.Mod, kernel.Val, kernel.Cond, kernel.Expr,
     kernel.Update, kernel.Order, kernel.Output, kernel.Kernel, kernel.Buffer,
     kernel.Launch, kernel.Host, kernel.Schedule, place.MemoryPlan, part.Part, plan.Plan,
-    program.Invoke, program.Program, loops.Function, loops.Param, choice.Choice,
+    program.Invoke, program.Program, loops.Function, loops.Param, loops.Windows,
+    choice.Choice,
     device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
     Leaf, Loop, Branch, Lapack, OnnxNode,
 )  # fmt: skip

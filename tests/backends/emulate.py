@@ -232,7 +232,12 @@ template <int N, class T> void rw_group_of(f32 *c, u64 a, u64 b) {
 
 # A full place counts the times that it was, a free one the warps that have said so.
 RINGS = r"""
-struct rw_tensor { u8 *data; i64 size, extents[5], strides[5], sizes[5]; };
+struct rw_tensor {
+  u8 *data;
+  i64 size, extents[5], strides[5], sizes[5];
+  int axes;
+  i64 first[4], steps[4], counts[4];
+};
 static std::barrier<> *team;
 static u32 readers, told;
 static std::atomic<u64> &rw_count(const u64 *p) { return *(std::atomic<u64> *)p; }
@@ -271,6 +276,36 @@ static u32 rw_each(const rw_tensor *t, const i32 (&c)[5], Move move) {
         move(byte, there ? t->data + from * t->size : nullptr);
       }
   return e * t->size;
+}
+static void rw_windows(void *to, const rw_tensor *t, const u64 *full, const i32 *c) {
+  const i64 *n = t->sizes;
+  const int axes = t->axes, walked = axes - 2;
+  i64 number = c[axes - 1];
+  for (int d = walked; d > 0; d--)
+    number = number * t->counts[d] + (c[d] - t->first[d]) / t->steps[d];
+  for (i64 row = 0; row < n[1]; row++) {
+    i64 left = number + row, from = 0;
+    bool there = true;
+    for (int d = 1; d < axes; d++) {
+      i64 at = left;
+      if (d <= walked) {
+        at = left % t->counts[d] * t->steps[d] + t->first[d] + c[axes - 1 + d];
+        left /= t->counts[d];
+      }
+      from += at * t->strides[d], there &= at >= 0 && at < t->extents[d];
+    }
+    for (i64 i = 0; i < n[0]; i++) {
+      const u32 place = (row * n[0] + i) * t->size;
+      u8 *const to_ = (u8 *)to + (place ^ (place >> 7 & 7) << 4);
+      const i64 x = c[0] + i;
+      if (there && x >= 0 && x < t->extents[0])
+        std::memcpy(to_, t->data + (from + x) * t->size, t->size);
+      else
+        std::memset(to_, 0, t->size);
+    }
+  }
+  told -= n[0] * n[1] * t->size;
+  if (!told) rw_count(full)++;
 }
 static void rw_box(void *to, const rw_tensor *t, const u64 *full, const i32 (&c)[5]) {
   told -= rw_each(t, c, [=](u32 byte, u8 *from) {
@@ -361,7 +396,7 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     text = text.replace(rings.PAIRS, PAIRS)
     halves = r"void (rw_half\d_(\d)_\d+_(\d+))\((.*?)\) \{.*?\n}\n"
     text = re.sub(halves, _halves, text, flags=re.DOTALL)
-    moves = r"void (rw_(?:box|send)\d)\((.*?)\) \{.*?\n}\n"
+    moves = r"void (rw_(?:box|send|windows)\d)\((.*?)\) \{.*?\n}\n"
     text = re.sub(moves, _box, text, flags=re.DOTALL)
     text = re.sub(
         r"static \S+ \S+ void (rw_group_(b?)f16_(\d+)_(.)(.)(_fresh)?)\(.*?\n}\n",
@@ -414,6 +449,9 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
 
 def _box(found: re.Match[str]) -> str:
     corner = ", ".join(re.findall(r"\bc\d", found[2]))
+    if found[1].startswith("rw_windows"):
+        call = f"const i32 c[] = {{{corner}}}; rw_windows(to, t, full, c);"
+        return f"void {found[1]}({found[2]}) {{ {call} }}\n"
     brings = found[1].startswith("rw_box")
     call = "rw_box(to, t, full" if brings else "rw_send(t, from"
     return f"void {found[1]}({found[2]}) {{ {call}, {{{corner}}}); }}\n"
@@ -434,7 +472,11 @@ def _tensor(m: TensorMap) -> str:
     parts = (m.extents + (1,) * rest, m.strides + (0,) * rest, m.sizes + (1,) * rest)
     texts = (", ".join(map(str, p)) for p in parts)
     at = f"(u8 *)p[{m.buffer}], {m.dtype.itemsize}"
-    return f"rw_tensor{{{at}, {{{'}, {'.join(texts)}}}}}"
+    lie = ""
+    if m.windows is not None:
+        every = (", ".join(map(str, (0, *x))) for x in m.windows)
+        lie = f", {len(m.sizes)}, {{{'}, {'.join(every)}}}"
+    return f"rw_tensor{{{at}, {{{'}, {'.join(texts)}}}{lie}}}"
 
 
 def _group(found: re.Match[str]) -> str:

@@ -32,6 +32,7 @@ from rewrite.lower.loops import (
     Store,
     Tensor,
     Var,
+    Windows,
 )  # fmt: skip
 
 NAMES = st.sampled_from(
@@ -77,12 +78,15 @@ VALUES: st.SearchStrategy[Ex] = st.recursive(
 
 def _tensors(rank: int) -> st.SearchStrategy[Tensor]:
     sizes = st.tuples(*(SIZES for _ in range(rank)))
-    return st.builds(Tensor, NAMES, sizes, sizes, sizes)
+    places = st.tuples(*(st.integers(-9, 9) for _ in range(rank)))
+    windows = st.builds(Windows, places, sizes, sizes)
+    lie = st.one_of(st.none(), windows)
+    return st.builds(Tensor, NAMES, sizes, sizes, sizes, lie)
 
 
 def _boxes(rank: int) -> st.SearchStrategy[Box]:
     corner = st.tuples(*(VALUES for _ in range(rank)))
-    return st.builds(Box, NAMES, VALUES, _tensors(rank), corner)
+    return st.builds(Box, NAMES, VALUES, _tensors(rank), corner, st.booleans())
 
 
 BOXES = st.integers(1, 3).flatmap(_boxes)

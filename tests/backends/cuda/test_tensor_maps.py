@@ -11,6 +11,8 @@ from rewrite.backends.nvidia.tensor_maps import KEPT, TensorMaps, checked
 from rewrite.cache.frozen import freeze, thaw
 from rewrite.egraph.ir.dtypes import BF16
 from rewrite.lower.device import DeviceError, Grid, TensorMap
+from rewrite.lower.loops import Windows
+from rewrite.lower.targets.engine import ends
 
 ROWS = TensorMap(0, BF16, (64, 40), (1, 64), (64, 16))
 COLUMNS = TensorMap(2, BF16, (40, 64), (1, 40), (64, 64))
@@ -53,3 +55,16 @@ def test_a_driver_that_refuses_is_an_error() -> None:
 def test_launches_with_maps_are_kept() -> None:
     grid = Grid("f_0", 132, 384, 229440, (ROWS, COLUMNS))
     assert thaw(freeze(grid)) == grid
+
+
+WINDOWS = TensorMap(
+    0, BF16, (256, 28, 56, 64), (1, 256, 7168, 401408), (64, 128, 1, 1),
+    Windows((-1, -2), (1, 2), (28, 29)),
+)  # fmt: skip
+
+
+def test_windows_end_where_the_last_one_begins() -> None:
+    """Counted from the last element of an axis: 26 of 27, and 54 of 55."""
+    assert WINDOWS.windows is not None
+    assert ends(WINDOWS.extents, WINDOWS.windows) == (-1, -1)
+    assert thaw(freeze(WINDOWS)) == WINDOWS

@@ -221,12 +221,20 @@ def test_sums_of_f8_that_are_compared_or_counted_are_exact(of: DType) -> None:
 
 
 def test_no_side_is_repeated_in_scratch() -> None:
-    """Places of filters overlap: laid out, an image would be nine times as large."""
+    """Places of filters overlap: laid out, they would be nine times as large as the
+    image, which is what is laid out; what holds one thing against another never is."""
     b = Builder()
     x, w = b.input("x", BF16, (8, 64, 30, 30)), b.input("w", BF16, (64, 64, 3, 3))
     frame = Frame(1, (1, 1), (1, 1), (0, 0), (0, 0))
     y = b.add("conv", (x, w, b.input("bias", BF16, (64,))), (frame.vector,))
     kernel = normalise(kernel_of(b, [y]))
+    made = LAID.program(kernel, SMALL, ())
+    assert isinstance(made, TileProgram), made
+    assert sorted(p.size for p in made.scratch) == [64 * 9 * 64, 8 * 30 * 30 * 64]
+    b = Builder()
+    u, v = b.input("u", BF16, (256, 1)), b.input("v", BF16, (1, 512))
+    x = b.un("tanh", b.bin("add", *b.broadcast(u, v)))
+    kernel = normalise(kernel_of(b, [b.matmul(x, b.input("w", BF16, (512, 64)))]))
     assert LAID.accepts(kernel) == "a side has more elements than it is made of"
 
 
