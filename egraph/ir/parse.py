@@ -14,6 +14,8 @@ from .ops import Array, TensorType
 from .tokens import Token
 from .values import KINDS, Values
 
+DEEPEST = 32
+
 
 def parse(
     text: str,
@@ -38,6 +40,7 @@ class _Parser(Values):
     ) -> None:  # fmt: skip
         super().__init__(text, filename)
         self.given, self.calls = data, dict(calls)
+        self.depth = 0  # of loops and branches within others
         self._begin()
 
     def _begin(self) -> None:
@@ -119,11 +122,15 @@ class _Parser(Values):
 
     def _inner(self) -> Graph:
         """A graph of its own, in the same text."""
+        if self.depth == DEEPEST:
+            raise self.error(self.peek, f"graphs within {DEEPEST} others")
+        self.depth += 1
         state = self.calls, self.builder, self.refs, self.inputs, self.met
         self.calls = {}
         self._begin()
         made = self.graph()
         self.calls, self.builder, self.refs, self.inputs, self.met = state
+        self.depth -= 1
         return made
 
     def _header(self) -> None:

@@ -47,7 +47,8 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 def _pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Tracer:
     """NumPy's own default is 1e-15, whatever the dtype and the sizes."""
-    return linalg.pinv(a, rtol=1e-15 if rcond is rtol is None else rtol or rcond)
+    limit = rcond if rtol is None else rtol
+    return linalg.pinv(a, rtol=1e-15 if limit is None else limit)
 
 
 def _matrix_rank(A: Any, *, rtol: Any = None) -> Tracer:

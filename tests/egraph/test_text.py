@@ -209,6 +209,15 @@ def test_loops_and_branches_follow_the_graph() -> None:
             c = c + x[t]
 
 
+def test_loops_within_loops_have_a_bottom() -> None:
+    text = "graph g(x: bool[]) {\n  y: bool[1] = call f x token=0\n  return y\n}\n"
+    for _ in range(40):
+        inner = "".join(f"  {line}\n" for line in text.splitlines())
+        text = text.split("}")[0] + "}\ncond f if_true=[] if_false=[] {\n" + inner
+    with pytest.raises(GraphError, match="graphs within 32 others"):
+        parse(text)
+
+
 def test_what_a_definition_says_of_a_call_is_checked() -> None:
     for old, new, says in (
         ('call "fold" c x', 'call "fold" x c', "f:7:6: operand 0 is "),

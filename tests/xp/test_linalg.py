@@ -208,6 +208,38 @@ def test_norms_and_diagonals_of_any_shape(a: Any) -> None:
     np.testing.assert_allclose(xp.linalg.matrix_norm(a), np.linalg.matrix_norm(a))
 
 
+squares = hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=4).flatmap(
+    lambda shape: hnp.arrays(
+        st.sampled_from((np.float32, np.float64)), (*shape, shape[-1]),
+        elements=st.integers(-4, 4).map(float),
+    )
+)  # fmt: skip
+
+
+@given(squares, st.integers(0, 3))
+@settings(max_examples=60, deadline=None)
+def test_square_matrices_of_any_shape(a: Any, n: int) -> None:
+    """Far from singular: what is added outweighs a row."""
+    a = a + np.eye(a.shape[-1], dtype=a.dtype) * 32
+    tight = 1e-4 if a.dtype == np.float32 else 1e-11
+    b = np.ones((a.shape[-1], n), a.dtype)
+    even = a @ np.swapaxes(a, -1, -2)
+    for f, args in (
+        (lambda x, a: x.linalg.inv(a), (a,)), (lambda x, a: x.linalg.det(a), (a,)),
+        (lambda x, a: x.linalg.slogdet(a), (a,)),
+        (lambda x, a, b: x.linalg.solve(a, b), (a, b)),
+        (lambda x, a: x.linalg.cholesky(a), (even,)),
+        (lambda x, a: x.linalg.eigvalsh(a), (even,)),
+        (lambda x, a: x.linalg.svdvals(a), (a,)),
+        (lambda x, a: x.linalg.matrix_power(a, n), (a,)),
+        (lambda x, a: x.linalg.trace(a), (a,)),
+    ):  # fmt: skip
+        want = parts(f(strict, *map(strict.asarray, args)))
+        for have, expected in zip(parts(f(xp, *args)), want, strict=True):
+            assert have.dtype == expected.dtype and have.shape == expected.shape
+            np.testing.assert_allclose(have, expected, tight, tight)
+
+
 # ---- devices, sizes, files -----------------------------------------------------------
 
 
@@ -330,6 +362,8 @@ def test_explain_says_why_it_could_not_be_run() -> None:
     lambda x: np.linalg.eigvalsh(x), lambda x: np.linalg.eigh(x)[0],
     lambda x: np.linalg.svd(x, compute_uv=False), lambda x: np.linalg.svdvals(x),
     lambda x: np.linalg.svd(x, full_matrices=False)[1], lambda x: np.linalg.pinv(x),
+    lambda x: np.linalg.pinv(x, rtol=0.5), lambda x: np.linalg.pinv(x, 0.5),
+    lambda x: np.linalg.pinv(x, rtol=0.0),
     lambda x: np.linalg.qr(x, "r"), lambda x: np.linalg.qr(x, mode="complete")[1],
     lambda x: np.linalg.matrix_power(x, 3), lambda x: np.linalg.matrix_rank(x),
     lambda x: np.linalg.norm(x), lambda x: np.linalg.norm(x[0, 0], 1),
