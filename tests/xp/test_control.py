@@ -11,6 +11,7 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
+from rewrite.backends.devices import device as known
 from rewrite.backends.flows.branches import Listed, Sides
 from rewrite.backends.flows.rounds import OpenRounds, Turns
 from rewrite.egraph.ir.dtypes import BOOL, F32
@@ -322,6 +323,19 @@ def test_a_branch_has_one_type() -> None:
 def both(x: Any, w: Any) -> Any:
     x = xp.while_loop(lambda c: xp.max(c) > 1, lambda c: c / 2, x)
     return xp.cond(x[0, 0] > 0, lambda x: x @ w, lambda x: x / xp.sum(x), x)
+
+
+@pytest.mark.parametrize("name", ["opencl", "wgpu", "cuda"])
+def test_on_devices_with_memory_of_their_own(name: str) -> None:
+    if not known(name).probe().ok:
+        pytest.skip(known(name).probe().detail)
+    x, w = np.abs(draw(4, 4)) * 9, draw(4, 4)
+    fast = rw.optimize(both, x, w, device=name, fallback=False)
+    for now in (x, -x):
+        np.testing.assert_allclose(fast(now, w), both(now, w), rtol=1e-5, atol=1e-5)
+    ready = fast.compiled.executable()
+    assert ready is not None
+    assert {type(r) for r in ready.inner.values()} == {Turns, Sides}
 
 
 def test_they_are_saved_shown_and_explained(tmp_path: Path) -> None:
