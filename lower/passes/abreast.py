@@ -16,7 +16,15 @@ from dataclasses import replace
 from ...egraph.ir.dtypes import BOOL
 from ..loops import Array, Ex, For, Function, If, Let, Lit, Load, Op, Stmt
 from ..walking import with_bodies
-from .rebuild import Names, first_of, substituted, variables_of, written_arrays
+from .rebuild import (
+    Names,
+    arrays_of,
+    bound,
+    first_of,
+    substituted,
+    variables_of,
+    written_arrays,
+)
 
 LEAST = 8  # turns: shorter loops are not worth two copies
 
@@ -93,8 +101,10 @@ class _Abreast:
                 if loop.var.name not in variables_of(substituted(ok, lets)):
                     return None
                 first = first_of(substituted(at, lets), loop.var)
-                if first is None or _loads(first):
+                if first is None or arrays_of(first):
                     return None
+                if not variables_of(first).isdisjoint(bound(loop.body)):
+                    return None  # a variable that the turn itself sets
                 return value, first, size - loop.extent
             case _:
                 return None
@@ -103,13 +113,3 @@ class _Abreast:
 def _between(start: Ex, last: int) -> Ex:
     low = Op("le", (Lit(0, start.dtype), start), BOOL)
     return Op("and", (low, Op("le", (start, Lit(last, start.dtype)), BOOL)), BOOL)
-
-
-def _loads(x: Ex) -> bool:
-    match x:
-        case Load():
-            return True
-        case Op(args=args):
-            return any(map(_loads, args))
-        case _:
-            return False

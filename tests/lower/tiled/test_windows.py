@@ -61,6 +61,14 @@ def tensors(program: TileProgram) -> list[Tensor]:
     return [b.tensor for s in fills for b in s.boxes]
 
 
+def interpreted(kernel: Kernel, program: TileProgram) -> None:
+    assert parse(show(verify(program, 227 << 10))) == program
+    buffers = buffers_for(kernel)
+    want = reference(kernel, buffers)
+    run(program, buffers)
+    close(kernel, buffers[kernel.reads :], want)
+
+
 def test_random_convolutions() -> None:
     taken = slid = 0
     for seed in range(80):
@@ -68,11 +76,7 @@ def test_random_convolutions() -> None:
         made = small(kernel, 64, (64, 128)[seed % 2])
         if isinstance(made, str):
             continue
-        assert parse(show(verify(made, 227 << 10))) == made
-        buffers = buffers_for(kernel)
-        want = reference(kernel, buffers)
-        run(made, buffers)
-        close(kernel, buffers[kernel.reads :], want)
+        interpreted(kernel, made)
         taken += 1
         slid += any(t.windows for t in tensors(made))
     assert taken > 60 and slid > 40, (taken, slid)
@@ -106,11 +110,7 @@ def test_gradients_of_filters(apart: bool) -> None:
         made = small(kernel)
         if isinstance(made, str):
             continue
-        assert parse(show(verify(made, 227 << 10))) == made
-        buffers = buffers_for(kernel)
-        want = reference(kernel, buffers)
-        run(made, buffers)
-        close(kernel, buffers[kernel.reads :], want)
+        interpreted(kernel, made)
         count += any(t.windows for t in tensors(made))
     assert count > 16, count
 
@@ -161,11 +161,7 @@ def test_laid_out_before() -> None:
         made = LAID.program(kernel, replace(model_of(HOPPER), units=8), SOME)
         if isinstance(made, str):
             continue
-        assert parse(show(verify(made, 227 << 10))) == made
-        buffers = buffers_for(kernel)
-        want = reference(kernel, buffers)
-        run(made, buffers)
-        close(kernel, buffers[kernel.reads :], want)
+        interpreted(kernel, made)
         count, slid = count + 1, slid + any(t.windows for t in tensors(made))
     assert count > 30 and slid > 30, (count, slid)
 
