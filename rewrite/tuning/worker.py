@@ -34,6 +34,7 @@ from rewrite.tuning.measure import Timer, timer
 FAR = 1e-2  # of the largest value: so far off a kernel is wrong, however it sums
 FILL = 0x7B  # each byte of an output before a run: no float that a kernel computes
 HOPELESS = 6.0  # times as long at once: not worth another run
+LOOKS = 3  # times that it is looked at, before that is said
 LOST = 1.5  # times as long in the first turns: the rest would change nothing
 FIRST = 3  # turns
 LAID = 4  # operands laid out in some way, at once
@@ -233,9 +234,8 @@ class Bench:
         got, _ = self.results(r.choice)  # a library loads much before its first product
         if reason := self.wrong(got):
             return Refused(f"wrong: {reason}")
-        once = tuple(self.results(c)[1] for c in (r.choice, *r.against))
-        if once[0] > HOPELESS * once[1]:
-            return Times((once,))
+        if first := self._hopeless(r):
+            return Times((first,))
         timers = [self._timer(c) for c in (r.choice, *r.against)]
         turns: list[Turn] = []
         for turn in range(r.turns):
@@ -243,6 +243,15 @@ class Bench:
             if turn + 1 == FIRST and _least(turns, 0) > LOST * _least(turns, 1):
                 break
         return Times(tuple(turns))
+
+    def _hopeless(self, r: Race) -> Turn | None:
+        """A turn that says so, if no other denies it: one may have been interrupted."""
+        once: Turn = ()
+        for _ in range(LOOKS):
+            once = tuple(self.results(c)[1] for c in (r.choice, *r.against))
+            if once[0] <= HOPELESS * once[1]:
+                return None
+        return once
 
     def _timer(self, choice: Choice) -> Timer:
         module, buffers = self._module(choice), self.operands(choice)

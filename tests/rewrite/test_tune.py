@@ -109,9 +109,10 @@ def test_each_failure_costs_one_choice_and_says_why() -> None:
 
 def test_a_faster_choice_wins_and_is_kept() -> None:
     c = softmax()
-    found = tried(["constant"])
-    (kernel,) = found.kernels
-    assert kernel.best == Choice("constant")
+    (kernel,) = tried(["constant"], limit=60.0).kernels
+    if kernel.best == Choice("row"):  # noise may deny it once
+        (kernel,) = tried(["constant"], limit=60.0).kernels
+    assert kernel.best == Choice("constant"), kernel.trials
     assert kernel.seconds < kernel.own_seconds
     entry = stored(c)[kernel.digest]
     assert entry.choice == kernel.best
