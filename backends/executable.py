@@ -29,7 +29,7 @@ from .binding import Binding, Ports, fetch
 from .flows.branches import branching
 from .flows.inner import Inner
 from .flows.rounds import looping
-from .straight import Straight
+from .straight import Order, Straight
 
 type Shapes = Sequence[tuple[int, ...]]
 # The programs of the bodies of a loop or a branch, by target and operands.
@@ -72,8 +72,7 @@ class Executable:
             if x.kind == "input" and any(b in s.args for s in prologue)
         )
         self.witness: object = None  # of what was last made of steady inputs
-        straight = None if prologue else Straight.of(self.ports, self.runs)
-        self._straight = straight
+        self._straight = self.ordered()
 
     def _prepared(self, steps: Sequence[Invoke | Host]) -> list[Prepared | Host]:
         """Runs of launches, and the steps of the host between them."""
@@ -152,11 +151,23 @@ class Executable:
     def straight(self, inputs: Mapping[str, Any]) -> dict[str, Array] | None:
         """Runs once where a call has nothing to do but to aim the launches at plain
         arrays; else None, and nothing has run."""
-        if self._straight is None:
+        straight = self._straight
+        if straight is None:
             return None
+        labels, named = straight.order
+        results = self.aimed(straight, tuple([inputs.get(x) for x in labels]))
+        return None if results is None else dict(zip(named, results, strict=True))
+
+    def ordered(self, order: Order | None = None) -> Straight | None:
+        """What runs such calls with arrays by place, in this order."""
+        return None if self.prologue else Straight.of(self.ports, self.runs, order)
+
+    def aimed(
+        self, straight: Straight, given: tuple[Any, ...]
+    ) -> tuple[Array, ...] | None:
         # First, so that the next call moves them back whenever an interrupt comes.
-        self._moved = self._straight.moved
-        return self._straight(inputs)
+        self._moved = straight.moved
+        return straight(given)
 
     def _renew(self, moved: Mapping[int, Any]) -> None:
         """Makes anew what is kept of steady inputs."""

@@ -7,7 +7,8 @@ pool when the last array that shows any part of them is gone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -65,8 +66,17 @@ def flat(array: Array) -> Array:
 
 def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     """As `numpy.empty`, aligned and from the pool where it is large."""
+    return maker(shape, dtype)()
+
+
+def maker(shape: Sequence[int], dtype: np.dtype[Any]) -> Callable[[], Array]:
+    """What makes such arrays, one a call."""
     nbytes = prod(shape) * dtype.itemsize
     if nbytes < SMALL:
-        return np.empty(shape, dtype)
-    address, owner = allocate(nbytes)
-    return np.asarray(_Lent(owner, address, nbytes)).view(dtype).reshape(shape)
+        return partial(np.empty, shape, dtype)
+
+    def pooled() -> Array:
+        address, owner = allocate(nbytes)
+        return np.asarray(_Lent(owner, address, nbytes)).view(dtype).reshape(shape)
+
+    return pooled

@@ -3,13 +3,13 @@ where those take microseconds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ..egraph.ir.scalars import Array
 from .binding import Port, Ports
-from .host_memory import empty
+from .host_memory import maker
 from .native.aiming import Aim, Place
 
 
@@ -28,18 +28,31 @@ class Tabled(Protocol):
     def __call__(self) -> None: ...
 
 
+class Order(NamedTuple):
+    """The labels of what a call gets and gives, by place."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
 class Straight:
     """A program that is one run of such launches and writes to nothing but results."""
 
-    def __init__(self, ports: Ports, run: Tabled, inputs: Aim, outputs: Aim) -> None:
-        self.labels = tuple(p.label for p in ports.inputs)
-        self.outputs = [(p.label, p.shape, p.dtype) for p in ports.outputs]
-        self.moved = {p.b: None for p in (*ports.inputs, *ports.outputs)}
-        self.run, self._inputs, self._outputs = run, inputs, outputs
+    def __init__(
+        self, inputs: Sequence[Port], outputs: Sequence[Port], run: Tabled,
+        aims: tuple[Aim, Aim],
+    ) -> None:  # fmt: skip
+        self.order = _order(inputs, outputs)
+        self.makers = [maker(p.shape, p.dtype) for p in outputs]
+        self.moved = {p.b: None for p in (*inputs, *outputs)}
+        self.run, (self._inputs, self._outputs) = run, aims
 
     @staticmethod
-    def of(ports: Ports, runs: Sequence[object]) -> Straight | None:
-        """None, where a call has more to do or to look at."""
+    def of(
+        ports: Ports, runs: Sequence[object], order: Order | None = None
+    ) -> Straight | None:
+        """None, where a call has more to do or to look at, or another order is wanted
+        of the same labels than there are."""
         every = (*ports.inputs, *ports.outputs)
         apart = len({p.b for p in every}) == len(every) and not ports.must
         apart = apart and not any(p.written for p in ports.inputs)
@@ -47,24 +60,36 @@ class Straight:
         known = all(p.dtype.isbuiltin == 1 and prod(p.shape) for p in every)
         if not (apart and known and len(runs) == 1 and isinstance(runs[0], Tabled)):
             return None
-        run = runs[0]
+        run, order = runs[0], order or _order(ports.inputs, ports.outputs)
         inputs, outputs = (
-            run.aim([_place(p, run) for p in some])
-            for some in (ports.inputs, ports.outputs)
+            _sorted(some, labels)
+            for some, labels in zip((ports.inputs, ports.outputs), order, strict=True)
         )
-        return Straight(ports, run, inputs, outputs) if inputs and outputs else None
+        if inputs is None or outputs is None:
+            return None
+        to, of = (run.aim([_place(p, run) for p in some]) for some in (inputs, outputs))
+        return Straight(inputs, outputs, run, (to, of)) if to and of else None
 
-    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Array] | None:
-        """The results; None, with nothing run, where an input is not an array of its
-        port's type that lies in order in memory."""
-        given = tuple([inputs.get(label) for label in self.labels])
+    def __call__(self, given: tuple[Any, ...]) -> tuple[Array, ...] | None:
+        """The results, of as many objects as there are inputs; None, with nothing run,
+        where one is not an array of its port's type that lies in order in memory."""
         if not self._inputs.at(given):
             return None
-        results = {label: empty(shape, dtype) for label, shape, dtype in self.outputs}
-        aimed = self._outputs.at(tuple(results.values()))
+        results = tuple([made() for made in self.makers])
+        aimed = self._outputs.at(results)
         assert aimed, "new arrays lie in order"
         self.run()
         return results
+
+
+def _order(inputs: Sequence[Port], outputs: Sequence[Port]) -> Order:
+    return Order(tuple(p.label for p in inputs), tuple(p.label for p in outputs))
+
+
+def _sorted(ports: Sequence[Port], labels: Sequence[str]) -> list[Port] | None:
+    by_label = {p.label: p for p in ports}
+    same = len(labels) == len(ports) and by_label.keys() == set(labels)
+    return [by_label[x] for x in labels] if same else None
 
 
 def _place(p: Port, run: Tabled) -> Place:

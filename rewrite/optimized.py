@@ -11,6 +11,7 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 
+from rewrite.backends.straight import Order
 from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
@@ -55,6 +56,8 @@ class Optimized:
         self._keeps = bool(self.captured or traced.numbers)
         simple = not (self._held or traced.numbers or self._updates or self._read)
         self._labels = _positional(trees) if simple else None
+        self._by_place: Callable[[tuple[Any, ...]], Any] | None = None
+        self._looked = False  # for what runs such calls by place
         self._apart = [isinstance(t, Apart) for t in trees.values()]
         self._objects: Sequence[Any] = [_without_tensors(t) for t in trees.values()]
 
@@ -120,16 +123,14 @@ class Optimized:
         if is_tracing():
             return Optimized.__traced__(self)(*args)
         if out is None and self._labels is not None:
-            results = self._straight(args, self._labels)
-            if results is not None:
-                return self._delivered(results)
+            result = self._straight(args, self._labels)
+            if result is not None:
+                return result
         inputs = self.inputs(*args)
         return self._results(inputs, out, args)
 
-    def _straight(
-        self, args: Sequence[Any], labels: Sequence[str]
-    ) -> dict[str, Array] | None:
-        """The results, where all arguments are plain arrays of the types that were
+    def _straight(self, args: tuple[Any, ...], labels: tuple[str, ...]) -> Any:
+        """The result, where all arguments are plain arrays of the types that were
         traced and all that was captured is what it was; else None."""
         if len(args) != len(labels):
             return None
@@ -139,24 +140,44 @@ class Optimized:
                 return None
         return self._aimed(args, labels)
 
-    def _aimed(
-        self, args: Sequence[Any], labels: Sequence[str]
-    ) -> dict[str, Array] | None:
+    def _aimed(self, args: tuple[Any, ...], labels: tuple[str, ...]) -> Any:
         """As `_straight`, of what was captured known to be the same."""
-        results = self.compiled.runner.straight(dict(zip(labels, args, strict=True)))
-        if results is not None and self._keeps:
+        if self._by_place is not None:
+            row = self._by_place(args)
+            result = row[0] if row and self._row is None else row
+        else:
+            given = dict(zip(labels, args, strict=True))
+            results = self.compiled.runner.straight(given)
+            if results is None:
+                return None
+            if not self._looked:
+                self._by_place, self._looked = self._ordered(labels), True
+            result = self._delivered(results)
+        if result is not None and self._keeps:
             self._objects = [None] * len(args)
-        return results
+        return result
+
+    def _ordered(
+        self, labels: tuple[str, ...]
+    ) -> Callable[[tuple[Any, ...]], Any] | None:
+        """What takes the arguments and gives the results by place."""
+        tree = self.traced.result
+        outputs = (tree.label,) if type(tree) is Leaf else self._row
+        runner = self.compiled.runner
+        return None if outputs is None else runner.ordered(Order(labels, outputs))
 
     def run(
-        self, args: Sequence[Any], out: Any = None, values: Sequence[Any] | None = None
+        self,
+        args: tuple[Any, ...],
+        out: Any = None,
+        values: Sequence[Any] | None = None,
     ) -> Any:
         """As a call, of arguments whose structure is known to be that of the first,
         with the values that it captured as they are read now."""
         if out is None and self._labels is not None:
-            results = self._aimed(args, self._labels)
-            if results is not None:
-                return self._delivered(results)
+            result = self._aimed(args, self._labels)
+            if result is not None:
+                return result
         return self._results(self._arrays(args, values), out, args)
 
     def _results(self, inputs: dict[str, Array], out: Any, args: Sequence[Any]) -> Any:

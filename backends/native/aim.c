@@ -37,6 +37,7 @@ int rw_aim(const rw_arrays *expected, void *tuple) {
   for (int64_t i = 0; i < expected->count; i++) {
     const rw_port *port = expected->ports + i;
     const char *object = expected->item(tuple, i);
+    if (!object) return 0; /* no such place, or no tuple: the interpreter raises */
     const rw_array *a = (const rw_array *)(object + expected->head);
     if (a->kind != expected->kind || a->descr != port->descr || a->nd != port->nd)
       return 0;

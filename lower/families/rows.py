@@ -18,7 +18,7 @@ from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
 from .nests.groups import GroupNest
-from .nests.nest import VECTORS, Nest
+from .nests.nest import Nest
 from .nests.plan import LoopOrder, Step, facts, plan, reach
 from .nests.prefetch import asks
 from .nests.price import least_work, price
@@ -186,7 +186,7 @@ class Row(Walk):
         todo = self.plan(kernel, model, holes)
         if caps.cpu_like:
             nest = Nest(kernel, strict, buffers, max(caps.vector_bytes, 16))
-            nest.accumulators = hole(holes, "vectors", VECTORS)
+            nest.accumulators = hole(holes, "vectors", 0)
             nest.wide = F64 in caps.dtypes
             nest.grid = model.outermost(self.parts(kernel, model, holes), holes)
             nest.asks = asks(kernel, todo, model.on_chip)

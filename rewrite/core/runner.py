@@ -8,6 +8,7 @@ from typing import Any
 from rewrite.backends.binding import deliver
 from rewrite.backends.executable import Executable
 from rewrite.backends.forks import Lock
+from rewrite.backends.straight import Order
 from rewrite.egraph.ir.evaluate import bind_inputs, evaluate
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.scalars import Array
@@ -50,6 +51,23 @@ class Runner:
         with self._lock:
             ready = None if self._symbolic else self._ready.get(())
             return None if ready is None else ready.straight(inputs)
+
+    def ordered(
+        self, order: Order
+    ) -> Callable[[tuple[Any, ...]], tuple[Array, ...] | None] | None:
+        """The same by place, where the program is there and takes it."""
+        with self._lock:
+            ready = None if self._symbolic else self._ready.get(())
+            straight = ready and ready.ordered(order)
+        if ready is None or straight is None:
+            return None
+        lock, aimed = self._lock, ready.aimed
+
+        def run(given: tuple[Any, ...]) -> tuple[Array, ...] | None:
+            with lock:
+                return aimed(straight, given)
+
+        return run
 
     def executable(self, sizes: Mapping[str, int]) -> Executable | None:
         key = tuple(sorted(sizes.items()))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ....egraph.ir.dtypes import F32, F64, DType
 from ...axes import ceil_div
 from ...loops import Assign, Ex, Lit, Load, Op, Store, Var
-from .accumulate import Accumulating, Arrays
+from .accumulate import Accumulating, Arrays, halves
 from .guards import apart
 from .index_types import Span
 from .plan import Step
@@ -116,17 +116,21 @@ class Blocks(Accumulating):
     def in_blocks(
         self, s: Step, accs: Mapping[int, Arrays], lanes: int, block: int, leaf: Do,
         along: tuple[int, Part] | None = None, spans: Sequence[Span | None] = (None,),
+        width: int = 0,
     ) -> None:  # fmt: skip
         """The loops of a step, `lanes` sums side by side.  `along`: of the last loop
         this part, up to here, comes before the `leaf`; of each of its `spans` by
-        itself.  `block`: turns of that loop."""
+        itself.  `block`: turns of that loop.  `width`: so many totals, if the lanes
+        are parts of one sum; else one a lane."""
         mine = [r for r in accs if self.loses(r)]
         extent, part = along or (0, None)
         long = bool(mine) and extent >= 2 * block
         totals: dict[int, str] = {}
 
+        width = width or lanes
+
         def flush() -> None:
-            self.flush(accs, totals, lanes)
+            self.flush(accs, totals, lanes, width)
 
         def each_of(span: Span | None, part: Part) -> None:
             first, last = span or (0, extent - 1)
@@ -145,9 +149,10 @@ class Blocks(Accumulating):
         last = 1 if along else 0
         turn = self.turn(s, block, last, flush) if mine and not long else None
         if long or turn:
-            totals |= {r: self.zeros(F64, lanes) for r in mine}
+            totals |= {r: self.zeros(F64, width) for r in mine}
         self.descend(s, whole, last, turn)
-        self.settle(accs, totals, lanes)
+        flush()
+        self.settle(accs, totals, width)
 
     def in_turns(self, s: Step, accs: Mapping[int, Sequence[Var]], leaf: Do) -> None:
         """The same of sums in variables."""
@@ -179,23 +184,31 @@ class Blocks(Accumulating):
         return name
 
     def flush(
-        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], lanes: int
-    ) -> None:
-        """Moves what the accumulators have to the totals."""
+        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], lanes: int,
+        width: int,
+    ) -> None:  # fmt: skip
+        """Moves what the accumulators have to the totals, of which there may be fewer:
+        vectors are added up to one before they become the two of f64."""
         for r, total in totals.items():
             (acc,) = accs[r]
-            with self.loop("simd", lanes) as i:
+            for half in halves(lanes):
+                if half >= width:
+                    self.halve(r, (acc,), half)
+            with self.loop("simd", width) as i:
                 more = convert(Load(acc, i, F32), F64)
                 self.emit(Store(total, i, Op("add", (Load(total, i, F64), more), F64)))
                 self.emit(Store(acc, i, Lit(0.0, F32)))
+            if lanes > width:
+                with self.loop("simd", lanes - width) as i:
+                    above = Op("add", (i, self.number(width)), self.index)
+                    self.emit(Store(acc, above, Lit(0.0, F32)))
 
     def settle(
-        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], lanes: int
+        self, accs: Mapping[int, Arrays], totals: Mapping[int, str], width: int
     ) -> None:
-        """The totals, and what has not gone to them, back in the accumulators."""
-        self.flush(accs, totals, lanes)
+        """The totals back in the accumulators."""
         for r, total in totals.items():
-            with self.loop("simd", lanes) as i:
+            with self.loop("simd", width) as i:
                 self.emit(Store(accs[r][0], i, convert(Load(total, i, F64), F32)))
 
 

@@ -22,7 +22,8 @@ from .plan import LoopOrder, Step, each
 from .prefetch import LINE, Ask
 from .values import add, mul
 
-VECTORS = 4  # independent accumulators of a reduction, in vector registers
+VECTORS = 4  # independent accumulators of a reduction, in vector registers,
+CHAINS = 8  # and of all that run side by side: two units, of four cycles
 ROWS = 4  # terms of columns that are taken in together
 BLOCK_OF_ROWS = 64  # as `BLOCK`, of columns, whose accumulators lie in memory
 FEW = 4  # turns of a row that fewer accumulators take as well: they end sooner
@@ -41,7 +42,7 @@ class Nest(Blocks):
         self.origin: Ex = self.number(0)  # its first column
         self.columns = 1
         self.local = len(kernel.extents)  # stands for the column within the tile
-        self.accumulators = VECTORS
+        self.accumulators = 0  # of a reduction; 0: as many as keep the units busy
         self.asks: Mapping[Step, tuple[Ask, ...]] = {}
 
     def run(self, todo: LoopOrder) -> None:
@@ -159,7 +160,8 @@ class Nest(Blocks):
         one, n = self._vector(s), self.kernel.extents[s.axes[-1]]
         if n < one:
             return 0
-        counts = (self.accumulators >> i for i in range(self.accumulators.bit_length()))
+        most = self.accumulators or min(VECTORS, max(CHAINS // len(s.roots), 1))
+        counts = (most >> i for i in range(most.bit_length()))
         return next((k * one for k in counts if k * one * FEW <= n), one)
 
     def _vector(self, s: Step) -> int:
@@ -197,7 +199,7 @@ class Nest(Blocks):
                 take(start, count)
                 start += count
 
-        self.in_blocks(s, accs, lanes, BLOCK * lanes, rest, (main, turns))
+        self.in_blocks(s, accs, lanes, BLOCK * lanes, rest, (main, turns), width=one)
         for width in halves(lanes):
             for r, acc in accs.items():
                 self.halve(r, acc, width)

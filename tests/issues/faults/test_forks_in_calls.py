@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import rewrite
-from rewrite.backends import straight
 from rewrite.backends.forks import Lock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
@@ -130,6 +129,7 @@ def test_a_call_that_was_interrupted_leaves_no_address_behind(
     made(other, other)
     ready = made.compiled.executable()
     assert ready is not None
+    assert ready._straight is not None
     (run,) = ready.runs
     place = run.place
 
@@ -147,26 +147,16 @@ def test_a_call_that_was_interrupted_leaves_no_address_behind(
             made(x * 5, x * 5, out=np.empty_like(x))
     again()
     with monkeypatch.context() as m:  # with the inputs aimed at, and no result
-        m.setattr(straight, "empty", interrupted)
+        m.setattr(made, "_by_place", None)
+        m.setattr(ready._straight, "makers", [interrupted])
         with pytest.raises(KeyboardInterrupt):
             made(x * 5, x * 5)
     again()
     with monkeypatch.context() as m:  # with all in place, before the launches
-        assert ready._straight is not None
-        m.setattr(ready._straight, "run", Interrupted(run))
+        m.setattr(type(run), "__call__", interrupted)
         with pytest.raises(KeyboardInterrupt):
             made(x * 5, x * 5)
     again()
-
-
-class Interrupted:
-    """Launches that an interrupt comes before."""
-
-    def __init__(self, run: Any) -> None:
-        self.table, self.spots = run.table, run.spots
-
-    def __call__(self) -> None:
-        raise KeyboardInterrupt
 
 
 def test_an_array_that_was_aimed_at_is_not_written_later() -> None:
