@@ -13,6 +13,7 @@ from rewrite.backends.binding import deliver
 from rewrite.backends.devices import check_device
 from rewrite.egraph.ir.evaluate import InputError
 from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.sexpr import RuleFileError
 from rewrite.lower.device import Device
 
 from .core.kernels import KernelInfo
@@ -122,6 +123,8 @@ class Jit:
                 traced = self._trace(varied.examples, names)
                 self._check(traced, varied, names)
                 made: Optimized | Exception = self._optimized(traced)
+            except RuleFileError:  # of `rules=`: what was asked for cannot be done
+                raise
             except Exception as e:
                 if self._generalized_less(e, varied):
                     continue

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.rules.rulefile import read_text
 from rewrite.egraph.rules.ruleset import PRECISIONS, Precision
 
 from .costs import NAMES, CostModel, is_named
@@ -123,3 +124,5 @@ def check_options(options: Options) -> None:
         raise ValueError(f"memory={options.memory}: a number of bytes was expected")
     if options.effort not in MOVES:
         raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
+    for path in options.rules:
+        read_text(path, str(path))

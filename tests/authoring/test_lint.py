@@ -262,7 +262,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 def test_every_code_is_tried() -> None:
-    assert set(WRONG) == set(CODES)
+    assert set(WRONG) | {"empty"} == set(CODES)  # of that, see below
+
+
+def test_a_file_in_which_nothing_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "nothing.egg"
+    path.write_text(";; To be written.\n")
+    (found,) = lint([path]).findings
+    assert str(found) == (
+        f"{path}:1:1: warning empty: no rule in this file; write one, or name another "
+        "file"
+    )
 
 
 @pytest.mark.parametrize("code", WRONG)

@@ -35,6 +35,7 @@ WARNINGS = {
     "both-ways": "two rules of one ruleset that undo each other",
     "commutes": "bare commutativity or associativity outside an explosive ruleset",
     "duplicates": "work done twice on the right that the left does once",
+    "empty": "a file in which nothing is said",
     "allow": "an ';;@ allow' of something that is not found",
 }
 CODES = {**ERRORS, **WARNINGS}

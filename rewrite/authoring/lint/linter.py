@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rewrite.egraph.rules.rulefile import read_text
 from rewrite.egraph.rules.ruleset import Rule, RuleFile, RuleSet
+from rewrite.egraph.rules.sexpr import Place
 from rewrite.egraph.rules.tables import composite_rules
 from rewrite.egraph.rules.whitelist import check
 from rewrite.egraph.saturate.engine import shared
@@ -51,6 +52,7 @@ def lint(
     _desk.cache_clear()  # files may have changed since the last look
     asked = _desk(tuple(paths)).asked
     result = [f for s in asked for f in s.findings]
+    result += _empty(asked)
     result += _judged(tuple(paths), asked, jobs, progress or (lambda done, of: None))
     kept = [f for f in result if not _allowed(f, asked)]
     kept += _idle(result, asked)
@@ -182,6 +184,15 @@ def _allowed(finding: Finding, asked: Sequence[Source]) -> bool:
     """Whether the file says, with a reason, that this is right by design."""
     said = (s.allowed.get(finding.rule) for s in asked)
     return any(finding.code in codes for _, codes in filter(None, said))
+
+
+def _empty(asked: Sequence[Source]) -> Iterator[Finding]:
+    for source in asked:
+        if not (source.file.forms or source.file.refused or source.findings):
+            yield Finding(
+                Place(source.file.name, 1, 1), "empty", "", "no rule in this file",
+                "write one, or name another file",
+            )  # fmt: skip
 
 
 def _idle(found: Sequence[Finding], asked: Sequence[Source]) -> Iterator[Finding]:

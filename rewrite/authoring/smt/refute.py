@@ -345,6 +345,8 @@ def _entries(t: TensorType, contract: str, rng: Random) -> Array:
 
 
 def shown(a: Array) -> str:
+    if a.ndim == 0:
+        return np.array2string(a, floatmode="unique")
     flat = np.array2string(
         np.asarray(a).ravel()[:8], separator=", ", floatmode="unique"
     )

@@ -3,6 +3,7 @@ of it at the first call, and ran the function as written."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import rewrite as rw
 from rewrite import xp
 from rewrite.backends.devices import CLASSES
+from rewrite.egraph.rules.sexpr import RuleFileError
 from rewrite.lower.device import DeviceError
 
 X = np.ones((4, 6), np.float32)
@@ -39,6 +41,18 @@ def test_a_misspelled_value_is_told_before_a_call(option: str) -> None:
     asked: Any = {option: "fsat"}
     with pytest.raises(ValueError, match=f"{option}='fsat'"):
         rw.jit(twice, **asked)
+
+
+def test_a_rule_file_that_there_is_not_is_told_before_a_call(tmp_path: Path) -> None:
+    with pytest.raises(RuleFileError, match=r"none\.egg: no such file"):
+        rw.jit(twice, rules=tmp_path / "none.egg")
+
+
+def test_nor_does_a_function_run_as_written_for_a_wrong_one(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.egg"
+    path.write_text("(rewrite")
+    with pytest.raises(RuleFileError, match=r"wrong\.egg:1"):
+        rw.jit(twice, device="c", rules=path)(X)
 
 
 def test_a_hint_names_a_symbol() -> None:
