@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 from ...egraph.ir.dtypes import BOOL, I32, I64, DType, compute
+from ...egraph.ir.ranges import whole
 from .affine import ZERO, Digit, Ranges, always, atoms
 from .chosen import ELEMENTWISE, READS, SORTS, VIEWS, Term, Terms, Untraceable
 from .kernel import Affine, Cond, Val
@@ -291,11 +292,32 @@ class Tracer:
         index = list(o.index)
         index[axis] = ZERO
         if n > 1:  # of one element every index is that element: it is not even read
-            at = self.meet(which, o.index, o.guard)
-            clip = self.pseudo("clip", [at], n - 1, o, self.occ[at].dtype)
-            self.ranges.val_max[clip] = n - 1
-            index[axis] = Affine(((Val(clip), 1),))
+            index[axis] = self._counted(which, o.index, n) or self._clipped(which, o, n)
         o.kind, o.args = "same", [self.meet(x, tuple(index), o.guard)]
+
+    def _clipped(self, which: int, o: Occurrence, n: int) -> Affine:
+        """The value of `which` as a place among `n`."""
+        at = self.meet(which, o.index, o.guard)
+        clip = self.pseudo("clip", [at], n - 1, o, self.occ[at].dtype)
+        self.ranges.val_max[clip] = n - 1
+        return Affine(((Val(clip), 1),))
+
+    def _counted(self, which: int, index: Index, n: int) -> Affine | None:
+        """The same where `which` is no data, but a position, and stays below `n`."""
+        while which not in self.stored:
+            node = self.terms.node(which)
+            if node.op == "iota":
+                v = index[node.attrs[0]]
+                most = min(n - 1, whole(self.terms.type(which).dtype).high)
+                fits = self.ranges.bottom(v) >= 0 and self.ranges.top(v) <= most
+                return v if fits else None
+            if node.op not in VIEWS:
+                return None
+            (a,) = node.args
+            shapes = self._shape(a), self._shape(which)
+            index = operand_index(node.op, node.attrs, index, *shapes, self.ranges)
+            which = a
+        return None
 
     def _scan(self, o: Occurrence, node: Term) -> None:
         """Over the loops that count its axis, if nothing else does; what is met out of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.egraph.ir.dtypes import F32, I8, I64
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.extract.schedule.affine import Ranges
@@ -125,6 +125,21 @@ def test_gather_reads_clipped_rows() -> None:
     at = b.expand(b.reshape(ids, (5, 1)), (5, 4))
     rows = b.gather(b.expand(b.reshape(table, (7, 4)), (7, 4)), at, 0)
     check(b.build([b.macro("softmax", [rows], (0, 1))]))
+
+
+@pytest.mark.parametrize(("rows", "places"), [(5, 5), (9, 5), (3, 5), (130, 130)])
+def test_a_gather_by_positions_is_a_view_where_all_are_places(
+    rows: int, places: int
+) -> None:
+    """Not where some are beyond the last row, nor where a byte cannot count so far."""
+    narrow = rows > 127
+    b = Builder()
+    table = b.input("t", F32, (rows, 4))
+    count = b.iota(0, I8 if narrow else I64, (places,))
+    at = b.expand(b.reshape(count, (places, 1)), (places, 4))
+    traced = check(b.build([b.un("neg", b.gather(table, at, 0))]))
+    values = {"index", "min", "max"} & {e.op for e in traced.kernel.exprs}
+    assert bool(values) == (rows < places or narrow)
 
 
 def test_two_outputs_share_loops() -> None:

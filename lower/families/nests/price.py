@@ -8,7 +8,8 @@ from math import gcd
 
 from ....egraph.ir.dtypes import DType
 from ....egraph.ir.scalars import CHOICES
-from ....extract.schedule.kernel import Expr, Kernel, Output
+from ....extract.schedule.affine import atoms
+from ....extract.schedule.kernel import Affine, Expr, Kernel, Output, Val
 from ...axes import ceil_div, coefficient, numel
 from ...model import DeviceModel, Parts
 from .plan import LoopOrder, Step, each, facts
@@ -176,6 +177,9 @@ class _Price:
         touched = min(numel(extents, tuple(mine)), max(count, 1))
         step = abs(coefficient(offset, self._neighbour(loops))) if loops else 0
         waste = self._waste(step, mine, dtype.itemsize)
+        anywhere = bool(loops) and self._looked_up(offset, self._neighbour(loops))
+        if anywhere and count * dtype.itemsize > self.model.on_chip:
+            waste = max(waste, LINE / dtype.itemsize)
         if e in self.seen:
             again = times
             inside = tuple(a for a in mine if a not in self.todo.outer)
@@ -189,7 +193,13 @@ class _Price:
             waste /= self.model.share(dtype.itemsize)
             self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
         own = 0.5 * _lanes(dtype) + 2 * len(guard) + self._widening(dtype)
-        return own + GATHER * (step > 1 and not self.tiled)
+        return own + GATHER * (anywhere or (step > 1 and not self.tiled))
+
+    def _looked_up(self, offset: Affine, neighbour: int) -> bool:
+        """Whether neighbours lie wherever a value says that differs between them."""
+        free = self.kernel.free
+        vals = (a.expr for a in atoms(offset) if isinstance(a, Val))
+        return any(free[e] >> neighbour & 1 for e in vals)
 
     def _widening(self, dtype: DType) -> int:
         """Flops of making elements as wide as the floats beside them: on a CPU a step

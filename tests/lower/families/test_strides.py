@@ -1,4 +1,5 @@
-"""Strides of a power of two: lines meet in few sets of a cache, so a copy is made."""
+"""Where neighbours do not lie side by side.  Strides of a power of two: lines meet in few
+sets of a cache, so a copy is made.  Places that are data: a line of memory each."""
 
 from __future__ import annotations
 
@@ -10,6 +11,11 @@ import pytest
 
 import rewrite as rw
 from rewrite import xp
+from rewrite.backends.devices import device
+from rewrite.core.costs import cost_for
+from rewrite.core.planning import own_plan
+from rewrite.egraph.ir.dtypes import F32, I32
+from rewrite.egraph.ir.ops import TensorType
 
 
 def families(f: Callable[..., Any], *shapes: tuple[int, ...]) -> list[str]:
@@ -37,3 +43,20 @@ def test_an_operand_across_a_power_of_two_is_turned_first(
 @pytest.mark.parametrize("n", [500, 520])
 def test_other_strides_are_read_where_they_lie(n: int) -> None:
     assert len(families(diagonal, (n, n), (n, n))) == 1
+
+
+def test_elements_looked_up_in_a_large_table_take_a_line_each() -> None:
+    """Rows that are looked up do not: their elements lie side by side."""
+    costs = cost_for(device("c"))
+
+    def seconds(table: tuple[int, ...], ids: tuple[int, ...]) -> float:
+        graph = xp.trace(
+            lambda t, i: -xp.take(t, i, axis=0), TensorType(F32, table),
+            TensorType(I32, ids),
+        )  # fmt: skip
+        return own_plan(graph, costs).seconds
+
+    few, many = seconds((1 << 10,), (1 << 18,)), seconds((1 << 24,), (1 << 18,))
+    assert many > 2 * few
+    rows = seconds((1 << 16, 1 << 8), (1 << 10,))
+    assert rows < 1.5 * few
