@@ -18,6 +18,7 @@ from .chosen import ELEMENTWISE, READS, SORTS, VIEWS, Term, Terms, Untraceable
 from .kernel import Affine, Cond, Val
 from .movement import Index, operand_index
 
+MOVED = VIEWS - {"pad", "concat", "gather"}  # by `operand_index` alone
 LOGICAL = {"add": "or", "mul": "and", "max": "or", "min": "and"}  # of truth values
 NEAR = 24  # classes below a reduction that are looked for
 MAX_OCCURRENCES = 300  # bounds the work of one trace, hence of a search
@@ -225,7 +226,7 @@ class Tracer:
             o.kind, o.payload = "const", 0  # of one element, its place
             if op == "sort":
                 o.kind, o.args = "same", [self.meet(node.args[0], o.index, o.guard)]
-        elif op in VIEWS:
+        elif op in MOVED:
             o.kind = "same"
             (a,) = node.args
             shapes = self._shape(a), self._shape(c)
@@ -311,7 +312,7 @@ class Tracer:
                 most = min(n - 1, whole(self.terms.type(which).dtype).high)
                 fits = self.ranges.bottom(v) >= 0 and self.ranges.top(v) <= most
                 return v if fits else None
-            if node.op not in VIEWS:
+            if node.op not in MOVED:
                 return None
             (a,) = node.args
             shapes = self._shape(a), self._shape(which)

@@ -142,6 +142,18 @@ def test_a_gather_by_positions_is_a_view_where_all_are_places(
     assert bool(values) == (rows < places or narrow)
 
 
+@pytest.mark.parametrize("kind", ["concat", "pad", "gather"])
+def test_a_gather_by_positions_that_were_moved_one_by_one(kind: str) -> None:
+    b = Builder()
+    table, count = b.input("t", F32, (6,)), b.iota(0, I64, (4,))
+    moved = {
+        "concat": lambda: b.concat([count, count], 0),
+        "pad": lambda: b.pad(count, (1,), (2,), 0),
+        "gather": lambda: b.gather(count, b.input("i", I64, (5,)), 0),
+    }
+    check(b.build([b.un("neg", b.gather(table, moved[kind](), 0))]))
+
+
 def test_two_outputs_share_loops() -> None:
     b = Builder()
     x = b.input("x", F32, (4, 8))
