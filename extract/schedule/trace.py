@@ -308,7 +308,7 @@ class Tracer:
         while which not in self.stored:
             node = self.terms.node(which)
             if node.op == "iota":
-                v = index[node.attrs[0]]
+                v = index[cast(int, node.attrs[0])]
                 most = min(n - 1, whole(self.terms.type(which).dtype).high)
                 fits = self.ranges.bottom(v) >= 0 and self.ranges.top(v) <= most
                 return v if fits else None

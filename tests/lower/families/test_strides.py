@@ -1,5 +1,8 @@
-"""Where neighbours do not lie side by side.  Strides of a power of two: lines meet in few
-sets of a cache, so a copy is made.  Places that are data: a line of memory each."""
+"""Where neighbours do not lie side by side.
+
+Strides of a power of two: lines meet in few sets of a cache, so a copy is made.  Places
+that are data: a line of memory each.
+"""
 
 from __future__ import annotations
 
