@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..rules.ruleset import RuleSet
-from ..rules.sexpr import Atom, Expr, Form, parse
-from ..rules.tables import facts
+from ..rules.sexpr import Atom, Expr, Form
+from ..rules.tables import fact_forms
 
 type Env = Mapping[str, Any]
 
@@ -186,8 +186,7 @@ class Language:
         self.tables: dict[str, dict[tuple[Any, ...], Any]] = {}
         self.typing: dict[str, list[Typing]] = {}
         self._memo: dict[tuple[Any, ...], Any] = {}
-        rows = [e for e in parse(facts(), "tables") if isinstance(e, Form)]
-        for form in [*(f for file in rules.files for f in file.forms), *rows]:
+        for form in (*(f for file in rules.files for f in file.forms), *fact_forms()):
             self._form(form)
 
     def _form(self, form: Form) -> None:

@@ -17,8 +17,8 @@ from typing import Any
 
 from ..ir.ops import TensorType
 from .ruleset import ANALYSED, Rule, RuleSet
-from .sexpr import Atom, Expr, Form, parse, variables
-from .tables import facts
+from .sexpr import Atom, Expr, Form, variables
+from .tables import fact_forms
 
 type Env = Mapping[str, Any]
 
@@ -150,9 +150,8 @@ class Algebra:
         for f in rules.files:
             for form in f.forms:
                 self._form(form)
-        for e in parse(facts(), "tables"):
-            if isinstance(e, Form):
-                self._form(e)
+        for form in fact_forms():
+            self._form(form)
         # By id; the term is kept, and its id with it.
         self._variables: dict[int, tuple[Expr, frozenset[str]]] = {}
         self._terms: dict[int, tuple[Expr, Callable[[Env], Any]]] = {}

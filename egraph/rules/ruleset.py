@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .sexpr import Atom, Expr, Form, Place, printed
+from .sexpr import Atom, Expr, Form, Place, printed, spelled
 from .tables import facts
 
 type Precision = Literal["strict", "default", "fast", "unstable"]
@@ -96,10 +96,18 @@ class RuleFile:
 
     def text(self, keep: frozenset[str]) -> str:
         """The engine's text: rules not in `keep` left out, all else at its place."""
-        mine = {r.place: r.name for r in self.rules}
         return printed(
-            [f for f in self.forms if f.place not in mine or mine[f.place] in keep]
+            (form, text)
+            for form, text, rule in self._spelled
+            if rule is None or rule in keep
         )
+
+    @functools.cached_property
+    def _spelled(self) -> tuple[tuple[Form, str, str | None], ...]:
+        """The forms, how each is spelled, and the name of the rule that it is: read
+        once, since most programs take most rules."""
+        mine = {r.place: r.name for r in self.rules}
+        return tuple((f, spelled(f), mine.get(f.place)) for f in self.forms)
 
 
 def reads_sizes(rule: Rule) -> bool:

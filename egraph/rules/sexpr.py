@@ -219,13 +219,14 @@ def _into(
         out.append(e)
 
 
-def laid_out(forms: Iterable[Form]) -> str:
-    """Text in which every head and atom stands where it was read.
+def laid_out(form: Form) -> str:
+    """Text in which every head and atom stands where it was read, from the form's own
+    place on.
 
     Atoms that were read nowhere, or elsewhere, are apart by a space at least.
     """
     out: list[str] = []
-    line, column, joins = 1, 1, False
+    line, column, joins = form.place.line, form.place.column, False
 
     def write(token: str, place: Place) -> None:
         nonlocal line, column, joins
@@ -244,21 +245,35 @@ def laid_out(forms: Iterable[Form]) -> str:
         out.append(")")
         column, joins = column + 1, False
 
-    for form in forms:
-        nested(form)
+    nested(form)
     return "".join(out)
 
 
-def printed(forms: Sequence[Form]) -> str:
-    """The forms as the engine gets them, which reads as these forms and no others."""
-    text = laid_out(forms)
-    expected = [t for f in forms for t in _flat(f)]
-    if _TEXT.findall(text) != expected:
-        place = forms[0].place if forms else Place("", 1, 1)
-        raise place.error(
+def spelled(form: Form) -> str:
+    """The form as the engine gets it, which reads as this form and no other."""
+    text = laid_out(form)
+    if _TEXT.findall(text) != list(_flat(form)):
+        raise form.place.error(
             "a form of this file reads otherwise once it is printed; report this file"
         )
     return text
+
+
+def printed(forms: Iterable[tuple[Form, str]]) -> str:
+    """Forms, each beside how it is spelled, where they were read.  Each is in brackets
+    of its own, so that together they read as they do alone."""
+    out: list[str] = []
+    line, column = 1, 1
+    for form, text in forms:
+        place = form.place
+        if place.line > line:
+            out.append("\n" * (place.line - line))
+            line, column = place.line, 1
+        out.append(" " * (place.column - column) + text)
+        column = max(place.column, column) + len(text)
+        if down := text.count("\n"):
+            line, column = line + down, len(text) - text.rindex("\n")
+    return "".join(out)
 
 
 def _flat(e: Expr) -> Iterator[str]:

@@ -6,6 +6,7 @@ opcode is one entry there and none in a rule file.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import ml_dtypes
@@ -16,8 +17,16 @@ from ..ir.constructors import EXACT_INT, SIGNATURES, number
 from ..ir.dtypes import DType, compute
 from ..ir.macros import MACROS
 from ..ir.scalars import BY_NAME, COMMUTATIVE, MONOIDS, SExpr
+from .sexpr import Form, parse
 
 
+@functools.cache
+def fact_forms() -> tuple[Form, ...]:
+    """`facts`, as forms."""
+    return tuple(e for e in parse(facts(), "tables") if isinstance(e, Form))
+
+
+@functools.cache
 def facts() -> str:
     """The rows of the relations that `rules/ir.egg` declares."""
     out = [

@@ -176,7 +176,7 @@ def _source(rules: RuleSet, rule: Rule) -> str:
     for f in rules.files:
         for form in f.forms:
             if form.place == rule.place:
-                return laid_out([form]).strip()
+                return laid_out(form)
     return ""
 
 

@@ -26,7 +26,7 @@ def _some(path: Path, on: AbstractSet[str] | None) -> str:
             comments.append(item.text)
             continue
         if isinstance(item, Form) and (on is None or _kept(item, on)):
-            out += [*comments, laid_out([item]).lstrip("\n"), ""]
+            out += [*comments, laid_out(item), ""]
         comments = []
     return "\n".join(out)
 
@@ -50,7 +50,7 @@ def bare(text: str, name: str) -> str:
     rules = [f for _, f in groups if f.head in RULES]
     used = {w for f in rules for w in _words(f)}
     kept = [(c, f) for c, f in groups if f.head in RULES or str(f.items[1]) in used]
-    lines = [x for c, f in kept for x in (*c, laid_out([f]).lstrip("\n"), "")]
+    lines = [x for c, f in kept for x in (*c, laid_out(f), "")]
     return "\n".join(lines)
 
 

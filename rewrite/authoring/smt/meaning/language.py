@@ -17,8 +17,8 @@ from rewrite.egraph.ir.dims import Dim, Poly
 from rewrite.egraph.rules.premises import Undefined, builtin
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.rules.sexpr import Atom as Word
-from rewrite.egraph.rules.sexpr import Comment, Expr, Form, parse
-from rewrite.egraph.rules.tables import facts
+from rewrite.egraph.rules.sexpr import Expr, Form
+from rewrite.egraph.rules.tables import fact_forms
 
 from .conditions import at_least, below, same
 from .elements import NUMBER, Apply, Elem, Number, Sym, Variable, Whole, number, words
@@ -56,9 +56,7 @@ class Library:
                 primitives[str(f.args[0])] = f.args[3]
             elif f.head in ("relation", "function"):
                 rows.setdefault(str(f.args[0]), [])
-        for e in (*forms, *parse(facts(), "tables")):
-            if isinstance(e, Comment | Word):
-                continue
+        for e in (*forms, *fact_forms()):
             if e.head == "set" and isinstance(e.args[0], Form):
                 row = (*e.args[0].args, e.args[1])
                 rows[e.args[0].head].append(tuple(map(_literal, row)))
