@@ -17,7 +17,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test torch check fmt format lint types demo e2e wheel FORCE
+.PHONY: help setup test long torch check fmt format lint types demo e2e wheel FORCE
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -25,11 +25,15 @@ help:  ## this list
 
 setup: $(VENV)/linked  ## the environment in .venv; all other targets call it
 
-test: setup  ## all tests (20 to 55 minutes on two cores); without torch, none of PyTorch
+test: setup  ## all tests, a share of the cases (15 to 25 minutes on two cores)
 	@$(if $(ARGS),,rm -f $(VENV)/passed)
 	@$(fingerprint) > $(VENV)/passing
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 	@$(if $(ARGS),,mv $(VENV)/passing $(VENV)/passed)
+
+long: export REWRITE_TESTS := long
+long: setup  ## all tests, with each case and each draw (35 to 70 minutes on two cores)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 torch: setup  ## tests of the PyTorch backend; installs torch first (5 GB)
 	@$(BIN)/python -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))' \

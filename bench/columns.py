@@ -49,7 +49,7 @@ from rewrite.lower.model import Roofline, kernel_cost
 from rewrite.lower.registry import FAMILIES
 from tests.extract.optimum.columns import Column, Limits, Shape, of_choice
 from tests.extract.optimum.selection import Optimum, optimum, select
-from tests.replay.test_goldens import CAPS, NAMES
+from tests.replay.planned import CAPS, NAMES
 from tests.replay.weights import fill, load, metadata
 
 MOVES = 40  # as at the default effort

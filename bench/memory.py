@@ -24,7 +24,7 @@ from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
 from rewrite.lower.reuse import reuse_of
-from tests.replay.test_goldens import CAPS
+from tests.replay.planned import CAPS
 from tests.replay.weights import MODELS, fill, load, metadata
 
 

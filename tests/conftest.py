@@ -9,6 +9,7 @@ from rewrite.backends.c import CDevice
 from rewrite.backends.store import Store
 from rewrite.egraph.ir.dtypes import ALL
 from rewrite.lower.device import Caps
+from tests.effort import LONG, left_out
 from tests.once import share_in
 
 MACHINE = Caps(
@@ -43,6 +44,19 @@ def one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """The c device plans as for `MACHINE`, whatever processor runs the test: what is
     cheapest, and so what pages show, depends on it."""
     monkeypatch.setattr(CDevice, "caps", lambda _: MACHINE)
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """A test that is asked for by its name runs."""
+    named = config.getoption("keyword") or any("::" in arg for arg in config.args)
+    if LONG or named:
+        return
+    left = left_out(items)
+    if left:
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [i for i in items if i not in left]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

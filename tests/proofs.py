@@ -41,7 +41,7 @@ from rewrite.lower.registry import FAMILIES
 from rewrite.onnx.model import NeedsInputs
 
 from .onnx.coverage import array
-from .replay.test_goldens import CAPS, NAMES
+from .replay.planned import CAPS, NAMES
 from .replay.weights import fill, load, metadata
 
 SOURCES = ("replay", "onnx", "fuzz")

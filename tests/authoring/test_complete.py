@@ -30,6 +30,7 @@ def test_products_of_two_and_three_factors_meet(factors: int, seed: int) -> None
     assert meet(seed, [e]), e
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_products_of_four_factors_meet(seed: int) -> None:
     e = expression(random.Random(7 * seed + 4), 4)

@@ -139,6 +139,7 @@ def test_fast_asks_nothing_again(folder: Path) -> None:
     assert all(m.spent["facts"] > 0 for m in quick.models)
 
 
+@pytest.mark.long
 def test_two_processes_find_the_same(folder: Path, found: Cover) -> None:
     def plain(c: Cover) -> list[dict[str, object]]:
         return [{**asdict(r), "spent": 0} for r in c.rules]

@@ -87,6 +87,7 @@ def readers(rules: Path, graph: Path) -> list[tuple[object, ...]]:
     ]  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_rule_file_is_refused_at_its_place(
     name: str, tmp_path: Path, graph: Path
@@ -100,6 +101,7 @@ def test_a_broken_rule_file_is_refused_at_its_place(
         assert re.search(said, refused(*command)), command
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", BROKEN)
 def test_the_linter_finds_it_too(name: str, tmp_path: Path) -> None:
     text, _ = BROKEN[name]

@@ -31,6 +31,7 @@ def mutant(text: str) -> Mutant:
     return next(m for m in every() if str(m) == text)
 
 
+@pytest.mark.long
 def test_each_rule_has_mutants_and_no_two_are_one() -> None:
     found = every()
     assert {m.origin for m in found} == {r.name for r in library().rules}
@@ -48,6 +49,7 @@ def test_mutants_are_rules() -> None:
     assert all(len(own.rules) == 1 for own in read)
 
 
+@pytest.mark.long
 def test_the_sample_is_refuted(sample: list[Judged]) -> None:
     assert {j.mutant.kind for j in sample} == set(KINDS)
     assert len({j.mutant.origin for j in sample}) > SAMPLE // 2
@@ -58,6 +60,7 @@ def test_the_sample_is_refuted(sample: list[Judged]) -> None:
     assert not any(j.fate == "crashed" for j in sample), report(sample)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("text", "fate", "by"),
     [
@@ -85,6 +88,7 @@ def test_fates(text: str, fate: str, by: str, engine: Engine) -> None:
     assert (found.fate, found.by) == (fate, by), found.why
 
 
+@pytest.mark.long
 def test_an_untrue_law_is_not_argued_away(engine: Engine) -> None:
     """No argument makes an equivalent of what sampling refutes."""
     from random import Random

@@ -71,6 +71,7 @@ def reduced(graph: Graph, path: Path, oracle: BuiltIn) -> Reduced | None:
     )
 
 
+@pytest.mark.long
 def test_a_wrong_rule_in_a_large_graph(wrong: Path, oracle: BuiltIn) -> None:
     graph = transformer(2, seq=16, width=16)
     assert len(graph) > 250

@@ -28,6 +28,7 @@ def guided(rule: Rule, seed: int = 0) -> Guided:
     return Guided(Sampler(Random(seed)), ALGEBRA, rule.left, rule.when)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("rule", GUARDED, ids=lambda r: r.name)
 def test_what_the_reading_takes_for_met_fires_in_the_engine(rule: Rule) -> None:
     guide = guided(rule)

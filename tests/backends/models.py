@@ -19,7 +19,7 @@ import rewrite.onnx
 from rewrite.backends.devices import device
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Graph
-from tests.replay.test_goldens import NAMES
+from tests.replay.planned import NAMES
 from tests.replay.weights import fill, load, random_inputs
 
 SLACK = 2e-6  # of the largest value, or of 1

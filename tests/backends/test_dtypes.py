@@ -51,6 +51,7 @@ def inputs(dtype: DType) -> dict[str, np.ndarray]:
     return {k: rng.integers(low, high, (4, 6)).astype(dtype.numpy) for k in "xy"}
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("dtype", ALL, ids=str)
 def test_a_dtype_is_right_or_refused(name: str, dtype: DType) -> None:

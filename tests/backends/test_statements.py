@@ -30,6 +30,7 @@ def check(case: Case, got) -> None:
         np.testing.assert_allclose(have, want, rtol=case.rtol, atol=case.rtol * 1e-2)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif(not emulate.COMPILER, reason="no C++ compiler")
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.function.name)
 def test_cuda_text_means_what_it_says(case: Case, tmp_path):

@@ -13,9 +13,10 @@ from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.scalars import BY_NAME
 from rewrite.egraph.judge.examples import run_examples
 from rewrite.egraph.judge.sample import Sampler
-from rewrite.egraph.judge.sound import sample_rule
+from rewrite.egraph.judge.sound import COUNT, sample_rule
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturate
+from tests.effort import draws
 
 RULES = load_rules(precision="unstable", goal="operators")
 NAMES = [r.name for r in RULES.rules]
@@ -29,11 +30,12 @@ def test_examples(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_sampled_soundness(name: str) -> None:
     rule = RULES.rule(name)
-    verdict = sample_rule(rule, RULES)
+    verdict = sample_rule(rule, RULES, count=draws(COUNT, 2))
+    enough = draws(8, 2)
     assert verdict.counterexample is None
     forward = verdict.fired - verdict.back
-    assert forward >= 8, "too few samples met the premises"
-    assert not rule.both or verdict.back >= 8, "too few met them backwards"
+    assert forward >= enough, "too few samples met the premises"
+    assert not rule.both or verdict.back >= enough, "too few met them backwards"
 
 
 WRONG = {

@@ -119,6 +119,7 @@ def kind(left: str, right: str, contract: str, folder: Path) -> str:
     return "" if found is None else f"{found.kind} {' '.join(found.detail.split()[:3])}"
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", FAMILY)
 def test_the_side_that_cancels_is_the_worse_one(name: str, tmp_path: Path) -> None:
     worse, better = FAMILY[name]

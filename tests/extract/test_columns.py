@@ -252,6 +252,7 @@ def test_never_worse_than_the_moves() -> None:
     assert proved >= 3
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_schedule_computes_the_same(seed: int) -> None:
     """At drawn prices, so that values are computed twice, stored and shared oddly."""

@@ -201,6 +201,7 @@ def test_a_long_path_of_covers_is_decided() -> None:
     assert proof.optimal and dag_cost(k, pick) == dag_cost(k, proof.pick)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("family", ["chain", "grid", "random", "sums"])
 def test_cuts_bound_what_is_shared_by_halves(
     family: str, monkeypatch: pytest.MonkeyPatch

@@ -34,6 +34,7 @@ def test_a_weight_and_a_product_of_two_thin_ones(rows: int, model: str) -> None:
     assert not worse(predicted(graph, MODELS[model]))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_graphs(seed: int) -> None:
     for model in MODELS.values():
@@ -45,6 +46,7 @@ def test_models() -> None:
         assert not worse(predicted(graph, MODELS["cpu"], hints)), name
 
 
+@pytest.mark.long
 def test_copies_of_turned_operands(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weighed from the beginning, they led to three kernels more."""
     ((_, graph, _),) = replayed(["llama_cached"])

@@ -25,8 +25,9 @@ from rewrite.extract.text import ScheduleError, parse, parse_kernel, show, show_
 from rewrite.fuzz.graphs import random_graph
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
+from tests.effort import draws
 from tests.lower.replay import kernels, schedules
-from tests.replay.test_goldens import CAPS
+from tests.replay.planned import CAPS
 
 from .optimum.any_kernel import kernels as any_kernel
 
@@ -61,13 +62,13 @@ def test_schedules_of_the_replay_set() -> None:
         same(s)
 
 
-@settings(max_examples=500)
+@settings(max_examples=draws(500))
 @given(any_kernel())
 def test_any_kernel(k: Kernel) -> None:
     same_kernel(k)
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 @given(st.integers(0, 10**6))
 def test_schedules_of_random_graphs(seed: int) -> None:
     graph = random_graph(seed)

@@ -44,6 +44,7 @@ def test_each_nest_is_a_stage() -> None:
     assert len(stored) == len(set(stored))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("caps", [CPU, GPU], ids=["cpu", "gpu"])
 @pytest.mark.parametrize("inner", [1, 40, 3000])
 def test_in_stages(inner: int, caps: Caps) -> None:

@@ -18,6 +18,7 @@ from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.program import build
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "parts"), [("c", 160), ("numpy", 320)])
 def test_a_concat_of_many_parts(name: str, parts: int) -> None:
     b = Builder()

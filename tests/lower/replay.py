@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.kernel import Kernel, Launch, Schedule
-from rewrite.extract.schedule.plan import plan
-from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.axes import normalise
 from rewrite.lower.loops import Function
 from rewrite.lower.lower import lower
-from rewrite.lower.model import cheapest, kernel_cost, model_of
+from rewrite.lower.model import cheapest, model_of
 from rewrite.lower.registry import FAMILIES
-from rewrite.onnx import load as read
-from tests.once import once
-from tests.replay.test_goldens import CAPS as EIGHT
-from tests.replay.test_goldens import NAMES
-from tests.replay.weights import fill, load, metadata
+from tests.replay.planned import CAPS as EIGHT
+from tests.replay.planned import NAMES, scheduled
 
 from .cases import CASES, LARGE
 from .harness import CPU, GPU, NARROW
@@ -26,20 +19,10 @@ from .harness import CPU, GPU, NARROW
 ALL_CAPS = {"cpu": CPU, "eight": EIGHT, "narrow": NARROW, "gpu": GPU}
 
 
-def _schedule(name: str) -> Schedule:
-    model = fill(load(name))
-    graph = read(model)
-    known = metadata(model)
-    sizes = {s: int(known[f"size:{s}"]) for s in graph.symbols}
-    price = kernel_cost(EIGHT, FAMILIES)
-    made = plan(graph, saturator(load_rules()), price, hints=sizes)
-    return schedule(made.graph, made.groups, sizes)
-
-
 @cache
 def schedules() -> dict[str, Schedule]:
     """Of the replay set, planned for a CPU of eight threads."""
-    return once("schedules", lambda: {name: _schedule(name) for name in NAMES})
+    return {name: scheduled(name) for name in NAMES}
 
 
 @cache

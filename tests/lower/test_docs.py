@@ -15,7 +15,7 @@ from rewrite.lower.program import build
 from rewrite.lower.registry import FAMILIES
 from rewrite.lower.text import parse_all, show_all
 from rewrite.lower.verify import faults
-from tests.replay.test_goldens import CAPS
+from tests.replay.planned import CAPS
 
 PAGE = Path(__file__).parents[2] / "docs" / "loops.md"
 LOOPS = re.compile(r"(?<=```loops\n).*?(?=```)", re.DOTALL)

@@ -26,6 +26,7 @@ from rewrite.lower.passes.widen import widen
 from rewrite.lower.text import parse_all, show
 from rewrite.lower.verify import faults
 from tests.backends.functions import CASES as BY_HAND
+from tests.effort import draws
 
 from .folds import FOLDS
 from .harness import GPU, lowered
@@ -79,7 +80,7 @@ def passed(f: Function, order: list[str]) -> Function:
 
 
 MANY = settings(
-    max_examples=100,
+    max_examples=draws(100, 2),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
@@ -94,7 +95,7 @@ def test_any_order_on_random_functions(f: Function, order: list[str]) -> None:
 def test_barriers_alone_on_what_they_change() -> None:
     changed: list[bool] = []
 
-    @settings(MANY, max_examples=200)
+    @settings(MANY, max_examples=draws(200, 4))
     @given(functions(calm=True, about="team"))
     def check(f: Function) -> None:
         g = barriers(f)
@@ -129,7 +130,7 @@ def test_families_need_no_barriers_but_those_that_are_placed() -> None:
     assert len(groups) > 10
     folds = ("f64", "grouped", "entropy_of_a_product")
     groups += [lowered(FOLD, FOLDS[name](), GPU) for name in folds]
-    for f in groups:
+    for f in groups[:: len(groups) // draws(len(groups))]:
         g = barriers(replace(f, body=without_barriers(f.body)))
         same(f, g)
         watched(g, arrays_for(g))

@@ -80,6 +80,7 @@ def test_a_digest_is_that_of_what_is_compiled() -> None:
 # ---- what choices lower to ----
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("caps", [CPU, NARROW, GPU], ids=["cpu", "narrow", "gpu"])
 def test_whatever_fits_lowers_to_loops_that_keep_the_rules(caps: Caps) -> None:
     met = set[tuple[str, str]]()

@@ -32,7 +32,7 @@ from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.program import build
 from rewrite.lower.registry import FAMILIES
-from tests.replay.test_goldens import CAPS as CPU
+from tests.replay.planned import CAPS as CPU
 
 HERE = Path(__file__).parent / "sources"
 GPU = Caps(

@@ -15,6 +15,7 @@ from rewrite.lower.loops import Function, Let, Lit, Op, Var
 from rewrite.lower.text import ParseError, parse, parse_all, show, show_all
 from tests.backends.functions import CASES as BY_HAND
 from tests.backends.functions import Case
+from tests.effort import draws
 
 from .anything import FUNCTIONS
 from .replay import ALL_CAPS, functions
@@ -42,6 +43,7 @@ def test_by_hand(case: Case) -> None:
     exact(case.function)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("caps", ALL_CAPS)
 def test_what_families_make(caps: str) -> None:
     found = tuple(functions(caps).values())
@@ -59,7 +61,7 @@ def test_a_variable_of_another_type_than_its_value() -> None:
     exact(Function("a", (), (Let(i, value, False),), (), 1))
 
 
-@settings(max_examples=500)
+@settings(max_examples=draws(500))
 @given(FUNCTIONS)
 def test_anything(f: Function) -> None:
     exact(f)

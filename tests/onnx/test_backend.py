@@ -23,6 +23,12 @@ DEVICE = os.environ.get("REWRITE_ONNX_DEVICE", "numpy")
 DOCS = Path(__file__).parents[2] / "docs" / "onnx.md"
 
 
+MARKS = {
+    "OnnxBackendNodeModelTest": pytest.mark.sweep(4),
+    "OnnxBackendRealModelTest": pytest.mark.long,
+}
+
+
 class OnDevice(RewriteBackend):
     """`CPU` is the device under test; the search for schedules is tested elsewhere."""
 
@@ -47,7 +53,9 @@ backend_test = suite.BackendTest(OnDevice, __name__)
 for pattern in excluded():
     backend_test.exclude(rf"^{pattern}_cpu$")
 cases = backend_test.test_cases  # made anew at each access
-for case in cases.values():
+for kind, case in cases.items():
+    if kind in MARKS:
+        MARKS[kind](case)
     for name in [n for n in dir(case) if n.endswith("_cuda")]:
         delattr(case, name)  # one device is tested, under the name of CPU
 globals().update(cases)

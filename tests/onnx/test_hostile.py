@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 
 import rewrite.onnx
 from rewrite.onnx import ModelError
+from tests.effort import draws
 
 from .flips import apart
 from .mutate import run, write
@@ -38,7 +39,7 @@ def test_damaged_models_are_read_or_refused(first: int) -> None:
 
 
 def test_damaged_models_are_optimized_or_refused() -> None:
-    told = run(0, 100, write)
+    told = run(0, draws(100, 4), write)
     assert told["refused"] > 0 < told["read"]
 
 
@@ -47,7 +48,7 @@ def test_models_with_changed_bytes_are_read_or_refused() -> None:
 
 
 def test_models_with_changed_bytes_are_compiled_or_refused() -> None:
-    assert "'refused'" in apart(40, 600, "--compile")
+    assert "'refused'" in apart(draws(40), 600, "--compile")
 
 
 def test_a_cycle_names_the_node() -> None:

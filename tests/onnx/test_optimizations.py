@@ -11,6 +11,7 @@ import pytest
 import rewrite.onnx
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
+from tests.effort import draws
 
 from . import classes
 from .models import operators, optimized, parsed, run
@@ -19,9 +20,10 @@ from .written import main
 
 def test_tiles_are_right_on_random_graphs() -> None:
     """More: `python -m tests.onnx.written 1000`."""
-    assert main(60, 0) == 0
+    assert main(draws(60), 0) == 0
 
 
+@pytest.mark.long
 def test_operators_and_their_definitions_are_one_class() -> None:
     """A sample of the 480; all: `python -m tests.onnx.classes`."""
     rules = saturator(load_rules(goal="operators", precision="fast"))

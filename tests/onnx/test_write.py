@@ -31,6 +31,7 @@ def interface(model: onnx.ModelProto) -> list[bytes]:
     return [i.SerializeToString(deterministic=True) for i in infos]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_captured_models_keep_their_interface_and_get_no_larger(name: str) -> None:
     model = fill(load(name))
@@ -47,6 +48,7 @@ def test_captured_models_keep_their_interface_and_get_no_larger(name: str) -> No
         assert np.allclose(a, b, rtol=1e-4, atol=1e-5 * scale)
 
 
+@pytest.mark.long
 def test_a_sample_of_the_standards_own_suite() -> None:
     """All of it: `python -m tests.onnx.rewritten`."""
     told = [

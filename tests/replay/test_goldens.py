@@ -14,42 +14,29 @@ import pytest
 
 import rewrite.onnx
 from rewrite.core.explaining import explained_part
-from rewrite.egraph.ir.dtypes import ALL
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Launch
-from rewrite.extract.schedule.plan import plan
-from rewrite.extract.schedule.steps import schedule
-from rewrite.lower.device import Caps
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
 
-from .weights import fill, load, metadata, random_inputs
+from .planned import CAPS, NAMES, planned, scheduled
+from .weights import fill, load, random_inputs
 
 HERE = Path(__file__).parent
-NAMES = sorted(p.stem for p in (HERE / "models").glob("*.onnx"))
-CAPS = Caps(
-    "cpu", cpu_like=True, dtypes=frozenset(ALL), threads=8, max_threads=1,
-    shared_bytes=1 << 18, vector_bytes=32, sorts=True,
-)  # fmt: skip
 
 
 def report(name: str) -> str:
-    model = fill(load(name))
-    sizes = {k[5:]: int(v) for k, v in metadata(model).items() if k.startswith("size:")}
-    graph = rewrite.onnx.load(model)
-    sizes = {s: sizes[s] for s in graph.symbols}
-    rules, price = load_rules(), kernel_cost(CAPS, FAMILIES)
-    found = plan(graph, saturator(rules), price, hints=sizes)
+    found, rules = planned(name), load_rules()
     used = {r for part in found.parts for r in explained_part(part, rules).rules}
+    before = rewrite.onnx.load(fill(load(name)))
     lines = [
-        f"nodes {len(graph.live)} -> {len(found.graph.live)}",
+        f"nodes {len(before.live)} -> {len(found.graph.live)}",
         f"kernels {found.own_kernels} -> {len(found.groups)}",
         f"predicted us {found.own_seconds * 1e6:.0f} -> {found.seconds * 1e6:.0f}",
     ]
-    made = schedule(found.graph, found.groups, sizes)
+    made, price = scheduled(name), kernel_cost(CAPS, FAMILIES)
     for i, step in enumerate(made.steps):
         if i == made.once and i:
             lines.append("  the above once, when the program is made")
@@ -73,6 +60,7 @@ def test_golden(name: str, bless: bool) -> None:
     assert got == path.read_text("utf-8"), "read the difference, then --bless"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_as_the_exact_result(name: str) -> None:
     """On c, with symbolic sizes, nothing run by the reference implementation."""

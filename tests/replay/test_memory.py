@@ -18,12 +18,13 @@ from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
 from rewrite.lower.reuse import reuse_of
 
-from .test_goldens import CAPS, NAMES
+from .planned import CAPS, NAMES
 from .weights import fill, load, metadata
 
 REUSE = reuse_of(CAPS, strict=False)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_arena_beside_its_bound(name: str) -> None:
     model = fill(load(name))

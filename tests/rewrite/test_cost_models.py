@@ -176,6 +176,7 @@ def test_a_model_beats_the_others_at_what_it_counts(name: CostName) -> None:
     assert better > 0
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("device", ["c", "numpy"])
 @pytest.mark.parametrize("cost", [*NAMES[:-1], lambda k: 1e-6, lambda k: None])
 def test_programs_are_right_under_every_model(cost: Any, device: str) -> None:

@@ -9,10 +9,11 @@ from rewrite.core.options import Options
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.fuzz.pipeline import planned, run_batch
 from rewrite.pipeline import optimize_graph
+from tests.effort import draws
 from tests.forms import KINDS, variants
 from tests.transformers import transformer
 
-VARIANTS = 30
+VARIANTS = draws(30)
 
 
 @pytest.mark.parametrize("kind", KINDS)

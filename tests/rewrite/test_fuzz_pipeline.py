@@ -12,11 +12,12 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.fuzz.pipeline import fuzz
+from tests.effort import draws
 
-CHUNK = 50
+CHUNK = draws(50)
 
 
-@pytest.mark.parametrize("first", range(0, 300, CHUNK))
+@pytest.mark.parametrize("first", range(0, 300, 50))
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 def test_c_and_the_interpreter(mode: Any, first: int) -> None:
     failures = fuzz([device("c"), device("numpy")], first, CHUNK, mode)

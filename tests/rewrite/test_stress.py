@@ -31,12 +31,14 @@ SCORED = list(stress.scored())
 WRONG = Path(__file__).parent.parent / "broken" / "rules"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("model", NAMED, ids=[m.name for m in NAMED])
 def test_what_has_a_name_is_as_accurate(model: Model) -> None:
     failures = check(model, RULES, tuple(PROFILES))
     assert not failures, "\n".join(map(str, failures))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["mlp", "lstm_cell", "training_step"])
 def test_a_captured_network_is_as_accurate(name: str) -> None:
     model = stress.load_model(stress.MODELS / f"{name}.onnx")
@@ -50,6 +52,7 @@ def test_a_workload_is_as_accurate(model: Model) -> None:
     assert not failures, "\n".join(map(str, failures))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("rule", "graph"),
     [
@@ -140,6 +143,7 @@ def test_attention_over_huge_scores_stays_finite(name: str) -> None:
     assert on_device(name, model, ("mixed",)) == []
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("model", SCORED, ids=[m.name for m in SCORED])
 def test_other_scores_stay_finite_where_they_are_huge(model: Model) -> None:
     assert on_device("c", model, ("mixed", "large")) == []

@@ -45,6 +45,7 @@ def test_the_values_of_eager_pytorch(model: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(got, made(x).detach().numpy(), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("asked", "said"),
     [(("explain", "{}", "--no-run"), "Kernels"), (("cover", "{}"), "matched"),

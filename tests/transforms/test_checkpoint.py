@@ -42,6 +42,7 @@ def outside(ws: Any, x: Any) -> Any:
     return xp.sum(x)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("f", [kept, nested, outside])
 def test_the_same_values_and_derivatives(f: Any) -> None:
     want, slopes = rw.value_and_grad(loss, (0, 1))(W, X)

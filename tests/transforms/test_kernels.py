@@ -15,6 +15,7 @@ from .cases import CASES, Draw
 APART = ("argreduce", "bitcast", "call", "data", "input")  # constant, or of the host
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("op", sorted({*CASES} - {*APART}))
 def test_gradients_on_c(op: str) -> None:
     case = CASES[op](Draw(10))

@@ -208,6 +208,7 @@ def test_checkpoints(where: str) -> None:
     close(got, want)
 
 
+@pytest.mark.sweep(3)
 @made
 @reverse
 def test_compiled(make: Any, reverse: bool) -> None:

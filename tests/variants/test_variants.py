@@ -37,6 +37,7 @@ def _outcome(workload: str, seed: int) -> Outcome:
     return outcome(variant(workload, seed), WORKLOADS[workload].judged_by(False))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_variants_are_right_and_fused(workload: str) -> None:
     entry = WORKLOADS[workload]

@@ -32,6 +32,7 @@ def fade(c: Any, x: Any) -> Any:
     return c // 2 + x, c * 3 - x
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("device", ["", "numpy", "c"])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
 @pytest.mark.parametrize("rounds", [0, 1, 2, 5])

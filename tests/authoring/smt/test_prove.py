@@ -58,6 +58,7 @@ EVERYWHERE = (
 )  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_bundled_rules_are_proved_at_all_ranks(name: str) -> None:
     found = judge(RULES.rule(name), LIBRARY, Limits(60))

@@ -27,7 +27,7 @@ from rewrite.lower.program import build
 from rewrite.lower.registry import FAMILIES
 from rewrite.onnx import load as read
 from tests.backends.cuda.test_cuda_compiles import LIKE_H200
-from tests.replay.test_goldens import NAMES
+from tests.replay.planned import NAMES
 from tests.replay.weights import fill, load, metadata
 
 ARCHS = ("sm_80", "sm_90a")

@@ -35,6 +35,7 @@ def test_kernels_of_a_model_compile(name: str, target: str) -> None:
     assert count >= 2
 
 
+@pytest.mark.long
 def test_kernels_of_long_rows_do_not_spill() -> None:
     """They did when NVRTC was told how what they read is aligned, and read it wide."""
     count, faults = CHECKS["cuda"]("bert_layer")

@@ -25,6 +25,7 @@ from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
 from rewrite.lower.registry import FAMILIES
+from tests.effort import draws
 from tests.forms import KINDS, variants
 from tests.lower.cases import CASES
 from tests.transformers import transformer
@@ -54,7 +55,7 @@ def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_workloads(arch: str) -> None:
     rules = load_rules()
-    graphs = [variants(kind, seed) for kind in KINDS for seed in range(4)]
+    graphs = [variants(kind, seed) for kind in KINDS for seed in range(draws(4, 4))]
     graphs.append(transformer(1, 256, 256, 8))
     made = [f for k, g in enumerate(graphs) for f in functions(g, f"g{k}", rules)]
     assert len(compile_only(made, arch)) > 1000
@@ -64,7 +65,7 @@ def test_workloads(arch: str) -> None:
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 def test_random_graphs(mode: Any, arch: str) -> None:
     rules = load_rules()
-    graphs = [random_graph(seed, mode) for seed in range(30)]
+    graphs = [random_graph(seed, mode) for seed in range(draws(30))]
     made = [f for k, g in enumerate(graphs) for f in functions(g, f"g{k}", rules)]
     assert len(compile_only(made, arch)) > 1000
 

@@ -12,7 +12,8 @@ from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.plan import plan
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
-from tests.replay.test_goldens import CAPS, HERE
+from tests.replay.planned import CAPS
+from tests.replay.test_goldens import HERE
 
 
 def undone(why: Explanation) -> set[str]:
@@ -25,6 +26,7 @@ def undone(why: Explanation) -> set[str]:
 
 
 # Of proofs as the closure finds them both hold two rules used and undone.
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["gpt2_layer", "llama_layer"])
 def test_no_step_is_undone(name: str) -> None:
     model, rules = load(HERE / "models" / f"{name}.onnx"), load_rules()

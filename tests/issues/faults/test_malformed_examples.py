@@ -44,6 +44,7 @@ def rule(line: str) -> str:
 """
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", LINES)
 def test_it_stops_itself_alone(name: str, tmp_path: Path) -> None:
     line, said = LINES[name]

@@ -21,7 +21,7 @@ from rewrite.lower.axes import normalise
 from rewrite.lower.families.nests.plan import plan as order
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
-from tests.replay.test_goldens import CAPS
+from tests.replay.planned import CAPS
 
 
 def norm(x: Any, g: Any) -> Any:

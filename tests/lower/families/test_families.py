@@ -116,6 +116,7 @@ def test_every_family_has_cases_and_every_case_a_family() -> None:
     assert {c for c, _ in TAKEN} == set(CASES)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("name", "family", "caps"),
     [

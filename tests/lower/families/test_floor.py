@@ -58,6 +58,7 @@ def test_kernels(device: str) -> None:
     assert sum(price(k) is not None for k in made) > len(made) / 2
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 @pytest.mark.parametrize("device", DEVICES)
 def test_what_a_search_meets(device: str, mode: str) -> None:

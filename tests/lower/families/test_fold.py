@@ -37,6 +37,7 @@ IN_GROUPS = (
 )  # fmt: skip
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("name", "caps"),
     [(n, c) for n in KERNELS for c in (CPU, NARROW)] + [(n, GPU) for n in IN_GROUPS],
@@ -49,6 +50,7 @@ def test_interpreted(name: str, caps: Caps) -> None:
     close(kernel, buffers[kernel.reads :], want)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", KERNELS)
 def test_in_the_smallest_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Corrections happen where there is more than one block."""

@@ -13,7 +13,7 @@ from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
-from tests.replay.test_goldens import CAPS
+from tests.replay.planned import CAPS
 
 
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])

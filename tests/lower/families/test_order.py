@@ -87,6 +87,7 @@ def buffers_of(rng: np.random.Generator, kernel: Kernel) -> list[Any]:
     return [*given, *made]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("caps", (CPU, BARE, GPU), ids=lambda c: c.name)
 def test_loops_sort_as_the_interpreter_of_kernels_does(caps: Caps) -> None:
     rng = np.random.default_rng(4)

@@ -65,6 +65,7 @@ def taken(family: Family, caps: Caps, count: int) -> list[int]:
     return list(islice(fit, count))
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("seed", "caps", "family"),
     [

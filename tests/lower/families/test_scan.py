@@ -58,6 +58,7 @@ def check(kernel: Kernel, caps: Caps, parts: int = 0) -> int:
     return sum(isinstance(s, For) for s in made.body)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("parts", [1, 2, 8, 512])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("name", NAMES)

@@ -195,6 +195,7 @@ def inputs_of(graph: Graph, n: int, seed: int) -> dict[str, np.ndarray]:
     return out
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["numpy", "c", "opencl", "wgpu", "cuda"])
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode(name: str, mode: str) -> None:
@@ -340,6 +341,7 @@ class Draw:
         return out
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("what", ["scatter", "choice"])
 def test_variants(what: str) -> None:
     functions: list[Function] = []

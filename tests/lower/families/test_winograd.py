@@ -89,6 +89,7 @@ def generated(seed: int) -> Kernel:
 SEEDS = range(40)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("caps", [CPU, FEW], ids=["wide", "few"])
 def test_generated_convolutions(seed: int, caps: Caps) -> None:
@@ -133,6 +134,7 @@ def test_tiles_are_cut_and_filters_shared_out() -> None:
     assert dict(t.tile)[found[1].m[0]] < 57
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("which", ["large", "grouped"])
 def test_fixed_filters_are_spread_once(which: str) -> None:
     kernel = large(1) if which == "large" else grouped()

@@ -128,6 +128,7 @@ def test_as_loops() -> None:
         close(kernel, buffers[kernel.reads :], want)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.skipif(not emulate.COMPILER, reason="there is no C++ compiler")
 @pytest.mark.parametrize(
     ("kernel", "sizes"),

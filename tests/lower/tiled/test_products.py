@@ -147,6 +147,7 @@ def test_as_loops(seed: int) -> None:
     close(kernel, buffers[kernel.reads :], want)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.skipif(not emulate.COMPILER, reason="there is no C++ compiler")
 @pytest.mark.parametrize(
     ("size", "turned", "holes"),

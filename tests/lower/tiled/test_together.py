@@ -31,6 +31,7 @@ from rewrite.lower.verify import faults as loop_faults
 from rewrite.lower.verify import verify as verify_loops
 from rewrite.lower.walking import walk
 from tests.backends import emulate
+from tests.effort import draws
 
 from ..harness import buffers_for, close, kernel_of, reference
 from .products import random_product
@@ -145,7 +146,7 @@ def test_random_products_together() -> None:
     """Turned sides, sizes that nothing divides, several instances a team, one under the
     other or abreast; columns that are no whole panels, products that are turned."""
     found = {0: 0, 1: 0}
-    for seed in range(40):
+    for seed in range(draws(40, 2)):
         rng = random.Random(seed)
         m, n, k = (8 * rng.randint(5, 30) for _ in range(3))
         kernel = matmul(m, n, k, rng.choice(("", "a", "b", "ab")), rng.choice(HALVES))
@@ -158,7 +159,7 @@ def test_random_products_together() -> None:
             function = checked(kernel, program)
             assert halves(function) and (sends(function) or not turned)
             found[turned] += 1
-    assert min(found.values()) > 2, found
+    assert min(found.values()) > draws(2, 2), found
 
 
 def test_random_products_of_any_columns() -> None:
@@ -174,6 +175,7 @@ def test_random_products_of_any_columns() -> None:
     assert count > 8 and sent, (count, sent)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.skipif(not emulate.COMPILER, reason="there is no C++ compiler")
 @pytest.mark.parametrize(
     ("size", "turned", "holes", "teams"),

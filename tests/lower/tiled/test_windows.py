@@ -32,6 +32,7 @@ from rewrite.lower.verify import faults
 from rewrite.lower.verify import verify as verify_loops
 from rewrite.lower.walking import walk
 from tests.backends import emulate
+from tests.effort import draws
 
 from ..harness import buffers_for, check_launched, close, kernel_of, reference
 from .convolutions import convolution, filter_gradient, random_convolution
@@ -85,7 +86,7 @@ def test_random_convolutions() -> None:
 def test_random_convolutions_as_loops() -> None:
     """Each access checked, copies as late and as early as may be."""
     count = 0
-    for seed in range(200, 216):
+    for seed in range(200, 200 + draws(16, 4)):
         kernel = random_convolution(seed)
         made = small(kernel)
         if isinstance(made, str):
@@ -97,7 +98,7 @@ def test_random_convolutions_as_loops() -> None:
         run_loops(function, buffers)
         close(kernel, buffers[kernel.reads :], want)
         count += 1
-    assert count > 8, count
+    assert count > draws(8, 4), count
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -130,7 +131,7 @@ def test_by_one_warp_each() -> None:
     """The same statements; channels side by side are copied by 16 bytes."""
     wide = 0
     some = tuple(sorted(SMALL.items()))
-    for seed in range(32):
+    for seed in range(draws(32, 4)):
         kernel = random_convolution(seed)
         made = BY_WARP.program(kernel, model_of(WIDE), some)
         assert isinstance(made, TileProgram), made
@@ -147,7 +148,7 @@ def test_by_one_warp_each() -> None:
         windows = [x for g in made.body for x in walk_tiles(g.body)
                    if isinstance(x, Load) and x.tile.space == "shared"]  # fmt: skip
         wide += all(Digit(x.tile.axes[-1], "lane", 8) in x.tile.layout for x in windows)
-    assert wide > 10, wide
+    assert wide > draws(10, 4), wide
 
 
 def test_laid_out_before() -> None:
