@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 type Expr = Atom | Form
 
@@ -25,10 +26,11 @@ _ATOM = re.compile(
     rf"(?P<string>{_STRING})|(?P<number>(?:{_NUMBER})(?!{_WORD}))|(?P<word>{_WORD})"
 )
 _NUMERAL = re.compile(_NUMBER)
+_SPACE = r"[ \t\r\n]"
 _TOKEN = re.compile(
-    rf"(?P<space>[ \t\r\n]+)|(?P<comment>;[^\n]*)|(?P<bracket>[()])"
-    rf"|(?:{_STRING}|{_WORD})(?=[ \t\r\n();]|\Z)"
+    rf"(?:{_SPACE}*)(;[^\n]*|[()]|(?:{_STRING}|{_WORD})(?={_SPACE}|[();]|\Z)|\Z)"
 )
+_SPACES = re.compile(rf"{_SPACE}*")
 _TEXT = re.compile(rf"[()]|{_STRING}|{_WORD}|[^ \n]")  # of what is printed here
 
 
@@ -36,8 +38,7 @@ class RuleFileError(ValueError):
     """A rule file that is refused; the message is `file:line:col: what`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     file: str
     line: int
     column: int
@@ -62,10 +63,10 @@ class Atom:
     place: Place
 
     def __post_init__(self) -> None:
-        m = _ATOM.fullmatch(self.text)
-        if m is None:
+        kind = _kind(self.text)
+        if kind is None:
             raise self.place.error(f"a word was expected, found {self.text!r}")
-        if m.lastgroup == "number":
+        if kind == "number":
             _check_number(self.text, self.place)
 
     @property
@@ -109,6 +110,13 @@ class Form:
 
 
 @functools.lru_cache(maxsize=1 << 14)
+def _kind(atom: str) -> str | None:
+    """Which of the groups of `_ATOM` it is."""
+    m = _ATOM.fullmatch(atom)
+    return m and m.lastgroup
+
+
+@functools.lru_cache(maxsize=1 << 14)
 def _is_numeral(text: str) -> bool:
     return _NUMERAL.fullmatch(text) is not None
 
@@ -132,18 +140,25 @@ def _check_number(text: str, place: Place) -> None:
 
 
 def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
-    at, line, start = 0, 1, 0
+    at, line, start = 0, 1, 0  # `start`: of the line
     while at < len(text):
         m = _TOKEN.match(text, at)
-        place = Place(file, line, at - start + 1)
+        begin = m.start(1) if m else at + len(_spaces(text, at))
+        if down := text.count("\n", at, begin):
+            line, start = line + down, text.rindex("\n", at, begin) + 1
+        place = Place(file, line, begin - start + 1)
         if m is None:
-            raise _no_token(text, at, place)
-        token = m.group()
-        if m.lastgroup != "space":
-            yield token, place
-        if "\n" in token:
-            line, start = line + token.count("\n"), at + token.rindex("\n") + 1
+            raise _no_token(text, begin, place)
+        if begin == len(text):
+            return
+        yield m[1], place
         at = m.end()
+
+
+def _spaces(text: str, at: int) -> str:
+    m = _SPACES.match(text, at)
+    assert m is not None
+    return m[0]
 
 
 def _no_token(text: str, at: int, place: Place) -> RuleFileError:

@@ -116,18 +116,16 @@ class Blocks(Accumulating):
     def in_blocks(
         self, s: Step, accs: Mapping[int, Arrays], lanes: int, block: int, leaf: Do,
         along: tuple[int, Part] | None = None, spans: Sequence[Span | None] = (None,),
-        width: int = 0,
+        *, width: int,
     ) -> None:  # fmt: skip
         """The loops of a step, `lanes` sums side by side.  `along`: of the last loop
         this part, up to here, comes before the `leaf`; of each of its `spans` by
-        itself.  `block`: turns of that loop.  `width`: so many totals, if the lanes
-        are parts of one sum; else one a lane."""
+        itself.  `block`: turns of that loop.  `width`: so many totals, one a lane
+        where lanes are sums of their own."""
         mine = [r for r in accs if self.loses(r)]
         extent, part = along or (0, None)
         long = bool(mine) and extent >= 2 * block
         totals: dict[int, str] = {}
-
-        width = width or lanes
 
         def flush() -> None:
             self.flush(accs, totals, lanes, width)

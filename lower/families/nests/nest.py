@@ -245,13 +245,15 @@ class Nest(Blocks):
             self._fill(shared)
 
         if arrays or not s.axes or s.inner[-1] or self._apart(s):
-            self.in_blocks(s, accs, self.columns, BLOCK_OF_ROWS, leaf)
+            self.in_blocks(
+                s, accs, self.columns, BLOCK_OF_ROWS, leaf, width=self.columns
+            )
         else:
             axis = s.axes[-1]
             extent, rows = self.kernel.extents[axis], partial(self._by_rows, accs, axis)
             self.in_blocks(
                 s, accs, self.columns, BLOCK_OF_ROWS, lambda: None, (extent, rows),
-                self.cut(s).get(axis, (None,)),
+                self.cut(s).get(axis, (None,)), width=self.columns,
             )  # fmt: skip
         where = Affine(((self.local, 1),))
         for r, (holder, part) in held.items():

@@ -131,7 +131,7 @@ def _laid_down(forms: Sequence[Form], rules: list[Rule]) -> tuple[Form, ...]:
 
 
 def _moved(e: Expr, down: int) -> Expr:
-    place = replace(e.place, line=e.place.line + down)
+    place = e.place._replace(line=e.place.line + down)
     if isinstance(e, Atom):
         return replace(e, place=place)
     return Form(tuple(_moved(x, down) for x in e.items), place)
