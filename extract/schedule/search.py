@@ -129,17 +129,19 @@ class Search(State):
         return found
 
     def _passes(self, c: int) -> Iterator[set[int]]:
-        """Stored reductions with `c` among them that one kernel alone reads, which
+        """Stored values from a reduction `c` on, which one kernel alone reads that
         reduces as well: it may take them in as one pass (scores, their maximum, weights
         and sums of weights), though none of them gains by itself.  First those between
         `c` and that kernel, then also what is stored for these alone."""
-        these = {c}
-        while len(beyond := self._read_by(these)) > 1:
-            between = {x for x in beyond if self.readers[x] & beyond}
+        these, beyond = {c}, self._read_by({c})
+        while not (len(beyond) == 1 and all(map(self._reduces, beyond))):
+            single = beyond if len(beyond) == 1 else set[int]()
+            between = {x for x in beyond if self.readers[x] & beyond} or single
             if not between or len(these) > LONGEST:
                 return
             these |= between
-        if not beyond or not all(map(self._reduces, these | beyond)):
+            beyond = self._read_by(these)
+        if not self._reduces(c):
             return
         if not these.isdisjoint(self.roots) or len(these) > LONGEST:
             return

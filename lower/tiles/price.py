@@ -413,10 +413,9 @@ class _Price:
         once = min(moved, whole)
         near = prod(d.size for d in near_threads(layout)
                     if view.along(index, d.axis) == 1)  # fmt: skip
-        # Of groups that store across; of other programs that was not measured.
-        whole_sectors = self.grid.resident > 0 and near * size >= SECTOR
         waste = 1.0 if abs(step) <= 1 else float(min(LINE // size, abs(step)))
-        waste = 1.0 if whole_sectors else waste
+        if self.grid.resident:  # of other programs that was not measured
+            waste = min(waste, max(SECTOR / (near * size), 1.0))
         key = buffer, index
         again = self.seen.get(key, 0) if reads else 0
         self.seen[key] = moved
