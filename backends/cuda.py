@@ -85,7 +85,8 @@ class Replayed:
 
     def place(self, moved: Mapping[int, CudaBuffer]) -> None:
         for b, buffer in moved.items():
-            if self.buffers[b] != buffer:
+            before = self.buffers[b]
+            if before is not buffer and before != buffer:
                 self.buffers[b], self.graph = buffer, None
 
     def __call__(self) -> None:

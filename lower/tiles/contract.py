@@ -53,6 +53,7 @@ from .shapes import (
 SIZES = (1, 2, 4)  # bytes of an element that instructions of groups multiply
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
+NO_WORSE = 1.05  # times the least that a tile could cost, which is not looked at then
 LIKELY, FEWER = 8, 4  # shapes that are priced in full, and in pairs as well
 GROUPS = (16, 8)  # rows of tiles side by side: the first that divides them
 
@@ -186,17 +187,30 @@ def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape 
     assert not isinstance(sides, str), sides
     buffers = parameters(kernel)
 
+    moved = inf  # seconds of bytes, which other tiles hardly change
+
     def priced(s: Shape) -> float:
+        nonlocal moved
         own = sides.turned if s.turned else sides
         group = _group(kernel.extents[own.m], s)
         made = _written(family, kernel, own, s, group, model, False, buffers)
-        return inf if isinstance(made, str) else overlapped(price(made, model))
+        if isinstance(made, str):
+            return inf
+        parts = price(made, model)
+        moved = min(moved, parts.bytes)
+        return overlapped(parts)
 
     known: dict[Shape, float] = {}
     for s in family.likely(kernel, sides, model):
+        if known:  # what it takes at least
+            least = max(moved, family.seconds(kernel, sides, s, model))
+            if min(known.values()) <= least * NO_WORSE:
+                continue
         if len(known) < LIKELY and (seconds := priced(s)) < inf:
             known[s] = seconds
     best = sorted(known, key=known.__getitem__)[:FEWER]
+    if known and known[best[0]] <= moved * NO_WORSE:
+        return best[0]
     for s in (t._replace(pairs=n) for t in best if t.beside for n in (1, 2)):
         known[s] = priced(s)
     return min(known, key=known.__getitem__, default=None)
