@@ -110,7 +110,7 @@ class Search(State):
             fresh = self._fresh(self.space.classes[c][i])
             kept = bool(fresh) and self.change(c, i, flip | fresh)
         if not kept and i is None and c in self.stored:
-            kept = any(self.change(c, None, these) for these in self._passes(c))
+            kept = any(self.change(c, None, flip) for flip in self._flips(c))
         if kept:
             self._touch(c)
         return kept
@@ -127,6 +127,41 @@ class Search(State):
             if self.node(a).op in FOLDS and a not in self.stored:
                 found.add(a)
         return found
+
+    def _flips(self, c: int) -> Iterator[set[int]]:
+        """Passes with `c` among them, and each of them with the sides of its products
+        stored that its kernels would compute."""
+        for these in self._passes(c):
+            yield these
+            sides = self._sides(these | self._read_by(these), these)
+            if sides:
+                yield these | sides
+
+    def _sides(self, kernels: set[int], these: set[int]) -> set[int]:
+        """What these kernels compute for a side of a product, of nothing of `these`."""
+        found = set[int]()
+        for k in kernels:
+            members = self.kern[k].members
+            contracts = (m for m in members if self.node(m).op == "contract")
+            for a in (a for m in contracts for a in self.node(m).args):
+                while self.node(a).op in VIEWS and a not in self.stored:
+                    (a,) = self.node(a).args
+                inlined = a not in self.stored and self.node(a).op in ELEMENTWISE
+                if inlined and not self._needs(a, these):
+                    found.add(a)
+        return found
+
+    def _needs(self, c: int, these: set[int]) -> bool:
+        """Whether an inlined value is computed of any of these."""
+        todo, seen = [c], set[int]()
+        while todo:
+            a = todo.pop()
+            if a in these:
+                return True
+            if a not in seen and a not in self.stored:
+                seen.add(a)
+                todo += self.node(a).args
+        return False
 
     def _passes(self, c: int) -> Iterator[set[int]]:
         """Stored values from a reduction `c` on, which one kernel alone reads that

@@ -11,7 +11,7 @@ from math import ceil, inf
 
 from ...egraph.ir.dtypes import F32, DType
 from ...extract.schedule.kernel import Kernel
-from ..axes import ceil_div, nested, numel
+from ..axes import ceil_div, coefficient, nested, numel
 from ..choice import Domains, Holes, hole
 from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import occupancy
@@ -54,7 +54,7 @@ SIZES = (1, 2, 4)  # bytes of an element that instructions of groups multiply
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
 NO_WORSE = 1.05  # times the least that a tile could cost, which is not looked at then
-LIKELY, FEWER = 8, 4  # shapes that are priced in full, and in pairs as well
+LIKELY, FEWER = 10, 4  # shapes that are priced in full, and in pairs as well
 GROUPS = (16, 8)  # rows of tiles side by side: the first that divides them
 
 
@@ -244,7 +244,8 @@ def _written(
     if shared_bytes(made) > model.shared and any(x.through for x in _stores(made)):
         made = scheduled_products(program, units._replace(pieces=1), Simt.of(model))
         assert not isinstance(made, str), made
-    if s.turned and not all(x.through for x in _stores(made)):
+    along = all(coefficient(o.offset, sides.n) == 1 for o in kernel.outputs)
+    if s.turned and not along and not all(x.through for x in _stores(made)):
         return "a turned product that threads would store"
     if sum(held(made)) > HELD:
         return "a thread would hold too much"
