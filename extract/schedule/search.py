@@ -23,6 +23,7 @@ EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
+SHOWS = VIEWS | {"cast"}  # what a product reads the elements of another value by
 FOLDS = frozenset(("reduce", "argreduce", "contract", "scan"))
 
 
@@ -144,12 +145,20 @@ class Search(State):
             members = self.kern[k].members
             contracts = (m for m in members if self.node(m).op == "contract")
             for a in (a for m in contracts for a in self.node(m).args):
-                while self.node(a).op in VIEWS and a not in self.stored:
-                    (a,) = self.node(a).args
+                a = self._shown(a)
                 inlined = a not in self.stored and self.node(a).op in ELEMENTWISE
                 if inlined and not self._needs(a, these):
                     found.add(a)
         return found
+
+    def _shown(self, a: int) -> int:
+        """The value whose elements an inlined view of it has, or what it converts."""
+        while self.node(a).op in SHOWS and a not in self.stored:
+            args = self.node(a).args
+            if len(args) != 1:
+                break
+            (a,) = args
+        return a
 
     def _needs(self, c: int, these: set[int]) -> bool:
         """Whether an inlined value is computed of any of these."""
@@ -166,20 +175,21 @@ class Search(State):
     def _passes(self, c: int) -> Iterator[set[int]]:
         """Stored values from a reduction `c` on, which one kernel alone reads that
         reduces as well: it may take them in as one pass (scores, their maximum, weights
-        and sums of weights), though none of them gains by itself.  First those between
-        `c` and that kernel, then also what is stored for these alone."""
-        these, beyond = {c}, self._read_by({c})
-        while not (len(beyond) == 1 and all(map(self._reduces, beyond))):
-            single = beyond if len(beyond) == 1 else set[int]()
-            between = {x for x in beyond if self.readers[x] & beyond} or single
-            if not between or len(these) > LONGEST:
+        and sums of weights), though none of them gains by itself."""
+        these = {c}
+        while self._reduces(c) and len(these) <= LONGEST:
+            if not these.isdisjoint(self.roots):
                 return
-            these |= between
             beyond = self._read_by(these)
-        if not self._reduces(c):
-            return
-        if not these.isdisjoint(self.roots) or len(these) > LONGEST:
-            return
+            if len(beyond) == 1 and all(map(self._reduces, beyond)):
+                yield from self._with_above(these)
+            between = {x for x in beyond if self.readers[x] & beyond}
+            if not between and len(beyond) != 1:
+                return
+            these = these | (between or beyond)
+
+    def _with_above(self, these: set[int]) -> Iterator[set[int]]:
+        """First those of a pass, then also what is stored for these alone."""
         if len(these) > 1:
             yield these
         for _ in range(2):
