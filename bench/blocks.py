@@ -1,7 +1,8 @@
 """Whole blocks and models on an NVIDIA GPU, beside torch, in one process.
 
     python bench/blocks.py [--rows gpt,decode] [--modes eager,compile,graphs]
-                         [--kernels] [--limit SECONDS] [--json FILE]
+                         [--kernels] [--warm] [--effort 2] [--limit SECONDS]
+                         [--json FILE]
     python bench/blocks.py --table FILE
 
 Ours is `torch.compile(model, backend="rewrite")`; *compile* is inductor, *graphs* its
@@ -45,11 +46,13 @@ def call(model: Any, given: tuple[Any, ...]) -> Call:
     return run
 
 
-def ours(block: Block, model: Any, given: tuple[Any, ...]) -> tuple[Call, Program]:
+def ours(
+    block: Block, model: Any, given: tuple[Any, ...], effort: int
+) -> tuple[Call, Program]:
     """A call of the model by the backend, and its only program."""
     heard: list[Program] = []
     token = listening.set(heard)
-    options = {"strict": True, "freeze": block.freeze}
+    options = {"strict": True, "freeze": block.freeze, "effort": effort}
     try:
         run = call(torch.compile(model, backend=partial(backend, options=options)),
                    given)  # fmt: skip
@@ -148,18 +151,20 @@ def show_kernels(run: Call, program: Program) -> None:
 # ---- the bench
 
 
-def warm(block: Block, modes: Sequence[str]) -> None:
+def warm(block: Block, modes: Sequence[str], effort: int) -> None:
     """Has all contestants compiled, and kept on disk."""
     model, given = made(block, "cuda")
-    ours(block, model, given)
+    ours(block, model, given, effort)
     peers([m for m in modes if m != "eager"], model, given)
 
 
-def bench(block: Block, modes: Sequence[str], kernels: bool) -> dict[str, Any]:
+def bench(
+    block: Block, modes: Sequence[str], kernels: bool, effort: int
+) -> dict[str, Any]:
     torch._dynamo.reset()
     model, given = made(block, "cuda")
     began = time.perf_counter()
-    mine, program = ours(block, model, given)
+    mine, program = ours(block, model, given, effort)
     torch.cuda.synchronize()
     first = time.perf_counter() - began
     for f in program.first.fallbacks:
@@ -243,6 +248,7 @@ def main() -> int:
     p.add_argument("--modes", default="eager,compile,graphs")
     p.add_argument("--kernels", action="store_true")
     p.add_argument("--warm", action="store_true", help="fill caches, and no more")
+    p.add_argument("--effort", type=int, default=2)
     p.add_argument("--limit", type=float, default=420.0)
     p.add_argument("--json", type=Path)
     p.add_argument("--table", type=Path)
@@ -258,10 +264,10 @@ def main() -> int:
             print(f"\n{name}: left out, {spent:.0f} s are spent")
             continue
         if args.warm:
-            warm(BLOCKS[name], args.modes.split(","))
+            warm(BLOCKS[name], args.modes.split(","), args.effort)
             print(f"{name}: {time.time() - began:.0f} s", flush=True)
             continue
-        result = bench(BLOCKS[name], args.modes.split(","), args.kernels)
+        result = bench(BLOCKS[name], args.modes.split(","), args.kernels, args.effort)
         results.append(result)
         show(result)
         if wrong(result):
