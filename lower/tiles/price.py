@@ -47,9 +47,10 @@ REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
 MANY = {64: 1.17, 128: 1.29}  # of a thread's sums, where it has registers for them
 LATENCY = 1e-6  # seconds from asking memory to its answer
-# Elements that a thread with many sums asks for at once: silu(x) * (a @ b) of 2048 x
-# 14336 took 440 us where a @ b alone takes 313 (H200).
-ASKED = 8
+# Elements that a thread with many sums asks for at once, and how long it waits for one
+# that is tested: silu(x) * (a @ b) of 2048 x 14336 took 440 us of elements that lie
+# across and 490 of tested ones, where a @ b alone takes 310 (H200).
+ASKED, TESTED = 8, 0.4
 FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 # Where threads beside the team copy: how much more of their speed groups reach, seconds
@@ -243,17 +244,21 @@ class _Price:
         return (1 + max(made, default=0)) / 2
 
     def one_by_one(self, view: Scene) -> float:
-        """Seconds of what an instance reads beside the sides of its product where a
-        thread's neighbours in registers are none in memory: it asks for each alone, and
-        beside its sums has room for few answers."""
-        asked = 0.0
+        """Seconds of what an instance reads beside the sides of its product: a thread
+        has room for few answers beside its sums, so that elements which are no
+        neighbours in memory are asked for a few at a time, and those that are tested
+        for each by itself."""
+        waits = 0.0
         for s in self.grid.body:
-            if isinstance(s, Load) and s.tile.space == "register":
-                layout = of_axes(s.tile.layout or self.grid.layout, s.tile.axes)
-                last = layout[-1].axis if layout else ""
-                if last and abs(view.along(s.index, last) or 0) > 1:
-                    asked += product(layout, "lane", "register")
-        return asked / ASKED * LATENCY
+            if not isinstance(s, Load) or s.tile.space != "register":
+                continue
+            layout = of_axes(s.tile.layout or self.grid.layout, s.tile.axes)
+            last = layout[-1].axis if layout else ""
+            if s.where is not None and view.varies(s.where, last):
+                waits += product(layout, "register") * TESTED
+            elif last and abs(view.along(s.index, last) or 0) > 1:
+                waits += product(layout, "register", "lane") / ASKED
+        return waits * LATENCY
 
     def astray(self, view: Scene, s: Store) -> float:
         """What a store costs beside one of whole lines: a product that lies across goes
