@@ -22,7 +22,11 @@ def here(monkeypatch: pytest.MonkeyPatch) -> Lending:
     """Tensors of the CPU as if they were a GPU's."""
     made = Lending()
     monkeypatch.setattr(program, "GraphStep", resident.ResidentStep)
-    monkeypatch.setattr(program, "place_of", lambda _: torch.device("cuda"))
+
+    def place_of(_: Any) -> Any:
+        return torch.device("cuda")
+
+    monkeypatch.setattr(program, "place_of", place_of)
     monkeypatch.setattr(resident, "PLACE", "cpu")
     monkeypatch.setattr(resident, "gpu", lambda: made)
     monkeypatch.setattr(resident, "in_order", nullcontext)
@@ -35,13 +39,14 @@ def check(model: Any, run: Any, *inputs: Any) -> None:
 
 
 def test_parameters_are_read_where_they_are(here: Lending) -> None:
-    model = nn.Sequential(nn.Linear(24, 48), nn.GELU(), nn.LayerNorm(48)).eval()
+    layers: Any = nn.Linear(24, 48), nn.GELU(), nn.LayerNorm(48)
+    model: Any = nn.Sequential(*layers).eval()
     x, run = torch.randn(8, 24), compiled(model, device=here)
     for _ in range(3):
         check(model, run, x)
-    model[0].weight.data.mul_(3)  # where they lie
+    layers[0].weight.data.mul_(3)  # where they lie
     check(model, run, x)
-    model[0].weight.data = torch.randn(48, 24)  # and elsewhere
+    layers[0].weight.data = torch.randn(48, 24)  # and elsewhere
     check(model, run, x)
 
 
