@@ -1,9 +1,9 @@
 """Whole blocks and models on an NVIDIA GPU, beside torch, in one process.
 
-    python bench/blocks.py [--rows gpt,decode] [--modes eager,compile,graphs]
+    python bench/models/blocks.py [--rows gpt,decode] [--modes eager,compile,graphs]
                          [--kernels] [--warm] [--effort 2] [--limit SECONDS]
                          [--json FILE]
-    python bench/blocks.py --table FILE
+    python bench/models/blocks.py --table FILE
 
 Ours is `torch.compile(model, backend="rewrite")`; *compile* is inductor, *graphs* its
 mode `reduce-overhead`, *autotune* its mode `max-autotune`.  Contestants take turns,
@@ -25,7 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rows.blocks import BLOCKS, Block, made, torch
+from torch_blocks import BLOCKS, Block, made, torch
 
 from rewrite.torch import backend
 from rewrite.torch.compiling import listening
