@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import logging
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,12 +43,14 @@ from .rates import Rates, rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 WIDE = 16  # bytes that a thread reads at once
+GRAPHS = 16  # of one program, for the sets of addresses used last
 REACHED = 0.875  # of the memory's rate, by what only reads and writes it
 
 log = logging.getLogger("rewrite")
 
 type Step = tuple[str, Sequence[int]]
 type Call = tuple[str, Sequence["CudaBuffer"]]
+type Addresses = tuple[int, ...]
 
 
 class Started(Protocol):
@@ -62,32 +64,47 @@ class Started(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CudaBuffer:
-    """Device memory; `owner` is the block that it lies in."""
+    """Device memory; `owner` is the block that it lies in, None: somebody else's."""
 
     address: int
     nbytes: int
-    owner: Block[Any]
+    owner: Block[Any] | None
 
 
 class Replayed:
-    """Launches captured as one CUDA graph, the first time they are made."""
+    """Launches captured as CUDA graphs: one for each set of addresses that comes back,
+    as those of whoever takes memory from a pool do."""
 
     def __init__(
         self, module: CudaModule, steps: Sequence[Step], buffers: Sequence[CudaBuffer]
     ) -> None:
         self.module, self.steps, self.buffers = module, steps, list(buffers)
-        self.graph: _Graph | None = None
+        self.used = sorted({b for _, args in steps for b in args})
+        self.graphs: OrderedDict[Addresses, _Graph] = OrderedDict()
+        self.graph: _Graph | None = None  # of the buffers as they are now
 
     def place(self, moved: Mapping[int, CudaBuffer]) -> None:
         for b, buffer in moved.items():
-            if self.buffers[b] != buffer:
+            before = self.buffers[b]
+            if before is not buffer and before != buffer:
                 self.buffers[b], self.graph = buffer, None
 
     def __call__(self) -> None:
-        if self.graph is None:
+        graph = self.graph
+        if graph is None:
+            graph = self.graph = self._graph()
+        graph()
+
+    def _graph(self) -> _Graph:
+        at = tuple([self.buffers[b].address for b in self.used])
+        found = self.graphs.pop(at, None)
+        if found is None:
             calls = [(n, [self.buffers[b] for b in args]) for n, args in self.steps]
-            self.graph = self.module.capture(calls)
-        self.graph()
+            found = self.module.capture(calls)
+        self.graphs[at] = found
+        if len(self.graphs) > GRAPHS:
+            self.graphs.popitem(last=False)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +302,8 @@ class CudaDevice:
         return CudaBuffer(int(block.raw), nbytes, block)
 
     def free(self, buffer: CudaBuffer) -> None:
-        buffer.owner.release()
+        if buffer.owner is not None:
+            buffer.owner.release()
 
     def view(self, buffer: CudaBuffer, offset: int, nbytes: int) -> CudaBuffer:
         if offset < 0 or offset + nbytes > buffer.nbytes:
@@ -309,6 +327,15 @@ class CudaDevice:
                 self.driver.memcpy_dtoh(flat(data), buffer.address)
             if data is not array:
                 array[...] = data
+
+    def move(self, to: CudaBuffer, source: CudaBuffer) -> None:
+        """Copies all of `to`, in order with launches."""
+        if to.nbytes:
+            self.driver.memcpy_dtod_async(to.address, source.address, to.nbytes)
+
+    def borrowed(self, address: int, nbytes: int) -> CudaBuffer:
+        """Somebody else's memory, who keeps it alive as long as it is used."""
+        return CudaBuffer(address, nbytes, None)
 
     def source(self, functions: Sequence[Function]) -> str:
         return nvrtc.emit(functions).text

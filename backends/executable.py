@@ -193,6 +193,11 @@ class Executable:
         self._place({})
         self._run(self.runs, {})
 
+    def run_on(self, moved: Mapping[int, Any]) -> None:
+        """Runs once on these buffers by number, and waits for nothing."""
+        self._place(moved)
+        self._start(self.runs, moved)
+
     def _place(self, moved: Mapping[int, Any]) -> None:
         """Aims the launches at the caller's memory, and away from the last caller's."""
         back = {b: self.buffers[b] for b in self._moved.keys() - moved.keys()}
@@ -204,12 +209,15 @@ class Executable:
         self._moved = dict.fromkeys(moved)
 
     def _run(self, runs: Sequence[Prepared | Host], moved: Mapping[int, Any]) -> None:
+        self._start(runs, moved)
+        self.device.sync()
+
+    def _start(self, runs: Sequence[Prepared | Host], moved: Mapping[int, Any]) -> None:
         for run in runs:
             if isinstance(run, Host):
                 self._host(run, moved)
             else:
                 run()
-        self.device.sync()
 
     def _host(self, step: Host, moved: Mapping[int, Any]) -> None:
         self.device.sync()

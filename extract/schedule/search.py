@@ -23,6 +23,7 @@ EPSILON = 1e-12  # seconds: a smaller gain is none
 SEED_SIZE = 64  # ops that the fused seed puts in one kernel
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
+SHOWS = VIEWS | {"cast"}  # what a product reads the elements of another value by
 FOLDS = frozenset(("reduce", "argreduce", "contract", "scan"))
 
 
@@ -110,7 +111,7 @@ class Search(State):
             fresh = self._fresh(self.space.classes[c][i])
             kept = bool(fresh) and self.change(c, i, flip | fresh)
         if not kept and i is None and c in self.stored:
-            kept = any(self.change(c, None, these) for these in self._passes(c))
+            kept = any(self.change(c, None, flip) for flip in self._flips(c))
         if kept:
             self._touch(c)
         return kept
@@ -128,21 +129,67 @@ class Search(State):
                 found.add(a)
         return found
 
+    def _flips(self, c: int) -> Iterator[set[int]]:
+        """Passes with `c` among them, and each of them with the sides of its products
+        stored that its kernels would compute."""
+        for these in self._passes(c):
+            yield these
+            sides = self._sides(these | self._read_by(these), these)
+            if sides:
+                yield these | sides
+
+    def _sides(self, kernels: set[int], these: set[int]) -> set[int]:
+        """What these kernels compute for a side of a product, of nothing of `these`."""
+        found = set[int]()
+        for k in kernels:
+            members = self.kern[k].members
+            contracts = (m for m in members if self.node(m).op == "contract")
+            for a in (a for m in contracts for a in self.node(m).args):
+                a = self._shown(a)
+                inlined = a not in self.stored and self.node(a).op in ELEMENTWISE
+                if inlined and not self._needs(a, these):
+                    found.add(a)
+        return found
+
+    def _shown(self, a: int) -> int:
+        """The value whose elements an inlined view of it has, or what it converts."""
+        while self.node(a).op in SHOWS and a not in self.stored:
+            args = self.node(a).args
+            if len(args) != 1:
+                break
+            (a,) = args
+        return a
+
+    def _needs(self, c: int, these: set[int]) -> bool:
+        """Whether an inlined value is computed of any of these."""
+        todo, seen = [c], set[int]()
+        while todo:
+            a = todo.pop()
+            if a in these:
+                return True
+            if a not in seen and a not in self.stored:
+                seen.add(a)
+                todo += self.node(a).args
+        return False
+
     def _passes(self, c: int) -> Iterator[set[int]]:
-        """Stored reductions with `c` among them that one kernel alone reads, which
+        """Stored values from a reduction `c` on, which one kernel alone reads that
         reduces as well: it may take them in as one pass (scores, their maximum, weights
-        and sums of weights), though none of them gains by itself.  First those between
-        `c` and that kernel, then also what is stored for these alone."""
+        and sums of weights), though none of them gains by itself."""
         these = {c}
-        while len(beyond := self._read_by(these)) > 1:
-            between = {x for x in beyond if self.readers[x] & beyond}
-            if not between or len(these) > LONGEST:
+        while self._reduces(c) and len(these) <= LONGEST:
+            if not these.isdisjoint(self.roots):
                 return
-            these |= between
-        if not beyond or not all(map(self._reduces, these | beyond)):
-            return
-        if not these.isdisjoint(self.roots) or len(these) > LONGEST:
-            return
+            beyond = self._read_by(these)
+            if len(beyond) == 1 and all(map(self._reduces, beyond)):
+                yield from self._with_above(these)
+            between = {x for x in beyond if self.readers[x] & beyond}
+            if not between and len(beyond) != 1:
+                return
+            these = these | (between or beyond)
+
+    def _with_above(self, these: set[int]) -> Iterator[set[int]]:
+        """First those of a pass, then also what is stored for these alone."""
         if len(these) > 1:
             yield these
         for _ in range(2):

@@ -6,10 +6,12 @@ alone: a product whose bias is then added where it is made and not where it is r
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 
-from .chosen import VIEWS
+from .chosen import ELEMENTWISE, VIEWS
 from .search import Search
+
+NEAR = 12  # ops around a stored value that a cut may move to
 
 
 def shift(search: Search, budget: int) -> None:
@@ -44,7 +46,8 @@ def _movable(search: Search, c: int) -> bool:
 
 
 def _around(search: Search, c: int) -> list[int]:
-    """The ops next to `c`, views aside, in the kernels that read and make it."""
+    """The ops near `c` in the kernels that read and make it, the nearest first: beyond
+    what is next to it (a conversion, say, to a wider dtype) a cut may be cheaper."""
     above = {m for r in search.readers[c] for m in search.kern[r].members}
     below = set(search.kern[c].members)
     near = dict.fromkeys((*_users(search, c, above), *_operands(search, c, below)))
@@ -52,22 +55,33 @@ def _around(search: Search, c: int) -> list[int]:
 
 
 def _users(search: Search, c: int, inside: set[int]) -> Iterator[int]:
-    edge = [c]
-    while edge:
-        x = edge.pop()
-        for m in sorted(inside):
-            if x in search.node(m).args:
-                if search.node(m).op in VIEWS:
-                    edge.append(m)
-                else:
-                    yield m
+    def users(x: int) -> list[int]:
+        return [m for m in sorted(inside) if x in search.node(m).args]
+
+    return _near(search, users(c), users)
 
 
 def _operands(search: Search, c: int, inside: Container[int]) -> Iterator[int]:
-    edge = list(search.node(c).args)
-    while edge:
-        x = edge.pop()
-        if x in inside and search.node(x).op in VIEWS:
-            edge += search.node(x).args
-        elif x in inside:
-            yield x
+    def operands(x: int) -> list[int]:
+        return [a for a in search.node(x).args if a in inside]
+
+    return _near(search, operands(c), operands)
+
+
+def _near(
+    search: Search, edge: list[int], further: Callable[[int], list[int]]
+) -> Iterator[int]:
+    """What a chain of elementwise ops leads to, views aside."""
+    seen = set[int]()
+    while edge and len(seen) < NEAR:
+        beyond: list[int] = []
+        for x in edge:
+            if x in seen:
+                continue
+            seen.add(x)
+            op = search.node(x).op
+            if op not in VIEWS:
+                yield x
+            if op in VIEWS or op in ELEMENTWISE:
+                beyond += further(x)
+        edge = beyond

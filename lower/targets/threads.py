@@ -43,6 +43,8 @@ from .exchange import Exchange
 from .layouts import names_in, of_axes, product
 from .places import Point, both
 
+MANY = 64  # elements of a thread, for which there is no room beside as many sums
+
 
 @dataclass(slots=True)
 class Group:
@@ -133,13 +135,22 @@ class GridWriter(Exchange):
             return False
         if self.uniform(s) != self.uniform(g.stmts[0]):
             return False
-        if isinstance(s, Load) != isinstance(g.stmts[0], Load):
+        if isinstance(s, Load) != isinstance(g.stmts[-1], Load) and not (
+            isinstance(g.stmts[-1], Load) and self.is_crowded(layout)
+        ):
             return False  # a thread asks for all before it waits for any
-        made = {t.name for x in g.stmts if isinstance(x, Reduce | Load)
+        own = Reduce if self.is_crowded(layout) else Reduce | Load
+        made = {t.name for x in g.stmts if isinstance(x, own)
                 if (t := ir.bound(x))}  # fmt: skip
         read = {n for x in ir.values(s) for n in names_in(x)}
         ended = isinstance(g.stmts[-1], Reduce) and not isinstance(s, Reduce)
         return not (made & read) and not ended
+
+    def is_crowded(self, layout: Layout) -> bool:
+        """Whether a thread that holds sums of products has no registers for as many
+        elements more."""
+        sums = any(isinstance(s, Mma) for s in ir.walk(self.grid.body))
+        return sums and product(layout, "register", "lane") >= MANY
 
     def uniform(self, s: ir.Stmt) -> Ex | None:
         """The test of an update that is the same at all points: it is asked once."""
@@ -235,12 +246,12 @@ class GridWriter(Exchange):
                  if d.place == "thread" and d.axis not in g.axes]  # fmt: skip
         for _ in loops:
             self.inside()
-        if isinstance(g.stmts[0], Load):
-            for s in g.stmts:
-                assert isinstance(s, Load)
-                self.load(s, point, lane)
-        else:
-            self.points(g.stmts, point, lane, spare)
+        loads = [s for s in g.stmts if isinstance(s, Load)]
+        for s in loads:
+            self.load(s, point, lane)
+        rest = [s for s in g.stmts if not isinstance(s, Load)]
+        if rest:
+            self.points(rest, point, lane, spare)
         for var, size in zip(reversed(loops), reversed(sizes), strict=True):
             inner = tuple(self.out.pop())
             self.emit(For(var, size, "unroll", inner))

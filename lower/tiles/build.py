@@ -274,7 +274,7 @@ class Writer:
     def store(self, o: Output) -> None:
         free = bits(o.axes)
         value, at = self.value(o.expr), self.affine(o.offset)
-        value = _unrounded(value, self.kernel.slots[o.slot][0])
+        value = unrounded(value, self.kernel.slots[o.slot][0])
         scope = self.scopes[self.depth(free)]
         buffer = self.buffers[o.slot].name
         scope.body.append(
@@ -376,7 +376,7 @@ class Writer:
         return int(looped)
 
 
-def _unrounded(value: Ex, dtype: DType) -> Ex:
+def unrounded(value: Ex, dtype: DType) -> Ex:
     """Without a last rounding to `dtype`, which a store does."""
     match value:
         case Op("cast", (Op("cast", (inner,), to),)) if to is dtype:

@@ -11,7 +11,7 @@ from math import ceil, inf
 
 from ...egraph.ir.dtypes import F32, DType
 from ...extract.schedule.kernel import Kernel
-from ..axes import ceil_div, nested, numel
+from ..axes import ceil_div, coefficient, nested, numel
 from ..choice import Domains, Holes, hole
 from ..families.folds.shared_tiles import SPEEDS
 from ..families.nests.price import occupancy
@@ -53,7 +53,8 @@ from .shapes import (
 SIZES = (1, 2, 4)  # bytes of an element that instructions of groups multiply
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
-LIKELY, FEWER = 8, 4  # shapes that are priced in full, and in pairs as well
+NO_WORSE = 1.05  # times the least that a tile could cost, which is not looked at then
+LIKELY, FEWER = 10, 4  # shapes that are priced in full, and in pairs as well
 GROUPS = (16, 8)  # rows of tiles side by side: the first that divides them
 
 
@@ -186,17 +187,30 @@ def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape 
     assert not isinstance(sides, str), sides
     buffers = parameters(kernel)
 
+    moved = inf  # seconds of bytes, which other tiles hardly change
+
     def priced(s: Shape) -> float:
+        nonlocal moved
         own = sides.turned if s.turned else sides
         group = _group(kernel.extents[own.m], s)
         made = _written(family, kernel, own, s, group, model, False, buffers)
-        return inf if isinstance(made, str) else overlapped(price(made, model))
+        if isinstance(made, str):
+            return inf
+        parts = price(made, model)
+        moved = min(moved, parts.bytes)
+        return overlapped(parts)
 
     known: dict[Shape, float] = {}
     for s in family.likely(kernel, sides, model):
+        if known:  # what it takes at least
+            least = max(moved, family.seconds(kernel, sides, s, model))
+            if min(known.values()) <= least * NO_WORSE:
+                continue
         if len(known) < LIKELY and (seconds := priced(s)) < inf:
             known[s] = seconds
     best = sorted(known, key=known.__getitem__)[:FEWER]
+    if known and known[best[0]] <= moved * NO_WORSE:
+        return best[0]
     for s in (t._replace(pairs=n) for t in best if t.beside for n in (1, 2)):
         known[s] = priced(s)
     return min(known, key=known.__getitem__, default=None)
@@ -230,7 +244,8 @@ def _written(
     if shared_bytes(made) > model.shared and any(x.through for x in _stores(made)):
         made = scheduled_products(program, units._replace(pieces=1), Simt.of(model))
         assert not isinstance(made, str), made
-    if s.turned and not all(x.through for x in _stores(made)):
+    along = all(coefficient(o.offset, sides.n) == 1 for o in kernel.outputs)
+    if s.turned and not along and not all(x.through for x in _stores(made)):
         return "a turned product that threads would store"
     if sum(held(made)) > HELD:
         return "a thread would hold too much"

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import BOOL, F32, DType
 from ...extract.schedule.cascade import State
-from ...extract.schedule.kernel import Kernel, bits
+from ...extract.schedule.kernel import Expr, Kernel, bits
 from ..axes import ceil_div
 from ..families.nests.plan import each, reach
 from ..families.nests.values import add, convert, mul
@@ -29,7 +29,7 @@ from ..fragments import FOUR
 from ..loops import PANEL, Ex, Lit, Op, Param, Var
 from ..passes.rebuild import substituted
 from .attends import LEFT, Attention, place
-from .build import Scope, Tiling
+from .build import Scope, Tiling, unrounded
 from .dead import alive
 from .folds import Running
 from .ir import (
@@ -51,7 +51,7 @@ from .ir import (
     bound,
     var,
 )
-from .powers import PowersWriter, quick
+from .powers import PowersWriter, plain, quick
 
 LARGEST = float.fromhex("0x1.fffffep+127")
 
@@ -267,7 +267,7 @@ class OnlineWriter(PowersWriter):
             now[s.root] = self._taken(s, accs[s.root], before, now)
         s, a = self.made.state, self.made
         with self._as({r: now[r] for r in s.needs}, self.partial):
-            weight = self.value(a.wide.a[0])
+            weight = unrounded(self.value(a.wide.a[0]), a.right)  # that comes later
         weights = self._whole(weight, a.j, (a.m, a.j))
         same = self.partial, self.partial
         acc = accs[s.root]
@@ -314,9 +314,14 @@ class OnlineWriter(PowersWriter):
             return Lit(1, held.dtype)
         return super()._read(root, held, outer)
 
+    def _scalar(self, x: Expr) -> Ex:
+        """What stands for 1 costs nothing."""
+        return plain(super()._scalar(x))
+
     def _by(self, s: State, by: Ex) -> Ex:
         """A correction as a tile of rows; within the pass finite, so that a sum of
         nothing stays 0."""
+        by = plain(by)
         if self.kernel is self.partial:
             by = quick(by)
         if s.op == "mul" and self.kernel is self.partial:

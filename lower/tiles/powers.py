@@ -24,6 +24,19 @@ def quick(x: Ex) -> Ex:
     return replace(x, args=args)
 
 
+def plain(x: Ex) -> Ex:
+    """Without products and quotients by 1."""
+    if not isinstance(x, Op) or x.op not in ("mul", "div", "recip"):
+        return x
+    args = tuple(map(plain, x.args))
+    one = [isinstance(a, Lit) and a.value == 1 for a in args]
+    if one[-1]:
+        return args[0]
+    if x.op == "mul" and one[0]:
+        return args[1]
+    return replace(x, args=args)
+
+
 class PowersWriter(MaskedWriter):
     """`columns`: the axes that a row has elements along."""
 

@@ -55,6 +55,9 @@ BY_ENGINE = (
     # Between them, for what would not come out even in rounds of others.
     Shape(256, 176, 64, 3, 2, 1, 128), Shape(256, 160, 64, 3, 2, 1, 128),
     Shape(128, 224, 64, 4, 2, 1, 128), Shape(128, 160, 64, 4, 2, 1, 128),
+    # The other way round: what else is read at the end lies along rows of the result.
+    Shape(128, 256, 64, 4, 2, 1, 128, turned=1),
+    Shape(256, 128, 64, 4, 2, 1, 128, turned=1),
     Shape(256, 160, 64, 4, 2, 1, 128, turned=1),
     Shape(256, 152, 64, 4, 2, 1, 128, turned=1),
 )  # fmt: skip

@@ -33,13 +33,13 @@ class Runner:
         self._inputs = tuple(n.attrs[0] for n in source.inputs)
         self._sizes: dict[tuple[object, ...], dict[str, int]] = {}  # by shapes
         self._ready: dict[Sizes, Executable | None] = {}
-        self._lock = Lock()
+        self.lock = Lock()
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None,
         witness: object = None,
     ) -> dict[str, Array]:  # fmt: skip
-        with self._lock:
+        with self.lock:
             ready = self.executable(self._bound(inputs) if self._symbolic else {})
             if ready is not None:
                 return ready(inputs, out, witness)
@@ -48,7 +48,7 @@ class Runner:
     def straight(self, inputs: Mapping[str, Any]) -> dict[str, Array] | None:
         """As a call, where the program is there and takes its inputs as they are;
         else None."""
-        with self._lock:
+        with self.lock:
             ready = None if self._symbolic else self._ready.get(())
             return None if ready is None else ready.straight(inputs)
 
@@ -56,12 +56,12 @@ class Runner:
         self, order: Order
     ) -> Callable[[tuple[Any, ...]], tuple[Array, ...] | None] | None:
         """The same by place, where the program is there and takes it."""
-        with self._lock:
+        with self.lock:
             ready = None if self._symbolic else self._ready.get(())
             straight = ready and ready.ordered(order)
         if ready is None or straight is None:
             return None
-        lock, aimed = self._lock, ready.aimed
+        lock, aimed = self.lock, ready.aimed
 
         def run(given: tuple[Any, ...]) -> tuple[Array, ...] | None:
             with lock:

@@ -18,9 +18,11 @@ from .sizes import expression
 DROPOUT = "aten.native_dropout.default"
 
 
-def drawn(shape: Sequence[int], strides: Sequence[int], dtype: Any, p: float) -> Tensor:
+def drawn(
+    shape: Sequence[int], strides: Sequence[int], dtype: Any, p: float, device: Any
+) -> Tensor:
     """A mask as eager PyTorch draws it for a tensor of this form."""
-    like = torch.empty_strided(tuple(shape), tuple(strides), dtype=dtype)
+    like = torch.empty_strided(tuple(shape), tuple(strides), dtype=dtype, device=device)
     return torch.native_dropout(like, p, True)[1]
 
 
@@ -44,7 +46,7 @@ def _take_apart(graph: Any, node: FxNode) -> None:
     x, p, _ = node.args
     value = x.meta["val"]
     with graph.inserting_before(node):
-        form = tuple(value.shape), tuple(value.stride()), value.dtype, p
+        form = tuple(value.shape), tuple(value.stride()), value.dtype, p, value.device
         mask = _added(
             graph, node, drawn, form, torch.empty_like(value, dtype=torch.bool)
         )

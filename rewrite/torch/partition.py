@@ -14,7 +14,7 @@ from typing import Any
 
 from .draws import drawn
 from .library import FxNode, torch
-from .reading import is_getitem, is_tensor, name_of, reason_unread
+from .reading import is_getitem, is_tensor, name_of, places_of, reason_unread
 from .site import COPY, base_of, is_written, storage_of
 from .sizes import Sizes
 
@@ -57,6 +57,7 @@ class Partition:
     steps: tuple[Step, ...]
     fallbacks: tuple[Fallback, ...]
     results: tuple[Any, ...]  # of the model: nodes, views, numbers, None
+    place: Any  # the device of the tensors that graphs are of
 
 
 def user_line(node: FxNode) -> str:
@@ -74,10 +75,18 @@ def _is_size(node: FxNode) -> bool:
     )
 
 
+def place_of(graph: Any) -> Any:
+    """The device whose tensors graphs are of: a GPU's where the model has any there."""
+    cpu = torch.device("cpu")
+    found = (place for n in graph.nodes for place in places_of(n))
+    return next((x for x in found if x.type == "cuda" and not x.index), cpu)
+
+
 def partition(graph: Any, sizes: Sizes) -> Partition:
     """The steps of a traced model."""
     nodes = [n for n in graph.nodes if n.op == "call_function"]
-    reasons = {n: _reason(n, sizes) for n in nodes}
+    place = place_of(graph)
+    reasons = {n: _elsewhere(n, place) or _reason(n, sizes) for n in nodes}
     _whole_tuples(nodes, reasons)
     for node in nodes:
         if name_of(node) == COPY and reasons.get(node.args[1], "it is an input"):
@@ -103,7 +112,7 @@ def partition(graph: Any, sizes: Sizes) -> Partition:
         for n, r in reasons.items()
         if r and not _is_size(n) and not is_getitem(n) and n.target is not drawn
     )
-    return Partition(tuple(steps), tuple(found), results)
+    return Partition(tuple(steps), tuple(found), results, place)
 
 
 def _reason(node: FxNode, sizes: Sizes) -> str:
@@ -115,6 +124,12 @@ def _reason(node: FxNode, sizes: Sizes) -> str:
     if _is_size(node):
         return "it computes a size"
     return reason_unread(node, sizes)
+
+
+def _elsewhere(node: FxNode, place: Any) -> str:
+    """Which tensors of a node are not where its graph would be."""
+    others = sorted(str(x) for x in places_of(node) - {place})
+    return f"a tensor on {', '.join(others)}" if others else ""
 
 
 def _unlike(target: FxNode, source: FxNode) -> str:

@@ -14,8 +14,17 @@ from rewrite.core.notices import warn
 
 from .draws import draw_apart
 from .library import Tensor, torch, unset_fake
-from .partition import Fallback, Partition, Step, View, nodes_of, partition
+from .partition import (
+    Fallback,
+    Partition,
+    Step,
+    View,
+    nodes_of,
+    partition,
+    place_of,
+)
 from .reading import Part, attribute, load, name_of
+from .resident import ResidentStep
 from .site import COPY
 from .sizes import Sizes, expression
 from .steps import EagerStep, GraphStep, Run, Scope, numbers
@@ -50,16 +59,17 @@ class Fixed:
         self.fallbacks: list[Fallback] = list(split.fallbacks)
         final = nodes_of(split.results)
         runs: list[Doing] = []
-        for step, level in zip(split.steps, graphs.levels, strict=True):
-            eager = [EagerStep(n) for n in _nodes(step)]
+        for each, level in zip(split.steps, graphs.levels, strict=True):
+            eager = [EagerStep(n) for n in _nodes(each)]
             if isinstance(level, str):
                 runs += eager
-                self.fallbacks += [Fallback(n, name_of(n), level) for n in _nodes(step)]
+                self.fallbacks += [Fallback(n, name_of(n), level) for n in _nodes(each)]
             else:
                 part, run = level
                 other = None if strict else eager
-                runs.append(GraphStep(part, run, sizes, final, other, tell))
-            runs += [EagerStep(n) for n in step.eager]
+                step = ResidentStep if split.place.type == "cuda" else GraphStep
+                runs.append(step(part, run, sizes, final, other, tell))
+            runs += [EagerStep(n) for n in each.eager]
         self.runs = _ends(runs, {n.name for n in final})
         self.results = [_result(r, sizes) for r in split.results]
         self._watches = [r.watch for r in self.graphs if r.kept]
@@ -155,7 +165,9 @@ class Program:
         rare = [k for k in static if _is_read_only(places[k])]
         self._static = rare if freeze else []
         # With sizes that change there would be something kept for each of them.
-        plain = not freeze and not self._symbols
+        # Nobody watches what is written to a GPU's memory.
+        on_host = place_of(module.graph).type == "cpu"
+        plain = not freeze and not self._symbols and on_host
         self._steady: frozenset[str] = frozenset(
             str(self._names[k]) for k in rare if plain
         )

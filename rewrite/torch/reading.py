@@ -21,6 +21,7 @@ from .site import READERS, PartBuilder, Site, Strided, Unread, dtype_of
 from .sizes import Sizes, Unsized, expression
 
 GETITEM = "getitem"
+PLACES = ("cpu", "cuda")  # whose memory kernels read and write
 
 
 def is_tensor(value: Any) -> bool:
@@ -106,7 +107,7 @@ def _try(node: FxNode, sizes: Sizes) -> None:
 
 
 def _check_place(value: Any) -> None:
-    if value.device.type != "cpu":
+    if value.device.type not in PLACES:
         raise Unread(f"a tensor on {value.device}")
     if value.layout is not torch.strided:
         raise Unread(f"a tensor in the layout {value.layout}")
@@ -118,6 +119,13 @@ def _input(value: Any, label: str, sizes: Sizes) -> Any:
     _check_place(value)
     shape = sizes.shape(value.shape)
     return wrap(current().input(label, dtype_of(value), shape))
+
+
+def places_of(node: FxNode) -> frozenset[Any]:
+    """The devices of the tensors that a node reads and makes."""
+    found = (n.meta.get("val") for n in (node, *node.all_input_nodes))
+    leaves: list[Any] = torch.utils._pytree.tree_leaves(list(found))
+    return frozenset(v.device for v in leaves if is_tensor(v))
 
 
 def attribute(node: FxNode) -> Any:
@@ -170,7 +178,7 @@ def load(
         given: list[Port] = []
         for node in inputs:
             if node.name in constants:
-                array = np.asarray(to_array(constants[node.name]), order="C")
+                array = np.asarray(to_array(constants[node.name].cpu()), order="C")
                 scope[node] = wrap(builder.array(array, node.name))
             else:
                 given.append(_entered(node, scope, sizes))

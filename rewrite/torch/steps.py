@@ -35,7 +35,9 @@ def in_layout(tensor: Tensor, shape: Sequence[int], strides: Sequence[int]) -> T
         return tensor.as_strided(tuple(shape), tuple(strides))
     # Axes along which one element is shown again and again have memory for one.
     sizes = [1 if s == 0 else n for n, s in zip(shape, strides, strict=True)]
-    made = torch.empty_strided(sizes, tuple(strides), dtype=tensor.dtype)
+    made = torch.empty_strided(
+        sizes, tuple(strides), dtype=tensor.dtype, device=tensor.device
+    )
     source = tensor
     for k, (n, m) in enumerate(zip(shape, sizes, strict=True)):
         source = source if n == m else source.narrow(k, 0, 1)
@@ -56,11 +58,14 @@ class Taken:
         dtype = p.node.meta["val"].dtype
         return Taken(p.label, p.node.name, _unless_same(p.order), dtype)
 
-    def array(self, tensor: Tensor) -> Array:
+    def tensor(self, tensor: Tensor) -> Tensor:
+        """With its axes in the order of memory."""
         if tensor.dtype is not self.dtype:  # some operators are traced wrongly
             tensor = tensor.to(self.dtype)
-        array = to_array(tensor)
-        return array if self.order is None else array.transpose(self.order)
+        return tensor if self.order is None else tensor.permute(self.order)
+
+    def array(self, tensor: Tensor) -> Array:
+        return to_array(self.tensor(tensor))
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,13 @@ class Made:
         return Made(p.label, _unless_same(p.back), value.dtype,
                     shape if final else None, strides)  # fmt: skip
 
+    def delivered(self, tensor: Tensor) -> Tensor:
+        if self.back is not None:
+            tensor = tensor.permute(self.back)
+        if self.shape is not None:
+            tensor = in_layout(tensor, self.shape, self.strides)
+        return tensor
+
 
 def _unless_same(order: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if order == tuple(range(len(order))) else order
@@ -95,6 +107,7 @@ class GraphStep:
         """`eager` are the same nodes; None: an error is raised, not told."""
         self.tell = tell
         self.part, self.compiled, self.eager = part, compiled, eager
+        self.sizes = sizes
         self.broken = False
         # Arrays of parameters, which are the same in most calls.
         self.known: dict[str, tuple[Tensor, int, Array]] = {}
@@ -139,11 +152,7 @@ class GraphStep:
         results = self._results(scope, inputs)
         for made in self.outputs:
             tensor = to_tensor(results[made.label], made.dtype)
-            if made.back is not None:
-                tensor = tensor.permute(made.back)
-            if made.shape is not None:
-                tensor = in_layout(tensor, made.shape, made.strides)
-            scope[made.label] = tensor
+            scope[made.label] = made.delivered(tensor)
 
     def _results(self, scope: Scope, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         if not self.kept:

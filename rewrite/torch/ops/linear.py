@@ -75,6 +75,33 @@ def attention(
     return out, xp.nn.logsumexp(scores, -1) if s.wants(1) else None
 
 
+@op("_scaled_dot_product_flash_attention.default")
+def attention_on_gpu(
+    s: Site, q: Tracer, k: Tracer, v: Tracer, dropout: float = 0.0,
+    causal: bool = False, debug: bool = False, *, scale: float | None = None,
+) -> tuple[Tracer | None, ...]:  # fmt: skip
+    return _alone(s, attention(s, q, k, v, dropout, causal, scale=scale)[0])
+
+
+@op("_scaled_dot_product_efficient_attention.default")
+@op("_scaled_dot_product_cudnn_attention.default")
+def masked_attention_on_gpu(
+    s: Site, q: Tracer, k: Tracer, v: Tracer, mask: Tracer | None, sums: bool,
+    dropout: float = 0.0, causal: bool = False, *_: Any, scale: float | None = None,
+) -> tuple[Tracer | None, ...]:  # fmt: skip
+    made = attention(s, q, k, v, dropout, causal, attn_mask=mask, scale=scale)
+    return _alone(s, made[0])
+
+
+def _alone(s: Site, made: Tracer) -> tuple[Tracer | None, ...]:
+    """The first of the results; the others are for a backward graph, in a form of
+    PyTorch's own kernels."""
+    rest = range(1, len(s.value()))
+    if any(s.wants(k) for k in rest):
+        raise Unread("attention for a backward graph")
+    return made, *(None for _ in rest)
+
+
 def _shared(q: Tracer, k: Tracer) -> Tracer:
     """A head of keys for each head of queries, where several of those share one."""
     (heads, own) = fixed(q.shape[1], k.shape[1])

@@ -109,12 +109,19 @@ def _scaled(x: Tracer, weight: Any, bias: Any, middle: Tracer, scale: Tracer) ->
 def batch_norm_fixed(
     s: Site, x: Tracer, weight: Any, bias: Any, mean: Tracer, var: Tracer,
     momentum: float, eps: float,
-) -> tuple[Tracer, Tracer, Tracer]:  # fmt: skip
+) -> tuple[Tracer, Tracer | None, Tracer | None]:  # fmt: skip
     wide = compute(x.dtype)
     middle = _at_channels(astype(mean, wide), x.ndim)
     scale = xp.rsqrt(_at_channels(astype(var, wide), x.ndim) + eps)
-    empty = xp.zeros((0,), dtype=mean.dtype)
-    return _scaled(x, weight, bias, middle, scale), empty, empty
+    return _scaled(x, weight, bias, middle, scale), _asked(s, 1), _asked(s, 2)
+
+
+def _asked(s: Site, which: int) -> Tracer | None:
+    """What is kept for a backward graph: nothing, in a form that differs by device."""
+    if not s.wants(which):
+        return None
+    value = s.value(which)
+    return xp.zeros(s.sizes.shape(value.shape), dtype=DTYPES[value.dtype])
 
 
 def _at_channels(p: Tracer, rank: int) -> Tracer:
@@ -125,16 +132,18 @@ def _at_channels(p: Tracer, rank: int) -> Tracer:
     "_batch_norm_with_update_functional.default")  # fmt: skip
 def batch_norm(
     s: Site, x: Tracer, weight: Any, bias: Any, *rest: Any
-) -> tuple[Tracer, ...]:
+) -> tuple[Tracer | None, ...]:
     """In the dtypes of the trace: those of statistics differ between operators."""
     made = _batch_norm(s, x, weight, bias, *rest)
     dtypes = (DTYPES[v.dtype] for v in s.value())
-    return tuple(astype(y, d) for y, d in zip(made, dtypes, strict=True))
+    return tuple(
+        None if y is None else astype(y, d) for y, d in zip(made, dtypes, strict=True)
+    )
 
 
 def _batch_norm(
     s: Site, x: Tracer, weight: Any, bias: Any, *rest: Any
-) -> tuple[Tracer, ...]:
+) -> tuple[Tracer | None, ...]:
     name = s.node.target.__name__
     with_stats = not name.endswith("no_stats")
     means: list[Tracer] = list(rest[:2]) if with_stats else []

@@ -15,12 +15,16 @@ import pytest
 
 from rewrite.backends.nvidia.nvrtc import emit, usage
 from rewrite.egraph.ir.dtypes import BF16, F16, F32, DType
+from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.climb import choose as choose_schedule
 from rewrite.extract.schedule.kernel import Kernel
+from rewrite.extract.schedule.space import own_space
 from rewrite.lower.axes import normalise
 from rewrite.lower.interpret import run as run_loops
 from rewrite.lower.lower import choose
-from rewrite.lower.model import model_of
+from rewrite.lower.model import kernel_cost, model_of
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.text import parse as parse_loops
 from rewrite.lower.text import show as show_loops
@@ -347,3 +351,42 @@ def test_masks_are_asked_where_they_may_choose() -> None:
     run(parse(never), buffers)
     with pytest.raises(AssertionError):
         close(kernel, buffers[kernel.reads :], want)
+
+
+def test_weights_that_are_rounded_are_rounded_once() -> None:
+    """A softmax of bf16 is divided and rounded before the second product, which rounds
+    its left side anyway; what a running sum stands for is 1."""
+    b = Builder()
+    q, k, v = (b.input(x, BF16, (2, 256, 64)) for x in "qkv")
+    s = b.cast(b.matmul(q, b.permute(k, (0, 2, 1))), F32)
+    p = b.un("exp", b.bin("sub", *b.broadcast(s, b.reduce("max", s, [2]))))
+    p = b.bin("div", *b.broadcast(p, b.reduce("sum", p, [2])))
+    kernel = normalise(kernel_of(b, [b.matmul(b.cast(p, BF16), v)]))
+    made = ONLINE.program(kernel, model_of(HOPPER), ())
+    assert isinstance(made, TileProgram)
+    turn = show(made).partition("loop")[2].partition("release")[0]
+    assert "f32(bf16(" not in turn and "recip(1" not in turn
+
+
+def test_attention_between_layers_is_one_kernel() -> None:
+    """Where the search would keep weights that are stored, or add the bias of values
+    as they are read."""
+    b, many = Builder(), 197
+    x = b.input("x", BF16, (many * 8, 256))
+
+    def heads(name: str) -> int:
+        w, c = b.input(f"w{name}", BF16, (256, 256)), b.input(f"c{name}", BF16, (256,))
+        y = b.bin("add", *b.broadcast(b.matmul(x, w), c))
+        return b.permute(b.reshape(y, (8, many, 4, 64)), (0, 2, 1, 3))
+
+    q, k, v = map(heads, "qkv")
+    s = b.matmul(b.cast(q, F32), b.permute(b.cast(k, F32), (0, 1, 3, 2)))
+    s = b.bin("mul", *b.broadcast(s, b.const(0.125, F32)))
+    p = b.un("exp", b.bin("sub", *b.broadcast(s, b.reduce("max", s, [3]))))
+    p = b.bin("div", *b.broadcast(p, b.reduce("sum", p, [3])))
+    y = b.matmul(b.cast(p, BF16), v)
+    y = b.reshape(b.permute(y, (0, 2, 1, 3)), (many * 8, 256))
+    graph = b.build([b.matmul(y, b.input("wo", BF16, (256, 256)))])
+    cost = kernel_cost(HOPPER, FAMILIES)
+    made = choose_schedule(own_space(expand_macros(graph), {}), cost, 40)
+    assert len(made.groups) == 5

@@ -10,9 +10,13 @@ from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.model import cheapest, model_of
 from rewrite.lower.registry import FAMILIES
+from rewrite.lower.targets.layouts import of_axes, scene
+from rewrite.lower.tiles.contract import BY_GROUP
+from rewrite.lower.tiles.ir import Load, TileProgram
 from rewrite.lower.tiles.tilings import column_tiling
 
 from ..harness import kernel_of
+from .test_products import HOPPER
 from .test_programs import LIKE_H200
 
 MODEL = model_of(LIKE_H200)
@@ -48,3 +52,19 @@ def test_tiles_of_columns_are_narrow_where_units_would_be_idle(
     assert not isinstance(made, str)
     (block,) = (n for n in made.grid.values() if n > 1)
     assert columns // block == instances
+
+
+def test_what_a_product_reads_at_its_end_lies_along_its_rows() -> None:
+    """Whichever side is longer; a tile that would have to test each column is dearer
+    than one that comes out even."""
+    b = Builder()
+    x, w = b.input("x", BF16, (2048, 4096)), b.input("w", BF16, (14336, 4096))
+    y = b.matmul(x, b.permute(w, (1, 0)))
+    y = b.bin("mul", b.un("silu", b.input("r", BF16, (2048, 14336))), y)
+    made = BY_GROUP.program(normalise(kernel_of(b, [y])), model_of(HOPPER), ())
+    assert isinstance(made, TileProgram)
+    (grid,) = made.body
+    (read,) = (s for s in grid.body if isinstance(s, Load))
+    assert read.where is None
+    layout = of_axes(grid.layout, read.tile.axes)
+    assert scene(grid).along(read.index, layout[-1].axis) == 1

@@ -1,0 +1,81 @@
+"""Programs on memory that the caller holds; the host's stands in for a GPU's."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rewrite.backends.c import CDevice, HostBuffer
+from rewrite.backends.interpreter import NumpyDevice
+from rewrite.backends.resident import Resident
+from rewrite.core.options import Options
+from rewrite.egraph.ir.dtypes import F32
+from rewrite.egraph.ir.graph import Builder, Graph
+from rewrite.lower.device import DeviceError
+from rewrite.pipeline import optimize_graph
+
+type Array = np.ndarray[Any, Any]
+
+
+class Lending(CDevice):
+    def borrowed(self, address: int, nbytes: int) -> HostBuffer:
+        return HostBuffer(address, nbytes, None)
+
+    def move(self, to: HostBuffer, source: HostBuffer) -> None:
+        ctypes.memmove(to.address, source.address, to.nbytes)
+
+
+def resident(graph: Graph, dev: Any) -> Resident:
+    options = Options(effort=0, fallback=False, cache=False)
+    ready = optimize_graph(graph, dev, options).executable({})
+    assert ready is not None
+    return Resident(ready)
+
+
+def lent(*arrays: Array) -> list[HostBuffer]:
+    return [HostBuffer(a.ctypes.data, a.nbytes, a) for a in arrays]
+
+
+def values(n: int, first: float = 0) -> Array:
+    return np.arange(first, first + n, dtype=np.float32)
+
+
+def test_outputs_are_written_where_they_belong() -> None:
+    b = Builder()
+    x = b.input("x", F32, (64,))
+    y = b.un("neg", x)
+    run = resident(b.build({"y": y, "again": y, "x2": x}), Lending())
+    assert run.inputs == ("x",)
+    given, made = values(64, 1), [np.full(64, np.nan, np.float32) for _ in range(3)]
+    run(lent(given), lent(*made))
+    for label, got in zip(run.outputs, made, strict=True):
+        np.testing.assert_array_equal(got, given if label == "x2" else -given)
+    other = values(64, 9)
+    run(lent(other), lent(*made))  # elsewhere, and then where it was before
+    np.testing.assert_array_equal(made[run.outputs.index("y")], -other)
+    run(lent(given), lent(*made))
+    np.testing.assert_array_equal(made[run.outputs.index("y")], -given)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_an_input_holds_the_output_that_must_lie_on_it(overlap: bool) -> None:
+    b = Builder()
+    x, y = b.input("x", F32, (64,)), b.input("y", F32, (64,))
+    b.alias("x_new", "x", "must")
+    run = resident(b.build({"x_new": b.bin("add", x, y)}), Lending())
+    memory = values(128)
+    x_at, y_at = memory[:64], memory[32:96] if overlap else memory[64:]
+    want = x_at + y_at
+    assert run.inputs == ("x", "y")
+    run(lent(x_at, y_at), [])
+    np.testing.assert_array_equal(x_at, want)
+
+
+def test_a_device_that_takes_no_memory_says_so() -> None:
+    b = Builder()
+    graph = b.build({"y": b.un("neg", b.input("x", F32, (4,)))})
+    with pytest.raises(DeviceError, match="numpy takes no memory of others"):
+        resident(graph, NumpyDevice())
