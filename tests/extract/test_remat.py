@@ -203,7 +203,7 @@ def test_what_is_made_of_a_constant_output_is_not_kept() -> None:
 def test_random_graphs(own: bool) -> None:
     """At the least memory found, from the graphs' own schedules and from fused ones."""
     changed = 0
-    for seed in range(draws(160, 4)):
+    for seed in range(draws(160, 2)):
         graph = expand_macros(random_graph(seed, "exact"))
         if graph.symbols:
             continue
