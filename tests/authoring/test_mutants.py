@@ -41,6 +41,7 @@ def test_each_rule_has_mutants_and_no_two_are_one() -> None:
     assert mutants(alone) == mutants(alone)
 
 
+@pytest.mark.long
 def test_mutants_are_rules() -> None:
     """All but the few that leave a variable unbound pass the whitelist, alone."""
     few = every()[::40]

@@ -22,7 +22,7 @@ def spreads() -> tuple[Spread, ...]:
     return shuffled_costs(paths, Setting(device="c"), ORDERS, jobs=1)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.long
 @pytest.mark.parametrize("i", range(len(QUICK)), ids=QUICK)
 def test_the_cost_at_the_fixpoint_is_one(spreads: tuple[Spread, ...], i: int) -> None:
     found = spreads[i]

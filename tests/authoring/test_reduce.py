@@ -101,6 +101,7 @@ def test_nothing_fails(oracle: BuiltIn, tmp_path: Path) -> None:
     assert reduced(transformer(1, seq=8, width=16), empty, oracle) is None
 
 
+@pytest.mark.long
 def test_the_report_can_be_repeated(
     wrong: Path, oracle: BuiltIn, tmp_path: Path
 ) -> None:

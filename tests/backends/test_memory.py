@@ -145,6 +145,7 @@ def test_large_arrays_are_aligned_and_used_again() -> None:
     assert address(host_memory.empty((3 * N,), np.dtype(np.int32))) == where
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "part",
     [

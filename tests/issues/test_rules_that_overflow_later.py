@@ -31,6 +31,7 @@ LOGSUMEXP = """(rewrite
          :when ((= c t) (>= (count s m) 1) (floating t)) :ruleset fusion :name "law")"""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("text", [SOFTMAX, SCALED, LOGSUMEXP])
 def test_the_better_side_may_be_made_of_the_worse(text: str, tmp_path: Path) -> None:
     path = tmp_path / "law.egg"

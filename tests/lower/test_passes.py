@@ -125,12 +125,13 @@ def test_threads_meet_where_they_must(f: Function, order: list[str]) -> None:
     watched(more, arrays_for(more))
 
 
+@pytest.mark.long
 def test_families_need_no_barriers_but_those_that_are_placed() -> None:
     groups = [f for f in small() if f.threads > 1]
     assert len(groups) > 10
     folds = ("f64", "grouped", "entropy_of_a_product")
     groups += [lowered(FOLD, FOLDS[name](), GPU) for name in folds]
-    for f in groups[:: len(groups) // draws(len(groups))]:
+    for f in groups:
         g = barriers(replace(f, body=without_barriers(f.body)))
         same(f, g)
         watched(g, arrays_for(g))

@@ -60,7 +60,7 @@ def test_golden(name: str, bless: bool) -> None:
     assert got == path.read_text("utf-8"), "read the difference, then --bless"
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_as_the_exact_result(name: str) -> None:
     """On c, with symbolic sizes, nothing run by the reference implementation."""

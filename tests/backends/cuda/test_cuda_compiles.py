@@ -52,7 +52,8 @@ def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:
     return [*made.functions, *own.functions]
 
 
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.sweep(2)
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 def test_workloads(arch: str) -> None:
     rules = load_rules()
     graphs = [variants(kind, seed) for kind in KINDS for seed in range(draws(4, 4))]

@@ -201,7 +201,7 @@ def test_without_vectors_another_family_runs_it() -> None:
 # ---- operands that never change ----
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.long
 @pytest.mark.parametrize("family", [WINDOW, CONTRACT], ids=["window", "contract"])
 @pytest.mark.parametrize("which", ["large", "grouped"])
 def test_fixed_sides_are_packed_once(family: Family, which: str) -> None:

@@ -37,6 +37,7 @@ from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import faults, verify
 from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
+from tests.effort import draws
 
 from ..folds import (
     Score,
@@ -122,7 +123,7 @@ def test_random_programs() -> None:
 def test_as_loops() -> None:
     every = ((seed, random_attention(seed)) for seed in range(40))
     taken = (x for x in every if ONLINE.accepts(x[1]) is None)
-    for seed, kernel in islice(taken, 4):
+    for seed, kernel in islice(taken, draws(4, 4)):
         made = program(kernel, rows=64, places=64, stages=2)
         function = verify_loops(lowered(made))
         assert parse_loops(show_loops(function)) == function
