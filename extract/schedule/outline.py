@@ -31,40 +31,102 @@ class Piece:
     outputs: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The computing nodes of a graph in order, and the position of the last that reads
+    each; beyond the end for outputs."""
+
+    graph: Graph
+    order: tuple[int, ...]
+    until: tuple[int, ...]
+
+    @staticmethod
+    def of(graph: Graph) -> _Line:
+        live = graph.live
+        order = [i for i in range(len(graph.nodes)) if i in live]
+        order = [i for i in order if graph.nodes[i].op not in LEAVES]
+        at = {i: k for k, i in enumerate(order)}
+        until = [-1] * len(order)
+        for k, i in enumerate(order):
+            for a in graph.nodes[i].args:
+                if a in at:
+                    until[at[a]] = k
+        for _, i in graph.outputs:
+            if i in at:
+                until[at[i]] = len(order)
+        return _Line(graph, tuple(order), tuple(until))
+
+    def piece(self, a: int, b: int) -> Piece:
+        """Of the nodes at `a` to `b`."""
+        span = self.order[a:b]
+        inside = set(span)
+        inputs: dict[int, None] = {}
+        for i in span:
+            for x in self.graph.nodes[i].args:
+                if x not in inside and self.graph.nodes[x].op not in ("const", "iota"):
+                    inputs[x] = None
+        outputs = (self.order[k] for k in range(a, b) if self.until[k] >= b)
+        return Piece(span, tuple(inputs), tuple(outputs))
+
+    def key(self, a: int, b: int) -> tuple[Any, ...]:
+        return structure(self.graph, self.piece(a, b))
+
+
 def outline(graph: Graph) -> list[Piece]:
     """Pieces that together compute the outputs of `graph`, in order."""
-    live = graph.live
-    order = [i for i, n in enumerate(graph.nodes) if i in live and n.op not in LEAVES]
-    cuts = [0, *_cuts(graph, order, 0), len(order)]
-    spans = [order[a:b] for a, b in pairwise(cuts) if a < b]
-    return [piece_of(graph, span, live) for span in spans]
+    line = _Line.of(graph)
+    end = len(line.order)
+    cuts = [0, *_cuts(line, 0, end), end]
+    return [line.piece(a, b) for a, b in pairwise(cuts) if a < b]
 
 
-def _cuts(graph: Graph, order: Sequence[int], start: int) -> list[int]:
-    """Where to cut `order`: in its best run, then beside it; offset by `start`."""
-    if len(order) < 2 * MIN_PERIOD:
+def _cuts(line: _Line, low: int, high: int) -> list[int]:
+    """Where to cut the nodes at `low` to `high`: in their best run, then beside it."""
+    if high - low < 2 * MIN_PERIOD:
         return []
-    signs = _signatures(graph, order)
+    signs = _signatures(line.graph, line.order[low:high])
     period, first, length = _best_run(signs)
     if length < period:
         return []
-    at = first + _rotation(graph, order, first, period, length)
-    cuts = list(range(at, first + length + period + 1, period))
+    end = low + first + length + period
+    runs = [
+        _run(line, range(low, end + 1), at, period)
+        for at in _rotations(line, low + first, period, length, high)
+    ]
+    cuts = min(runs, key=lambda run: _distinct(line, low, run, high))
     if len(cuts) < 3:
         return []
-    if length < SIBLINGS and not _chained(graph, order, cuts):
+    if length < SIBLINGS and not _chained(line, cuts):
         return []
-    left = _cuts(graph, order[: cuts[0]], 0)
-    right = [cuts[-1] + c for c in _cuts(graph, order[cuts[-1] :], 0)]
-    return [start + c for c in (*left, *cuts, *right) if 0 < c < len(order)]
+    left, right = _cuts(line, low, cuts[0]), _cuts(line, cuts[-1], high)
+    return [c for c in (*left, *cuts, *right) if low < c < high]
 
 
-def _chained(graph: Graph, order: Sequence[int], cuts: Sequence[int]) -> bool:
+def _run(line: _Line, within: range, at: int, period: int) -> range:
+    """Cuts from `at` on, and before it where the layer there is the same: one that
+    reads the inputs looks unlike those that read a layer."""
+    if at + period in within:
+        layer = line.key(at, at + period)
+        while at - period in within and line.key(at - period, at) == layer:
+            at -= period
+    return range(at, within.stop, period)
+
+
+def _distinct(line: _Line, low: int, cuts: range, high: int) -> int:
+    """Nodes of the pieces that are not alike."""
+    layer = cuts[0], min(cuts[0] + cuts.step, high)
+    spans = ((low, cuts[0]), layer, (cuts[-1], high))
+    pieces = {line.key(a, b): b - a for a, b in spans if a < b}
+    return sum(pieces.values())
+
+
+def _chained(line: _Line, cuts: Sequence[int]) -> bool:
     """Whether each piece reads the one before: layers, and no branches of one layer,
     which may have their operands and loops in common."""
+    nodes, order = line.graph.nodes, line.order
     for a, b, c in zip(cuts, cuts[1:], cuts[2:], strict=False):
         before = set(order[a:b])
-        if not any(before & set(graph.nodes[i].args) for i in order[b:c]):
+        if not any(before & set(nodes[i].args) for i in order[b:c]):
             return False
     return True
 
@@ -117,24 +179,22 @@ def _best_run(signs: Sequence[int]) -> tuple[int, int, int]:
     return best
 
 
-def _rotation(
-    graph: Graph, order: Sequence[int], first: int, period: int, length: int
-) -> int:
-    """The cut within one period that the fewest bytes cross."""
-    at = {i: k for k, i in enumerate(order)}
-    last_use = dict.fromkeys(order, -1)
-    for k, i in enumerate(order):
-        for a in graph.nodes[i].args:
-            if a in last_use:
-                last_use[a] = k
-    crossing = [0.0] * (len(order) + 1)
-    for i, last in last_use.items():
-        weight = _weight(graph.nodes[i].type)
-        for k in range(at[i] + 1, min(last, at[i] + 2 * period) + 1):
-            crossing[k] += weight
-    middle = first + (length // period) // 2 * period
-    best = min(range(period), key=lambda r: (crossing[min(middle + r, len(order))], r))
-    return best
+def _rotations(
+    line: _Line, first: int, period: int, length: int, high: int
+) -> list[int]:
+    """The cuts within the first period that the fewest bytes cross."""
+    crossing = [0.0] * (high - first + 1)
+    for k in range(high):
+        weight = _weight(line.graph.nodes[line.order[k]].type)
+        for x in range(max(k + 1, first), min(line.until[k], k + 2 * period, high) + 1):
+            crossing[x - first] += weight
+    middle = (length // period) // 2 * period
+    fewest = min(crossing[min(middle + r, high - first)] for r in range(period))
+    return [
+        first + r
+        for r in range(period)
+        if crossing[min(middle + r, high - first)] == fewest
+    ]
 
 
 def _weight(t: TensorType) -> float:
@@ -142,24 +202,6 @@ def _weight(t: TensorType) -> float:
     for d in t.shape:
         total *= d if isinstance(d, int) else 1000
     return total + 1
-
-
-def piece_of(graph: Graph, span: Sequence[int], live: frozenset[int]) -> Piece:
-    inside = set(span)
-    inputs: dict[int, None] = {}
-    for i in span:
-        for a in graph.nodes[i].args:
-            if a not in inside and graph.nodes[a].op not in ("const", "iota"):
-                inputs[a] = None
-    wanted = {i for _, i in graph.outputs}
-    used = {
-        a
-        for k, n in enumerate(graph.nodes)
-        if k in live and k not in inside
-        for a in n.args
-    }
-    outputs = tuple(i for i in span if i in wanted or i in used)
-    return Piece(tuple(span), tuple(inputs), outputs)
 
 
 def structure(graph: Graph, piece: Piece) -> tuple[Any, ...]:

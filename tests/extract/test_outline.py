@@ -21,6 +21,29 @@ def test_layers_are_one_structure() -> None:
     assert all(len(p.outputs) == 1 for p in pieces)
 
 
+def test_layers_are_cut_where_all_are_alike() -> None:
+    """Two cuts of a layer are crossed by its result alone; one of them leaves no half
+    layers at the ends."""
+    graph = transformer(6)
+    pieces = outline(graph)
+    assert len(pieces) == 6
+    assert len({structure(graph, p) for p in pieces}) == 1
+
+
+def test_a_head_and_a_tail_leave_the_layers_whole() -> None:
+    b = Builder()
+    y = b.un("exp", b.un("sin", b.input("x", F32, (4, 4))))
+    for k in range(5):
+        h = y
+        for op in ("exp", "neg", "sqrt", "abs", "tanh", "log", "sin", "cos"):
+            h = b.un(op, h)
+        y = b.bin("add", y, b.matmul(h, b.input(f"w{k}", F32, (4, 4))))
+    graph = b.build([b.un("neg", b.reduce("sum", y, (1,)))])
+    pieces = outline(graph)
+    keys = [structure(graph, p) for p in pieces]
+    assert max(map(keys.count, keys)) == 5
+
+
 def test_pieces_cover_every_use() -> None:
     graph = transformer(3)
     made: set[int] = set()
