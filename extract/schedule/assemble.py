@@ -33,6 +33,7 @@ from .kernel import (
     out_of_order,
 )
 from .movement import Index
+from .nested import computed_again
 from .trace import Conflict, Guard, Occurrence, Scattered, Sorted, Tracer
 
 ALONE = SORTS | {"scatter"}  # ops that are stored by a kernel of their own
@@ -275,7 +276,7 @@ class Assembler:
             tuple(self.extents), tuple(self.exprs), tuple(self.free), outputs, slots,
             len(reads),
         )  # fmt: skip
-        if reason := out_of_order(kernel):
+        if reason := out_of_order(kernel) or computed_again(kernel):
             raise Untraceable(reason)
         passive = ("load", "const", "index", "foreign")
         inside = (o.cls for o in t.occ if o.cls >= 0 and o.kind not in passive)

@@ -9,7 +9,6 @@ as data compile to the same code whatever they read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import copysign
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -179,39 +178,43 @@ def out_of_order(kernel: Kernel) -> str | None:
     return None if inside else "its scans go along loops that outputs lack"
 
 
-def expr_affines(e: Expr) -> Iterator[Affine]:
+def expr_affines(e: Expr) -> list[Affine]:
+    """The index forms in `e`, also those inside others."""
     if e.op == "load":
-        yield from subforms(e.attr[1])
-        for c in e.attr[2]:
-            yield from subforms(c.value)
-    elif e.op == "index":
-        yield from subforms(e.attr[0])
-    elif e.op == "inside":
-        for c in e.attr[0]:
-            yield from subforms(c.value)
+        return subforms(e.attr[1], *(c.value for c in e.attr[2]))
+    if e.op == "index":
+        return subforms(e.attr[0])
+    if e.op == "inside":
+        return subforms(*(c.value for c in e.attr[0]))
+    return []
 
 
-def subforms(v: Affine) -> Iterator[Affine]:
-    yield v
-    for atom, _ in v.terms:
-        if isinstance(atom, (Div, Mod)):
-            yield from subforms(atom.value)
+def subforms(*forms: Affine) -> list[Affine]:
+    """The forms and those that they divide."""
+    found = list(forms)
+    for v in found:  # which grows
+        found += [a.value for a, _ in v.terms if type(a) is Div or type(a) is Mod]
+    return found
 
 
 def gathered(e: Expr) -> tuple[int, ...]:
     """The expressions whose integer values index `e`."""
-    return tuple(i for v in expr_affines(e) for i in _values(v))
+    found: list[int] = []
+    for v in expr_affines(e):
+        found += values(v)
+    return tuple(found)
 
 
-def _values(v: Affine) -> Iterator[int]:
-    return (atom.expr for atom, _ in v.terms if isinstance(atom, Val))
+def values(v: Affine) -> list[int]:
+    """The expressions whose integer values are terms of `v`."""
+    return [atom.expr for atom, _ in v.terms if type(atom) is Val]
 
 
 def stored(o: Output) -> tuple[int, ...]:
     """The expressions that an output is computed from."""
     if o.update is None:
         return (o.expr,)
-    places = (i for v in subforms(o.offset) for i in _values(v))
+    places = (i for v in subforms(o.offset) for i in values(v))
     return (o.expr, o.update.when, *places)
 
 

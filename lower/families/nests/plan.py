@@ -45,6 +45,7 @@ class Facts(NamedTuple):
     """What planning asks of a kernel again and again; sets of expressions are bits."""
 
     args: tuple[int, ...]  # what each expression needs
+    cones: tuple[int, ...]  # all below it, and itself
     heavy: tuple[int, ...]  # flops of one evaluation; of a reduction, its terms
     order: tuple[int, ...]  # axes, the most contiguous last
     stored: int  # what outputs are computed from
@@ -63,10 +64,16 @@ def each(mask: int) -> Iterator[int]:
 @lru_cache(maxsize=4096)
 def facts(kernel: Kernel) -> Facts:
     args: list[int] = []
+    cones: list[int] = []
     heavy: list[int] = []
     reductions = loads = busy = outputs = 0
     for i, e in enumerate(kernel.exprs):
-        args.append(bits(needs(e)))
+        below = needs(e)
+        args.append(bits(below))
+        cone = 1 << i
+        for a in below:
+            cone |= cones[a]
+        cones.append(cone)
         opcode = BY_NAME.get(e.op)
         flops = 0
         if opcode is not None:
@@ -84,7 +91,9 @@ def facts(kernel: Kernel) -> Facts:
     for o in kernel.outputs:
         outputs |= bits(stored(o))
     order = axis_order(kernel)
-    return Facts(tuple(args), tuple(heavy), order, outputs, reductions, loads, busy)
+    return Facts(
+        tuple(args), tuple(cones), tuple(heavy), order, outputs, reductions, loads, busy
+    )
 
 
 def axis_order(kernel: Kernel) -> tuple[int, ...]:
@@ -103,6 +112,11 @@ def axis_order(kernel: Kernel) -> tuple[int, ...]:
 def reach(f: Facts, targets: int, have: int) -> int:
     """The expressions to evaluate for `targets`, given those in `have`."""
     todo = targets & ~have
+    seen = 0
+    for i in each(todo):
+        seen |= f.cones[i]
+    if not seen & have:
+        return seen
     seen = 0
     while todo:
         i = todo.bit_length() - 1
@@ -246,11 +260,15 @@ class _Planner:
     def _ended(self, open_: int, targets: int, have: int) -> tuple[int, ...]:
         """Costly values of a column that each row of a later loop would compute."""
         wide, other = self.vector, ~(open_ | self.vector)
+        if not wide:
+            return ()
         rest = reach(self.f, targets, have)
-        fixed = 0
+        fixed = reduced = 0  # reduced: what needs a reduction that is still to come
         for e in each(rest):
-            free, below = self.kernel.free[e], reach(self.f, 1 << e, have)
-            if free & wide and not free & other and not below & self.f.reductions:
+            free = self.kernel.free[e]
+            if (1 << e | self.f.args[e]) & (reduced | self.f.reductions & rest):
+                reduced |= 1 << e
+            elif free & wide and not free & other:
                 fixed |= 1 << e
         used = fixed & self._uses(rest & ~fixed)
         tops = [e for e in each(used) if self._weight(e, fixed) >= HEAVY]
@@ -263,7 +281,7 @@ class _Planner:
         return out
 
     def _weight(self, top: int, among: int) -> int:
-        cone = reach(self.f, 1 << top, 0) & among
+        cone = self.f.cones[top] & among
         return sum(self.f.heavy[e] for e in each(cone))
 
     def _fits(self, axes: tuple[int, ...], staged: list[int]) -> bool:

@@ -23,6 +23,7 @@ from ....extract.schedule.kernel import (
     Output,
     Val,
     bits,
+    needs,
 )
 from ...axes import ceil_div, free_axes, numel, rebuild
 from .plan import each, facts, reach
@@ -320,6 +321,8 @@ def _affine(v: Affine, to: dict[int, int]) -> Affine:
 
 def _renamed(e: Expr, to: dict[int, int]) -> Expr:
     """`e` with the expressions it needs by their new numbers."""
+    if all(to[a] == a for a in needs(e)):
+        return e
 
     def conds(guard: Iterable[Cond]) -> tuple[Cond, ...]:
         return tuple(c._replace(value=_affine(c.value, to)) for c in guard)
@@ -331,7 +334,7 @@ def _renamed(e: Expr, to: dict[int, int]) -> Expr:
         attr = (_affine(attr[0], to),)
     elif e.op == "inside":
         attr = (conds(attr[0]),)
-    return e._replace(args=tuple(to[a] for a in e.args), attr=attr)
+    return Expr(e.op, tuple([to[a] for a in e.args]), attr, e.dtype)
 
 
 def prune(kernel: Kernel) -> Kernel:
