@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pickle
 from collections.abc import Callable
@@ -19,12 +20,15 @@ def share_in(folders: pytest.TempPathFactory) -> None:
 
 
 def once[T](name: str, make: Callable[[], T]) -> T:
-    """What `make` makes, from the first worker that has finished it."""
+    """What `make` makes in the first worker that asks; the others wait for it."""
     if not _folder:
         return make()
     path = _folder[0] / f"{name}.pickle"
     if not path.exists():
-        part = path.with_suffix(f".{os.getpid()}")
-        part.write_bytes(pickle.dumps(make()))
-        part.replace(path)
+        with path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not path.exists():
+                part = path.with_suffix(".part")
+                part.write_bytes(pickle.dumps(make()))
+                part.replace(path)
     return pickle.loads(path.read_bytes())
