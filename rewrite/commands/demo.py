@@ -17,6 +17,9 @@ from ..api import optimize, show_kernels
 from ..tuning.timing import interleaved
 
 
+ROUNDS = 7  # of which a median is shown
+
+
 def block(xp: Any, x: Any, p: dict[str, Any], heads: int) -> Any:
     """Pre-norm attention and a gelu MLP; `xp` is NumPy or `rewrite.xp`."""
 
@@ -98,7 +101,7 @@ def run_demo(
     else:
         ready_call = lambda: ready(inputs, {label: target})  # noqa: E731
     times = interleaved(
-        {"NumPy": lambda: block(np, x, p, heads), "rewrite": ready_call}, 15
+        {"NumPy": lambda: block(np, x, p, heads), "rewrite": ready_call}, ROUNDS
     )
 
     out.print(
