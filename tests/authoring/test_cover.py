@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from rewrite.authoring.cover import Cover, RuleCover, Setting, cover
 from rewrite.authoring.models import NoModel, find, load, names
 from rewrite.commands.cli import app
 from rewrite.commands.cover import as_data
+from tests.command import invoke
 from tests.replay.weights import MODELS, fill
 from tests.replay.weights import load as load_proto
 
@@ -149,17 +148,16 @@ def test_two_processes_find_the_same(folder: Path, found: Cover) -> None:
 
 
 def test_the_command(folder: Path) -> None:
-    command = [sys.executable, "-m", "rewrite", "cover", str(folder), "--device", "c"]
+    command = ["cover", str(folder), "--device", "c"]
     command += ["--rules", str(folder / "mine.egg"), "--fast", "--jobs", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    head, *rows = done.stdout.splitlines()
+    status, out, err = invoke(*command)
+    assert status == 0, err
+    head, *rows = out.splitlines()
     assert " ".join(head.split()) == "rule matched used only route ms matches e-nodes"
     assert any(r.split()[:3] == ["pythagoras", "1/2", "1"] for r in rows)
     dead = rows.index(next(r for r in rows if r.startswith("dead")))
     assert any("odd-erf" in r for r in rows[dead:])
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True)
-    data = json.loads(done.stdout)
+    data = json.loads(invoke(*command, "--json")[1])
     assert {r["rule"] for r in data["rules"] if not r["dead"]} >= {"pythagoras"}
     assert {m["model"] for m in data["models"]} == {"soft", "circle"}
 

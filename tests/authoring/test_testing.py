@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from rewrite.authoring.testing.bless import bless
 from rewrite.authoring.testing.refuse import refuse
 from rewrite.authoring.testing.refused import judge_refused
 from rewrite.egraph.rules.rulefile import RuleFileError, load_rules
+from tests.command import invoke
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -241,11 +240,7 @@ def test_a_missing_rule_or_file_is_said(tmp_path: Path) -> None:
 
 
 def cli(*args: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "rewrite", "test", *args],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+    return invoke("test", *args)
 
 
 def test_the_command_prints_and_exits_as_ci_needs(tmp_path: Path) -> None:

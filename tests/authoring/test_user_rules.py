@@ -8,10 +8,7 @@ proved or compared, a right one takes its place.
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +21,7 @@ import rewrite
 import rewrite.onnx
 from rewrite import xp
 from rewrite.egraph.ir.text import parse
+from tests.command import invoke
 
 TWO = """
 (ruleset mine)
@@ -188,13 +186,9 @@ def test_the_page_of_a_graph(circle: Path) -> None:
 
 
 def command(*args: object) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "rewrite", *map(str, args)],
-        capture_output=True, text=True, timeout=120,
-        cwd=Path(__file__).parents[2], env={**os.environ, "COLUMNS": "200"},
-    )  # fmt: skip
-    assert done.returncode in (0, 1), done.stderr
-    return done.stdout
+    status, out, err = invoke(*args, COLUMNS="200")
+    assert status in (0, 1), err
+    return out
 
 
 @pytest.mark.parametrize("name", ["g.graph", "g.onnx"])

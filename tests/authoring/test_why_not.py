@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from rewrite.core.labels import Unknown
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.text import parse
 from rewrite.egraph.saturate.explore import Budget
+from tests.command import invoke
 from tests.transformers import transformer
 
 TEXT = """graph demo(scores: f32[4, 8], mask: f32[4, 8], x: f32[4, 8], y: f32[4, 8]) {
@@ -208,19 +207,18 @@ def test_the_command(tmp_path: Path) -> None:
     model = tmp_path / "demo.graph"
     model.write_text(TEXT)
 
-    def run(*args: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rewrite", "why-not", *args, str(model)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    def run(*args: str) -> tuple[int, str, str]:
+        return invoke("why-not", *args, model)
 
-    done = run("--device", "c", "max-scale", "far")
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"✗ \(Const v t s\) +mask is input", done.stdout)
-    assert "nearest: near" in done.stdout
-    done = run("--device", "c", "--json", "max-scale", "low")
-    assert json.loads(done.stdout)["reason"] == "premise"
-    done = run("max-scale", "neer")
-    assert done.returncode == 2
-    assert "did you mean near" in done.stderr
+    status, out, err = run("--device", "c", "max-scale", "far")
+    assert status == 0, err
+    assert re.search(r"✗ \(Const v t s\) +mask is input", out)
+    assert "nearest: near" in out
+    _, out, _ = run("--device", "c", "--json", "max-scale", "low")
+    assert json.loads(out)["reason"] == "premise"
+    status, _, err = run("max-scale", "neer")
+    assert status == 2
+    assert "did you mean near" in err
 
 
 def test_costs_are_told_apart_only_where_they_differ() -> None:
@@ -277,15 +275,14 @@ def test_the_command_of_a_model_alone(tmp_path: Path) -> None:
     model = tmp_path / "pull.graph"
     model.write_text(PULL)
 
-    def run(*args: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rewrite", "why-not", *args]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    def run(*args: str) -> tuple[int, str, str]:
+        return invoke("why-not", *args)
 
-    done = run(str(model), "--device", "c", "--json")
-    assert done.returncode == 0, done.stderr
-    (wider,) = json.loads(done.stdout)["wider"]
+    status, out, err = run(str(model), "--device", "c", "--json")
+    assert status == 0, err
+    (wider,) = json.loads(out)["wider"]
     assert wider["precision"] == "unstable"
     assert [r["contract"] for r in wider["rules"]] == ["unstable"]
-    done = run("sum-apart", str(model))
-    assert done.returncode == 2
-    assert "why-not RULE NODE MODEL, or why-not MODEL, was expected" in done.stderr
+    status, _, err = run("sum-apart", str(model))
+    assert status == 2
+    assert "why-not RULE NODE MODEL, or why-not MODEL, was expected" in err

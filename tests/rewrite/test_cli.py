@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from rewrite.backends.devices import device
 from rewrite.lower.tiles.text import parse
 from rewrite.version import VERSION
+from tests.command import invoke
 
 GRAPH = """graph demo(x: f32[8, 16], w: f32[16, 4]) {
   a: f32[8, 1, 16] = reshape x
@@ -32,12 +34,10 @@ PEAKS = """graph peaks(x: f32[64, 1000]) {
 """
 
 
-def rewrite(*args: str, env: dict[str, str] | None = None) -> tuple[int, str, str]:
-    import os
-
+def process(*args: str, **env: str) -> tuple[int, str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "rewrite", *args],
-        capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})},
+        capture_output=True, text=True, timeout=120, env={**os.environ, **env},
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 
@@ -50,7 +50,7 @@ def graph(tmp_path: Path) -> str:
 
 
 def test_run_prints_results_and_error(graph: str) -> None:
-    status, out, err = rewrite("run", graph, "--device", "c")
+    status, out, err = invoke("run", graph, "--device", "c")
     assert status == 0, err
     assert "z: f32[8, 4, 1]" in out
     assert float(out.split("error")[1]) < 1e-5
@@ -74,9 +74,9 @@ def test_run_fails_where_a_rule_is_wrong(tmp_path: Path, precision: str) -> None
         "  return s\n}\n"
     )
     given = [str(tmp_path / "m.graph"), "--precision", precision, "--device", "c"]
-    assert rewrite("run", *given)[0] == 0
+    assert invoke("run", *given)[0] == 0
     rules = str(tmp_path / "turned.egg")
-    status, out, err = rewrite("run", *given, "--rules", rules)
+    status, out, err = invoke("run", *given, "--rules", rules)
     assert float(out.split("error")[1].split()[0]) > 1e-2, "the rule was not used"
     assert status == 1
     assert "wrong:" in err
@@ -85,11 +85,11 @@ def test_run_fails_where_a_rule_is_wrong(tmp_path: Path, precision: str) -> None
 
 def test_optimize_prints_counts_and_json(graph: str, tmp_path: Path) -> None:
     target = tmp_path / "out.graph"
-    status, out, err = rewrite("optimize", graph, "--device", "c", str(target))
+    status, out, err = invoke("optimize", graph, "--device", "c", str(target))
     assert status == 0, err
     assert "kernels" in out
-    assert rewrite("run", str(target), "--device", "c")[0] == 0
-    status, out, err = rewrite("optimize", graph, "--device", "c", "--json")
+    assert invoke("run", str(target), "--device", "c")[0] == 0
+    status, out, err = invoke("optimize", graph, "--device", "c", "--json")
     assert json.loads(out)["kernels"]["after"] == 1
 
 
@@ -97,25 +97,25 @@ def test_optimize_prints_tile_programs(tmp_path: Path) -> None:
     """Of a CPU's kernels it says who writes their loops."""
     path = tmp_path / "peaks.graph"
     path.write_text(PEAKS)
-    status, out, err = rewrite("optimize", str(path), "--device", "c", "--tiles")
+    status, out, err = invoke("optimize", str(path), "--device", "c", "--tiles")
     assert status == 0, err
     assert "; k0: loops, written by the family row" in out
     probe = device("wgpu").probe()
     if not probe.ok:
         pytest.skip(probe.detail)
-    status, out, err = rewrite("optimize", str(path), "--device", "wgpu", "--tiles")
+    status, out, err = invoke("optimize", str(path), "--device", "wgpu", "--tiles")
     assert status == 0, err
     (grid,) = parse(out[out.index("tiles k0") :]).body
     assert grid.axes[0].extent == 64
 
 
 def test_the_version() -> None:
-    code, said, _ = rewrite("--version")
+    code, said, _ = process("--version")
     assert (code, said.strip()) == (0, f"rewrite {VERSION}")
 
 
 def test_devices_lists_all_with_reasons() -> None:
-    status, out, _ = rewrite("devices")
+    status, out, _ = invoke("devices")
     assert status == 0
     for name in ("cuda", "c", "numpy", "opencl", "wgpu"):
         assert name in out
@@ -123,7 +123,7 @@ def test_devices_lists_all_with_reasons() -> None:
 
 def test_demo_writes_its_picture(tmp_path: Path) -> None:
     page = tmp_path / "demo.html"
-    status, out, err = rewrite(
+    status, out, err = invoke(
         "demo", "--device", "c", "--report", str(page), "--batch", "32", "--width", "32"
     )
     assert status == 0, err
@@ -137,7 +137,7 @@ BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.graph"))
 
 @pytest.mark.parametrize("path", BROKEN[:3], ids=lambda p: p.stem)
 def test_a_malformed_graph_is_one_line_with_a_place(path: Path) -> None:
-    status, out, err = rewrite("run", str(path))
+    status, out, err = invoke("run", str(path))
     assert status == 2
     assert not out
     assert err.startswith("error: ")
@@ -156,7 +156,7 @@ def test_a_malformed_graph_is_one_line_with_a_place(path: Path) -> None:
     ],
 )
 def test_bad_arguments(graph: str, args: list[str], say: str) -> None:
-    status, _, err = rewrite(*(graph if a == "GRAPH" else a for a in args))
+    status, _, err = invoke(*(graph if a == "GRAPH" else a for a in args))
     assert status == 2
     assert say in err.replace("\n", " ")
     assert "Traceback" not in err
@@ -166,7 +166,7 @@ def test_a_rule_file_that_runs_code_is_refused(graph: str, tmp_path: Path) -> No
     marker = tmp_path / "ran"
     rules = tmp_path / "evil.egg"
     rules.write_text(f"(py-exec \"open({str(marker)!r}, 'w')\" (py-dict) (py-dict))\n")
-    status, _, err = rewrite("optimize", graph, "--rules", str(rules))
+    status, _, err = invoke("optimize", graph, "--rules", str(rules))
     assert status == 2
     assert "evil.egg:1:" in err
     assert not marker.exists()
@@ -174,14 +174,14 @@ def test_a_rule_file_that_runs_code_is_refused(graph: str, tmp_path: Path) -> No
 
 def test_a_missing_compiler_is_said(graph: str, tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path), "CC": "", "XDG_CACHE_HOME": str(tmp_path)}
-    status, _, err = rewrite("run", graph, "--device", "c", env=env)
+    status, _, err = process("run", graph, "--device", "c", **env)
     assert status == 2
     assert "compiler" in err
     assert "Traceback" not in err
 
 
 def test_a_missing_device_is_said(graph: str) -> None:
-    status, _, err = rewrite("run", graph, "--device", "cuda")
+    status, _, err = invoke("run", graph, "--device", "cuda")
     if status == 0:
         pytest.skip("there is a CUDA device here")
     assert status == 2
@@ -200,7 +200,7 @@ ALIASED = """graph g(x: f32[4]) {
 def test_an_updated_input_does_not_spoil_the_comparison(tmp_path: Path) -> None:
     path = tmp_path / "alias.graph"
     path.write_text(ALIASED)
-    status, out, err = rewrite("run", str(path), "--device", "c")
+    status, out, err = invoke("run", str(path), "--device", "c")
     assert status == 0, err
     assert float(out.split("error")[1]) < 1e-6
 
@@ -216,7 +216,7 @@ def test_what_cannot_run_is_one_line(tmp_path: Path, body: str) -> None:
     path = tmp_path / "g.graph"
     shape = body.split("[")[1].split("]")[0] if "exp" in body else "4"
     path.write_text(f"graph g(x: f32[{shape}]) {{\n  {body}\n  return y\n}}\n")
-    status, _, err = rewrite("run", str(path), "--device", "c")
+    status, _, err = invoke("run", str(path), "--device", "c")
     assert status == 2
     assert err.startswith("error: ")
     assert "Traceback" not in err
@@ -226,7 +226,7 @@ def test_what_cannot_run_is_one_line(tmp_path: Path, body: str) -> None:
 def test_an_npz_that_is_none(graph: str, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "in.npz"
     path.write_bytes(content)
-    status, _, err = rewrite("run", graph, "--inputs", str(path), "--device", "c")
+    status, _, err = invoke("run", graph, "--inputs", str(path), "--device", "c")
     assert status == 2
     assert "Traceback" not in err
     assert "in.npz" in err
@@ -237,20 +237,19 @@ def test_a_cache_that_cannot_be_written_is_no_failure(
 ) -> None:
     file = tmp_path / "file"
     file.write_text("in the way")
-    env = {"REWRITE_CACHE": str(file)}
-    status, _, err = rewrite("run", graph, "--device", "c", env=env)
+    status, _, err = process("run", graph, "--device", "c", REWRITE_CACHE=str(file))
     assert status == 0, err
 
 
 @pytest.mark.parametrize("value", ["none", "²", "-1", "0"])
 def test_a_wrong_thread_count_is_said(graph: str, value: str) -> None:
-    status, _, err = rewrite("run", graph, env={"REWRITE_THREADS": value})
+    status, _, err = process("run", graph, REWRITE_THREADS=value)
     assert status == 2
     assert "REWRITE_THREADS" in err
 
 
 def test_fuzz_counts_what_it_runs() -> None:
-    status, out, _ = rewrite("fuzz", "--count", "3", "--device", "numpy")
+    status, out, _ = invoke("fuzz", "--count", "3", "--device", "numpy")
     assert status == 0
     assert "3 graphs on numpy, 0 wrong" in out
-    assert rewrite("fuzz", "--count", "0")[0] == 2
+    assert invoke("fuzz", "--count", "0")[0] == 2
