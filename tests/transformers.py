@@ -16,7 +16,7 @@ def transformer(
     x = b.input("x", F32, (seq, width))
     for k in range(layers):
         hidden = 4 * width + (0 if alike else 16 * (k + 1))
-        x = _layer(b, x, str(k), heads, hidden)
+        x = layer(b, x, str(k), heads, hidden)
     return expand_macros(b.build([x]))
 
 
@@ -32,7 +32,7 @@ def _norm(b: Builder, x: int, label: str) -> int:
     return b.macro("layer_norm", [x, gain, bias], (0, 1), 1e-5)
 
 
-def _layer(b: Builder, x: int, k: str, heads: int, hidden: int) -> int:
+def layer(b: Builder, x: int, k: str, heads: int, hidden: int) -> int:
     seq, d = b.shape(x)
     assert isinstance(d, int)
     h = _norm(b, x, f"n{k}")

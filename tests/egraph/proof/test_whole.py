@@ -10,7 +10,7 @@ import pytest
 
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dtypes import F32
-from rewrite.egraph.ir.evaluate import opened
+from rewrite.egraph.ir.evaluate import expand_macros, opened
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.proof.proof import CheckError
 from rewrite.egraph.proof.whole import Optimization, check_whole
@@ -19,7 +19,7 @@ from rewrite.egraph.saturate.saturate import facts_for, saturator
 from rewrite.extract.schedule.plan import Plan, plan
 from tests.extract.standin import cost
 from tests.proofs import explained_plan
-from tests.transformers import transformer
+from tests.transformers import layer
 
 RULES = load_rules()
 
@@ -39,7 +39,13 @@ def with_symbols() -> Graph:
 
 
 def layers() -> Graph:
-    return transformer(4, 32, 16, 2)
+    """Four that are alike, after a piece of another kind."""
+    b = Builder("layers")
+    x, w = b.input("x", F32, (32, 16)), b.input("w", F32, (16, 16))
+    y = b.un("tanh", b.bin("add", x, b.matmul(x, w)))
+    for k in range(4):
+        y = layer(b, y, str(k), 2, 64)
+    return expand_macros(b.build([y]))
 
 
 @cache
