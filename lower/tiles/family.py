@@ -9,16 +9,16 @@ from functools import lru_cache
 from math import inf
 
 from ...extract.schedule.kernel import Cost, Kernel
-from ..axes import nested, numel
+from ..axes import nested
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..families.nests.index_types import index_type
-from ..families.nests.plan import each, facts, reach
 from ..families.nests.writer import parameters
 from ..loops import Function, Param
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from ..targets.simt import Simt, lowered, registers, scheduled, shared_bytes
 from . import ir
+from .bounds import moved_and_work
 from .build import Tiling, written
 from .ir import Loop, TileProgram
 from .price import price
@@ -62,29 +62,6 @@ def fitting(program: TileProgram, model: DeviceModel) -> TileProgram | str:
     return program
 
 
-@lru_cache(maxsize=4096)
-def _least(kernel: Kernel) -> tuple[int, float]:
-    """Bytes that any program reads or stores, and flops."""
-    read: dict[int, int] = {}
-    work = 0.0
-    f = facts(kernel)
-    for i in each(reach(f, f.stored, 0)):
-        e = kernel.exprs[i]
-        points = numel(kernel.extents, kernel.axes_of(kernel.free[i]))
-        if e.op == "load":
-            slot: int = e.attr[0]
-            read[slot] = max(read.get(slot, 0), points)
-        elif e.op == "reduce":
-            work += numel(kernel.extents, e.attr[1]) * points
-        else:
-            work += f.heavy[i] * points
-    for o in kernel.outputs:
-        read[o.slot] = numel(kernel.extents, o.axes)
-    sizes = ((kernel.slots[s], n) for s, n in read.items())
-    moved = sum(dtype.itemsize * min(n, count) for (dtype, count), n in sizes)
-    return moved, work
-
-
 class Tiled(AsTheyAre, ABC):
     """What families of tile programs have in common."""
 
@@ -109,7 +86,7 @@ class Tiled(AsTheyAre, ABC):
         meant at all."""
         if model.cpu_like:
             return inf
-        moved, work = _least(kernel)
+        moved, work = moved_and_work(kernel)
         parts = Parts(model.moving(moved), work / model.scalar)
         return model.launch + overlapped(parts)
 

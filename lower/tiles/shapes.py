@@ -7,6 +7,13 @@ from typing import NamedTuple
 from ..loops import ROW
 
 
+class Never(str):
+    """A reason for which no tile of a kind of shapes fits, whatever its size."""
+
+
+type Kind = tuple[int, int, int]
+
+
 class Shape(NamedTuple):
     """Of an instance's tile; `down` and `across`: warps of the team, or threads."""
 
@@ -27,6 +34,11 @@ class Shape(NamedTuple):
     def each(self) -> tuple[int, int]:
         """Rows and columns of one of them."""
         return self.rows // self.down, self.columns // self.across
+
+    @property
+    def kind(self) -> Kind:
+        """All but its size."""
+        return self.beside, self.turned, self.pairs
 
     @property
     def itemsize(self) -> int:
