@@ -14,8 +14,6 @@ from .ir import TileProgram
 from .price import price
 from .shapes import Kind, Never, Shape
 
-NO_WORSE = 1.05  # times the least that a shape could cost, which is not looked at then
-
 type Written = Callable[[Shape], TileProgram | str]
 
 
@@ -41,7 +39,7 @@ class Tried:
         return sorted(self.known, key=self.known.__getitem__)
 
     def take(self, s: Shape, need: Need, least: Parts) -> None:
-        """Prices a shape, unless it is known to gain little."""
+        """Prices a shape, unless it is known to gain nothing."""
         kind, key = s.kind, (s.kind, *need.even(s))
         busy = occupancy(need.tiles(s), self.model.units)
         low = Parts(
@@ -50,7 +48,7 @@ class Tried:
             least.product * self.turns.get(key, 1.0),
         )
         best = min(self.known.values(), default=inf)
-        if kind in self.never or best <= overlapped(low) * NO_WORSE:
+        if kind in self.never or best <= overlapped(low):
             return
         made = self.written(s)
         if isinstance(made, str):
