@@ -23,7 +23,7 @@ from .build import Tiling, written
 from .ir import Loop, TileProgram
 from .price import price
 from .tilings import (
-    HELD,
+    MOST,
     column_tiling,
     map_tiling,
     row_tiling,
@@ -31,7 +31,7 @@ from .tilings import (
     whole,
 )
 
-MOST = 1 << 16  # points of one instance: more could not be held
+LARGEST = 1 << 16  # points of one instance: more could not be held
 ON_CPU = "tile programs are for GPUs so far"
 
 type Tilings = Callable[[Kernel, DeviceModel, Holes], Tiling | str]
@@ -46,7 +46,7 @@ def _program(
     made = tiling(kernel, model, holes)
     if isinstance(made, str):
         return made
-    if whole(kernel, made) > MOST:
+    if whole(kernel, made) > LARGEST:
         return "its tiles are too large"
     index = index_type(kernel, buffers)
     grid = written(kernel, made, strict, buffers, index)
@@ -55,7 +55,7 @@ def _program(
 
 
 def fitting(program: TileProgram, model: DeviceModel) -> TileProgram | str:
-    if registers(program) > HELD:
+    if registers(program) > MOST:
         return "a thread would hold too much"
     if shared_bytes(program) > max(model.shared, model.on_chip):
         return "a group of threads would share too much"

@@ -367,7 +367,7 @@ class _Price:
             case Reduce(tile, _, value, over):
                 axes = tuple({*tile.axes, *over})
                 self.work += (1 + flops(value)) * self.points(axes) * times
-                self.meetings += 1
+                self.meetings += product(of_axes(self.grid.layout, over), "thread") > 1
             case Copy(tile) if tile.space == "held":
                 self.work += self.points(tile.axes) * times
             case Copy(tile):
