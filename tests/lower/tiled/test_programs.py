@@ -69,7 +69,7 @@ def test_rows_are_read_sixteen_bytes_at_once() -> None:
 
 @pytest.mark.parametrize("channels", [64, 40])
 def test_a_thread_has_the_windows_of_a_pool_by_itself(channels: int) -> None:
-    """Exchanged between threads, the largest of nine took seven times as long (H200)."""
+    """Exchanged between threads, nine took seven times as long (on an H200)."""
     b = Builder()
     x = b.input("x", BF16, (2, 13, 17, channels))
     x = b.window(b.window(b.pad(x, (0, 1, 1, 0), (0, 0, 0, 0), -1e4), 1, 3, 2), 2, 3, 2)
