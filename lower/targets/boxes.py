@@ -15,7 +15,7 @@ from ..families.nests.values import add, mul
 from ..fragments import EIGHTS, HALVES
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, panel
 from ..tiles import ir
-from ..tiles.shapes import Never
+from ..tiles.shapes.shape import Never
 from .layouts import Form, Scene
 
 BYTES = 16  # of which steps of a tensor are multiples

@@ -39,7 +39,7 @@ from ..tiles.ir import (
     Wait,
 )
 from ..tiles.rings import together_faults
-from ..tiles.shapes import Never
+from ..tiles.shapes.shape import Never
 from .boxes import sent
 from .layouts import Scene, names_in, scene, spread
 from .quads import product_layout, quads_of

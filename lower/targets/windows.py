@@ -17,7 +17,7 @@ from ..axes import ceil_div
 from ..families.nests.values import add, mul
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, Windows, panel
 from ..tiles import ir
-from ..tiles.shapes import Never
+from ..tiles.shapes.shape import Never
 from .boxes import AXES, BROUGHT, BYTES, box_of
 from .digits import Access, Test, access
 from .engine import BITS, STEP

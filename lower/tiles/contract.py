@@ -24,7 +24,6 @@ from ..targets.layouts import of_axes, product, up
 from ..targets.products import Threads, Units, Warps, scheduled_products
 from ..targets.simt import Simt, shared_bytes
 from . import ir
-from .bounds import Need, need_of, parts_at_least
 from .family import Tiled
 from .ir import TileProgram
 from .price import (
@@ -37,7 +36,8 @@ from .price import (
     speed_of_warps,
 )
 from .products import Blocks, Sides, product_grid, sides_of
-from .shapes import (
+from .shapes.bounds import Need, need_of, parts_at_least
+from .shapes.shape import (
     BY_BYTES,
     BY_ENGINE,
     BY_GROUPS,
@@ -48,7 +48,7 @@ from .shapes import (
     Never,
     Shape,
 )
-from .tried import Tried
+from .shapes.tried import Tried
 
 SIZES = (1, 2, 4)  # bytes of an element that instructions of groups multiply
 HELD = 176  # elements that a thread may have in registers

@@ -18,10 +18,10 @@ from ..loops import Function, Param
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from ..targets.simt import Simt, lowered, registers, scheduled, shared_bytes
 from . import ir
-from .bounds import moved_and_work
 from .build import Tiling, written
 from .ir import Loop, TileProgram
 from .price import price
+from .shapes.bounds import moved_and_work
 from .tilings import (
     MOST,
     column_tiling,

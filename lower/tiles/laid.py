@@ -36,12 +36,12 @@ from ..families.products.products import Contraction, classify
 from ..loops import Param
 from ..model import DeviceModel, overlapped
 from ..targets.boxes import BYTES
-from .bounds import moved_and_work
 from .contract import BY_GROUP
 from .family import MAPS, TURNED, Tiled
 from .ir import TileProgram
 from .price import LINE_OF_CACHE, price
 from .products import Sides, sides_of
+from .shapes.bounds import moved_and_work
 from .staged import in_turn
 
 MOST = 2  # elements in scratch for one that is read

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 
-from ..families.nests.price import occupancy
-from ..model import DeviceModel, Parts, overlapped
+from ...families.nests.price import occupancy
+from ...model import DeviceModel, Parts, overlapped
+from ..ir import TileProgram
+from ..price import price
 from .bounds import Need
-from .ir import TileProgram
-from .price import price
-from .shapes import Kind, Never, Shape
+from .shape import Kind, Never, Shape
 
 type Written = Callable[[Shape], TileProgram | str]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..loops import ROW
+from ...loops import ROW
 
 
 class Never(str):

@@ -9,13 +9,13 @@ from functools import lru_cache
 from math import hypot
 from typing import NamedTuple
 
-from ...extract.schedule.kernel import Affine, Expr, Kernel, bits
-from ..axes import ceil_div, coefficient, numel
-from ..families.nests.plan import each, facts, reach
-from ..families.nests.price import RESIDENT, occupancy
-from ..fragments import HALVES
-from ..model import DeviceModel, Parts
-from .price import (
+from ....extract.schedule.kernel import Affine, Expr, Kernel, bits
+from ...axes import ceil_div, coefficient, numel
+from ...families.nests.plan import each, facts, reach
+from ...families.nests.price import RESIDENT, occupancy
+from ...fragments import HALVES
+from ...model import DeviceModel, Parts
+from ..price import (
     ACCESS,
     DELAY,
     END,
@@ -28,8 +28,8 @@ from .price import (
     TO_SHARED,
     hardly_more,
 )
-from .products import Factors, Sides
-from .shapes import Shape
+from ..products import Factors, Sides
+from .shape import Shape
 
 WORD = 4  # bytes of the least copy that goes on by itself
 LEAST_ACCESS = ACCESS / 8  # flops worth, of as many as are made at once
