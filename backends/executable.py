@@ -58,6 +58,7 @@ class Executable:
                 device.copy_in(self.buffers[b], array)
         self.inner: Mapping[int, Inner] = self._running(bodies_of) if bodies_of else {}
         self._moved: Mapping[int, None] = {}  # buffers, by the last call
+        self.lent = False
         first, prologue = _by_inputs(program)
         self.runs = self._prepared(first)
         self.launch()
@@ -137,6 +138,8 @@ class Executable:
         they held then, what was made of them is used again."""
         if out is None and (results := self.straight(inputs)) is not None:
             return results
+        for p in self.ports.inputs if self.lent else ():
+            self._own(p.b)
         call = Binding(self.ports, self.device, self.buffers)
         call.take(inputs)
         call.offer(out)
@@ -193,6 +196,23 @@ class Executable:
         self._place({})
         self._run(self.runs, {})
 
+    def lend(self) -> None:
+        """Gives back the memory of inputs that nothing is written to: whoever calls
+        brings their own."""
+        self.lent = True
+        for p in self.ports.inputs:
+            if not p.written and self.buffers[p.b] is not None:
+                self.device.free(self.buffers[p.b])
+                self.buffers[p.b] = None
+                self._moved = {**self._moved, p.b: None}
+
+    def _own(self, b: int) -> Any:
+        """A buffer of the program's, made again where it was given back."""
+        if self.buffers[b] is None:
+            size = nbytes(self.program.schedule.buffers[b].type)
+            self.buffers[b] = self.device.alloc(max(size, 1))
+        return self.buffers[b]
+
     def run_on(self, moved: Mapping[int, Any]) -> None:
         """Runs once on these buffers by number, and waits for nothing."""
         self._place(moved)
@@ -200,7 +220,7 @@ class Executable:
 
     def _place(self, moved: Mapping[int, Any]) -> None:
         """Aims the launches at the caller's memory, and away from the last caller's."""
-        back = {b: self.buffers[b] for b in self._moved.keys() - moved.keys()}
+        back = {b: self._own(b) for b in self._moved.keys() - moved.keys()}
         # Whatever of it is placed when an interrupt comes, or another thread forks.
         self._moved = dict.fromkeys((*self._moved, *moved))
         for run in self.runs:

@@ -49,6 +49,7 @@ class Resident:
         self.must = dict(ports.must)  # outputs that are told to lie on inputs
         self.made = [p for p in ports.outputs if p.b not in self.must]
         self.inputs = tuple(p.label for p in ports.inputs)
+        ready.lend()
         self.outputs = tuple(p.label for p in self.made)
 
     def __call__(self, given: Sequence[Memory], out: Sequence[Memory]) -> None:

@@ -274,14 +274,16 @@ def cheapest(
     buffers than the device binds: the search goes on with smaller ones."""
     if len(kernel.slots) > model.buffers:
         return None
-    best: tuple[Family, Cost] | None = None
-    for f in families:
-        if best is not None and f.floor(kernel, model) >= best[1].seconds:
-            continue
-        cost = f.cost(kernel, model) if f.accepts(kernel) is None else None
-        if cost is not None and (best is None or cost.seconds < best[1].seconds):
-            best = f, cost
-    return best
+    taken = [f for f in families if f.accepts(kernel) is None]
+    floors = [(f.floor(kernel, model), i) for i, f in enumerate(taken)]
+    best: tuple[float, int, Cost] | None = None
+    for low, i in sorted(floors):  # where much costs little, the rest is not looked at
+        if best is not None and (low, i) >= best[:2]:
+            break
+        cost = taken[i].cost(kernel, model)
+        if cost is not None and (best is None or (cost.seconds, i) < best[:2]):
+            best = cost.seconds, i, cost
+    return (taken[best[1]], best[2]) if best else None
 
 
 def kernel_cost(device: Caps | DeviceModel, families: Sequence[Family]) -> Roofline:

@@ -28,8 +28,10 @@ from .chosen import LEAVES, VIEWS
 from .climb import choose
 from .kernel import KernelCost, nbytes
 from .search import EPSILON
-from .space import Choice, Space, over_of, own_space, space_of
+from .seed import with_epilogues
+from .space import Choice, Space, Start, over_of, own_space, space_of
 from .start import Form, Level, seconds_of, start_at
+from .state import State
 from .symbols import Symbols
 
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
@@ -96,8 +98,13 @@ class Problem:
         return seconds_of(self.space(form.graph), form.groups, cost)
 
     def as_it_is(self, cost: KernelCost, moves: int) -> Form:
-        """Its own terms, fused by the search alone."""
-        choice = choose(self.space(self.graph), cost, moves)
+        """Its own terms, fused by the search alone; without one, in the better of two
+        ways."""
+        space, other = self.space(self.graph), None
+        if not moves:
+            stored = with_epilogues(State(space, cost))
+            other = Start(space.own, stored, 0.0)
+        choice = choose(space, cost, moves, before=other)
         return Form(self.graph, choice.groups, choice.stored)
 
 
@@ -111,7 +118,8 @@ def part_of(problem: Problem, levels: Sequence[Level], moves: int) -> Part:
     made: list[Part] = []
     for level in levels:
         found = level.saturate(problem.at_sizes, bool(problem.values), problem.nan_free)
-        if not made and (problem.weights or len(levels) > 1 or _shares(problem, found)):
+        first = not moves or problem.weights or len(levels) > 1
+        if not made and (first or _shares(problem, found)):
             own = form = problem.as_it_is(level.cost, moves)
         worth = 1.0 if made else CLEARLY
         part, form = _improved(problem, level, found, moves, own, form, worth)

@@ -15,7 +15,8 @@ from ..families.nests.values import add, mul
 from ..fragments import EIGHTS, HALVES
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, panel
 from ..tiles import ir
-from .layouts import Form, Scene, form
+from ..tiles.shapes.shape import Never
+from .layouts import Form, Scene
 
 BYTES = 16  # of which steps of a tensor are multiples
 AXES, ROWS = 5, 256  # of a tensor, and of a box, at most
@@ -40,7 +41,7 @@ class _Axis(NamedTuple):
 
 def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
     """Or why there is none."""
-    index = form(load.index, view.axes)
+    index = view.form(load.index)
     row, last = load.tile.axes if len(load.tile.axes) == 2 else ("", "")
     points = ir.extents(view.grid.points)
     if buffer.dtype not in BROUGHT:
@@ -59,7 +60,7 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
     if len(made) > AXES or any(
         a.step * buffer.dtype.itemsize % BYTES for a in made[1:]
     ):
-        return f"steps of {[a.step for a in made]} elements"
+        return Never(f"steps of {[a.step for a in made]} elements")
     if sum((a.extent - 1) * a.step for a in made) >= buffer.size:
         return "it reaches beyond its buffer"
     extents, strides, sizes = zip(
@@ -111,7 +112,7 @@ def _less(
                 return None
             return {**left, **right}
         case Op("lt", (a, Lit(n))):
-            f = form(a, view.axes)
+            f = view.form(a)
             points = {p.name for p in view.grid.points}
             mine = [name for name in f.axes if name in points]
             plain = not f.rest and [f.axes[p] for p in mine] == [1]

@@ -16,7 +16,7 @@ from ...egraph.ir.dtypes import DType
 from ..families.nests.values import add, divide, mul
 from ..loops import Ex, Lit, Op, Var
 from ..tiles import ir
-from .layouts import Form, Scene, form
+from .layouts import Form, Scene
 
 
 class Digit(NamedTuple):
@@ -106,7 +106,7 @@ def access(load: ir.Load, view: Scene) -> Access | str:
     if None in tests:
         return "its test is no bound"
     known = [t for t in tests if t is not None]
-    forms = [form(x, view.axes) for x in (load.index, *(x for x, _ in known))]
+    forms = [view.form(x) for x in (load.index, *(x for x, _ in known))]
     row = _position(axes[0], forms, view, frozenset())
     if isinstance(row, str):
         return row
@@ -201,7 +201,7 @@ def _inner(x: Ex, view: Scene) -> Iterator[Form]:
         case Op("idiv" | "imod", (a, Lit())):
             yield from _inner(a, view)
         case _:
-            yield form(x, view.axes)
+            yield view.form(x)
 
 
 class _Parts(NamedTuple):
@@ -247,7 +247,7 @@ def _part(x: Ex, view: Scene) -> tuple[Form, int, int] | None:
                 return None
             return made[0], made[1], int(n)
         case _:
-            f = form(x, view.axes)
+            f = view.form(x)
             return None if f.rest else (f, 1, 0)
 
 

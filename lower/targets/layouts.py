@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from ..loops import Ex, Lit, Op, Var
 from ..tiles import ir
@@ -36,6 +36,8 @@ def form(x: Ex, axes: frozenset[str]) -> Form:
 
 
 def _plus(a: Form, b: Form, times: int) -> Form:
+    if not b.axes and not b.rest:
+        return Form(a.const + b.const * times, a.axes, a.rest)
     total = dict(a.axes)
     for name, c in b.axes.items():
         total[name] = total.get(name, 0) + c * times
@@ -62,18 +64,31 @@ class Scene:
     grid: Grid
     steps: Mapping[str, int]  # by axis that is no point: what it is a multiple of
     tiles: Mapping[str, tuple[str, ...]]
+    axes: frozenset[str]
+    # By what `id` says of an expression, which is kept beside.
+    forms: dict[int, tuple[Ex, Form]] = field(default_factory=dict[int, Any])
+    along_axes: dict[int, tuple[Ex, frozenset[str]]] = field(
+        default_factory=dict[int, Any]
+    )
 
-    @property
-    def axes(self) -> frozenset[str]:
-        return frozenset((*self.steps, *(p.name for p in self.grid.points)))
+    def form(self, x: Ex) -> Form:
+        found = self.forms.get(id(x))
+        if found is None:
+            found = self.forms[id(x)] = x, form(x, self.axes)
+        return found[1]
 
     def varies(self, x: Ex, axis: str) -> bool:
-        return any(n == axis or axis in self.tiles.get(n, ()) for n in names_in(x))
+        found = self.along_axes.get(id(x))
+        if found is None:
+            names = {*names_in(x)}
+            of_tiles = (a for n in names for a in self.tiles.get(n, ()))
+            found = self.along_axes[id(x)] = x, frozenset((*names, *of_tiles))
+        return axis in found[1]
 
     def along(self, index: Ex, axis: str, lanes: int = 0) -> int | None:
         """By how much the index grows along an axis, where so many points are asked for
         within groups of as many; None: not evenly."""
-        f = form(index, self.axes)
+        f = self.form(index)
         total = f.axes.get(axis, 0)
         for x, times in f.rest:
             step = self.digit(x, axis, lanes)
@@ -89,7 +104,7 @@ class Scene:
         match x:
             case Op("idiv" | "imod" as op, (a, Lit(n))) if lanes:
                 step = self.along(a, axis, lanes)
-                cut = int(n) % lanes or self.divisor(form(a, self.axes), axis) % lanes
+                cut = int(n) % lanes or self.divisor(self.form(a), axis) % lanes
                 if step == 1 and not cut:
                     return int(op == "imod")
                 return 0 if step == 0 else None
@@ -110,7 +125,7 @@ class Scene:
         """Of what a digit is a multiple beside the axis."""
         match x:
             case Op("imod", (a, Lit(n))):
-                return math.gcd(self.divisor(form(a, self.axes), axis), int(n))
+                return math.gcd(self.divisor(self.form(a), axis), int(n))
             case _:
                 return 1
 
@@ -119,7 +134,7 @@ class Scene:
         multiple of their number, and pass the test together."""
         if lanes == 1 or self.along(index, axis, lanes) != 1:
             return lanes == 1
-        at = form(index, self.axes)
+        at = self.form(index)
         aligned = self.divisor(at, axis) % lanes == 0
         return aligned and (test is None or self.together(test, axis, lanes))
 
@@ -136,7 +151,7 @@ class Scene:
             case Op("lt", (x, Lit(n))) | Op("le", (Lit(n), x)):
                 if self.along(x, axis, lanes) != 1 or int(n) % lanes:
                     return False
-                return self.divisor(form(x, self.axes), axis) % lanes == 0
+                return self.divisor(self.form(x), axis) % lanes == 0
             case _:
                 return False
 
@@ -150,7 +165,8 @@ def scene(grid: Grid) -> Scene:
         tile = ir.bound(s)
         if tile is not None:
             tiles[tile.name] = tile.axes
-    return Scene(grid, steps, tiles)
+    axes = frozenset((*steps, *(p.name for p in grid.points)))
+    return Scene(grid, steps, tiles, axes)
 
 
 class Access(NamedTuple):

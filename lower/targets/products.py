@@ -39,6 +39,7 @@ from ..tiles.ir import (
     Wait,
 )
 from ..tiles.rings import together_faults
+from ..tiles.shapes.shape import Never
 from .boxes import sent
 from .layouts import Scene, names_in, scene, spread
 from .quads import product_layout, quads_of
@@ -164,10 +165,10 @@ class _Products:
         early = [x for s in loop.body if isinstance(s, Ahead) for x in s.body]
         for x in early:
             if not isinstance(x, Load) or x.tile.space != "shared":
-                return "a side is computed before it is multiplied"
+                return Never("a side is computed before it is multiplied")
             made = panels_of(x, self.scene, self.params[x.buffer])
             if isinstance(made, str):
-                return f"the engine for copies does not bring it: {made}"
+                return type(made)(f"the engine for copies does not bring it: {made}")
         product = replace(mma, warps=self.units.warps)
         ahead = Ahead(tuple(early), self.units.beside)
         if mma.left.dtype in EIGHTS:

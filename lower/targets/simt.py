@@ -53,7 +53,10 @@ class _Schedule:
         self.accesses = list(accesses(grid, sizes))
 
     def run(self) -> Grid:
-        grid, points = self.grid, self.grid.points
+        """Threads go to what is stored before they go to what is summed."""
+        grid = self.grid
+        stored = {a for s in grid.body if isinstance(s, Store) for a in s.over}
+        points = tuple(sorted(grid.points, key=lambda p: p.name in stored))
         if not points:
             return replace(grid, team=1)
         last = self.main_axis()

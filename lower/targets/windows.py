@@ -17,6 +17,7 @@ from ..axes import ceil_div
 from ..families.nests.values import add, mul
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, Windows, panel
 from ..tiles import ir
+from ..tiles.shapes.shape import Never
 from .boxes import AXES, BROUGHT, BYTES, box_of
 from .digits import Access, Test, access
 from .engine import BITS, STEP
@@ -24,6 +25,7 @@ from .engine import refused as unfit
 from .layouts import Scene
 
 ANY = 1 << 62  # elements
+APART = "its columns do not lie side by side"
 
 
 class Panels(NamedTuple):
@@ -108,8 +110,11 @@ class _Panels:
 
     def run(self) -> Panels | str:
         by_row, by_column = self.access.index.steps
-        if by_column[0] != 1 or not self.stays(1, self.wide):
-            return "its columns do not lie side by side"
+        digits = self.column.digits
+        if by_column[0] != 1 or (len(digits) > 1 and digits[0].size % self.wide):
+            return Never(APART)
+        if not self.stays(1, self.wide):
+            return APART
         ends = [self.end_of(t) for t in self.access.tests]
         if all(ends) and self.stays(0, self.rows) and by_row[0] > 0:
             made = self.block()
@@ -122,7 +127,7 @@ class _Panels:
         strides = tensor.strides
         odd = [n for n in strides[1:] if n * self.buffer.dtype.itemsize % BYTES]
         if len(strides) > AXES or odd or min(strides) < 1:
-            return f"steps of {list(strides)} elements"
+            return Never(f"steps of {list(strides)} elements")
         along = zip(tensor.extents, strides, strict=True)
         if sum((n - 1) * step for n, step in along) >= self.buffer.size:
             return "it reaches beyond its buffer"

@@ -7,21 +7,19 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, inf
+from math import inf
 
 from ...egraph.ir.dtypes import F32, DType
 from ...extract.schedule.kernel import Kernel
-from ..axes import ceil_div, coefficient, nested, numel
+from ..axes import ceil_div, coefficient, nested
 from ..choice import Domains, Holes, hole
 from ..families.folds.shared_tiles import SPEEDS
-from ..families.nests.price import occupancy
 from ..families.nests.writer import parameters
 from ..families.products.flat import flattened
-from ..families.products.products import classify
 from ..fragments import EIGHTS, FOUR, HALVES, WARP
 from ..fragments import refusal as unfit
 from ..loops import Param, panel
-from ..model import DeviceModel, overlapped
+from ..model import DeviceModel, Parts, overlapped
 from ..targets.layouts import of_axes, product, up
 from ..targets.products import Threads, Units, Warps, scheduled_products
 from ..targets.simt import Simt, shared_bytes
@@ -32,14 +30,14 @@ from .price import (
     MANY,
     OTHERS,
     REGISTERS,
-    price,
     speed_of_groups,
     speed_of_threads,
     speed_of_turns,
     speed_of_warps,
 )
 from .products import Blocks, Sides, product_grid, sides_of
-from .shapes import (
+from .shapes.bounds import Need, need_of, parts_at_least
+from .shapes.shape import (
     BY_BYTES,
     BY_ENGINE,
     BY_GROUPS,
@@ -47,14 +45,15 @@ from .shapes import (
     BY_THREADS,
     BY_WARPS,
     BY_WORDS,
+    Never,
     Shape,
 )
+from .shapes.tried import Tried
 
 SIZES = (1, 2, 4)  # bytes of an element that instructions of groups multiply
 HELD = 176  # elements that a thread may have in registers
 BESIDE, FEW, MOST = 128, 40, 232  # threads that only copy, their registers, a team's
-NO_WORSE = 1.05  # times the least that a tile could cost, which is not looked at then
-LIKELY, FEWER = 10, 4  # shapes that are priced in full, and in pairs as well
+FEWER = 4  # shapes that are priced in pairs as well
 GROUPS = (16, 8)  # rows of tiles side by side: the first that divides them
 
 
@@ -105,13 +104,17 @@ class Multiplied(Tiled):
         return made if isinstance(made, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        """All multiply-adds at the highest speed, without what is around them."""
-        made, shapes = classify(kernel), self.suited(kernel, model)
-        fastest = max((self.speed(s, model) for s in shapes), default=0.0)
-        if model.cpu_like or isinstance(made, str) or not fastest:
-            return inf
-        macs = sum(numel(c.sizes(kernel), (0, 1, 2, 3)) for c in made)
-        return model.launch + macs / fastest
+        """By the shape that takes least at least."""
+        parts = self.least(kernel, model)
+        return model.launch + overlapped(parts) if parts else inf
+
+    def least(self, kernel: Kernel, model: DeviceModel) -> Parts | None:
+        """What no program takes less than; None where there is none."""
+        kernel = self.flat(kernel)
+        sides = sides_of(kernel, self.kinds)
+        if model.cpu_like or isinstance(sides, str):
+            return None
+        return next((parts for _, parts in _likely(self, kernel, sides, model)), None)
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         shapes = self.suited(kernel, model)
@@ -121,30 +124,6 @@ class Multiplied(Tiled):
         found = {n: tuple(sorted({s[i] for s in shapes})) for i, n in enumerate(names)}
         pairs = (0, 1, 2) if any(s.beside for s in shapes) else (0,)
         return {**found, "pairs": pairs, "group": (1, 4, 8, 16)}
-
-    def likely(
-        self, kernel: Kernel, sides: Sides, model: DeviceModel
-    ) -> tuple[Shape, ...]:
-        """Those that fit, the quickest first, as far as products alone tell."""
-        fits = [s for s in self.shapes(model)
-                if self.suits(s, sides) and self.refused(s, model) is None]  # fmt: skip
-        fits.sort(key=lambda s: self.seconds(kernel, sides, s, model))
-        return tuple(fits)
-
-    def seconds(
-        self, kernel: Kernel, sides: Sides, s: Shape, model: DeviceModel
-    ) -> float:
-        sides = sides.turned if s.turned else sides
-        m, n, k = (kernel.extents[a] for a in (sides.m, sides.n, sides.k))
-        down, across = ceil_div(m, s.rows), ceil_div(n, s.columns)
-        axes = {a for o in kernel.outputs for a in o.axes} - {sides.m, sides.n}
-        tiles = numel(kernel.extents, tuple(axes)) * down * across
-        macs = tiles * s.rows * s.columns * ceil(k / s.depth) * s.depth
-        near = tiles * (s.rows + s.columns) * k * sides.dtype.itemsize
-        busy = occupancy(tiles, max(model.units // 2, 1))
-        work = macs / self.speed(s, model) / busy
-        rate = model.engine if s.beside else model.cache_bandwidth
-        return max(work, near / rate)
 
     def program(
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
@@ -181,39 +160,47 @@ def _program(
 
 
 @lru_cache(maxsize=4096)
+def _likely(
+    family: Multiplied, kernel: Kernel, sides: Sides, model: DeviceModel
+) -> tuple[tuple[Shape, Parts], ...]:
+    """The shapes that fit, and what each takes at least, the quickest first."""
+    made: list[tuple[Shape, Parts]] = []
+    for s in family.shapes(model):
+        if not family.suits(s, sides) or family.refused(s, model) is not None:
+            continue
+        own = need_of(kernel, sides.turned if s.turned else sides)
+        fits = not own.computed if s.beside else own.held(s, family.team(s)) <= HELD
+        if fits:
+            made.append((s, _at_least(family, own, s, model)))
+    return tuple(sorted(made, key=lambda x: overlapped(x[1])))
+
+
+def _at_least(family: Multiplied, need: Need, s: Shape, model: DeviceModel) -> Parts:
+    return parts_at_least(need, s, family.team(s), family.speed(s, model), model)
+
+
+@lru_cache(maxsize=4096)
 def _own_shape(family: Multiplied, kernel: Kernel, model: DeviceModel) -> Shape | None:
-    """Of the likely ones that with the least price; the best of them also in pairs."""
+    """That with the least price; the best ones also in pairs."""
     sides = sides_of(kernel, family.kinds)
     assert not isinstance(sides, str), sides
     buffers = parameters(kernel)
 
-    moved = inf  # seconds of bytes, which other tiles hardly change
+    def own(s: Shape) -> Sides:
+        return sides.turned if s.turned else sides
 
-    def priced(s: Shape) -> float:
-        nonlocal moved
-        own = sides.turned if s.turned else sides
-        group = _group(kernel.extents[own.m], s)
-        made = _written(family, kernel, own, s, group, model, False, buffers)
-        if isinstance(made, str):
-            return inf
-        parts = price(made, model)
-        moved = min(moved, parts.bytes)
-        return overlapped(parts)
+    def written(s: Shape) -> TileProgram | str:
+        group = _group(kernel.extents[own(s).m], s)
+        return _written(family, kernel, own(s), s, group, model, False, buffers)
 
-    known: dict[Shape, float] = {}
-    for s in family.likely(kernel, sides, model):
-        if known:  # what it takes at least
-            least = max(moved, family.seconds(kernel, sides, s, model))
-            if min(known.values()) <= least * NO_WORSE:
-                continue
-        if len(known) < LIKELY and (seconds := priced(s)) < inf:
-            known[s] = seconds
-    best = sorted(known, key=known.__getitem__)[:FEWER]
-    if known and known[best[0]] <= moved * NO_WORSE:
-        return best[0]
-    for s in (t._replace(pairs=n) for t in best if t.beside for n in (1, 2)):
-        known[s] = priced(s)
-    return min(known, key=known.__getitem__, default=None)
+    tried = Tried(model, written)
+    for s, least in _likely(family, kernel, sides, model):
+        tried.take(s, need_of(kernel, own(s)), least)
+    for s in tried.in_order[:FEWER]:
+        for t in (s._replace(pairs=n) for n in ((1, 2) if s.beside else ())):
+            need = need_of(kernel, own(t))
+            tried.take(t, need, _at_least(family, need, t, model))
+    return next(iter(tried.in_order), None)
 
 
 def _group(rows: int, s: Shape) -> int:
@@ -226,7 +213,7 @@ def _written(
     model: DeviceModel, strict: bool, buffers: tuple[Param, ...],
 ) -> TileProgram | str:  # fmt: skip
     if s.turned and sides.held:
-        return "its right side does not lie along what is summed"
+        return Never("its right side does not lie along what is summed")
     if s.pairs == 2 and ceil_div(kernel.extents[sides.n], s.columns) % 2:
         return "not all tiles have one abreast"
     blocks = Blocks(
@@ -246,7 +233,7 @@ def _written(
         assert not isinstance(made, str), made
     along = all(coefficient(o.offset, sides.n) == 1 for o in kernel.outputs)
     if s.turned and not along and not all(x.through for x in _stores(made)):
-        return "a turned product that threads would store"
+        return Never("a turned product that threads would store")
     if sum(held(made)) > HELD:
         return "a thread would hold too much"
     if shared_bytes(made) > max(model.shared, model.on_chip):

@@ -9,11 +9,10 @@ from functools import lru_cache
 from math import inf
 
 from ...extract.schedule.kernel import Cost, Kernel
-from ..axes import nested, numel
+from ..axes import nested
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..families.nests.index_types import index_type
-from ..families.nests.plan import each, facts, reach
 from ..families.nests.writer import parameters
 from ..loops import Function, Param
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
@@ -22,8 +21,9 @@ from . import ir
 from .build import Tiling, written
 from .ir import Loop, TileProgram
 from .price import price
+from .shapes.bounds import moved_and_work
 from .tilings import (
-    HELD,
+    MOST,
     column_tiling,
     map_tiling,
     row_tiling,
@@ -31,7 +31,7 @@ from .tilings import (
     whole,
 )
 
-MOST = 1 << 16  # points of one instance: more could not be held
+LARGEST = 1 << 16  # points of one instance: more could not be held
 ON_CPU = "tile programs are for GPUs so far"
 
 type Tilings = Callable[[Kernel, DeviceModel, Holes], Tiling | str]
@@ -46,7 +46,7 @@ def _program(
     made = tiling(kernel, model, holes)
     if isinstance(made, str):
         return made
-    if whole(kernel, made) > MOST:
+    if whole(kernel, made) > LARGEST:
         return "its tiles are too large"
     index = index_type(kernel, buffers)
     grid = written(kernel, made, strict, buffers, index)
@@ -55,34 +55,11 @@ def _program(
 
 
 def fitting(program: TileProgram, model: DeviceModel) -> TileProgram | str:
-    if registers(program) > HELD:
+    if registers(program) > MOST:
         return "a thread would hold too much"
     if shared_bytes(program) > max(model.shared, model.on_chip):
         return "a group of threads would share too much"
     return program
-
-
-@lru_cache(maxsize=4096)
-def _least(kernel: Kernel) -> tuple[int, float]:
-    """Bytes that any program reads or stores, and flops."""
-    read: dict[int, int] = {}
-    work = 0.0
-    f = facts(kernel)
-    for i in each(reach(f, f.stored, 0)):
-        e = kernel.exprs[i]
-        points = numel(kernel.extents, kernel.axes_of(kernel.free[i]))
-        if e.op == "load":
-            slot: int = e.attr[0]
-            read[slot] = max(read.get(slot, 0), points)
-        elif e.op == "reduce":
-            work += numel(kernel.extents, e.attr[1]) * points
-        else:
-            work += f.heavy[i] * points
-    for o in kernel.outputs:
-        read[o.slot] = numel(kernel.extents, o.axes)
-    sizes = ((kernel.slots[s], n) for s, n in read.items())
-    moved = sum(dtype.itemsize * min(n, count) for (dtype, count), n in sizes)
-    return moved, work
 
 
 class Tiled(AsTheyAre, ABC):
@@ -109,7 +86,7 @@ class Tiled(AsTheyAre, ABC):
         meant at all."""
         if model.cpu_like:
             return inf
-        moved, work = _least(kernel)
+        moved, work = moved_and_work(kernel)
         parts = Parts(model.moving(moved), work / model.scalar)
         return model.launch + overlapped(parts)
 

@@ -295,21 +295,30 @@ def roles(kind: type[Any]) -> tuple[tuple[str, Role], ...]:
     return tuple((f.name, f.metadata["role"]) for f in every)
 
 
+@cache
+def _fields(kind: type[Any], *wanted: Role) -> tuple[str, ...]:
+    return tuple(name for name, r in roles(kind) if r in wanted)
+
+
 def parts(s: Stmt, *wanted: Role) -> Iterator[Any]:
     """What a statement has in these roles, if anything."""
-    for name, r in roles(type(s)):
+    for name in _fields(type(s), *wanted):
         value = getattr(s, name)
-        if r in wanted and value is not None:
+        if value is not None:
             yield value
 
 
 def body_of(s: Stmt) -> tuple[Stmt, ...]:
-    return next(parts(s, "body"), ())
+    for name in _fields(type(s), "body"):
+        return getattr(s, name)
+    return ()
 
 
 def bound(s: Stmt) -> Tile | None:
     """The tile that a statement binds."""
-    return next(parts(s, "tile"), None)
+    for name in _fields(type(s), "tile"):
+        return getattr(s, name)
+    return None
 
 
 def seen_after(s: Stmt) -> Iterator[Tile]:
@@ -331,7 +340,9 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement, outer before inner."""
     for s in body:
         yield s
-        yield from walk(body_of(s))
+        inner = body_of(s)
+        if inner:
+            yield from walk(inner)
 
 
 def rebuilt(s: Stmt, **by_role: Callable[[Any], Any]) -> Stmt:

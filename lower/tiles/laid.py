@@ -12,12 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import BOOL
 from ...extract.schedule.kernel import Affine, Cond, Expr, Kernel, Output, bits, exactly
-from ..axes import ceil_div, coefficient, free_axes, nested, normalise, rebuild
+from ..axes import (
+    ceil_div,
+    coefficient,
+    free_axes,
+    nested,
+    normalise,
+    numel,
+    rebuild,
+)
 from ..choice import Domains, Holes
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.staged import Cut, edited, prune
@@ -33,6 +41,7 @@ from .family import MAPS, TURNED, Tiled
 from .ir import TileProgram
 from .price import LINE_OF_CACHE, price
 from .products import Sides, sides_of
+from .shapes.bounds import moved_and_work
 from .staged import in_turn
 
 MOST = 2  # elements in scratch for one that is read
@@ -54,7 +63,15 @@ class Laid(Tiled):
         return None if astray else "its sides lie as they should"
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return model.launch + BY_GROUP.floor(kernel, model)
+        """Sides are made and results stored; the product finds its sides in a cache."""
+        made = _stages(kernel)
+        last = None if made is None else BY_GROUP.least(made.stages[-1], model)
+        if made is None or last is None:
+            return inf
+        stored = _stored(made.stages[-1])
+        moved = stored + sum(moved_and_work(k)[0] for k in made.stages[:-1])
+        parts = last._replace(bytes=model.moving(moved))
+        return len(made.stages) * model.launch + overlapped(parts)
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         return {}
@@ -66,18 +83,36 @@ class Laid(Tiled):
         return _program(kernel, model, holes)
 
 
-@lru_cache(maxsize=1024)
-def _program(kernel: Kernel, model: DeviceModel, holes: Holes) -> TileProgram | str:
+@lru_cache(maxsize=4096)
+def _stages(kernel: Kernel) -> Cut | None:
+    """Kernels that lay sides out, and the product of what they store."""
     found = _found(kernel)
     if isinstance(found, str):
-        return found
+        return None
     made = _cut(found)
+    return Cut(tuple(normalise(replace(k, constant=0)) for k in made.stages),
+               made.scratch)  # fmt: skip
+
+
+def _stored(kernel: Kernel) -> int:
+    """Bytes of all outputs."""
+    slots = [(kernel.slots[o.slot], o) for o in kernel.outputs]
+    return sum(
+        dtype.itemsize * numel(kernel.extents, o.axes) for (dtype, _), o in slots
+    )
+
+
+@lru_cache(maxsize=1024)
+def _program(kernel: Kernel, model: DeviceModel, holes: Holes) -> TileProgram | str:
+    made = _stages(kernel)
+    if made is None:
+        return "no product of two sides"
     scratch = tuple(
         Param(f"z{i}", dtype, size, True)
         for i, (dtype, size) in enumerate(made.scratch)
     )
     buffers = (*parameters(kernel), *scratch)
-    *first, last = (normalise(replace(k, constant=0)) for k in made.stages)
+    *first, last = made.stages
     product = BY_GROUP.program(last, model, holes, False, buffers)
     if isinstance(product, str):
         return product

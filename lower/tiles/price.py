@@ -16,7 +16,7 @@ from ..families.nests.price import LINE, RESIDENT, occupancy
 from ..fragments import FOUR, HIGH, WARP
 from ..loops import ROW, Ex, Op, Var
 from ..model import DeviceModel, Parts
-from ..targets.layouts import Scene, form, names_in, of_axes, product, scene
+from ..targets.layouts import Scene, names_in, of_axes, product, scene
 from ..targets.quads import lying
 from . import ir
 from .interpret import share_of_turns
@@ -38,6 +38,7 @@ from .rings import is_beside, is_common
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
+TO_SHARED = 4  # and of an element that threads exchange
 # Of a digit of a place, and of a bound that is tested of digits: of what a thread works
 # out for each access of its own (windows of images, gathered one by one: H100).
 DIGIT, BOUND = 6, 2
@@ -163,7 +164,7 @@ def hardly_more(a: float, b: float) -> float:
 
 def begins(view: Scene, index: Ex, last: str) -> Iterator[int]:
     """Of what elements rows along an axis begin at multiples of, and their sums."""
-    found = form(index, view.axes)
+    found = view.form(index)
     yield found.const
     yield from (n * view.steps.get(a, 1) for a, n in found.axes.items() if a != last)
     yield from (n * view.of_digit(x, last) for x, n in found.rest)
@@ -366,11 +367,11 @@ class _Price:
             case Reduce(tile, _, value, over):
                 axes = tuple({*tile.axes, *over})
                 self.work += (1 + flops(value)) * self.points(axes) * times
-                self.meetings += 1
+                self.meetings += product(of_axes(self.grid.layout, over), "thread") > 1
             case Copy(tile) if tile.space == "held":
                 self.work += self.points(tile.axes) * times
             case Copy(tile):
-                self.work += 4 * self.points(tile.axes) * times
+                self.work += TO_SHARED * self.points(tile.axes) * times
                 self.meetings += 1
             case ir.Map() | ir.Update():
                 tile = ir.bound(s)

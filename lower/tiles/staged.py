@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 
 from ...egraph.ir.dtypes import DType
 from ...extract.schedule.kernel import Kernel
@@ -51,6 +52,12 @@ class Staged(Tiled):
             return {"parts": PARTS}
         return {"pieces": (1, 2, 4, 8, 16)}
 
+    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
+        """Of products, what the parts take at least by the best cut, and launches."""
+        if model.cpu_like or not _multiplies(kernel):
+            return super().floor(kernel, model)
+        return _least(kernel, model)
+
     def program(
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
         buffers: tuple[Param, ...] = (),
@@ -58,19 +65,29 @@ class Staged(Tiled):
         return _staged(kernel, model, holes, strict)
 
 
+@lru_cache(maxsize=4096)
+def _least(kernel: Kernel, model: DeviceModel) -> float:
+    if not isinstance(_grain(kernel, model), int):
+        return inf
+    return min((_cut_least(c, model) for c in _cuts(kernel, model, (), CELLS)),
+               default=inf)  # fmt: skip
+
+
+def _cut_least(made: Cut, model: DeviceModel) -> float:
+    first, *later = made.stages
+    first = normalise(replace(first, constant=0))
+    floors = [f.floor(first, model) for f in MULTIPLIED if f.accepts(first) is None]
+    return min(floors, default=0.0) + len(later) * model.launch
+
+
 @lru_cache(maxsize=1024)
 def _staged(
     kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool
 ) -> TileProgram | str:
     """The cheapest of those cut into so many pieces as `_cuts` says."""
-    rows, grain = ordered(kernel, row_axes(kernel)), 1
-    if _multiplies(kernel):
-        grain = CELLS
-        if any(numel(kernel.extents, kernel.exprs[r].attr[1]) < LONG
-               for r in kernel.reductions):  # fmt: skip
-            return "its sums are short"
-    if rows and numel(kernel.extents, rows) >= max(ENOUGH, grain) * model.units:
-        return "it has rows enough"
+    grain = _grain(kernel, model)
+    if isinstance(grain, str):
+        return grain
     best: TileProgram | None = None
     reason = "no reduction stands alone"
     for made in _cuts(kernel, model, holes, grain):
@@ -80,6 +97,19 @@ def _staged(
         elif best is None or _seconds(program, model) < _seconds(best, model):
             best = program
     return best or reason
+
+
+def _grain(kernel: Kernel, model: DeviceModel) -> int | str:
+    """Results that are work enough for one piece, or why there are no pieces."""
+    rows, grain = ordered(kernel, row_axes(kernel)), 1
+    if _multiplies(kernel):
+        grain = CELLS
+        if any(numel(kernel.extents, kernel.exprs[r].attr[1]) < LONG
+               for r in kernel.reductions):  # fmt: skip
+            return "its sums are short"
+    if rows and numel(kernel.extents, rows) >= max(ENOUGH, grain) * model.units:
+        return "it has rows enough"
+    return grain
 
 
 def _multiplies(kernel: Kernel) -> bool:

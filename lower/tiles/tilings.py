@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from ...extract.schedule.kernel import Kernel, bits
-from ..axes import ceil_div, coefficient, numel
+from ..axes import accesses, ceil_div, coefficient, numel
 from ..choice import Holes, hole
 from ..families.rows import common_axes, ordered, row_axes
 from ..families.transpose import tile_axes
@@ -18,7 +18,8 @@ from ..targets.layouts import up
 from .build import Tiling, refusal
 
 FULL = 4  # instances for each unit, from which on larger ones do no harm
-HELD = 64  # elements of one tile that a thread may hold
+HELD = 64  # elements of one tile that a thread may hold of a row
+MOST = 96  # and at all
 EACH = 8  # that it takes, where it reads one at a time
 LEAST = 32  # threads of an instance then
 TEAM = 128  # threads that one instance has at least, for several rows
@@ -74,6 +75,9 @@ def row_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | str
     inner = [a for a in range(len(kernel.extents)) if a not in rows]
     n = prod(kernel.extents[a] for a in inner)
     each = lanes(kernel, model)
+    if model.wide and rows and n * each <= MOST and _apart(kernel, inner):
+        team = hole(holes, "team", min(TEAM, model.largest))
+        return Tiling(_stretch(kernel, rows, team * each), None, team)
     count = ceil_div(n, each)
     grid = dict.fromkeys(rows, 1)
     if model.wide and up(count) <= min(TEAM, model.largest):
@@ -91,6 +95,12 @@ def row_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | str
         return "its rows have several axes and are too long to hold"
     vectors = hole(holes, "vectors", 4 if each > 1 else EACH)
     return Tiling(grid, (inner[0], team * each * vectors), team)
+
+
+def _apart(kernel: Kernel, axes: list[int]) -> bool:
+    """Whether no elements lie side by side along these axes, such as those of a pool's
+    windows where channels come last: a thread has all of a few rows by itself."""
+    return not any(coefficient(at, a) == 1 for at, _ in accesses(kernel) for a in axes)
 
 
 def column_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | str:

@@ -178,10 +178,9 @@ def load(
         given: list[Port] = []
         for node in inputs:
             if node.name in constants:
-                array = np.asarray(to_array(constants[node.name].cpu()), order="C")
-                scope[node] = wrap(builder.array(array, node.name))
+                scope[node] = _built_in(builder, node.name, constants[node.name])
             else:
-                given.append(_entered(node, scope, sizes))
+                given.append(_entered(builder, node, scope, sizes))
         for node in nodes:
             fresh = len(builder.nodes)
             scope[node] = read(Site(node, sizes), scope)
@@ -202,12 +201,21 @@ def load(
                 views)  # fmt: skip
 
 
-def _entered(node: FxNode, scope: dict[FxNode, Any], sizes: Sizes) -> Port:
+def _built_in(builder: PartBuilder, name: str, tensor: Tensor) -> Tracer:
+    """In the order in which it lies: convolutions read filters as they read images."""
+    order = order_of(tensor)
+    array = np.asarray(to_array(tensor.cpu().permute(order)), order="C")
+    return wrap(builder.lying(builder.array(array, name), order))
+
+
+def _entered(
+    builder: PartBuilder, node: FxNode, scope: dict[FxNode, Any], sizes: Sizes
+) -> Port:
     value = node.meta["val"]
     order = order_of(value)
     shape = sizes.shape(value.shape)
-    x = wrap(current().input(node.name, dtype_of(value), [shape[i] for i in order]))
-    scope[node] = _permuted(x, inverse(order))
+    x = builder.input(node.name, dtype_of(value), [shape[i] for i in order])
+    scope[node] = wrap(builder.lying(x, order))
     return Port(node.name, node, order)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from rewrite.egraph.ir.dims import Dim, Poly
 from rewrite.egraph.ir.dtypes import BOOL, I64, DType
-from rewrite.egraph.ir.graph import Builder
 from rewrite.xp.tracer import Tracer, astype, current, is_scalar, lift, wrap
 
 from .arrays import DTYPES
 from .library import FxNode, torch
+from .orders import OrderedBuilder
 from .sizes import Sizes
 
 type Reader = Callable[..., Any]
@@ -138,7 +138,7 @@ class Strided:
         return tensor.as_strided(self.shape, self.strides, first)
 
 
-class PartBuilder(Builder):
+class PartBuilder(OrderedBuilder):
     """A builder that knows the sizes that the graph takes as numbers, and the views
     that it takes beside the tensors they are of."""
 

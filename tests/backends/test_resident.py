@@ -79,3 +79,23 @@ def test_a_device_that_takes_no_memory_says_so() -> None:
     graph = b.build({"y": b.un("neg", b.input("x", F32, (4,)))})
     with pytest.raises(DeviceError, match="numpy takes no memory of others"):
         resident(graph, NumpyDevice())
+
+
+def test_inputs_have_no_memory_beside_the_callers() -> None:
+    """Parameters of a model would stand twice on a GPU."""
+    b = Builder()
+    x, w = b.input("x", F32, (64,)), b.input("w", F32, (64,))
+    run = resident(b.build({"y": b.bin("mul", x, w)}), Lending())
+    ready = run.ready
+    inputs = [p.b for p in ready.ports.inputs]
+    assert [ready.buffers[b] for b in inputs] == [None, None]
+    made = np.full(64, np.nan, np.float32)
+    run(lent(values(64), values(64, 2)), lent(made))
+    np.testing.assert_array_equal(made, values(64) * values(64, 2))
+    ready.launch()  # by itself it has memory of its own again
+    assert all(ready.buffers[b] is not None for b in inputs)
+    run(lent(values(64, 3), values(64, 2)), lent(made))
+    np.testing.assert_array_equal(made, values(64, 3) * values(64, 2))
+    ready.lend()
+    found = ready({"x": values(64), "w": values(64, 1)})["y"]
+    np.testing.assert_array_equal(found, values(64) * values(64, 1))

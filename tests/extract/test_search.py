@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rewrite import xp
-from rewrite.egraph.ir.dtypes import F32, I64
+from rewrite.egraph.ir.dtypes import BF16, F32, I64
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.ir.ops import TensorType
@@ -14,9 +14,12 @@ from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturate
 from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import Cost, Host, Kernel, Launch
+from rewrite.extract.schedule.part import Problem
 from rewrite.extract.schedule.search import Search
+from rewrite.extract.schedule.seed import with_epilogues
 from rewrite.extract.schedule.shift import shift
 from rewrite.extract.schedule.space import Space, own_space
+from rewrite.extract.schedule.state import State
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.fuzz.graphs import random_graph
 from tests.transformers import transformer
@@ -210,3 +213,33 @@ def test_a_schedule_that_costs_nothing_is_climbed_once() -> None:
     b = Builder()
     free = b.build([b.input("x", F32, (3,))])
     assert choose(own_space(free, {}), cost, 40).seconds == 0
+
+
+def test_products_with_what_follows_them() -> None:
+    """As epilogues; what is read again and again is stored, in the narrower dtype."""
+    b = Builder()
+    x, w = b.input("x", BF16, (64, 32)), b.input("w", BF16, (32, 48))
+    bias, v = b.input("bias", BF16, (1, 48)), b.input("v", BF16, (48, 16))
+    y = b.bin("add", *b.broadcast(b.matmul(x, w), bias))
+    small = b.cast(b.un("relu", b.cast(y, F32)), BF16)
+    wide = b.matmul(b.cast(small, F32), b.cast(v, F32))
+    scaled = b.bin("mul", *b.broadcast(wide, b.const(0.5, F32)))
+    mean = b.reduce("sum", b.un("exp", b.un("neg", scaled)), [1])
+    state = State(own_space(b.build([mean]), {}), cost)
+    kept = {b.nodes[c].op for c in with_epilogues(state)}
+    assert with_epilogues(state) >= {small, mean}
+    assert kept == {"cast", "un", "reduce"}  # of sums, their terms are computed once
+
+
+def test_pools_read_what_is_stored() -> None:
+    """Planned without a search: each of nine places of a window computed it anew."""
+    b = Builder()
+    x, w = b.input("x", F32, (4, 20, 20, 8)), b.input("w", F32, (8, 16))
+    y = b.reshape(b.matmul(b.reshape(x, (1600, 8)), w), (4, 20, 20, 16))
+    y = b.un("relu", b.bin("mul", *b.broadcast(y, b.const(0.5, F32))))
+    pool = b.reduce("max", b.window(b.window(y, 1, 3, 2), 2, 3, 2), [4, 5])
+    problem = Problem.of(b.build([pool]), frozenset(), frozenset(), None)
+    form = problem.as_it_is(cost, 0)
+    assert sorted(len(g) for g in form.groups) == [1, 1]
+    assert {form.graph.nodes[c].op for g in form.groups for c in g} == {"un", "reduce"}
+    check(form.graph, form.groups)

@@ -24,10 +24,10 @@ from rewrite.lower.model import DeviceModel, model_of
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.tiles import staged
 from rewrite.lower.tiles.contract import MULTIPLIED
-from rewrite.lower.tiles.family import Tiled
+from rewrite.lower.tiles.family import ROWS, Tiled
 from rewrite.lower.tiles.folds import FOLDED
 from rewrite.lower.tiles.interpret import run
-from rewrite.lower.tiles.ir import TileProgram
+from rewrite.lower.tiles.ir import Store, TileProgram
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
@@ -65,6 +65,22 @@ def test_rows_are_read_sixteen_bytes_at_once() -> None:
     assert isinstance(program, TileProgram) and "bf16(" not in show(program)
     text = kernels.source([lowered(program)], OPENCL, lambda _: 64).text
     assert "vload8" in text and "vstore8" in text
+
+
+@pytest.mark.parametrize("channels", [64, 40])
+def test_a_thread_has_the_windows_of_a_pool_by_itself(channels: int) -> None:
+    """Exchanged between threads, nine took seven times as long (on an H200)."""
+    b = Builder()
+    x = b.input("x", BF16, (2, 13, 17, channels))
+    x = b.window(b.window(b.pad(x, (0, 1, 1, 0), (0, 0, 0, 0), -1e4), 1, 3, 2), 2, 3, 2)
+    kernel = normalise(kernel_of(b, [b.reduce("max", x, (4, 5))]))
+    program = ROWS.program(kernel, model_of(LIKE_H200), ())
+    assert isinstance(program, TileProgram)
+    (grid,) = program.body
+    shared = {d.axis for d in grid.layout if d.place == "thread"}
+    (store,) = (s for s in grid.body if isinstance(s, Store))
+    assert shared <= {*store.over} and grid.layout[-1].size == 8
+    check(kernel, program)
 
 
 def test_products_are_left_to_their_own_families() -> None:

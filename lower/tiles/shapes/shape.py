@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..loops import ROW
+from ...loops import ROW
+
+
+class Never(str):
+    """A reason for which no tile of a kind of shapes fits, whatever its size."""
+
+
+type Kind = tuple[int, int, int]
 
 
 class Shape(NamedTuple):
@@ -27,6 +34,11 @@ class Shape(NamedTuple):
     def each(self) -> tuple[int, int]:
         """Rows and columns of one of them."""
         return self.rows // self.down, self.columns // self.across
+
+    @property
+    def kind(self) -> Kind:
+        """All but its size."""
+        return self.beside, self.turned, self.pairs
 
     @property
     def itemsize(self) -> int:
@@ -52,6 +64,8 @@ BY_ENGINE = (
     Shape(128, 192, 64, 4, 2, 1, 128), Shape(192, 192, 64, 3, 3, 1, 128),
     Shape(128, 128, 64, 6, 2, 1, 128), Shape(64, 256, 64, 4, 1, 1, 128),
     Shape(64, 128, 64, 8, 1, 1, 128), Shape(64, 64, 64, 12, 1, 1, 128),
+    # Few columns: a turn is long enough where there are many rows of them.
+    Shape(256, 64, 64, 5, 2, 1, 128), Shape(128, 64, 64, 8, 2, 1, 128),
     # Between them, for what would not come out even in rounds of others.
     Shape(256, 176, 64, 3, 2, 1, 128), Shape(256, 160, 64, 3, 2, 1, 128),
     Shape(128, 224, 64, 4, 2, 1, 128), Shape(128, 160, 64, 4, 2, 1, 128),

@@ -1,0 +1,1 @@
+"""Shapes of tiles of products: which there are, and which of them are tried."""
