@@ -16,7 +16,6 @@ from rewrite.egraph.ir.scalars import Array
 from ..api import optimize, show_kernels
 from ..tuning.timing import interleaved
 
-
 ROUNDS = 7  # of which a median is shown
 
 
