@@ -13,14 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from .chosen import ELEMENTWISE, HOST, VIEWS, Term, Untraceable
+from .chosen import ELEMENTWISE, VIEWS, Term, Untraceable
 from .kernel import KernelCost
 from .known import Known
+from .seed import with_epilogues, with_sides
 from .space import Space
 from .state import Kern, State
 
 EPSILON = 1e-12  # seconds: a smaller gain is none
-SEED_SIZE = 64  # ops that the fused seed puts in one kernel
+CLEARLY = 0.9  # of the cost of one start, that another must have
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
 SHOWS = VIEWS | {"cast"}  # what a product reads the elements of another value by
@@ -49,26 +50,23 @@ class Search(State):
         self.touched: dict[int, int] = {}
 
     def fuse(self) -> None:
-        """A better start: elementwise values with a single use are inlined at once."""
-        users: dict[int, list[int]] = {}
-        for c in self.pos:
-            for a in set(self.node(c).args):
-                users.setdefault(a, []).append(c)
-        literal, size = set(self.stored), dict[int, int]()
-        for c in sorted(self.pos, key=self.pos.__getitem__):
-            op = self.node(c).op
-            inlined = [a for a in self.node(c).args if a not in self.stored]
-            size[c] = 1 + sum(size[a] for a in inlined)
-            single = len(users.get(c, ())) == 1 and c not in self.roots
-            if op in ELEMENTWISE and single and size[c] < SEED_SIZE:
-                self.stored -= {c} if self.node(users[c][0]).op not in HOST else set()
+        """A better start: values are inlined at once in what reads them; or products in
+        what follows them, where that costs clearly less."""
+        best, least = frozenset(self.stored), self.own
+        for stored, share in ((with_sides(self), 1.0), (with_epilogues(self), CLEARLY)):
+            total = self._begun(stored)
+            if total <= least * share:
+                best, least = stored, total
+        self._begun(best)
+
+    def _begun(self, stored: frozenset[int]) -> float:
+        """The cost of a start, from which the search then goes on."""
+        self.stored = set(stored)
         try:
             self.rebuild()
         except Untraceable:
-            self.total = self.own + 1
-        if self.total > self.own:
-            self.stored = literal
-            self.rebuild()
+            self.total = math.inf
+        return self.total
 
     def cut(self, stored: frozenset[int]) -> None:
         """Starts with just these classes stored, where each then has a kernel."""

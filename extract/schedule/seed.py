@@ -1,9 +1,9 @@
-"""Another schedule to begin with: sums and products with what follows them.
+"""Schedules to begin with, from one that stores all but views.
 
-A search begins with elementwise values inlined in what reads them, so that products
-compute their sides.  Here a sum or product is inlined in the only elementwise value
-that follows it, and so on, and what a fold reads again and again, such as an image that
-filters slide over, is stored.  Which costs less depends on the device.
+With sides: elementwise values are inlined in what reads them, so that products compute
+their operands.  With epilogues: a sum or product is inlined in the only elementwise
+value that follows it, and so on, and what a fold reads again and again, such as an
+image that filters slide over, is stored.  Which costs less depends on the device.
 """
 
 from __future__ import annotations
@@ -19,13 +19,30 @@ REPEATS = frozenset(("expand", "window"))
 type Users = dict[int, list[int]]
 
 
-def with_epilogues(s: State) -> frozenset[int]:
-    """The classes to be stored, from a schedule that stores all but views."""
-    users: Users = {}
+def with_sides(s: State) -> frozenset[int]:
+    """The classes to be stored; elementwise values with a single use are not."""
+    users, stored, size = _users(s), set(s.stored), dict[int, int]()
+    for c in sorted(s.pos, key=s.pos.__getitem__):
+        op, inner = s.node(c).op, [a for a in s.node(c).args if a not in stored]
+        size[c] = 1 + sum(size[a] for a in inner)
+        single = len(users.get(c, ())) == 1 and c not in s.roots
+        fits = op in ELEMENTWISE and single and size[c] < LARGEST
+        if fits and s.node(users[c][0]).op not in HOST:
+            stored.discard(c)
+    return frozenset(stored)
+
+
+def _users(s: State) -> Users:
+    found: Users = {}
     for c in s.pos:
         for a in set(s.node(c).args):
-            users.setdefault(a, []).append(c)
-    stored, size = set(s.stored), dict[int, int]()
+            found.setdefault(a, []).append(c)
+    return found
+
+
+def with_epilogues(s: State) -> frozenset[int]:
+    """The classes to be stored; products that one value follows are not."""
+    users, stored, size = _users(s), set(s.stored), dict[int, int]()
     folds = dict[int, int]()  # that a value's kernel computes
     for c in sorted(s.pos, key=s.pos.__getitem__):
         op, inner = s.node(c).op, [a for a in s.node(c).args if a not in stored]
