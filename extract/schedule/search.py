@@ -54,12 +54,12 @@ class Search(State):
         what follows them, where that costs clearly less."""
         best, least = frozenset(self.stored), self.own
         for stored, share in ((with_sides(self), 1.0), (with_epilogues(self), CLEARLY)):
-            total = self._begun(stored)
+            total = self.begin(stored)
             if total <= least * share:
                 best, least = stored, total
-        self._begun(best)
+        self.begin(best)
 
-    def _begun(self, stored: frozenset[int]) -> float:
+    def begin(self, stored: frozenset[int]) -> float:
         """The cost of a start, from which the search then goes on."""
         self.stored = set(stored)
         try:

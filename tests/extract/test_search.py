@@ -16,7 +16,7 @@ from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import Cost, Host, Kernel, Launch
 from rewrite.extract.schedule.part import Problem
 from rewrite.extract.schedule.search import Search
-from rewrite.extract.schedule.seed import with_epilogues
+from rewrite.extract.schedule.seed import with_epilogues, with_sides
 from rewrite.extract.schedule.shift import shift
 from rewrite.extract.schedule.space import Space, own_space
 from rewrite.extract.schedule.state import State
@@ -138,14 +138,17 @@ def test_three_reductions_in_a_row_become_one_kernel() -> None:
 
 def test_a_cut_shifts_over_an_op() -> None:
     """The bias is added where the product is made; storing the sum beside the product,
-    or inlining the product where it is padded, would not pay."""
+    or inlining the product where it is padded, would not pay.  It begins where the bias
+    is added as the sum is read."""
     b = Builder()
     x, y = b.input("x", F32, (64, 256)), b.input("y", F32, (256, 64))
     bias = b.expand(b.reshape(b.input("b", F32, (64,)), (1, 64)), (64, 64))
     product = b.reshape(b.matmul(x, y), (64, 64))
     moved = b.un("exp", b.bin("add", product, bias))
     graph = b.build([b.add("pad", [moved], ((64, 64), (64, 64), 0.0))])
-    search = Search(own_space(graph, {}), cost)
+    space = own_space(graph, {})
+    search = Search(space, cost)
+    search.begin(with_sides(State(space, cost)))
     budget = search.run(1000)
     before = search.total
     shift(search, budget)
