@@ -1,17 +1,16 @@
 """`docs/rules.md` is true: its files are written, its commands run, their output is as
 it says; `…` stands for anything."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from rewrite.authoring.lint.findings import CODES
+from tests.command import invoke
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "rules.md"
@@ -51,16 +50,13 @@ def pattern(output: str) -> re.Pattern[str]:
 
 
 def run(command: str, folder: Path) -> str:
-    """What the command prints, run as a reader would: in a process of its own."""
+    """What the command prints in a reader's folder."""
     name, *args = shlex.split(command)
     assert name == "rewrite", f"the guide runs rewrite, not {name}"
-    env = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
-    found = subprocess.run(
-        [sys.executable, "-m", "rewrite", *args],
-        cwd=folder, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert found.returncode in (0, 1), found.stderr
-    return found.stdout
+    with chdir(folder):
+        status, out, err = invoke(*args, COLUMNS="200", NO_COLOR="1")
+    assert status in (0, 1), err
+    return out
 
 
 def test_the_guide(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.extract.schedule.affine import Ranges
 from rewrite.extract.schedule.assemble import Traced, build_kernel
+from rewrite.extract.schedule.chosen import Untraceable
 from rewrite.extract.schedule.movement import operand_index
 
 from .reference import Reference
@@ -204,3 +205,51 @@ def test_a_scatter_stores_its_base_and_then_its_updates(mode: str) -> None:
 def test_a_view_without_an_index_rule_is_no_reshape() -> None:
     with pytest.raises(NotImplementedError, match="add a case to `operand_index`"):
         operand_index("rotate", (1,), (), (), (), Ranges([]))
+
+
+# ---- what a kernel may not hold: products computed over and over inside one another
+
+
+def chain(products: int, n: int) -> Graph:
+    b = Builder()
+    y = b.input("x", F32, (n, n))
+    for k in range(products):
+        y = b.matmul(y, b.input(f"w{k}", F32, (n, n)))
+    return b.build([y])
+
+
+def refused(graph: Graph) -> str | None:
+    """Why one kernel may not hold the whole graph, if so."""
+    try:
+        one_kernel(graph)
+    except Untraceable as e:
+        return str(e)
+    return None
+
+
+def test_a_product_inside_a_product_may_be_kept() -> None:
+    assert refused(chain(2, 64)) is None
+
+
+def test_three_inside_one_another_are_refused_where_they_are_large() -> None:
+    assert "again and again" in str(refused(chain(3, 64)))
+    assert refused(chain(3, 8)) is None
+
+
+def test_reductions_of_reductions_are_computed_once() -> None:
+    b = Builder()
+    y = b.input("x", F32, (16, 32, 32, 64, 8))
+    for monoid in ("sum", "max", "sum", "min"):
+        y = b.reduce(monoid, b.un("exp", y), (len(b.shape(y)) - 1,))
+    assert refused(b.build([y])) is None
+
+
+def test_softmaxes_of_one_row_are_no_matter() -> None:
+    b = Builder()
+    y = b.input("x", F32, (512, 256))
+    for _ in range(4):
+        low = b.reshape(b.reduce("max", y, (1,)), (512, 1))
+        y = b.un("exp", b.bin("sub", *b.broadcast(y, low)))
+        total = b.reshape(b.reduce("sum", y, (1,)), (512, 1))
+        y = b.bin("div", *b.broadcast(y, total))
+    assert refused(b.build([y])) is None
