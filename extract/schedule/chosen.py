@@ -15,6 +15,8 @@ from ...egraph.ir.ops import (
     TensorType,
 )  # fmt: skip
 
+FOLDS = frozenset(("reduce", "argreduce", "contract", "scan"))
+
 
 class Term(Protocol):
     """A chosen node: an op over classes."""
@@ -39,6 +41,6 @@ class Untraceable(Exception):
 
 
 __all__ = [
-    "ELEMENTWISE", "HOST", "LEAVES", "READS", "SORTS", "VARYING", "VIEWS", "Term",
-    "Terms", "Untraceable",
+    "ELEMENTWISE", "FOLDS", "HOST", "LEAVES", "READS", "SORTS", "VARYING", "VIEWS",
+    "Term", "Terms", "Untraceable",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from .chosen import ELEMENTWISE, VIEWS, Term, Untraceable
+from .chosen import ELEMENTWISE, FOLDS, VIEWS, Term, Untraceable
 from .kernel import KernelCost
 from .known import Known
 from .seed import with_epilogues, with_sides
@@ -25,7 +25,6 @@ CLEARLY = 0.9  # of the cost of one start, that another must have
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
 SHOWS = VIEWS | {"cast"}  # what a product reads the elements of another value by
-FOLDS = frozenset(("reduce", "argreduce", "contract", "scan"))
 
 
 class Search(State):
@@ -57,7 +56,8 @@ class Search(State):
             total = self.begin(stored)
             if total <= least * share:
                 best, least = stored, total
-        self.begin(best)
+        if frozenset(self.stored) != best:
+            self.begin(best)
 
     def begin(self, stored: frozenset[int]) -> float:
         """The cost of a start, from which the search then goes on."""

@@ -8,12 +8,11 @@ image that filters slide over, is stored.  Which costs less depends on the devic
 
 from __future__ import annotations
 
-from .chosen import ELEMENTWISE, HOST, VIEWS
+from .chosen import ELEMENTWISE, FOLDS, HOST, VIEWS
 from .kernel import nbytes
 from .state import State
 
 LARGEST = 64  # ops that it puts in one kernel
-FOLDS = frozenset(("reduce", "argreduce", "contract", "scan"))
 REPEATS = frozenset(("expand", "window"))
 
 type Users = dict[int, list[int]]
