@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ....egraph.ir.dtypes import F32, F64, DType
 from ...axes import ceil_div
 from ...loops import Assign, Ex, Lit, Load, Op, Store, Var
-from .accumulate import Accumulating, Arrays, halves
+from .accumulate import Accumulating, Arrays
 from .guards import apart
 from .index_types import Span
 from .plan import Step
@@ -186,20 +186,17 @@ class Blocks(Accumulating):
         width: int,
     ) -> None:  # fmt: skip
         """Moves what the accumulators have to the totals, of which there may be fewer:
-        vectors are added up to one before they become the two of f64."""
+        vectors are added up to one before they become the two of f64.  In one loop:
+        of one that only clears, gcc makes a memset in halves of a vector, and the next
+        load of the whole one waits for both."""
         for r, total in totals.items():
             (acc,) = accs[r]
-            for half in halves(lanes):
-                if half >= width:
-                    self.halve(r, (acc,), half)
             with self.loop("simd", width) as i:
-                more = convert(Load(acc, i, F32), F64)
+                places = [add(i, self.number(at)) for at in range(0, lanes, width)]
+                more = convert(_by_halves([Load(acc, p, F32) for p in places]), F64)
                 self.emit(Store(total, i, Op("add", (Load(total, i, F64), more), F64)))
-                self.emit(Store(acc, i, Lit(0.0, F32)))
-            if lanes > width:
-                with self.loop("simd", lanes - width) as i:
-                    above = Op("add", (i, self.number(width)), self.index)
-                    self.emit(Store(acc, above, Lit(0.0, F32)))
+                for p in places:
+                    self.emit(Store(acc, p, Lit(0.0, F32)))
 
     def settle(
         self, accs: Mapping[int, Arrays], totals: Mapping[int, str], width: int
@@ -208,6 +205,18 @@ class Blocks(Accumulating):
         for r, total in totals.items():
             with self.loop("simd", width) as i:
                 self.emit(Store(accs[r][0], i, convert(Load(total, i, F64), F32)))
+
+
+def _by_halves(values: Sequence[Ex]) -> Ex:
+    """The sum of a power of two of values, the second half onto the first."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    onto = [
+        Op("add", (x, y), F32)
+        for x, y in zip(values[:half], values[half:], strict=True)
+    ]
+    return _by_halves(onto)
 
 
 def _work(s: Step) -> int:

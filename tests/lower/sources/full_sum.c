@@ -27,63 +27,45 @@ static void k0_0(
       }
     }
     #pragma omp simd
-    for (i64 i12 = 0; i12 < 16; i12++) {
-      acc2[i12] = acc2[i12] + acc2[i12 + 16];
-    }
-    #pragma omp simd
-    for (i64 i13 = 0; i13 < 8; i13++) {
-      acc2[i13] = acc2[i13] + acc2[i13 + 8];
-    }
-    #pragma omp simd
-    for (i64 i14 = 0; i14 < 8; i14++) {
-      total4[i14] = total4[i14] + (f64)acc2[i14];
-      acc2[i14] = 0.0f;
-    }
-    #pragma omp simd
-    for (i64 i15 = 0; i15 < 24; i15++) {
-      acc2[i15 + 8] = 0.0f;
+    for (i64 i12 = 0; i12 < 8; i12++) {
+      total4[i12] = total4[i12] + (f64)((acc2[i12] + acc2[i12 + 16]) + (acc2[i12 + 8] + acc2[i12 + 24]));
+      acc2[i12] = 0.0f;
+      acc2[i12 + 8] = 0.0f;
+      acc2[i12 + 16] = 0.0f;
+      acc2[i12 + 24] = 0.0f;
     }
   }
   #pragma omp simd
-  for (i64 i16_ = 0; i16_ < 16; i16_++) {
-    acc2[i16_] = acc2[i16_] + acc2[i16_ + 16];
+  for (i64 i13 = 0; i13 < 8; i13++) {
+    total4[i13] = total4[i13] + (f64)((acc2[i13] + acc2[i13 + 16]) + (acc2[i13 + 8] + acc2[i13 + 24]));
+    acc2[i13] = 0.0f;
+    acc2[i13 + 8] = 0.0f;
+    acc2[i13 + 16] = 0.0f;
+    acc2[i13 + 24] = 0.0f;
   }
   #pragma omp simd
-  for (i64 i17 = 0; i17 < 8; i17++) {
-    acc2[i17] = acc2[i17] + acc2[i17 + 8];
+  for (i64 i14 = 0; i14 < 8; i14++) {
+    acc2[i14] = (f32)total4[i14];
   }
   #pragma omp simd
-  for (i64 i18 = 0; i18 < 8; i18++) {
-    total4[i18] = total4[i18] + (f64)acc2[i18];
-    acc2[i18] = 0.0f;
+  for (i64 i15 = 0; i15 < 16; i15++) {
+    acc2[i15] = acc2[i15] + acc2[i15 + 16];
   }
   #pragma omp simd
-  for (i64 i19 = 0; i19 < 24; i19++) {
-    acc2[i19 + 8] = 0.0f;
+  for (i64 i16_ = 0; i16_ < 8; i16_++) {
+    acc2[i16_] = acc2[i16_] + acc2[i16_ + 8];
   }
   #pragma omp simd
-  for (i64 i20 = 0; i20 < 8; i20++) {
-    acc2[i20] = (f32)total4[i20];
+  for (i64 i17 = 0; i17 < 4; i17++) {
+    acc2[i17] = acc2[i17] + acc2[i17 + 4];
   }
   #pragma omp simd
-  for (i64 i21 = 0; i21 < 16; i21++) {
-    acc2[i21] = acc2[i21] + acc2[i21 + 16];
-  }
-  #pragma omp simd
-  for (i64 i22 = 0; i22 < 8; i22++) {
-    acc2[i22] = acc2[i22] + acc2[i22 + 8];
-  }
-  #pragma omp simd
-  for (i64 i23 = 0; i23 < 4; i23++) {
-    acc2[i23] = acc2[i23] + acc2[i23 + 4];
-  }
-  #pragma omp simd
-  for (i64 i24 = 0; i24 < 2; i24++) {
-    acc2[i24] = acc2[i24] + acc2[i24 + 2];
+  for (i64 i18 = 0; i18 < 2; i18++) {
+    acc2[i18] = acc2[i18] + acc2[i18 + 2];
   }
   acc2[0] = acc2[0] + acc2[1];
-  const f32 r26 = acc2[0];
-  s0[i1] = r26;
+  const f32 r20 = acc2[0];
+  s0[i1] = r20;
 }
 
 static void k0_0_span(void *const *rw_b, i64 rw_begin, i64 rw_end) {
