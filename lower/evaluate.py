@@ -142,6 +142,9 @@ class Values:
     def _ex2(self, x: Op, a: Value) -> Value:
         return lambda env: np.exp2(a(env))
 
+    def _tanh_approx(self, x: Op, a: Value) -> Value:
+        return lambda env: np.tanh(a(env))
+
     def _idiv(self, x: Op, a: Value, b: Value) -> Value:
         return self._divide(np.floor_divide, a, b)
 

@@ -268,6 +268,11 @@ static __device__ __forceinline__ f32 rw_ex2(f32 a) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ f32 rw_tanh_approx(f32 a) {
+  f32 r;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
 static __device__ __forceinline__ f32 rw_max(f32 a, f32 b) {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
   f32 r;
@@ -305,6 +310,7 @@ CUDA = Dialect(
     native={
         **_natives("{name}f", "{name}", smooth_f32=True),
         ("ex2", "f32"): "rw_ex2({a})",
+        ("tanh_approx", "f32"): "rw_tanh_approx({a})",
         ("max", "f32"): "rw_max({a}, {b})",
         ("min", "f32"): "rw_min({a}, {b})",
         ("fma", "f32"): "RW_FMA(fmaf, {a}, {b}, {c})",

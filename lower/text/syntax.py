@@ -34,6 +34,7 @@ INFIX = {
 ARITY = {
     **{name: op.arity for name, op in BY_NAME.items()}, "select": 3, "fma": 3,
     "idiv": 2, "imod": 2, "cast": 1, "bitcast": 1, "splat": 1, "ex2": 1,
+    "tanh_approx": 1,
 }  # fmt: skip
 
 type Names = dict[str, tuple[DType, int]]  # of a variable: dtype, lanes

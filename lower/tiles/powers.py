@@ -1,17 +1,18 @@
 """What a pass computes beside products, in fewer instructions: exponentials as powers
-of 2, whose factor takes in that of their argument, and quotients by what is the same
-for a row as products."""
+of 2, whose factor takes in that of their argument, quotients by what is the same for a
+row or everywhere as products, and factors of factors as one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ...egraph.ir.dtypes import F32, compute
+from ...egraph.ir.dtypes import BF16, F32, compute
 from ...extract.schedule.kernel import Expr
 from ..loops import Ex, Lit, Op, Var
 from .masked import MaskedWriter
 
 LOG2E = 1.4426950408889634
+SMALL = 1e-30  # of f32, whose reciprocal is not large, nor of few bits
 
 
 def quick(x: Ex) -> Ex:
@@ -37,6 +38,17 @@ def plain(x: Ex) -> Ex:
     return replace(x, args=args)
 
 
+def scaled(a: Ex, b: Ex) -> Ex:
+    """A product of f32, with the factors that are known as one."""
+    if isinstance(a, Lit):
+        a, b = b, a
+    if isinstance(a, Op) and isinstance(b, Lit) and a.op == "mul":
+        by = a.args[1]
+        if isinstance(by, Lit) and SMALL < abs(by.value * b.value) < 1 / SMALL:
+            return Op("mul", (a.args[0], Lit(by.value * b.value, F32)), F32)
+    return Op("mul", (a, b), F32)
+
+
 class PowersWriter(MaskedWriter):
     """`columns`: the axes that a row has elements along."""
 
@@ -44,11 +56,18 @@ class PowersWriter(MaskedWriter):
 
     def _scalar(self, x: Expr) -> Ex:
         """Exponentials of the pass are rounded to two bytes, or summed beside such: a
-        factor of 2**x to 22 bits and a product that is not rounded are exact enough."""
+        factor of 2**x to 22 bits and a product that is not rounded are exact enough.
+        So are 11 bits of tanh where the array code asks for its 8."""
         inside = self.kernel is self.partial and len(self.scopes) > 1
         if x.op == "div" and not self.strict and not self._columns(x.args[1]):
             return self._quotient(x)
-        if x.op != "exp" or not inside or compute(x.dtype) is not F32 or self.strict:
+        if not inside or compute(x.dtype) is not F32 or self.strict:
+            return super()._scalar(x)
+        if x.op == "mul":
+            return scaled(*(self.value(e) for e in x.args))
+        if x.op == "tanh" and x.dtype is BF16:
+            return Op("tanh_approx", (self.value(x.args[0]),), F32)
+        if x.op != "exp":
             return super()._scalar(x)
         (of,) = x.args
         arg = self.kernel.exprs[of]
@@ -65,10 +84,14 @@ class PowersWriter(MaskedWriter):
         return self.kernel.free[e] & self.columns
 
     def _quotient(self, x: Expr) -> Ex:
-        """By what is the same for a row: as a product."""
+        """By what is the same for a row, or everywhere: as a product."""
         a, b = (self.value(e) for e in x.args)
-        if isinstance(b, Lit) or not self._columns(x.args[0]):
+        if not self._columns(x.args[0]):
             return Op("div", (a, b), compute(x.dtype))
+        if isinstance(b, Lit):
+            by = 1 / b.value if b.value else 0.0
+            keep = b.dtype is not F32 or not SMALL < abs(by) < 1 / SMALL
+            return Op("div", (a, b), b.dtype) if keep else scaled(a, Lit(by, F32))
         by = self.name(Op("recip", (b,), b.dtype), self.kernel.free[x.args[1]])
         return Op("mul", (a, by), compute(x.dtype))
 

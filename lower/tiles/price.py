@@ -46,6 +46,7 @@ REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
 # Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
 # from shared memory for them.
 MATRIX, GROUPED, SHARED = 1290, 2048, 128
+ONE = {"fma", "select", "cast", "ex2", "tanh_approx"}  # instruction
 MANY = {64: 1.17, 128: 1.29}  # of a thread's sums, where it has registers for them
 LATENCY = 1e-6  # seconds from asking memory to its answer
 # Elements that a thread with many sums asks for at once, and how long it waits for one
@@ -80,7 +81,7 @@ def flops(x: Ex) -> float:
     match x:
         case Op(op, args):
             known = BY_NAME.get(op)
-            own = known.flops if known else op in ("fma", "select", "cast", "ex2")
+            own = known.flops if known else op in ONE
             return own + sum(map(flops, args))
         case _:
             return 0.0

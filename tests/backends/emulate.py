@@ -80,6 +80,7 @@ template <class Kernel> void launch(unsigned groups, unsigned threads, Kernel ke
 HALF = r"""
 static float rw_from_half(unsigned a) { return same_bits<_Float16>((unsigned short)a); }
 static float rw_ex2(float a) { return std::exp2(a); }
+static float rw_tanh_approx(float a) { return std::tanh(a); }
 static unsigned rw_to_half(float a) { return same_bits<unsigned short>((_Float16)a); }
 """
 
@@ -387,8 +388,9 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     """The writable arrays after the function's launches, one after the other."""
     assert COMPILER
     source = nvrtc.emit([function])
+    ours = r"f32 rw_(?:from_half|(?:ex2|tanh_approx)\()|u32 rw_to_half"
     text = re.sub(
-        r"static __device__ \S+ (f32 rw_(?:from_half|ex2\()|u32 rw_to_half).*?\n}\n",
+        rf"static __device__ \S+ ({ours}).*?\n}}\n",
         "", source.text, flags=re.DOTALL,
     )  # fmt: skip
     text = text.replace(mma.HELPERS, WARPS).replace(wgmma.HELPERS, GROUPS)

@@ -42,8 +42,8 @@ def _distance(b: Builder, s: int) -> int:
 
 def soft_cap(b: Builder, s: int) -> int:
     t = b.type(s)
-    by, over = b.const(30.0, t.dtype, t.shape), b.const(1 / 30, t.dtype, t.shape)
-    return b.bin("mul", b.un("tanh", b.bin("mul", s, over)), by)
+    cap = b.const(30.0, t.dtype, t.shape)
+    return b.bin("mul", b.un("tanh", b.bin("div", s, cap)), cap)
 
 
 def _masked(b: Builder, s: int, keep: int, value: float) -> int:

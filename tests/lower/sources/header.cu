@@ -30,6 +30,11 @@ static __device__ __forceinline__ f32 rw_ex2(f32 a) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
   return r;
 }
+static __device__ __forceinline__ f32 rw_tanh_approx(f32 a) {
+  f32 r;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(a));
+  return r;
+}
 static __device__ __forceinline__ f32 rw_max(f32 a, f32 b) {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
   f32 r;

@@ -22,6 +22,7 @@ from rewrite.extract.schedule.kernel import Kernel
 from rewrite.extract.schedule.space import own_space
 from rewrite.lower.axes import normalise
 from rewrite.lower.interpret import run as run_loops
+from rewrite.lower.loops import Lit, Op, Var
 from rewrite.lower.lower import choose
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.registry import FAMILIES
@@ -32,6 +33,7 @@ from rewrite.lower.tiles import ir
 from rewrite.lower.tiles.attention import ONLINE
 from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import TileProgram
+from rewrite.lower.tiles.powers import scaled
 from rewrite.lower.tiles.price import price
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import faults, verify
@@ -153,6 +155,27 @@ def test_the_text(kernel: Kernel, sizes: tuple[int, ...], tmp_path: Path) -> Non
     buffers = buffers_for(kernel)
     want = reference(kernel, buffers)
     close(kernel, emulate.run(lowered(made), tmp_path, *buffers), want)
+
+
+def test_caps_of_scores_are_two_instructions() -> None:
+    """A factor, and tanh to the 11 bits of which array code of bf16 keeps 8; all bits
+    where f16 keeps them, or a strict result is asked for."""
+    sizes = (1, 128, 128, 64, 64)
+    kernel = normalise(attend(soft_cap, sizes, BF16))
+    text = show(program(kernel, rows=64, places=64, stages=2))
+    assert "tanh_approx(" in text and " / 30.0" not in text
+    half = normalise(attend(soft_cap, sizes, F16))
+    assert "tanh_approx" not in show(program(half, rows=64, places=64, stages=2))
+
+
+def test_factors_of_factors_are_one() -> None:
+    x, by = Var("x", F32), Lit(0.5, F32)
+    twice = scaled(Op("mul", (x, by), F32), Lit(3.0, F32))
+    assert twice == Op("mul", (x, Lit(1.5, F32)), F32)
+    least = scaled(Op("mul", (x, Lit(1e-20, F32)), F32), Lit(1e-20, F32))
+    assert least == Op(
+        "mul", (Op("mul", (x, Lit(1e-20, F32)), F32), Lit(1e-20, F32)), F32
+    )
 
 
 def test_it_compiles_and_fits() -> None:
