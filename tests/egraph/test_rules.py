@@ -30,11 +30,11 @@ def test_examples(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_sampled_soundness(name: str) -> None:
-    """Of rules whose premises few samples meet, all are drawn; a long run draws thrice,
-    since what overflows may take one draw in three."""
+    """Of rules whose premises few samples meet, all are drawn; a long run draws twice,
+    since what overflows may not be met by one draw in two."""
     rule = RULES.rule(name)
-    for seed in (1, 2) if LONG else ():
-        assert sample_rule(rule, RULES, seed).counterexample is None
+    if LONG:
+        assert sample_rule(rule, RULES, 1).counterexample is None
     verdict = sample_rule(rule, RULES, count=draws(COUNT, 4))
     if verdict.counterexample is None and rarest(verdict, rule) < draws(8, 4):
         verdict = sample_rule(rule, RULES)
