@@ -1,7 +1,8 @@
 """Outlining: cutting a graph into pieces so that repeated layers are optimized once.
 
 The computing nodes in order, each with its operands as relative distances, form a
-string; a layer that repeats is a period of that string.  Runs of the best period are
+string; a layer that repeats is a period of that string.  What is constant, as a weight
+that lies otherwise, stands where it is first read.  Runs of the best period are
 cut where the fewest bytes cross, if each layer reads the one before.  Whether two
 pieces are the same is decided by their structure alone, not by the period.
 """
@@ -9,14 +10,16 @@ pieces are the same is decided by their structure alone, not by the period.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ...egraph.ir.graph import Graph, Node
-from ...egraph.ir.ops import LEAVES, TensorType
+from ...egraph.ir.ops import ELEMENTWISE, LEAVES, VIEWS, TensorType
+from ..dag.postorder import postorder
 
+PLAIN = frozenset({"const", "iota"})  # built into each piece that reads them
 GRAM = 6  # nodes that must repeat to suggest a period
 MIN_PERIOD = 8
 SIBLINGS = 300  # nodes, from which on branches side by side are cut apart, too
@@ -41,10 +44,11 @@ class _Line:
     until: tuple[int, ...]
 
     @staticmethod
-    def of(graph: Graph) -> _Line:
+    def of(graph: Graph, constant: Container[int] = ()) -> _Line:
         live = graph.live
         order = [i for i in range(len(graph.nodes)) if i in live]
         order = [i for i in order if graph.nodes[i].op not in LEAVES]
+        order = _late(graph, order, constant)
         at = {i: k for k, i in enumerate(order)}
         until = [-1] * len(order)
         for k, i in enumerate(order):
@@ -63,7 +67,7 @@ class _Line:
         inputs: dict[int, None] = {}
         for i in span:
             for x in self.graph.nodes[i].args:
-                if x not in inside and self.graph.nodes[x].op not in ("const", "iota"):
+                if x not in inside and self.graph.nodes[x].op not in PLAIN:
                     inputs[x] = None
         outputs = (self.order[k] for k in range(a, b) if self.until[k] >= b)
         return Piece(span, tuple(inputs), tuple(outputs))
@@ -72,11 +76,25 @@ class _Line:
         return structure(self.graph, self.piece(a, b))
 
 
-def outline(graph: Graph) -> list[Piece]:
-    """Pieces that together compute the outputs of `graph`, in order."""
-    line = _Line.of(graph)
+def _late(graph: Graph, order: Sequence[int], constant: Container[int]) -> list[int]:
+    """With what is constant just before its first reader."""
+    nodes = graph.nodes
+    varying = (i for i in order if i not in constant)
+    ends = (i for i in order if i in constant)
+    inner = {i for i in order if i in constant}
+    every = (*varying, *ends)
+    return postorder(every, lambda i: (a for a in nodes[i].args if a in inner))
+
+
+def outline(graph: Graph, constant: Container[int] = ()) -> list[Piece]:
+    """Pieces that together compute the outputs of `graph`, in order.  `constant` are
+    the nodes that have the same value in every run."""
+    line = _Line.of(graph, constant)
     end = len(line.order)
-    cuts = [0, *_cuts(line, 0, end), end]
+    inner = _cuts(line, 0, end)
+    if not inner:  # as it came
+        line = _Line.of(graph)
+    cuts = [0, *inner, end]
     return [line.piece(a, b) for a, b in pairwise(cuts) if a < b]
 
 
@@ -93,7 +111,8 @@ def _cuts(line: _Line, low: int, high: int) -> list[int]:
         _run(line, range(low, end + 1), at, period)
         for at in _rotations(line, low + first, period, length, high)
     ]
-    cuts = min(runs, key=lambda run: _distinct(line, low, run, high))
+    cuts = min(runs, key=lambda run: (_distinct(line, low, run, high),
+                                      _severed(line, run[0])))  # fmt: skip
     if len(cuts) < 3:
         return []
     if length < SIBLINGS and not _chained(line, cuts):
@@ -118,6 +137,15 @@ def _distinct(line: _Line, low: int, cuts: range, high: int) -> int:
     spans = ((low, cuts[0]), layer, (cuts[-1], high))
     pieces = {line.key(a, b): b - a for a, b in spans if a < b}
     return sum(pieces.values())
+
+
+def _severed(line: _Line, cut: int) -> bool:
+    """Whether an elementwise op alone follows what crosses a cut: it belongs to the
+    kernel before."""
+    nodes, k = line.graph.nodes, cut
+    while k < len(line.order) and nodes[line.order[k]].op in VIEWS:
+        k += 1
+    return k < len(line.order) and nodes[line.order[k]].op in ELEMENTWISE
 
 
 def _chained(line: _Line, cuts: Sequence[int]) -> bool:
@@ -151,7 +179,7 @@ def _signatures(graph: Graph, order: Sequence[int]) -> list[int]:
 
 
 def _leaf(node: Node) -> tuple[Any, ...]:
-    if node.op in ("const", "iota"):
+    if node.op in PLAIN:
         return (node.op, repr(node.attrs))
     return ("outside",)
 
@@ -174,7 +202,8 @@ def _best_run(signs: Sequence[int]) -> tuple[int, int, int]:
             length = length + 1 if signs[i] == signs[i + period] else 0
             start = i - length + 1
             covers = (length // period) * period
-            if covers > (best[2] // best[0]) * best[0]:
+            longer = (period, start) == best[:2]
+            if longer or covers > (best[2] // best[0]) * best[0]:
                 best = (period, start, length)
     return best
 

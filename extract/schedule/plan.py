@@ -73,7 +73,7 @@ def plan(
     same, held = constant_nodes(graph, constant_inputs), constant_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
-    for piece in outline(graph):
+    for piece in outline(graph, same):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         given = tuple(i in same for i in piece.inputs)
         weights = not held.isdisjoint(piece.inputs)

@@ -48,7 +48,7 @@ def cut(graph: Graph, rules: RuleSet, hints: Mapping[str, int]) -> Cuts:
     saturate = saturator(rules)
     known, fixed = saturate.facts(model), constant_nodes(model)
     result: dict[Any, Cut] = {}
-    for piece in outline(model):
+    for piece in outline(model, fixed):
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         constant = tuple(i in fixed for i in piece.inputs)
         key = (structure(model, piece), facts, constant)

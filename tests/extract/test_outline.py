@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rewrite.egraph.ir.dtypes import F32
-from rewrite.egraph.ir.graph import Builder
+from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.extract.schedule.outline import outline, structure
+from rewrite.extract.schedule.plan import constant_nodes
 from tests.transformers import transformer
 
 
@@ -73,3 +76,37 @@ def test_layers_that_differ_in_one_constant_differ() -> None:
     pieces = outline(graph)
     seen = {structure(graph, p) for p in pieces}
     assert len(seen) > 1
+
+
+def images(built_in: bool) -> Graph:
+    """Layers between images, whose filters are turned at the start, all of them."""
+    b = Builder()
+    filters = [
+        b.permute(
+            b.array(np.ones((8, 8, 1), np.float32), f"w{k}")
+            if built_in
+            else b.input(f"w{k}", F32, (8, 8, 1)),
+            (1, 0, 2),
+        )
+        for k in range(12)
+    ]
+    y = b.un("exp", b.input("x", F32, (8, 8)))
+    for k in range(0, 12, 2):
+        h = y
+        for w in filters[k : k + 2]:
+            h = b.un("tanh", b.matmul(h, b.reshape(w, (8, 8))))
+            h = b.bin("mul", h, b.const(0.5, F32, (8, 8)))
+        y = b.un("relu", b.bin("add", y, h))
+    return b.build([b.reduce("sum", y, (1,))])
+
+
+def test_what_is_constant_stands_where_it_is_read() -> None:
+    """So layers are alike, though filters are turned before all of them; and no
+    elementwise op is cut off from what it follows."""
+    for built_in, given in ((True, set[str]()), (False, {f"w{k}" for k in range(12)})):
+        graph = images(built_in)
+        pieces = outline(graph, constant_nodes(graph, given))
+        keys = [structure(graph, p) for p in pieces]
+        assert max(map(keys.count, keys)) >= 5, [len(p.nodes) for p in pieces]
+        ends = [graph.nodes[p.nodes[-1]] for p in pieces[:-1]]
+        assert {n.attrs[0] for n in ends} <= {"exp", "relu"}
