@@ -71,7 +71,7 @@ class PowersWriter(MaskedWriter):
             return super()._scalar(x)
         (of,) = x.args
         arg = self.kernel.exprs[of]
-        if arg.op == "sub" and not self.kernel.free[arg.args[1]] >> self.along & 1:
+        if arg.op == "sub" and self._of_vectors(arg.args[1], of):
             (term, by), less = self._factored(arg.args[0]), self.value(arg.args[1])
             less = Op("mul", (less, Lit(LOG2E, F32)), F32)
             less = self.name(less, self.kernel.free[arg.args[1]])
@@ -79,6 +79,12 @@ class PowersWriter(MaskedWriter):
             return Op("ex2", (Op("fma", (term, Lit(by, F32), less), F32),), F32)
         term, by = self._factored(of)
         return Op("ex2", (Op("mul", (term, Lit(by, F32)), F32),), F32)
+
+    def _of_vectors(self, e: int, whole: int) -> bool:
+        """Whether a value is the same for a row, or one of places of the pass alone."""
+        free = self.kernel.free
+        alike = not self.of_scores >> e & 1 and free[e] != free[whole]
+        return alike or not free[e] >> self.along & 1
 
     def _columns(self, e: int) -> int:
         return self.kernel.free[e] & self.columns

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from math import isfinite, isinf
 
+from ...extract.schedule.cascade import State
 from ...extract.schedule.kernel import Expr, Kernel
-from ..families.folds.recognize import Fold
 from ..families.nests.staged import Put, edited
 
 
-def unscaled(kernel: Kernel, fold: Fold) -> Kernel:
+def unscaled(kernel: Kernel, rows: tuple[State, ...]) -> Kernel:
     """With each maximum or minimum of scaled terms as that of the terms, scaled."""
     roots: dict[int, int] = {}
     scales: dict[int, float] = {}  # by term, and what it is chosen from
-    for s in fold.rows:
+    for s in rows:
         if s.monoid in ("max", "min") and s.shift is None and len(s.factors) == 1:
             found = _scaled(kernel, s.factors[0])
             scales |= found
