@@ -22,6 +22,7 @@ from .expressions import name_of
 REGISTERS, FEW, MOST = 1 << 16, 40, 232  # of a unit, of a thread beside, of another
 CROWDED, FEWER, ALL = 160, 24, 240  # the same where threads hold so many sums
 ROOM = 240  # registers that each thread has without, of which more are no use
+BOX = 128  # bytes, at multiples of which boxes begin
 MIXED = 8  # rows that are mixed among each other
 INLINE = "static __device__ __forceinline__"
 HELPERS = r"""struct __align__(64) rw_tensor { u64 opaque[16]; };

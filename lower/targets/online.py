@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..fragments import FOUR
+from ..loops import Var
 from ..tiles import ir
 from ..tiles.ir import (
     Ahead,
@@ -16,6 +17,7 @@ from ..tiles.ir import (
     Grid,
     Layout,
     Load,
+    Loop,
     Map,
     Mma,
     Stmt,
@@ -46,10 +48,35 @@ def scheduled_online(
             continue
         made = box_of(s, scene(grid), program.buffers[s.buffer])
         body += (s,) if brings and isinstance(made, Box) else in_two(s)
-    made = _Schedule(replace(grid, body=tuple(body)), program, rows, across).run()
+    grid = replace(grid, body=tuple(body))
+    grid = replace(grid, body=tuple(_plain_lines(s, grid, program) for s in body))
+    made = _Schedule(grid, program, rows, across).run()
     if isinstance(made, str):
         return made
     return replace(program, body=(replace(made, resident=resident),))
+
+
+def _plain_lines(s: Stmt, grid: Grid, program: TileProgram) -> Stmt:
+    """A loop whose lines threads load where the engine for copies cannot."""
+    if not isinstance(s, Loop):
+        return s
+    view = scene(grid)
+    loads = (x for a in s.body if isinstance(a, Ahead) for x in a.body)
+    by_threads = {
+        x.tile.name: x for x in loads if isinstance(x, Load) and len(x.tile.axes) == 1
+        and isinstance(box_of(x, view, program.buffers[x.buffer]), str)
+    }  # fmt: skip
+    out: list[Stmt] = []
+    for x in s.body:
+        match x:
+            case Ahead(body, beside):
+                rest = (y for y in body if y not in by_threads.values())
+                out.append(Ahead(tuple(rest), beside))
+            case Copy(tile, Var(name)) if name in by_threads:
+                out.append(replace(by_threads[name], tile=tile))
+            case _:
+                out.append(x)
+    return replace(s, body=tuple(out))
 
 
 class _Schedule:

@@ -153,7 +153,7 @@ class _Run:
                 self.share(s, tile)
             case Load():
                 self.keep(s.tile, self.load(s))
-            case Copy(tile, Var(name)) if tile.space == "held":
+            case Copy(tile, Var(name)) if tile.space == "held" or name in self.rings:
                 self.keep(tile, self.side(name))
             case Map(tile, value) | Copy(tile, value):
                 self.keep(tile, self.value(value))

@@ -129,8 +129,7 @@ class OnlineWriter(SidesWriter):
         held = self._before(a.wide[0]) if self.blocks.late else None
         with self._passing() as body:
             rights, loads = self.rights()
-            if not a.above:  # else a thread has no registers for answers
-                self._fetch(self._read_in_turns(), self._vectors)
+            loads = (*loads, *self.lines(self._read_in_turns()))
             body += [Ahead(loads, self.blocks.beside), Full()]
             scores = {i.root: self._zeros((a.m, a.j), "s") for i in a.inner}
             for i in self.scores_in_order:
@@ -152,13 +151,6 @@ class OnlineWriter(SidesWriter):
             self.outputs()
         body = tuple(self.scopes[0].body)
         return Grid(tuple(self.grid), self.grid_points(), body, self.blocks.team)
-
-    @property
-    def _vectors(self) -> int:
-        """Expressions that are the same for all rows."""
-        return bits(tuple(
-            e for e, f in enumerate(self.kernel.free) if not f >> self.made.m & 1
-        ))  # fmt: skip
 
     def _multiply(self, acc: Tile, left: Var, right: Var, over: int) -> None:
         along = (self.points_of[over],)
@@ -205,9 +197,11 @@ class OnlineWriter(SidesWriter):
         needed = [i.root for i in self.scores_in_order
                   if self.needed[w.state.root] >> i.root & 1]  # fmt: skip
         for n, r in enumerate(needed):
+            waits = self._waits(w, bits(tuple(needed[n + 1 :])))
+            self._lines_beside(w, waits)
             self._known((r,), scores)
             self._fetch(bits(w.left))
-            self._so_far(w, bits(tuple(needed[n + 1 :])))
+            self._so_far(w, waits)
         with self._as({r: now[r] for r in w.state.needs}, self.partial):
             weights = self._whole(self._product(w), a.j, (a.m, a.j))
         moved: list[Stmt] = []
@@ -223,14 +217,22 @@ class OnlineWriter(SidesWriter):
         body += moved
         self._multiply(acc, left, right, a.j)
 
-    def _so_far(self, w: Wide, missing: int) -> None:
-        """What can be computed of a left side while some of the products inside the
-        pass are not done."""
-        if not missing:
-            return
+    def _waits(self, w: Wide, missing: int) -> set[int]:
+        """What of a left side reads products that are not done."""
+        cone = each(reach(self.facts, bits(w.left), 0))
+        return {e for e in cone if reach(self.facts, 1 << e, 0) & missing}
+
+    def _lines_beside(self, w: Wide, waits: set[int]) -> None:
+        """Read while a product is under way: what is asked for next."""
+        cone = set(each(reach(self.facts, bits(w.left), 0)))
+        for e in sorted(cone - waits):
+            for line in self.line_of.keys() & {*each(self.facts.args[e])}:
+                if line not in self.scopes[-1].values:
+                    self.value(line)
+
+    def _so_far(self, w: Wide, waits: set[int]) -> None:
+        """What can be computed of a left side while some products are not done."""
         cone = reach(self.facts, bits(w.left), 0)
-        waits = {e for e in each(cone)
-                 if reach(self.facts, 1 << e, 0) & missing}  # fmt: skip
         known = set(each(cone & self.of_scores)) - waits
         read = {x for e in waits for x in each(self.facts.args[e])}
         scope = self.scopes[-1]

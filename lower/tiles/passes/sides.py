@@ -68,6 +68,7 @@ class SidesWriter(PowersWriter):
             if k is not None:
                 self._along(w.e, k)
         self.points_of = {a: p.name for a, p in self.points}
+        self.line_of: dict[int, Load] = {}  # by expression
         self.rows = self.axes(bits((made.m,)))
 
     def _alike(self, right: int, e: int, i: Inner) -> bool:
@@ -209,6 +210,33 @@ class SidesWriter(PowersWriter):
             made[side] = var((same or load).tile)
         return made, tuple(loads)
 
+    def lines(self, targets: int) -> tuple[Load, ...]:
+        """What is the same for all rows: brought in turns, and read where it is needed,
+        so that threads keep no answers meanwhile."""
+        f = self.facts
+        found = reach(f, targets, self.beneath) & f.loads
+        for e in each(found):
+            x = self.kernel.exprs[e]
+            slot: int = x.attr[0]
+            kind, free = self.kernel.slots[slot][0], self.kernel.free[e]
+            if f.args[e] or free >> self.made.m & 1 or not free >> self.along & 1:
+                continue
+            if kind is F32 and x.dtype is F32:
+                load = self._brought(e)
+                if len(load.tile.axes) == 1:
+                    self.line_of[e] = load
+        return tuple(self.line_of.values())
+
+    def _write(self, e: int) -> None:
+        """A line's points, from where they were brought to."""
+        if e not in self.line_of or len(self.scopes) < 2:
+            super()._write(e)
+            return
+        load, scope = self.line_of[e], self.scopes[-1]
+        tile = Tile(self.fresh("x"), load.tile.dtype, load.tile.axes)
+        scope.body.append(Copy(tile, var(load.tile)))
+        scope.values[e] = var(tile)
+
     def _brought(self, side: int, late: bool = False) -> Load:
         """A right side's load, to a ring; `late`: for the turn before."""
         kept, self.scopes = self.scopes, [Scope(-1)]
@@ -256,7 +284,8 @@ class SidesWriter(PowersWriter):
         for e in each(
             reach(self.facts, targets, have | self.beneath) & self.facts.loads & among
         ):
-            if not self.facts.args[e] and self.depth_of_all(e) == depth:
+            there = not self.facts.args[e] and self.depth_of_all(e) == depth
+            if there and e not in self.line_of:
                 self.value(e)
 
 
