@@ -107,23 +107,27 @@ class Code:
     def of_scores(self, weights: int) -> int:
         b = self.b
         x = b.bin("sub", self.scores(self.do, self.v), self.vector(self.d))
-        x = b.bin("mul", weights, x)
-        return b.bin("mul", x, self.const(self.s.size**-0.5, x))
+        return b.bin("mul", weights, x)
 
-    def along(self, left: int, right: int) -> int:
-        return self.b.matmul(self.b.cast(left, BF16), right)
+    def along(self, left: int, right: int, scale: float = 1.0) -> int:
+        b = self.b
+        left = b.cast(b.cast(left, BF16), F32)
+        x = b.matmul(left, b.cast(right, F32))
+        x = b.bin("mul", x, self.const(scale, x)) if scale != 1 else x
+        return b.cast(x, BF16)
 
 
 def of_keys(s: Shape) -> Kernel:
     c = Code(s, True)
     p = c.weights()
-    out = c.along(p, c.do), c.along(c.of_scores(p), c.q)
+    out = c.along(p, c.do), c.along(c.of_scores(p), c.q, s.size**-0.5)
     return normalise(kernel_of(c.b, *out))
 
 
 def of_queries(s: Shape) -> Kernel:
     c = Code(s, False)
-    return normalise(kernel_of(c.b, c.along(c.of_scores(c.weights()), c.k)))
+    out = c.along(c.of_scores(c.weights()), c.k, s.size**-0.5)
+    return normalise(kernel_of(c.b, out))
 
 
 def of_rows(s: Shape) -> Kernel:

@@ -138,13 +138,13 @@ def _axes(
     for p in own:
         del left[p]
     left = {a: c for a, c in left.items() if c}
-    if min(left.values(), default=0) < 0 or const < 0:
-        return "it begins before its buffer"
     for a, c in list(left.items()):  # to an axis that ends nowhere
         p = row if row and c % step[row] == 0 else last
-        near = c < step[row] if row else c % BYTES != 0
+        near = 0 < c < step[row] if row else c % BYTES != 0
         if p not in tests and ((row and p == row) or near):
             begins[p][a] = left.pop(a) // step[p]
+    if min(left.values(), default=0) < 0 or const < 0:
+        return "it begins before its buffer"
     reach = {**{a.name: a.extent for a in view.grid.axes}, **_loops(view)}
     shift = {last: const}
     if row:
@@ -152,9 +152,11 @@ def _axes(
     out: list[_Axis] = []
     points = ir.extents(view.grid.points)
     for p in own:
-        most = sum(c * _last(reach[a], view.steps[a]) for a, c in begins[p].items())
-        f, end = tests.get(p, (None, most + points[p]))
+        far = [c * _last(reach[a], view.steps[a]) for a, c in begins[p].items()]
+        f, end = tests.get(p, (None, sum(max(n, 0) for n in far) + points[p]))
         extra = shift[p] + (f.const if f else 0)
+        if extra + sum(min(n, 0) for n in far) < 0 <= extra:
+            return "it begins before its buffer"
         size = wide if p == last else points[p]
         out.append(_Axis(step[p], end + shift[p], size, begins[p], extra))
     for a, c in left.items():

@@ -36,10 +36,11 @@ LANES, WIDE = 8, 16  # of an access, at most, and its bytes
 
 def scheduled_online(
     program: TileProgram, rows: str, across: tuple[str, ...], resident: int,
-    brings: bool,
+    brings: bool, pieces: int = PIECES,
 ) -> TileProgram | str:  # fmt: skip
     """`across`: the axes that products have beside rows, that of the pass first;
-    `brings`: the engine for copies also has room for the left side of scores."""
+    `brings`: the engine for copies also has room for left sides of scores; a warp
+    stores through so many `pieces`."""
     (grid,) = program.body
     body: list[Stmt] = []
     for s in grid.body:
@@ -50,7 +51,7 @@ def scheduled_online(
         body += (s,) if brings and isinstance(made, Box) else in_two(s)
     grid = replace(grid, body=tuple(body))
     grid = replace(grid, body=tuple(_plain_lines(s, grid, program) for s in body))
-    made = _Schedule(grid, program, rows, across).run()
+    made = _Schedule(grid, program, rows, across, pieces).run()
     if isinstance(made, str):
         return made
     return replace(program, body=(replace(made, resident=resident),))
@@ -81,8 +82,10 @@ def _plain_lines(s: Stmt, grid: Grid, program: TileProgram) -> Stmt:
 
 class _Schedule:
     def __init__(
-        self, grid: Grid, program: TileProgram, rows: str, across: tuple[str, ...]
-    ) -> None:
+        self, grid: Grid, program: TileProgram, rows: str, across: tuple[str, ...],
+        pieces: int,
+    ) -> None:  # fmt: skip
+        self.pieces = pieces
         self.grid, self.buffers, self.rows = grid, program.buffers, rows
         self.scene = scene(grid)
         points = {p.name: p for p in grid.points}
@@ -189,5 +192,5 @@ class _Schedule:
         buffer = self.buffers[s.buffer]
         sends = self.rows in s.over and len(s.over) == 2
         sends &= not isinstance(sent(s, self.scene, buffer), str)
-        through = PIECES if sends else 0
+        through = self.pieces if sends else 0
         return Map(value, s.value), replace(s, value=ir.var(value), through=through)

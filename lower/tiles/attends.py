@@ -24,7 +24,7 @@ from ..families.products.products import Product
 from ..loops import Ex, Lit, Param
 from .passes.sums import summed
 from .products import HALVES
-from .scales import unscaled
+from .scales import outermost, unscaled
 
 LEFT = "c"  # by number what parts of a pass leave of their states
 
@@ -89,7 +89,7 @@ def attention_of(kernel: Kernel) -> Attention | str:
     made = _attention(kernel, fold)
     if isinstance(made, str):
         return made
-    with_rows = _with_rows(unscaled(kernel, fold.rows), fold)
+    with_rows = _with_rows(outermost(unscaled(kernel, fold.rows)), fold)
     again = _fold(with_rows)
     assert isinstance(again, Fold), again
     made = _attention(with_rows, again)

@@ -34,6 +34,11 @@ PARTS = (1, 2, 4, 8, 16, 32, 64)  # of a pass
 LEAST = 2  # turns of a part
 
 
+# Whether the engine brings left sides too, while the instance before is at work, and
+# pieces that a warp stores through: the first that there is room for.
+ROOM = ((True, 2), (True, 1), (False, 2), (False, 1))
+
+
 class Shape(NamedTuple):
     """Rows of an instance, places of a turn, turns that lie in rings, parts of a pass,
     each of which is an instance's."""
@@ -172,12 +177,15 @@ def _parted(a: Attention, s: Shape, model: DeviceModel) -> Blocks:
 
 
 def _together(a: Attention, model: DeviceModel) -> int:
-    """Heads whose keys and values take half of the cache."""
-    x = a.kernel.extents
-    sides = [x[i.k] * i.dtype.itemsize for i in a.inner]
-    sides += [x[w.e] * w.dtype.itemsize for w in a.wide]
-    each = x[a.j] * sum(sides)
-    return max(model.cache // 2 // each, 1)
+    """Heads whose right sides, keys and values, take half of the cache: each once."""
+    x, exprs = a.kernel.extents, a.kernel.exprs
+    widths: dict[int, int] = {}  # in bytes, by slot
+    for side, axis, dtype in (
+        *((i.right, i.k, i.dtype) for i in a.inner),
+        *((w.right, w.e, w.dtype) for w in a.wide),
+    ):
+        widths[exprs[side].attr[0]] = x[axis] * dtype.itemsize
+    return max(model.cache // 2 // (x[a.j] * sum(widths.values())), 1)
 
 
 def _written(
@@ -197,8 +205,8 @@ def _written(
     across = tuple(dict.fromkeys(x for x in across if x in points))
     resident = max(model.units // 2, 1)
     most = max(model.shared, model.on_chip)
-    for brings in (True, False):
-        made = scheduled_online(program, f"i{a.m}", across, resident, brings)
+    for brings, pieces in ROOM:
+        made = scheduled_online(program, f"i{a.m}", across, resident, brings, pieces)
         if isinstance(made, str):
             return made
         if shared_bytes(made) <= most:

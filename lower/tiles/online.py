@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from ...egraph.ir.dtypes import BOOL, F32, DType
 from ...extract.schedule.cascade import State
 from ...extract.schedule.kernel import Expr, Kernel, bits
+from ..axes import ceil_div
 from ..families.nests.plan import each, reach
 from ..families.nests.values import add, convert, mul
 from ..fragments import FOUR
@@ -28,6 +29,7 @@ from .attends import LEFT, Attention, Inner, Wide, columns_of, place
 from .build import Scope, unrounded
 from .dead import alive
 from .folds import Running
+from .interpret import shares_of_turns
 from .ir import (
     Ahead,
     Axis,
@@ -78,7 +80,10 @@ class OnlineWriter(SidesWriter):
             self._part()
         if blocks.late:
             self._one_turn_more()
-        if alive(self.whole, made.states, self.ends, self.index) is not None:
+        test = alive(self.whole, made.states, self.ends, self.index)
+        if test is not None and not made.above and blocks.parts == 1:
+            self._from_where_all_are(test)
+        if test is not None:
             self.raster()
 
     @property
@@ -101,6 +106,20 @@ class OnlineWriter(SidesWriter):
         self.turns = axis._replace(extent=axis.extent + step), step
         end = Lit(self.kernel.extents[j], self.index)
         self.over[j] = Op("lt", (self.where[j], end), BOOL)
+
+    def _from_where_all_are(self, test: Ex) -> None:
+        """Backwards, where more instances have the last turn than the first: those that
+        are at work side by side then read the same."""
+        assert self.turns is not None
+        (axis, step), j = self.turns, self.made.j
+        grid = Grid(tuple(self.grid), (), (), 0)
+        loop = Loop((axis,), step, (), 1, test)
+        shares = shares_of_turns(grid, loop, self.index)
+        if shares[0] < shares[-1]:
+            last = (ceil_div(axis.extent, step) - 1) * step
+            at = add(mul(Var(axis.name, self.index), -1), Lit(last, self.index))
+            points = [Var(p.name, self.index) for a, p in self.points if a == j]
+            self.stand(j, add(at, points[0]) if points else at)
 
     def _part(self) -> None:
         """The pass of an instance is a part of the whole one."""

@@ -41,6 +41,29 @@ def unscaled(kernel: Kernel, rows: tuple[State, ...]) -> Kernel:
     return edited(kernel, change)[0] if roots else kernel
 
 
+def outermost(kernel: Kernel) -> Kernel:
+    """With each choice of a scaled term against an infinity as that of the term,
+    scaled."""
+    found = {
+        e: scales[x.args[1]] for e, x in enumerate(kernel.exprs)
+        if x.op == "select" and (scales := _scaled(kernel, e))
+        and kernel.exprs[x.args[1]].op == "mul"
+    }  # fmt: skip
+
+    terms: dict[int, Expr] = {}  # as they are now
+
+    def change(i: int, e: Expr, put: Put) -> Expr:
+        terms[i] = e
+        if i not in found:
+            return e
+        test, _, other = e.args
+        x = kernel.exprs[i].args[1]
+        bare = terms[x].args[1 - _constant(kernel, x)]
+        return _times(put(e._replace(args=(test, bare, other))), found[i], e, put)
+
+    return edited(kernel, change)[0] if found else kernel
+
+
 def _times(e: int, by: float, like: Expr, put: Put) -> Expr:
     factor = put(Expr("const", (), (by,), like.dtype))
     return Expr("mul", (e, factor), (), like.dtype)

@@ -135,8 +135,9 @@ def test_it_is_chosen_where_groups_multiply() -> None:
 
 
 def test_turns_that_a_mask_leaves_nothing_of() -> None:
+    """Last: a pass begins where all instances have turns."""
     for kind, score, test in (
-        ("both", behind, r"where g\d \* 64 \+ 0 <= l\d \+ 63 {"),
+        ("both", behind, r"where g\d \* 64 \+ 0 <= l\d \* -1 \+ 256 \+ 63 {"),
         ("queries", causal, r"where l\d \+ 0 <= g\d \* 64 \+ 63 {"),
     ):
         kernel = gradients([kind], score, (1, 320, 320, 64))
