@@ -99,15 +99,15 @@ def attention_of(kernel: Kernel) -> Attention | str:
 def _fold(kernel: Kernel) -> Fold | str:
     """With running values, or without any."""
     found = classify(kernel)
-    if isinstance(found, Fold) and found.inner and found.wide:
+    if isinstance(found, Fold) and found.inner:
         return found
     sums = summed(kernel)
     return found if isinstance(sums, str) and isinstance(found, str) else sums
 
 
 def _attention(kernel: Kernel, fold: Fold) -> Attention | str:
-    if not fold.inner or not fold.wide or fold.dtype is not F32:
-        return "no products inside the pass and along it"
+    if not fold.inner or fold.dtype is not F32:
+        return "no products inside the pass"
     if any(s.moments for s in (*fold.rows, *(s for s, _ in fold.wide))):
         return "a running sum of differences"
     if len(fold.axes) != 1 or any(len(c.k) != 1 for c in fold.inner):

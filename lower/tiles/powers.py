@@ -59,8 +59,10 @@ class PowersWriter(MaskedWriter):
         factor of 2**x to 22 bits and a product that is not rounded are exact enough.
         So are 11 bits of tanh where the array code asks for its 8."""
         inside = self.kernel is self.partial and len(self.scopes) > 1
-        if x.op == "div" and not self.strict and not self._columns(x.args[1]):
-            return self._quotient(x)
+        if x.op == "div" and not self.strict:
+            by = x.args[1]
+            if not self._columns(by) or (inside and self._of_vectors(by, x.args[0])):
+                return self._quotient(x)
         if not inside or compute(x.dtype) is not F32 or self.strict:
             return super()._scalar(x)
         if x.op == "mul":

@@ -13,10 +13,11 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 
-from ..folds import Score, bias, plain, soft_cap, window
+from ..folds import Score, bias, plain, soft_cap, weights, window
 from ..harness import kernel_of
 
 KINDS = ("values", "keys", "both", "queries")
+STATISTICS = ("largest", "total", "sums")
 SIZES = (8, 64, 72, 130, 200)
 
 
@@ -36,10 +37,11 @@ SCORES: tuple[Score, ...] = (plain, bias, soft_cap, window, causal, behind)
 
 def gradients(
     kinds: Sequence[str], score: Score, sizes: tuple[int, int, int, int],
-    dtype: DType = BF16, rounded: bool = False,
+    dtype: DType = BF16, rounded: bool = False, quotient: bool = False,
 ) -> Kernel:  # fmt: skip
     """heads, queries, keys, width; of `values` and `keys` scores lie (key, query), of
-    `queries` (query, key).  `rounded`: all is of the type of what is stored."""
+    `queries` (query, key).  `rounded`: all is of the type of what is stored;
+    `quotient`: weights are divided by what each query's come to."""
     h, n, m, d = sizes
     b, of = Builder(), dtype if rounded else F32
     q, do = (b.input(x, dtype, (h, n, d)) for x in ("q", "do"))
@@ -58,11 +60,40 @@ def gradients(
     x = product(q, k)
     x = score(b, b.bin("mul", x, b.const(0.1, of, b.type(x).shape)))
     p = b.un("exp", b.bin("sub", x, vector("l")))
+    if quotient:
+        p = b.bin("div", p, b.un("exp", vector("t")))
     outs = [b.matmul(b.cast(p, dtype), do)] if {*kinds} & {"values", "both"} else []
     if kinds[0] != "values":
         x = b.bin("mul", p, b.bin("sub", product(do, v), vector("d")))
         outs.append(b.matmul(b.cast(x, dtype), q if turned else k))
     return normalise(kernel_of(b, outs))
+
+
+def statistics(
+    kind: str, score: Score, sizes: tuple[int, int, int, int], dtype: DType = BF16
+) -> Kernel:
+    """Of rows of scores that nothing stores: the `largest`; it and the `total` of what
+    exponentials come to; the row sums D of weights times their gradients."""
+    h, n, m, d = sizes
+    b = Builder()
+    q, do = (b.input(x, dtype, (h, n, d)) for x in ("q", "do"))
+    k, v = (b.input(x, dtype, (h, m, d)) for x in "kv")
+
+    def product(x: int, y: int) -> int:
+        return b.matmul(b.cast(x, F32), b.permute(b.cast(y, F32), (0, 2, 1)))
+
+    x = product(q, k)
+    x = score(b, b.bin("mul", x, b.const(0.1, F32, b.type(x).shape)))
+    if kind == "largest":
+        return normalise(kernel_of(b, [b.reduce("max", x, [2])]))
+    if kind == "total":
+        _, total = weights(b, x)
+        return normalise(kernel_of(b, [b.reduce("max", x, [2]), total]))
+    of_rows = [b.input(name, F32, (h, n, 1)) for name in "ml"]
+    largest, total = (b.expand(y, b.type(x).shape) for y in of_rows)
+    p = b.bin("div", b.un("exp", b.bin("sub", x, largest)), b.un("exp", total))
+    x = b.bin("mul", p, product(do, v))
+    return normalise(kernel_of(b, [b.reduce("sum", x, [2])]))
 
 
 def perceptron(dtype: DType, sizes: tuple[int, int, int, int], gated: bool) -> Kernel:
@@ -86,5 +117,9 @@ def drawn(seed: int) -> Kernel:
         return perceptron(dtype, sizes, rng.random() < 0.5)
     heads, d = rng.choice((1, 2, 3)), rng.choice((8, 64, 80, 128))
     sizes = heads, rng.choice(SIZES), rng.choice(SIZES), d
-    rounded = rng.random() < 0.3
-    return gradients([rng.choice(KINDS)], rng.choice(SCORES), sizes, dtype, rounded)
+    if rng.random() < 0.25:
+        scores = (plain, bias, soft_cap, causal)  # of which each row has some
+        return statistics(rng.choice(STATISTICS), rng.choice(scores), sizes, dtype)
+    rounded, quotient = rng.random() < 0.3, rng.random() < 0.3
+    kinds = [rng.choice(KINDS)]
+    return gradients(kinds, rng.choice(SCORES), sizes, dtype, rounded, quotient)

@@ -6,17 +6,23 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import islice
+from math import prod
 from pathlib import Path
 
 import pytest
 
 from rewrite.backends.nvidia.nvrtc import emit, usage
 from rewrite.egraph.ir.dtypes import BF16, F16, F32
+from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder
+from rewrite.extract.schedule.climb import choose as choose_schedule
 from rewrite.extract.schedule.kernel import Kernel
+from rewrite.extract.schedule.space import own_space
 from rewrite.lower.axes import normalise
 from rewrite.lower.interpret import run as run_loops
 from rewrite.lower.lower import choose
-from rewrite.lower.model import model_of
+from rewrite.lower.model import kernel_cost, model_of
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.text import parse as parse_loops
 from rewrite.lower.text import show as show_loops
@@ -30,9 +36,9 @@ from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
 from tests.effort import draws
 
-from ..folds import plain, soft_cap, window
+from ..folds import plain, soft_cap, weights, window
 from ..harness import buffers_for, close, reference
-from .sums import behind, causal, drawn, gradients, perceptron
+from .sums import behind, causal, drawn, gradients, perceptron, statistics
 from .test_products import HOPPER
 
 SHARED = 227 << 10
@@ -97,9 +103,21 @@ def test_as_loops() -> None:
         (gradients(["both"], behind, (2, 200, 130, 64), F16), (128, 64, 3)),
         (gradients(["queries"], causal, (2, 200, 200, 80)), (64, 64, 2)),
         (gradients(["both"], window, (1, 130, 130, 64)), (64, 64, 1)),
+        (gradients(["both"], plain, (1, 72, 130, 64), quotient=True), (64, 64, 2)),
+        (statistics("total", causal, (1, 130, 200, 64)), (64, 64, 2)),
+        (statistics("sums", plain, (2, 130, 72, 128)), (128, 64, 2)),
         (perceptron(BF16, (130, 64, 200, 72), True), (64, 64, 2)),
     ],
-    ids=["values", "both", "queries", "window", "perceptron"],
+    ids=[
+        "values",
+        "both",
+        "queries",
+        "window",
+        "quotient",
+        "total",
+        "sums",
+        "perceptron",
+    ],
 )
 def test_the_text(kernel: Kernel, sizes: tuple[int, ...], tmp_path: Path) -> None:
     rows, places, stages = sizes
@@ -134,6 +152,13 @@ def test_it_is_chosen_where_groups_multiply() -> None:
     assert choose(kernel, model_of(replace(HOPPER, warps=1)))[0] is not ONLINE
 
 
+def test_quotients_by_statistics_are_products() -> None:
+    """Of a line, one reciprocal for each of its points."""
+    kernel = gradients(["both"], plain, (1, 128, 128, 64), quotient=True)
+    text = show(program(kernel, rows=64, places=64))
+    assert text.count("recip(") == 1 and " / " not in text
+
+
 def test_turns_that_a_mask_leaves_nothing_of() -> None:
     """Last: a pass begins where all instances have turns."""
     for kind, score, test in (
@@ -166,6 +191,32 @@ def test_scores_are_read_when_they_are_there() -> None:
     run(parse(early), buffers)
     with pytest.raises(AssertionError):
         close(kernel, buffers[kernel.reads :], want)
+
+
+def test_training_by_hand_stores_no_scores() -> None:
+    """softmax(Q K^T) V and its gradients, as autograd writes them, in one graph: the
+    search keeps what rows come to, and computes scores again."""
+    b, shape = Builder(), (8, 1024, 64)
+    q, k, v, do = (b.input(x, BF16, shape) for x in ("q", "k", "v", "do"))
+
+    def turned(x: int) -> int:
+        return b.permute(x, (0, 2, 1))
+
+    x = b.cast(b.matmul(q, turned(k)), F32)
+    x = b.bin("mul", x, b.const(0.125, F32, b.type(x).shape))
+    p, total = weights(b, x)
+    p = b.bin("div", *b.broadcast(p, total))
+    y, dv = b.matmul(b.cast(p, BF16), v), b.matmul(turned(b.cast(p, BF16)), do)
+    dp = b.cast(b.matmul(do, turned(v)), F32)
+    d = b.reduce("sum", b.bin("mul", p, dp), [2])
+    ds = b.bin("mul", p, b.bin("sub", *b.broadcast(dp, d)))
+    ds = b.cast(b.bin("mul", ds, b.const(0.125, F32, b.type(ds).shape)), BF16)
+    graph = expand_macros(b.build([y, b.matmul(ds, k), b.matmul(turned(ds), q), dv]))
+    cost = kernel_cost(HOPPER, FAMILIES)
+    made = choose_schedule(own_space(graph, {}), cost, 40)
+    stored = {c for group in made.groups for c in group}
+    assert len(made.groups) <= 4
+    assert max(prod(graph.nodes[c].type.shape) for c in stored) == 8 * 1024 * 64
 
 
 def test_refused() -> None:
