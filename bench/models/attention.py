@@ -1,13 +1,16 @@
 """Attention's backward pass on an NVIDIA GPU beside torch, in one process.
 
-    python bench/backward.py [--rows plain,causal] [--sweep N] [--json FILE]
+    PYTHONPATH=bench python bench/models/attention.py [--rows plain,causal]
+                                                      [--sweep N | --training]
+                                                      [--json FILE]
 
 Ours is array code: D, the row sums of dO * O; dK and dV in a pass over queries; dQ in
 one over keys.  Forward results are given, rows' log-sum-exps among them.  Torch's is
 that of `scaled_dot_product_attention`, by cuDNN and by its flash attention, as autograd
 calls it.  The table shows medians, and the largest errors against float64 over the
-largest values; `--sweep` tries N settings of each pass.  Exits with 1 where a result is
-wrong.
+largest values; `--sweep` tries N settings of each pass.  `--training` times attention
+by hand, both passes through `torch.compile`, by this project's backend and by inductor,
+beside `scaled_dot_product_attention`.  Exits with 1 where a result is wrong.
 """
 
 from __future__ import annotations
@@ -228,6 +231,65 @@ def inputs(s: Shape) -> list[Any]:
     return [q, k, v, do, out, rows, *made]
 
 
+def by_hand(s: Shape) -> Any:
+    """As models write it; what is masked, by an array."""
+    hidden = torch.ones(s.length, s.length, dtype=torch.bool, device="cuda").triu(1)
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        x = (q @ k.transpose(-1, -2)) * s.size**-0.5
+        if s.causal:
+            x = x.masked_fill(hidden, -float("inf"))
+        return torch.softmax(x.float(), -1).to(q.dtype) @ v
+
+    return attention
+
+
+def trained(call: Any, tensors: Tensors) -> Any:
+    """Calls a forward and a backward pass."""
+    q, k, v, do = (x[None].detach() for x in picked(tensors, ("q", "k", "v", "do")))
+    sides = [x.requires_grad_() for x in (q, k, v)]
+    return lambda: torch.autograd.grad(call(*sides), sides, do)
+
+
+def training(s: Shape) -> dict[str, Any]:
+    tensors = inputs(s)
+    want = exact(s, tensors)
+    kinds = torch.nn.attention.SDPBackend
+
+    def fused(q: Any, k: Any, v: Any) -> Any:
+        with torch.nn.attention.sdpa_kernel(kinds.CUDNN_ATTENTION):
+            return torch.nn.functional.scaled_dot_product_attention(
+                q, k, v, is_causal=s.causal
+            )
+
+    hand = by_hand(s)
+    made = {
+        "ours": torch.compile(hand, backend="rewrite", dynamic=False),
+        "cudnn": fused,
+        "inductor": torch.compile(hand, dynamic=False),
+        "by hand": hand,
+    }
+    calls: dict[str, Any] = {}
+    found: dict[str, float] = {}
+    for name, f in made.items():
+        call = trained(f, tensors)
+        torch.cuda.reset_peak_memory_stats()
+        try:
+            got = [x[0] for x in call()]
+        except torch.OutOfMemoryError:
+            print(f"  {name}: no memory for it")
+            continue
+        peak = torch.cuda.max_memory_allocated() / 1e9
+        print(f"  {name}: {peak:.1f} GB of memory at most", flush=True)
+        found[name] = errors(want, dict(zip(("dq", "dk", "dv"), got, strict=True)))
+        calls[name] = lambda _, call=call: call()
+    seconds = race(calls, [tensors])
+    return {
+        "row": f"training, {s.name}", "flops": 1.4 * s.flops, "seconds": seconds,
+        "errors": found, "families": {}, "predicted": {},
+    }  # fmt: skip
+
+
 def bench(s: Shape, device: CudaDevice, sweep: int) -> dict[str, Any]:
     model = model_of(device.caps())
     parts = {n: best(device, f(s), model, n) for n, (f, _) in SLOTS.items()}
@@ -269,7 +331,7 @@ def bench(s: Shape, device: CudaDevice, sweep: int) -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     seconds = result["seconds"]
-    least = min(seconds[n] for n in ("cudnn", "flash"))
+    least = min(seconds[n] for n in ("cudnn", "flash") if n in seconds)
     print(f"\n{result['row']}")
     for name, t in seconds.items():
         line = f"  {name:44} {t * 1e6:9.1f} us"
@@ -288,6 +350,7 @@ def main() -> int:
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--rows", default=",".join(ROWS))
     p.add_argument("--sweep", type=int, default=0)
+    p.add_argument("--training", action="store_true")
     p.add_argument("--json", type=Path)
     args = p.parse_args()
     torch.cuda.init()
@@ -297,7 +360,8 @@ def main() -> int:
     print(device.probe().detail, "torch", torch.__version__)
     results: list[dict[str, Any]] = []
     for name in args.rows.split(","):
-        results.append(bench(ROWS[name], device, args.sweep))
+        s = ROWS[name]
+        results.append(training(s) if args.training else bench(s, device, args.sweep))
         show(results[-1])
         torch.cuda.empty_cache()
     if args.json:
