@@ -25,7 +25,7 @@ help:  ## this list
 
 setup: $(VENV)/linked  ## the environment in .venv; all other targets call it
 
-test: setup  ## all tests, a share of the cases (about 25 minutes on two cores)
+test: setup  ## all tests, a share of the cases (about 17 minutes on two cores)
 	@$(if $(ARGS),,rm -f $(VENV)/passed)
 	@$(fingerprint) > $(VENV)/passing
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
@@ -37,7 +37,7 @@ long: setup  ## all tests, with each case and each draw (35 to 70 minutes on two
 
 torch: setup  ## tests of the PyTorch backend; installs torch first (5 GB)
 	@$(BIN)/python -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))' \
-	    || $(BIN)/python -m pip install -q --disable-pip-version-check \
+	    || $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile \
 	    --no-build-isolation --config-settings editable_mode=strict \
 	    -c $(CONSTRAINTS) -e '.[torch]'
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/torch

@@ -65,14 +65,14 @@ class Executable:
         self._drop((*prologue, *program.steps))
         self.runs = self._prepared(program.steps)
         self.ports = Ports(program)
-        # What is kept of steady inputs, and of which they were: None says of no known.
+        # What is kept of constant inputs, and of which: None says of no known.
         self.prologue = self._prepared(prologue)
-        self.steady = frozenset(
+        self.constant_inputs = frozenset(
             x.label
             for b, x in enumerate(program.schedule.buffers)
             if x.kind == "input" and any(b in s.args for s in prologue)
         )
-        self.witness: object = None  # of what was last made of steady inputs
+        self.witness: object = None  # of what was last made of constant inputs
         self._straight = self.ordered()
 
     def _prepared(self, steps: Sequence[Invoke | Host]) -> list[Prepared | Host]:
@@ -134,7 +134,7 @@ class Executable:
         witness: object = None,
     ) -> dict[str, Array]:  # fmt: skip
         """Runs once.  With `out`, results are written into the caller's arrays.  With
-        the `witness` of the call before, which says that the steady inputs hold what
+        the `witness` of the call before, which says that the constant inputs hold what
         they held then, what was made of them is used again."""
         if out is None and (results := self.straight(inputs)) is not None:
             return results
@@ -173,7 +173,7 @@ class Executable:
         return straight(given)
 
     def _renew(self, moved: Mapping[int, Any]) -> None:
-        """Makes anew what is kept of steady inputs."""
+        """Makes anew what is kept of constant inputs."""
         inputs = {p.b: moved.get(p.b, self.buffers[p.b]) for p in self.ports.inputs}
         for run in self.prologue:
             if not isinstance(run, Host):
@@ -184,7 +184,7 @@ class Executable:
 
     @property
     def kept_bytes(self) -> int:
-        """What is kept of data and steady inputs, in the layouts that kernels read."""
+        """What is kept of data and constant inputs, as it lies for kernels."""
         return sum(
             nbytes(x.type)
             for b, x in enumerate(self.program.schedule.buffers)

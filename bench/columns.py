@@ -43,7 +43,7 @@ from rewrite.extract.schedule.plan import (
 )
 from rewrite.extract.schedule.search import Search
 from rewrite.extract.schedule.shift import shift
-from rewrite.extract.schedule.space import Choice, Space
+from rewrite.extract.schedule.space import Extraction, Space
 from rewrite.fuzz.graphs import random_graph
 from rewrite.lower.model import Roofline, kernel_cost
 from rewrite.lower.registry import FAMILIES
@@ -141,7 +141,7 @@ class Reason:
     """What the moves would have had to do."""
 
     def __init__(
-        self, space: Space, price: Roofline, choice: Choice, best: Optimum
+        self, space: Space, price: Roofline, choice: Extraction, best: Optimum
     ) -> None:
         self.space, self.price, self.choice, self.best = space, price, choice, best
 

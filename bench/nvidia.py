@@ -2,13 +2,15 @@
 
     python bench/nvidia.py [--rows softmax,copy] [--modes eager,compile] [--sweep]
                          [--limit SECONDS] [--json FILE]
+    compute-sanitizer --tool racecheck python bench/nvidia.py --rows gemm2k --once
 
 Each contestant reads and writes the same buffers, in rotation over
 sets that are together larger than the second cache; contestants take turns, with
 pauses; the table shows medians, bytes a second counted as each input and output once,
 the share of a copy, the ratio to the best of torch, the largest error against float64
 over the largest value, and what the cost model had predicted.  Outputs hold NaN before.
-`--sweep` also tries what a search may set.  Exits with 1 where a result is wrong.
+`--sweep` also tries what a search may set; `--once` launches ours a single time, and
+judges nothing.  Exits with 1 where a result is wrong.
 
 Needs torch and pycuda; neither a network nor the e-graph.  (Called cuda.py it would
 hide the package `cuda` from every script beside it.)
@@ -242,6 +244,18 @@ def bench(
     }  # fmt: skip
 
 
+def once(row: Row, device: CudaDevice) -> None:
+    model, inputs = model_of(device.caps()), row.make()
+    chosen = cheapest(row.kernel, FAMILIES, model)
+    assert chosen is not None
+    made = ours(device, row.kernel, chosen[0], model, "ours")
+    assert made is not None
+    out = (n * t.itemsize for t, n in row.kernel.slots[row.kernel.reads :])
+    made([*inputs, *(torch.empty(n, dtype=torch.uint8, device="cuda") for n in out)])
+    torch.cuda.synchronize()
+    print(f"{row.name}: {made.family}, launched once")
+
+
 def wrong(result: dict[str, Any]) -> list[str]:
     mine = (n for n in result["families"])
     return [n for n in mine if not result["errors"][n] <= result["tolerance"]]
@@ -272,6 +286,7 @@ def main() -> int:
     p.add_argument("--modes", default="eager,compile")
     p.add_argument("--sweep", action="store_true")
     p.add_argument("--limit", type=float, default=420.0)
+    p.add_argument("--once", action="store_true")
     p.add_argument("--json", type=Path)
     args = p.parse_args()
     begin = time.time()
@@ -281,6 +296,10 @@ def main() -> int:
     device = CudaDevice()
     print(device.probe().detail, "torch", torch.__version__)
     print(model_of(device.caps()))
+    if args.once:
+        for name in args.rows.split(","):
+            once(ROWS[name](), device)
+        return 0
     results: list[dict[str, Any]] = []
     rate, bad = float("nan"), 0
     for name in args.rows.split(","):

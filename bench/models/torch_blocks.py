@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 torch: Any = import_module("torch")
@@ -236,6 +237,13 @@ def resnet(batch: int = 32, depths: Sequence[int] = (3, 4, 6, 3)) -> Made:
     return model.to(memory_format=last), (x.to(memory_format=last),)
 
 
+def mlp(batch: int = 64, width: int = 256, inner: int = 1024) -> Made:
+    sizes = (width, inner, inner, width)
+    layers = [nn.Linear(a, b) for a, b in pairwise(sizes)]
+    acts = [x for layer in layers for x in (layer, nn.GELU())]
+    return nn.Sequential(*acts[:-1]), (random(batch, width),)
+
+
 LINEAR = 4096 * (2 * 4096 + 2 * 1024 + 3 * 14336)  # weights of a block of Llama
 BLOCKS: dict[str, Block] = {
     "gpt": Block("GPT block, attention by hand, 8x1024x1024", gpt,
@@ -248,6 +256,8 @@ BLOCKS: dict[str, Block] = {
                   12 * 2 * 8 * 512 * (12.0 * 768**2 + 2 * 512 * 768)),
     "vit": Block("ViT-B/16, batch 32", vit,
                  12 * 2 * 32 * 197 * (12.0 * 768**2 + 2 * 197 * 768)),
+    "mlp": Block("MLP, 256 to 1024 to 1024 to 256, batch 64", mlp,
+                 64 * 2.0 * 1024 * (256 + 1024 + 256)),
     "resnet": Block("ResNet-50, batch 32", resnet, 32 * 8.2e9, freeze=True),
 }  # fmt: skip
 

@@ -119,6 +119,7 @@ PRODUCTS: dict[str, Callable[[], Row]] = {
     "thin": lambda: product(17, 8192, 8192),
     "long": lambda: product(256, 256, 1 << 18),
     "gemv": lambda: product(1, 8192, 8192),
+    "gemvwide": lambda: product(1, 28672, 8192),
     "gemmf32": lambda: product(4096, 4096, 4096, F32),
     "tf32": lambda: tf32(4096, 4096, 4096),
     "fp8": lambda: eight(8192, 8192, 8192),

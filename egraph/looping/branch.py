@@ -61,7 +61,7 @@ class Branch(Flow):
     def given(self, body: int) -> Sequence[int]:
         return self.places[body]
 
-    def steady(self, body: int) -> frozenset[str]:
+    def invariant(self, body: int) -> frozenset[str]:
         return frozenset()
 
     def runs(self, shapes: Sequence[Shape]) -> Dim | None:

@@ -64,7 +64,7 @@ class Flow(ABC):
         """The operands that a body's inputs are, in order."""
 
     @abstractmethod
-    def steady(self, body: int) -> frozenset[str]:
+    def invariant(self, body: int) -> frozenset[str]:
         """The inputs of a body that hold the same in many runs."""
 
     @abstractmethod

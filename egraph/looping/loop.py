@@ -121,7 +121,7 @@ class Loop(Flow):
     def given(self, body: int) -> Sequence[int]:
         return range(len(self.inputs))
 
-    def steady(self, body: int) -> frozenset[str]:
+    def invariant(self, body: int) -> frozenset[str]:
         return self.same
 
     def output(self, result: int) -> int:

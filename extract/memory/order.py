@@ -174,7 +174,9 @@ def ordered(
     plan: Plan, sizes: Mapping[str, int], reuse: Reuse, effort: int = EFFORT
 ) -> Plan:
     """The plan with its kernels in the best order found at these sizes."""
-    work = work_of(in_order(plan.graph, plan.groups, sizes, plan.steady), reuse)
+    work = work_of(
+        in_order(plan.graph, plan.groups, sizes, plan.constant_inputs), reuse
+    )
     order = best_order(work, effort)
     return replace(plan, groups=tuple(plan.groups[s] for s in order))
 

@@ -192,7 +192,7 @@ class Setting:
     reuse: Reuse
 
     def arena(self, plan: Plan) -> int:
-        steps = schedule(plan.graph, plan.groups, self.sizes, plan.steady)
+        steps = schedule(plan.graph, plan.groups, self.sizes, plan.constant_inputs)
         return plan_memory(steps, self.reuse).arena
 
     def ordered(self, plan: Plan) -> Plan:

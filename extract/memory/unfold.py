@@ -59,7 +59,7 @@ class Unfolded:
         self.outputs = frozenset(i for _, i in plan.graph.outputs)
         kept = _kept(plan)
         data = (i for i, n in enumerate(plan.graph.nodes) if n.op == "data")
-        self.constant = kept.union(data, _steady(plan))
+        self.constant = kept.union(data, _constant_inputs(plan))
         temps = self.stored - self.outputs - kept
         self.size = {c: rounded(nbytes(likely.nodes[c].type)) for c in temps}
         self.updated = _updated(plan.graph)
@@ -190,15 +190,15 @@ def _kept(plan: Plan) -> frozenset[int]:
     nodes = enumerate(plan.graph.nodes)
     inner = constant_classes(
         [[n] if i not in outputs or n.op in READS else [] for i, n in nodes],
-        _steady(plan),
+        _constant_inputs(plan),
     )
     return frozenset(c for g in plan.groups if inner.issuperset(g) for c in g)
 
 
-def _steady(plan: Plan) -> frozenset[int]:
+def _constant_inputs(plan: Plan) -> frozenset[int]:
     nodes = enumerate(plan.graph.nodes)
     return frozenset(
-        i for i, n in nodes if n.op == "input" and n.attrs[0] in plan.steady
+        i for i, n in nodes if n.op == "input" and n.attrs[0] in plan.constant_inputs
     )
 
 

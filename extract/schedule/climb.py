@@ -12,7 +12,7 @@ from .least import least, total
 from .merge import Merger
 from .search import Search
 from .shift import shift
-from .space import Choice, Space, Start
+from .space import Extraction, Space, Start
 
 LEAST = 0.999  # a cost that falls by less has not fallen
 MUCH_LESS = 0.9  # of the work of the terms chosen, that a start of its own must have
@@ -24,7 +24,7 @@ def choose(
     moves: int,
     cuts: frozenset[int] = frozenset(),
     before: Start | None = None,
-) -> Choice:
+) -> Extraction:
     """The best that climbing finds, from the input's own terms, each of them stored or
     just those of `cuts`, and from those with the least work; where it costs too much,
     it starts again at `before`."""
@@ -44,12 +44,14 @@ def choose(
     return _turned(space, known, moves, best) if moves else best
 
 
-def _own(choice: Choice, like: Choice) -> Choice:
+def _own(choice: Extraction, like: Extraction) -> Extraction:
     """With the price of the input's own schedule, wherever the climb began."""
     return replace(choice, own_seconds=like.own_seconds, own_kernels=like.own_kernels)
 
 
-def _with_less_work(space: Space, known: Known, moves: int, best: Choice) -> Choice:
+def _with_less_work(
+    space: Space, known: Known, moves: int, best: Extraction
+) -> Extraction:
     """Climbs from the terms with the least work too, where that is clearly less."""
     pick, work = least(space)
     if work > total(space, _used(space, best)) * MUCH_LESS:
@@ -63,7 +65,7 @@ def _with_less_work(space: Space, known: Known, moves: int, best: Choice) -> Cho
     return _settled(space, known, moves, _own(other, best))
 
 
-def _turned(space: Space, known: Known, moves: int, best: Choice) -> Choice:
+def _turned(space: Space, known: Known, moves: int, best: Extraction) -> Extraction:
     """Goes on from the best choice with copies of turned operands.  Weighed any earlier
     they may lead to where the climb rests at a higher price."""
     search = Search(replace(space, own=_used(space, best)), known.cost, known)
@@ -78,7 +80,7 @@ def _turned(space: Space, known: Known, moves: int, best: Choice) -> Choice:
     return other if other.seconds < best.seconds * LEAST else best
 
 
-def _settled(space: Space, known: Known, moves: int, best: Choice) -> Choice:
+def _settled(space: Space, known: Known, moves: int, best: Extraction) -> Extraction:
     """Climbs again from the terms of the best choice: with each of them stored anew it
     leaves where it had come to rest."""
     while moves:
@@ -91,7 +93,7 @@ def _settled(space: Space, known: Known, moves: int, best: Choice) -> Choice:
 
 def _climbed(
     space: Space, known: Known, moves: int, stored: frozenset[int] = frozenset()
-) -> Choice:
+) -> Extraction:
     """Search, then merge; or merge at once, where the search was in the way of it."""
     search = Search(space, known.cost, known)
     if stored:
@@ -106,17 +108,17 @@ def _climbed(
     return replace(best, exhausted=left <= 0)
 
 
-def _used(space: Space, choice: Choice) -> dict[int, int]:
+def _used(space: Space, choice: Extraction) -> dict[int, int]:
     """The e-nodes of the classes that the outputs need."""
     pick = choice.pick
     live = postorder(space.outputs, lambda c: space.classes[c][pick[c]].args)
     return {c: pick[c] for c in live}
 
 
-def _merged(search: Search) -> Choice:
+def _merged(search: Search) -> Extraction:
     merger = Merger(search)
     groups = merger.run()
     seconds = sum(g.seconds for g in merger.groups.values())
     pick = {c: search.pick[c] for c in search.pos}
     stored = frozenset(search.stored)
-    return Choice(pick, groups, seconds, search.own, search.own_kernels, stored)
+    return Extraction(pick, groups, seconds, search.own, search.own_kernels, stored)

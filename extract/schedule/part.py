@@ -29,7 +29,7 @@ from .climb import choose
 from .kernel import KernelCost, nbytes
 from .search import EPSILON
 from .seed import with_epilogues
-from .space import Choice, Space, Start, over_of, own_space, space_of
+from .space import Extraction, Space, Start, over_of, own_space, space_of
 from .start import Form, Level, seconds_of, start_at
 from .state import State
 from .symbols import Symbols
@@ -217,7 +217,7 @@ def _draw(rng: np.random.Generator, t: TensorType) -> Array:
     return cast_array(values if t.dtype.is_float else np.floor(values), t.dtype)
 
 
-def _rebuilt(p: Problem, found: Saturated, choice: Choice) -> Form:
+def _rebuilt(p: Problem, found: Saturated, choice: Extraction) -> Form:
     """The chosen terms as a graph with symbolic sizes; GraphError where none fits."""
     graph, symbolic = p.graph, Symbols(p.graph, p.values)
     b = Builder(graph.name)

@@ -38,7 +38,7 @@ class Plan:
     parts: tuple[Part, ...] = ()
     truncated: bool = False
     notes: tuple[str, ...] = field(default=())
-    steady: frozenset[str] = frozenset()  # inputs that hold the same in most runs
+    constant_inputs: frozenset[str] = frozenset()  # that hold the same in most runs
 
     @property
     def fired(self) -> dict[str, int]:
@@ -59,10 +59,10 @@ def plan(
     moves: int = 40,
     hints: Mapping[str, int] | None = None,
     before: Sequence[Level] = (),
-    steady: frozenset[str] = frozenset(),
+    constant_inputs: frozenset[str] = frozenset(),
 ) -> Plan:
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class.
-    What depends only on the inputs `steady` is to be computed when these change.
+    What depends only on `constant_inputs` is to be computed when these change.
 
     `before` are smaller sets of rules, the smallest first: the search for each set
     starts from what the one before it found (`start.py`).
@@ -70,7 +70,7 @@ def plan(
     graph = expand_macros(graph)
     levels = _remembering((*before, Level(saturate, cost)))
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
-    same, held = constant_nodes(graph, steady), constant_nodes(graph)
+    same, held = constant_nodes(graph, constant_inputs), constant_nodes(graph)
     memo: dict[Any, Part] = {}
     made: list[tuple[Piece, Part]] = []
     for piece in outline(graph):
@@ -87,7 +87,7 @@ def plan(
         made.append((piece, memo[key]))
     bare = _bare(graph)
     return replace(_stitch(graph, made, bare, _written(graph, bare, cost, hints)),
-                   steady=steady)  # fmt: skip
+                   constant_inputs=constant_inputs)  # fmt: skip
 
 
 def _remembering(levels: Sequence[Level]) -> list[Level]:

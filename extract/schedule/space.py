@@ -40,7 +40,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Extraction:
     """One e-node per class in use; kernels as groups of stored classes, in order."""
 
     pick: Mapping[int, int]

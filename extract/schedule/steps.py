@@ -30,18 +30,18 @@ def schedule(
     graph: Graph,
     groups: Sequence[Sequence[int]],
     sizes: Mapping[str, int] | None = None,
-    steady: Container[str] = (),
+    constant_inputs: Container[str] = (),
 ) -> Schedule:
     """Buffers and steps for `graph` with its symbols bound to `sizes`; what depends
-    only on data and on the inputs `steady` is kept from one run to the next."""
-    return _constants_first(in_order(graph, groups, sizes, steady))
+    only on data and on `constant_inputs` is kept from one run to the next."""
+    return _constants_first(in_order(graph, groups, sizes, constant_inputs))
 
 
 def in_order(
     graph: Graph,
     groups: Sequence[Sequence[int]],
     sizes: Mapping[str, int] | None = None,
-    steady: Container[str] = (),
+    constant_inputs: Container[str] = (),
 ) -> Schedule:
     """The same with a step for each group, in their order."""
     fixed = substitute(graph, sizes) if sizes else graph
@@ -62,7 +62,7 @@ def in_order(
     sources = {b.label: k for k, b in enumerate(buffer.all) if b.kind == "input"}
     aliases = tuple((where[a.output], sources[a.input], a.kind) for a in fixed.aliases)
     made = Schedule(tuple(buffer.all), tuple(steps), named, aliases)
-    return _marked(made, steady)
+    return _marked(made, constant_inputs)
 
 
 class _Buffers:
@@ -88,12 +88,12 @@ class _Buffers:
         return self.of[c]
 
 
-def _marked(s: Schedule, steady: Container[str]) -> Schedule:
-    """What steps write that read data and steady inputs alone, or what such steps
+def _marked(s: Schedule, constant_inputs: Container[str]) -> Schedule:
+    """What steps write that read data and constant inputs alone, or what such steps
     wrote, is kept; and the kernels that read it know."""
     kept = {
         b for b, x in enumerate(s.buffers)
-        if x.kind == "data" or (x.kind == "input" and x.label in steady)
+        if x.kind == "data" or (x.kind == "input" and x.label in constant_inputs)
     }  # fmt: skip
     for step in s.steps:
         repeats = isinstance(step, Launch) or step.op not in VARYING

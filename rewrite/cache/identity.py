@@ -26,7 +26,7 @@ PARTS = ("egraph", "extract", "lower", "backends", "rules", "core", "cache")
 def plan_key(
     graph: Graph, rules: Sequence[Path], precision: Precision, model: DeviceModel,
     cost: str, moves: int, hints: Mapping[str, int], memory: int | None = None,
-    steady: frozenset[str] = frozenset(),
+    constant_inputs: frozenset[str] = frozenset(),
 ) -> str:  # fmt: skip
     """Equal for equal graphs under equal rules, prices, effort, limits and versions.
 
@@ -40,7 +40,7 @@ def plan_key(
         code_version(), show(graph, inline=0),
         *(hashlib.sha256(f.read_bytes()).hexdigest() for f in rules),
         repr(sorted(facts)), repr(model), f"{precision} {cost} {moves}",
-        repr(sorted(hints.items())), repr(memory), repr(sorted(steady)),
+        repr(sorted(hints.items())), repr(memory), repr(sorted(constant_inputs)),
     )  # fmt: skip
 
 

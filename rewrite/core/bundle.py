@@ -144,7 +144,7 @@ def _with_inner(made: Compiled, inner: Inner) -> Compiled:
         flow = made.source.calls[target]
         assert isinstance(flow, Flow)
         bodies[target] = tuple(
-            _body(made, body, plan, flow.steady(k), own)
+            _body(made, body, plan, flow.invariant(k), own)
             for k, (body, (plan, own)) in enumerate(
                 zip(flow.bodies, plans, strict=True)
             )
@@ -153,9 +153,13 @@ def _with_inner(made: Compiled, inner: Inner) -> Compiled:
 
 
 def _body(
-    around: Compiled, body: Graph, plan: Plan, steady: frozenset[str], inner: Inner
+    around: Compiled,
+    body: Graph,
+    plan: Plan,
+    constant_inputs: frozenset[str],
+    inner: Inner,
 ) -> Compiled:
-    options = replace(around.options, steady=steady)
+    options = replace(around.options, constant_inputs=constant_inputs)
     made = Compiled(body, dressed(plan, body), around.device, options)
     return _with_inner(made, inner)
 

@@ -71,7 +71,7 @@ class Compiled:
         witness: object = None,
     ) -> dict[str, Array]:  # fmt: skip
         """The outputs by name; with `out`, written into the caller's arrays.  Equal
-        witnesses say of two calls that the plan's steady inputs hold the same."""
+        witnesses say of two calls that the plan's constant inputs hold the same."""
         return self.runner(inputs, out, witness)
 
     @cached_property
@@ -232,7 +232,7 @@ class Compiled:
 
 
 def scheduled(plan: Plan, sizes: Mapping[str, int]) -> Schedule:
-    return schedule(plan.graph, plan.groups, sizes, plan.steady)
+    return schedule(plan.graph, plan.groups, sizes, plan.constant_inputs)
 
 
 __all__ = ["Bodies", "Compiled", "Planned"]

@@ -45,7 +45,7 @@ class Options:
     cost: CostModel = "roofline"  # a name of costs.py, or a function of a kernel
     cache: bool = False  # whether plans and programs are kept on disk
     memory: int | None = None  # the most bytes that temporaries may take at once
-    steady: frozenset[str] = frozenset()  # inputs that hold the same in most runs
+    constant_inputs: frozenset[str] = frozenset()  # that hold the same in most runs
 
     @staticmethod
     def of(**asked: Unpack[Asked]) -> Options:

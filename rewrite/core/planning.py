@@ -47,7 +47,7 @@ def planned(
     made = _planned_alone(graph, device, options)
     bodies = {
         target: tuple(
-            planned(body, device, replace(options, steady=flow.steady(k)))
+            planned(body, device, replace(options, constant_inputs=flow.invariant(k)))
             for k, body in enumerate(flow.bodies)
         )
         for target, flow in flows_of(graph)
@@ -90,7 +90,7 @@ def _planned(
     try:
         result = plan(
             graph, last.saturate, last.cost, moves=moves, hints=options.hints,
-            before=before, steady=options.steady,
+            before=before, constant_inputs=options.constant_inputs,
         )  # fmt: skip
     except CostError:
         raise  # there is no schedule without prices
@@ -133,7 +133,7 @@ def _shelf(graph: Graph, device: Device, options: Options) -> Shelf | None:
     key = plan_key(
         graph, options.rules, options.precision, model_of(device.caps()),
         name_of(options.cost), MOVES[options.effort], options.hints, options.memory,
-        options.steady,
+        options.constant_inputs,
     )  # fmt: skip
     return Shelf(store, key, options.precision == "strict")
 
@@ -158,7 +158,7 @@ def without_rules(
 ) -> Compiled:
     """The same graph, and its loops, fused as they are written."""
     own = own_plan(c.source, price, MOVES[c.options.effort], sizes)
-    chosen = replace(own, steady=c.plan.steady)
+    chosen = replace(own, constant_inputs=c.plan.constant_inputs)
     bodies = {
         k: tuple(without_rules(b, price, sizes) for b in made)
         for k, made in c.bodies.items()

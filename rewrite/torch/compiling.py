@@ -32,7 +32,7 @@ from .library import (
     guards,
     torch,
 )
-from .options import Choice
+from .options import Settings
 from .program import Program
 from .reading import Part
 from .site import READERS
@@ -85,7 +85,7 @@ def _bags_of_bfloat16(
 
 def backend(gm: GraphModule, inputs: Sequence[Any], **asked: Any) -> Callable[..., Any]:
     """The backend that `torch.compile` calls, with `mode` and `options`."""
-    choice = Choice.of(**asked)
+    choice = Settings.of(**asked)
     try:
         return _compiled(gm, inputs, choice)
     except Exception as e:
@@ -97,7 +97,7 @@ def backend(gm: GraphModule, inputs: Sequence[Any], **asked: Any) -> Callable[..
 
 
 def _compiled(
-    gm: GraphModule, inputs: Sequence[Any], choice: Choice
+    gm: GraphModule, inputs: Sequence[Any], choice: Settings
 ) -> Callable[..., Any]:
     tell = _Once()
 
@@ -118,7 +118,7 @@ def _compiled(
     return run(gm, inputs)
 
 
-def _parted(choice: Choice) -> dict[str, Any]:
+def _parted(choice: Settings) -> dict[str, Any]:
     """How the joint graph is parted, where other than PyTorch does by itself: a device
     that multiplies what it computes from products computes scores again."""
     if not model_of(pick_device(choice.device).caps()).grouped:
@@ -138,7 +138,7 @@ class _Once:
 
 
 def _program(
-    traced: GraphModule, choice: Choice, inference: bool, tell: Callable[[str], None]
+    traced: GraphModule, choice: Settings, inference: bool, tell: Callable[[str], None]
 ) -> Callable[..., Any]:
     """What runs one graph of ATen, forward or backward."""
     try:
@@ -170,13 +170,13 @@ def _static_places() -> Sequence[int]:
     return tuple(known.static_input_indices) if known is not None else ()
 
 
-def _optimized(part: Part, choice: Choice, hints: Mapping[str, int]) -> Compiled:
-    options = replace(choice.options, hints=hints, steady=part.steady)
+def _optimized(part: Part, choice: Settings, hints: Mapping[str, int]) -> Compiled:
+    options = replace(choice.options, hints=hints, constant_inputs=part.constant_inputs)
     made = OptimizedGraph.of(optimize_graph(part.graph, choice.device, options))
     if not part.graph.symbols:
         ready = made.executable()  # what a compiler refuses is told now
-        if part.steady and ready and _is_over(ready, options.memory):
-            return _optimized(replace(part, steady=frozenset()), choice, hints)
+        if part.constant_inputs and ready and _is_over(ready, options.memory):
+            return _optimized(replace(part, constant_inputs=frozenset()), choice, hints)
     return made
 
 

@@ -21,7 +21,7 @@ def known() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Settings:
     """The device, how graphs are optimized, and whether errors are shown."""
 
     device: Any
@@ -31,7 +31,7 @@ class Choice:
 
     @staticmethod
     def of(mode: str | None = None, options: Mapping[str, Any] | None = None,
-           **others: Any) -> Choice:  # fmt: skip
+           **others: Any) -> Settings:  # fmt: skip
         """An option that there is not is an error, which names those there are."""
         if others:
             raise TypeError(f"backend 'rewrite' takes mode and options, found "
@@ -50,4 +50,4 @@ class Choice:
         given = {"effort": MODES[mode], **given, "fallback": False}
         made = Options.of(**cast(Any, given))
         check_options(made)
-        return Choice(device, made, strict, freeze)
+        return Settings(device, made, strict, freeze)

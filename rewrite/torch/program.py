@@ -168,7 +168,7 @@ class Program:
         # Nobody watches what is written to a GPU's memory.
         on_host = place_of(module.graph).type == "cpu"
         plain = not freeze and not self._symbols and on_host
-        self._steady: frozenset[str] = frozenset(
+        self._constant_inputs: frozenset[str] = frozenset(
             str(self._names[k]) for k in rare if plain
         )
         self._stamp: tuple[Any, ...] = ()
@@ -222,7 +222,7 @@ class Program:
             with unset_fake():
                 part = load(f"torch_{k}", step.nodes, step.inputs, step.outputs,
                             step.updates, sizes, self._constants,
-                            self._steady)  # fmt: skip
+                            self._constant_inputs)  # fmt: skip
             return part, self.compile(part, hints)
         except Exception as e:
             # A drop-in never fails by its optimizer: PyTorch runs these nodes.
@@ -259,14 +259,14 @@ class Program:
         args.clear()
         fixed = self._fixed(values)
         if fixed.is_restless:
-            fixed = self._unsteady(values)
+            fixed = self._of_constant_inputs(values)
         return fixed(scope)
 
-    def _unsteady(self, values: tuple[int, ...]) -> Fixed:
+    def _of_constant_inputs(self, values: tuple[int, ...]) -> Fixed:
         """A program that keeps nothing: made to be kept it may take longer to make."""
         with self._lock:
-            if self._steady:
-                self._steady = frozenset[str]()
+            if self._constant_inputs:
+                self._constant_inputs = frozenset[str]()
                 self._ready.clear()
         return self._fixed(values)
 

@@ -161,17 +161,17 @@ class Part:
     outputs: tuple[Port, ...]
     nodes: Mapping[str, FxNode]  # by the names of nodes of the graph
     numbers: tuple[tuple[str, Poly], ...] = ()  # inputs that are sizes
-    steady: frozenset[str] = frozenset()  # inputs that are parameters
+    constant_inputs: frozenset[str] = frozenset()  # inputs that are parameters
     views: tuple[tuple[str, Strided], ...] = ()  # inputs that are views of the model's
 
 
 def load(
     name: str, nodes: Sequence[FxNode], inputs: Sequence[FxNode],
     outputs: Sequence[FxNode], updates: Mapping[FxNode, FxNode], sizes: Sizes,
-    constants: Mapping[str, Tensor], steady: frozenset[str] = frozenset(),
+    constants: Mapping[str, Tensor], constant_inputs: frozenset[str] = frozenset(),
 ) -> Part:  # fmt: skip
     """The graph of `nodes`.  `updates` says which inputs hold new values afterwards,
-    `constants` which are built in, `steady` which are the same in most calls."""
+    `constants` are built in, `constant_inputs` the same in most calls."""
     builder, scope = PartBuilder(name), dict[FxNode, Any]()
     named: dict[str, FxNode] = {}
     with tracing(builder):
@@ -196,7 +196,7 @@ def load(
         (builder.nodes[x.node].attrs[0], size) for size, x in builder.numbers.items()
     )
     views = tuple((builder.nodes[x.node].attrs[0], v) for v, x in builder.views.items())
-    same = frozenset(p.label for p in given if p.node.name in steady)
+    same = frozenset(p.label for p in given if p.node.name in constant_inputs)
     return Part(builder.build(made), tuple(given), tuple(left), named, numbers, same,
                 views)  # fmt: skip
 

@@ -164,10 +164,10 @@ class GraphStep:
 
 def _kept_of(part: Part, compiled: Any) -> frozenset[str]:
     """The inputs that a program makes something of which it keeps."""
-    if not part.steady:
+    if not part.constant_inputs:
         return frozenset()
     ready = compiled.executable()
-    return ready.steady if ready is not None else frozenset()
+    return ready.constant_inputs if ready is not None else frozenset()
 
 
 class EagerStep:

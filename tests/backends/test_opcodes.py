@@ -44,7 +44,7 @@ def bounded(entry: Scalar, args):
     return (a[~(np.abs(a.astype(np.float64)) > TURN_WGPU)],)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", RUNNABLE)
 @pytest.mark.parametrize("dtype", dtypes.ALL, ids=str)
 def test_opcodes_have_their_numpy_meaning(name: str, dtype: dtypes.DType):

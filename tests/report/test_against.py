@@ -202,9 +202,9 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = next(x for x in text.splitlines() if x.startswith("    rewrite check "))
     done = CliRunner().invoke(app, [*command.split()[1:], "--device", "c"])
     assert done.exit_code == 1
-    assert _steady(done.output) == _steady(shown[1])
+    assert _without_digits(done.output) == _without_digits(shown[1])
 
 
-def _steady(said: str) -> str:
+def _without_digits(said: str) -> str:
     """Without the last digits, which depend on the machine's sums."""
     return re.sub(r"\d+\.\d+(e[-+]\d+)?", "#", said)

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.effort import LONG
+
 CODE = """
 import hashlib, sys
 from rewrite.pipeline import optimize_graph
@@ -37,6 +39,6 @@ def schedule(graph: str, seed: int) -> str:
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_schedule_is_the_same_by_every_hash_seed(name: str) -> None:
-    first, *others = (schedule(GRAPHS[name], seed) for seed in (0, 1, 2))
+    first, *others = (schedule(GRAPHS[name], seed) for seed in range(3 if LONG else 2))
     assert first
-    assert others == [first, first]
+    assert others == [first] * len(others)

@@ -14,7 +14,7 @@ from rewrite.backends.devices import device
 from rewrite.fuzz.pipeline import fuzz
 from tests.effort import draws
 
-CHUNK = draws(50)
+CHUNK = draws(50, 10)
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))

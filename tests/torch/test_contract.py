@@ -347,18 +347,18 @@ def test_strict_shows_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_option_that_there_is_not_is_an_error(asked: Any, said: str) -> None:
-    from rewrite.torch.options import Choice
+    from rewrite.torch.options import Settings
 
     with pytest.raises(ValueError, match=said):
-        Choice.of(**asked)
+        Settings.of(**asked)
 
 
 def test_modes_are_effort() -> None:
-    from rewrite.torch.options import Choice
+    from rewrite.torch.options import Settings
 
-    assert Choice.of().options.effort == 2
-    assert Choice.of("max-autotune").options.effort == 3
-    assert Choice.of("default", {"effort": 1}).options.effort == 1
+    assert Settings.of().options.effort == 2
+    assert Settings.of("max-autotune").options.effort == 3
+    assert Settings.of("default", {"effort": 1}).options.effort == 1
 
 
 @pytest.mark.plans

@@ -213,7 +213,7 @@ def test_filters_are_packed_once() -> None:
     (step,) = made[0].first.graphs
     ready = step.compiled.executable()
     assert ready.prologue and len(ready.program.steps) == 1
-    assert len(ready.steady) == 1
+    assert len(ready.constant_inputs) == 1
 
 
 @torch.no_grad()

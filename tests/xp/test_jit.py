@@ -244,7 +244,7 @@ def test_a_bundle_of_open_numbers_keeps_the_last(tmp_path: Path) -> None:
 
 
 def test_options_are_declared_once() -> None:
-    own = {"steady"}  # said by front ends that know which inputs are parameters
+    own = {"constant_inputs"}  # said by front ends that know which are parameters
     assert Asked.__optional_keys__ | own == set(Options.__dataclass_fields__)
     functions: list[Function] = [rw.optimize, rw.jit, rw.compile_graph]
     for f in functions:

@@ -11,7 +11,7 @@ from rewrite.egraph.saturate.encode import ENode
 from rewrite.extract.dag.postorder import postorder
 from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.space import Choice, Space, cheapest, constant_classes
+from rewrite.extract.schedule.space import Extraction, Space, cheapest, constant_classes
 
 from .watched import Firing, Watched
 
@@ -67,9 +67,9 @@ def _space(classes: Sequence[Sequence[ENode]], found: Watched) -> Space:
 
 
 def _held(
-    found: Watched, best: Choice, root: int, made: Sequence[int], cost: KernelCost,
+    found: Watched, best: Extraction, root: int, made: Sequence[int], cost: KernelCost,
     moves: int,
-) -> Choice | None:  # fmt: skip
+) -> Extraction | None:  # fmt: skip
     """A plan with `root` held to `made`, searched from the chosen form; where that is
     cyclic then, from the graph's own, else from the smallest terms."""
     classes = list(found.egraph.classes)

@@ -30,7 +30,7 @@ from rewrite.extract.schedule.chosen import (
     Untraceable,
 )
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.space import Choice, Space, cheapest, host_seconds
+from rewrite.extract.schedule.space import Extraction, Space, cheapest, host_seconds
 
 READ = -1  # in place of an e-node: the class is read
 STEPS = 20  # decisions that may be made for each kernel that may be traced
@@ -152,7 +152,7 @@ def host(shape: Shape, c: int, i: int) -> Column:
     return Column((c,), reads, seconds, {c: i, **dict.fromkeys(args, READ)})
 
 
-def of_choice(space: Space, cost: KernelCost, choice: Choice) -> tuple[Column, ...]:
+def of_choice(space: Space, cost: KernelCost, choice: Extraction) -> tuple[Column, ...]:
     """The kernels of a search's choice as columns."""
     shape = Shape(space)
     stored = {c for group in choice.groups for c in group}

@@ -26,7 +26,7 @@ import numpy as np
 from rewrite.extract.dag.components import strong
 from rewrite.extract.dag.exact import SCALE, TOLERANCE, Rows, highs, solver
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.space import Choice, Space
+from rewrite.extract.schedule.space import Extraction, Space
 
 from .columns import Column, Limits, Shape, enumerated, of_choice
 
@@ -65,7 +65,9 @@ class Optimum:
         return self.solved and all(n is None for n in self.ops)
 
 
-def optimum(space: Space, cost: KernelCost, choice: Choice, limits: Limits) -> Optimum:
+def optimum(
+    space: Space, cost: KernelCost, choice: Extraction, limits: Limits
+) -> Optimum:
     """The cheapest schedule of the columns within the limits and those of `choice`."""
     own = of_choice(space, cost, choice)
     found = enumerated(space, cost, limits, own)

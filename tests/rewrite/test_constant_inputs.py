@@ -1,4 +1,4 @@
-"""What depends on steady inputs alone is made when they change, on every device."""
+"""What depends on constant inputs alone is made when they change, on every device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, Graph
 
-OPTIONS = Options(fallback=False, steady=frozenset({"w"}))
+OPTIONS = Options(fallback=False, constant_inputs=frozenset({"w"}))
 
 
 def graph() -> Graph:
@@ -28,7 +28,11 @@ def test_kept_while_the_witness_is_the_same(name: str) -> None:
     g, rng = graph(), np.random.default_rng(0)
     made = planned(g, device(name), OPTIONS)
     ready = made.executable()
-    assert ready is not None and ready.steady == {"w"} and ready.kept_bytes >= 6400
+    assert (
+        ready is not None
+        and ready.constant_inputs == {"w"}
+        and ready.kept_bytes >= 6400
+    )
     x, w = rng.standard_normal((6, 40), "f4"), rng.standard_normal((40, 40), "f4") / 8
     other = rng.standard_normal((40, 40), "f4") / 8
 
@@ -46,7 +50,7 @@ def test_kept_while_the_witness_is_the_same(name: str) -> None:
 def test_without_steady_inputs_nothing_is_kept() -> None:
     made = planned(graph(), device("c"), Options(fallback=False))
     ready = made.executable()
-    assert ready is not None and not ready.steady and not ready.prologue
+    assert ready is not None and not ready.constant_inputs and not ready.prologue
 
 
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 4095, 4096, 4097, 100_003])
