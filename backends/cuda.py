@@ -115,12 +115,13 @@ class _Graph:
     executable: Any
     stream: Any
     names: tuple[str, ...]
-    launched: deque[str]
+    device: CudaDevice
     held: tuple[Any, ...]
 
     def __call__(self) -> None:
-        self.launched.extend(self.names)
-        checked(self.driver.cuGraphLaunch(self.executable, self.stream))
+        self.device.launched.extend(self.names)
+        with self.device.current():
+            checked(self.driver.cuGraphLaunch(self.executable, self.stream))
 
 
 @dataclass(slots=True)
@@ -138,7 +139,8 @@ class CudaModule:
     def launch(
         self, name: str, buffers: Sequence[CudaBuffer], scratch: Any = None
     ) -> None:
-        self._launch(name, buffers, scratch, None)
+        with self.device.current():
+            self._launch(name, buffers, scratch, None)
 
     def prepare(self, steps: Sequence[Step], buffers: Sequence[CudaBuffer]) -> Replayed:
         return Replayed(self, steps, buffers)
@@ -148,6 +150,10 @@ class CudaModule:
         cu: Any = import_module("cuda.bindings.driver")
         for name, _ in calls:
             self._scratch(self.functions[name])  # no allocation inside a capture
+        with self.device.current():
+            return self._captured(cu, calls)
+
+    def _captured(self, cu: Any, calls: Sequence[Call]) -> _Graph:
         stream = self.device.stream
         handle = cu.CUstream(stream.handle)
         mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
@@ -161,7 +167,7 @@ class CudaModule:
         (executable,) = checked(cu.cuGraphInstantiate(graph, 0))
         names = tuple(x.name for f, _ in calls for x in self.starts[f])
         held = (self, stream, graph, tuple(calls))
-        return _Graph(cu, executable, handle, names, self.device.launched, held)
+        return _Graph(cu, executable, handle, names, self.device, held)
 
     def _launch(
         self, name: str, buffers: Sequence[CudaBuffer], scratch: Any, stream: Any
@@ -235,6 +241,20 @@ class CudaDevice:
         atexit.register(context.pop)  # pycuda aborts the process if it is left pushed
         return drv
 
+    @contextmanager
+    def current(self) -> Generator[None]:
+        """With the primary context current in this thread, as it is in the first one:
+        PyTorch compiles and runs backward graphs in threads of its own."""
+        if self.driver.Context.get_current() is not None:
+            yield
+            return
+        context = self.driver.Device(0).retain_primary_context()
+        context.push()
+        try:
+            yield
+        finally:
+            context.pop()  # pycuda aborts the process if a thread ends with one
+
     @cached_property
     def _gpu(self) -> Any:
         return self.driver.Device(0)
@@ -293,7 +313,8 @@ class CudaDevice:
 
     def _fresh(self, nbytes: int) -> Any:
         try:
-            return self.driver.mem_alloc(nbytes)
+            with self.current():
+                return self.driver.mem_alloc(nbytes)
         except self.driver.MemoryError as e:
             raise MemoryError(str(e)) from e
 
@@ -354,18 +375,19 @@ class CudaDevice:
         earlier: Sequence[Module] = (),
     ) -> CudaModule:  # fmt: skip
         check_launches(self.caps(), source.launches)
-        module = self._loaded(source, contract)
         by_name = {f.name: f for f in functions}
-        made = {
-            name: tuple(
-                self._start(
-                    module, by_name[name], x, lambda: self.binary(source, contract)
+        with self.current():
+            module = self._loaded(source, contract)
+            made = {
+                name: tuple(
+                    self._start(
+                        module, by_name[name], x, lambda: self.binary(source, contract)
+                    )
+                    for x in each
+                    if isinstance(x, Products) or x.groups
                 )
-                for x in each
-                if isinstance(x, Products) or x.groups
-            )
-            for name, each in source.launches.items()
-        }
+                for name, each in source.launches.items()
+            }
         return CudaModule(self, module, by_name, made)
 
     def binary(self, source: KernelSource, contract: bool) -> bytes:

@@ -216,9 +216,11 @@ class KernelPrinter(Printer):
 
     def shared_arrays(self, stage: Stage) -> tuple[list[str], int]:
         """Declarations of what the group shares, and its bytes; arrays of panels come
-        first, at multiples of what is mixed."""
+        first, at multiples of what is mixed, then others that boxes go to."""
         wanted: dict[str, tuple[str, int, int]] = {}
         mixed: set[str] = set()
+        brought = {name_of(b.array) for s in walk(stage.body) if isinstance(s, Fill)
+                   for b in s.boxes}  # fmt: skip
         for stmt in walk(stage.body):
             if isinstance(stmt, Array) and stmt.space == "shared":
                 entry = (stored(stmt.dtype), stmt.dtype.itemsize, max(stmt.size, 1))
@@ -242,9 +244,12 @@ class KernelPrinter(Printer):
             block = block.replace("rw_shared", "rw_panels")
         lines = [f"  {block}"] if block and wanted else []
         offset = 0
-        order = sorted(wanted.items(), key=lambda x: x[0] not in mixed)
+        order = sorted(
+            wanted.items(), key=lambda x: (x[0] not in mixed, x[0] not in brought)
+        )
         for name, (t, itemsize, n) in order:
-            align = wgmma.ALIGN if name in mixed else SHARED_ALIGN
+            align = rings.BOX if name in brought else SHARED_ALIGN
+            align = wgmma.ALIGN if name in mixed else align
             form = self.dialect.shared
             form = form.replace("rw_shared", "rw_panels") if self.groups else form
             lines.append("  " + form.format(t=t, name=name, n=n, i=offset))

@@ -15,11 +15,14 @@ from ...egraph.ir.dtypes import BF16, DType
 from ..axes import ceil_div
 from ..device import TensorMap
 from ..fragments import FOUR, HIGH, ROWS, WARP
-from ..loops import PANEL, ROW, Beside, Box, Fill, Param, Send, Stmt, Tensor
+from ..loops import PANEL, ROW, Beside, Box, Fill, Mma, Param, Send, Stmt, Tensor
+from ..walking import walk
 from .expressions import name_of
 
 REGISTERS, FEW, MOST = 1 << 16, 40, 232  # of a unit, of a thread beside, of another
+CROWDED, FEWER, ALL = 160, 24, 240  # the same where threads hold so many sums
 ROOM = 240  # registers that each thread has without, of which more are no use
+BOX = 128  # bytes, at multiples of which boxes begin
 MIXED = 8  # rows that are mixed among each other
 INLINE = "static __device__ __forceinline__"
 HELPERS = r"""struct __align__(64) rw_tensor { u64 opaque[16]; };
@@ -311,5 +314,8 @@ def shares(team: int, beside: Beside) -> tuple[str, str]:
     total = team + beside.threads
     if REGISTERS // total > ROOM or team % 128 or beside.threads % 128:
         return "", ""
-    left = (REGISTERS - FEW * beside.threads) // team // 8 * 8
-    return f"rw_fewer<{FEW}>();", f"rw_more<{min(left, MOST)}>();"
+    sums = {s.out: s.m * s.n // team for s in walk(beside.body) if isinstance(s, Mma)}
+    crowded = sum(sums.values()) > CROWDED
+    few, most = (FEWER, ALL) if crowded else (FEW, MOST)
+    left = (REGISTERS - few * beside.threads) // team // 8 * 8
+    return f"rw_fewer<{few}>();", f"rw_more<{min(left, most)}>();"

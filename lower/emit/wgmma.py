@@ -59,9 +59,11 @@ MOST = 8  # groups
 
 
 def in_turns(body: tuple[Stmt, ...], groups: int) -> tuple[Mma, Mma] | None:
-    """The first and the last product of a body beside which something is computed."""
+    """The first and the last product with which a body begins, if something is computed
+    beside them."""
     late = any(isinstance(s, Settle) and s.made for s in body)
-    products = [s for s in body if isinstance(s, Mma)]
+    first = next((i for i, s in enumerate(body) if isinstance(s, Settle)), len(body))
+    products = [s for s in body[:first] if isinstance(s, Mma)]
     fits = 1 < groups <= MOST and late and products
     return (products[0], products[-1]) if fits else None
 

@@ -40,14 +40,14 @@ class _Axis(NamedTuple):
 
 
 def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
-    """Or why there is none."""
+    """Or why there is none; a tile with one axis has one, not in panels."""
     index = view.form(load.index)
-    row, last = load.tile.axes if len(load.tile.axes) == 2 else ("", "")
-    points = ir.extents(view.grid.points)
+    row, last = ("", *load.tile.axes)[-2:] if len(load.tile.axes) < 3 else ("", "")
+    points = ir.extents(view.grid.points) | {"": 1}
     if buffer.dtype not in BROUGHT:
         return f"elements of {buffer.dtype}"
-    wide = panel(buffer.dtype)
-    if index.rest or index.axes.get(last) != 1 or index.axes.get(row, 0) < 1:
+    wide = panel(buffer.dtype) if row else points.get(last, 0)
+    if index.rest or index.axes.get(last) != 1 or (row and index.axes.get(row, 0) < 1):
         return "it does not lie in rows"
     if points[last] < wide or points[row] > ROWS:
         return f"no panels: {points[row]} x {points[last]}"
@@ -127,30 +127,36 @@ def _axes(
     view: Scene, wide: int,
 ) -> tuple[_Axis, ...] | str:  # fmt: skip
     left, const = dict(index.axes), index.const
-    step = {last: 1, row: index.axes[row]}
-    begins: dict[str, dict[str, int]] = {row: {}, last: {}}
+    own = (last, row) if row else (last,)
+    step = {p: index.axes[p] for p in own}
+    begins: dict[str, dict[str, int]] = {p: {} for p in own}
     for p, (f, _) in tests.items():
         begins[p] = {a: c for a, c in f.axes.items() if a != p}
         const -= step[p] * f.const
         for a, c in begins[p].items():
             left[a] = left.get(a, 0) - step[p] * c
-    for p in (row, last):
+    for p in own:
         del left[p]
     left = {a: c for a, c in left.items() if c}
+    for a, c in list(left.items()):  # to an axis that ends nowhere
+        p = row if row and c % step[row] == 0 else last
+        near = 0 < c < step[row] if row else c % BYTES != 0
+        if p not in tests and ((row and p == row) or near):
+            begins[p][a] = left.pop(a) // step[p]
     if min(left.values(), default=0) < 0 or const < 0:
         return "it begins before its buffer"
-    for a, c in list(left.items()):  # to an axis that ends nowhere
-        p = row if c % step[row] == 0 else last
-        if p not in tests and (p == row or c < step[row]):
-            begins[p][a] = left.pop(a) // step[p]
     reach = {**{a.name: a.extent for a in view.grid.axes}, **_loops(view)}
-    shift = {row: const // step[row], last: const % step[row]}
+    shift = {last: const}
+    if row:
+        shift = {row: const // step[row], last: const % step[row]}
     out: list[_Axis] = []
     points = ir.extents(view.grid.points)
-    for p in (last, row):
-        most = sum(c * _last(reach[a], view.steps[a]) for a, c in begins[p].items())
-        f, end = tests.get(p, (None, most + points[p]))
+    for p in own:
+        far = [c * _last(reach[a], view.steps[a]) for a, c in begins[p].items()]
+        f, end = tests.get(p, (None, sum(max(n, 0) for n in far) + points[p]))
         extra = shift[p] + (f.const if f else 0)
+        if extra + sum(min(n, 0) for n in far) < 0 <= extra:
+            return "it begins before its buffer"
         size = wide if p == last else points[p]
         out.append(_Axis(step[p], end + shift[p], size, begins[p], extra))
     for a, c in left.items():

@@ -213,7 +213,7 @@ class Exchange(Besides):
                 case Copy(tile) if tile.space == "shared":
                     lasts = self.lasting(tile)
                     total += self.ring_size(tile) * tile.dtype.itemsize * lasts
-                case Copy(tile) if tile.space == "register":
+                case Copy(tile) if tile.space == "register" and not self.from_shared(s):
                     layout = of_axes(tile.layout or self.grid.layout, tile.axes)
                     if isinstance(s.value, Var):
                         old = self.tiles[s.value.name].layout

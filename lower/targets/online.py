@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..fragments import FOUR
+from ..loops import Var
 from ..tiles import ir
 from ..tiles.ir import (
     Ahead,
@@ -16,6 +17,7 @@ from ..tiles.ir import (
     Grid,
     Layout,
     Load,
+    Loop,
     Map,
     Mma,
     Stmt,
@@ -34,10 +36,11 @@ LANES, WIDE = 8, 16  # of an access, at most, and its bytes
 
 def scheduled_online(
     program: TileProgram, rows: str, across: tuple[str, ...], resident: int,
-    brings: bool,
+    brings: bool, pieces: int = PIECES,
 ) -> TileProgram | str:  # fmt: skip
     """`across`: the axes that products have beside rows, that of the pass first;
-    `brings`: the engine for copies also has room for the left side of scores."""
+    `brings`: the engine for copies also has room for left sides of scores; a warp
+    stores through so many `pieces`."""
     (grid,) = program.body
     body: list[Stmt] = []
     for s in grid.body:
@@ -46,16 +49,43 @@ def scheduled_online(
             continue
         made = box_of(s, scene(grid), program.buffers[s.buffer])
         body += (s,) if brings and isinstance(made, Box) else in_two(s)
-    made = _Schedule(replace(grid, body=tuple(body)), program, rows, across).run()
+    grid = replace(grid, body=tuple(body))
+    grid = replace(grid, body=tuple(_plain_lines(s, grid, program) for s in body))
+    made = _Schedule(grid, program, rows, across, pieces).run()
     if isinstance(made, str):
         return made
     return replace(program, body=(replace(made, resident=resident),))
 
 
+def _plain_lines(s: Stmt, grid: Grid, program: TileProgram) -> Stmt:
+    """A loop whose lines threads load where the engine for copies cannot."""
+    if not isinstance(s, Loop):
+        return s
+    view = scene(grid)
+    loads = (x for a in s.body if isinstance(a, Ahead) for x in a.body)
+    by_threads = {
+        x.tile.name: x for x in loads if isinstance(x, Load) and len(x.tile.axes) == 1
+        and isinstance(box_of(x, view, program.buffers[x.buffer]), str)
+    }  # fmt: skip
+    out: list[Stmt] = []
+    for x in s.body:
+        match x:
+            case Ahead(body, beside):
+                rest = (y for y in body if y not in by_threads.values())
+                out.append(Ahead(tuple(rest), beside))
+            case Copy(tile, Var(name)) if name in by_threads:
+                out.append(replace(by_threads[name], tile=tile))
+            case _:
+                out.append(x)
+    return replace(s, body=tuple(out))
+
+
 class _Schedule:
     def __init__(
-        self, grid: Grid, program: TileProgram, rows: str, across: tuple[str, ...]
-    ) -> None:
+        self, grid: Grid, program: TileProgram, rows: str, across: tuple[str, ...],
+        pieces: int,
+    ) -> None:  # fmt: skip
+        self.pieces = pieces
         self.grid, self.buffers, self.rows = grid, program.buffers, rows
         self.scene = scene(grid)
         points = {p.name: p for p in grid.points}
@@ -162,5 +192,5 @@ class _Schedule:
         buffer = self.buffers[s.buffer]
         sends = self.rows in s.over and len(s.over) == 2
         sends &= not isinstance(sent(s, self.scene, buffer), str)
-        through = PIECES if sends else 0
+        through = self.pieces if sends else 0
         return Map(value, s.value), replace(s, value=ir.var(value), through=through)

@@ -45,7 +45,7 @@ from ..tiles.ir import (
     Wait,
     held_left,
 )
-from .layouts import names_in, of_axes
+from .layouts import names_in, of_axes, product
 from .places import Places, Point
 
 PAD = 4  # elements after each row that is filled across: neighbours in other banks
@@ -146,8 +146,17 @@ class Ringed(Places):
         )
         return last + (PAD if across and t.dtype.itemsize == 4 else 0)
 
+    def from_shared(self, s: Copy) -> bool:
+        """Whether threads read to registers what the engine brought."""
+        source = self.tiles.get(s.value.name) if isinstance(s.value, Var) else None
+        in_registers = s.tile.space == "register"
+        return in_registers and source is not None and source.space == "shared"
+
+    def rows_of(self, t: Tile) -> int:
+        return self.extents[t.axes[0]] if len(t.axes) > 1 else 1
+
     def ring_size(self, t: Tile) -> int:
-        rows, last = (self.extents[a] for a in t.axes)
+        rows, last = self.rows_of(t), self.extents[t.axes[-1]]
         pitch = self.pitch(t)
         return rows * (
             ceil_div(last, pitch) * pitch if t.name in self.panels else pitch
@@ -157,7 +166,8 @@ class Ringed(Places):
         name = self.fresh(t.name.rstrip("0123456789") or "s")
         self.rings[t.name] = name
         size = self.ring_size(t)
-        mixed = t.dtype.itemsize == 2 or t.name in self.panels
+        rows = len(t.axes) > 1
+        mixed = rows and (t.dtype.itemsize == 2 or t.name in self.panels)
         swizzle = self.pitch(t) if mixed else 0
         self.emit(Array(name, t.dtype, size * stages, "shared", swizzle))
 
@@ -181,7 +191,7 @@ class Ringed(Places):
     def apart(self, t: Tile) -> int:
         """Elements from panel to panel."""
         wide = panel(t.dtype) if t.name in self.panels else 0
-        return self.extents[t.axes[0]] * wide
+        return self.rows_of(t) * wide
 
     def copy_async(self, s: Load, point: Point, lanes: int, where: Ex | None) -> None:
         t = s.tile
@@ -253,6 +263,36 @@ class Ringed(Places):
             self.rings[source.name], self.in_ring(source, row, column), t.dtype
         )
         moved: Stmt = Write(held, point.slot(t.axes, self.zero), taken)
+        for var, n in reversed(loops):
+            moved = For(var, n, "unroll", (moved,))
+        self.emit(moved)
+        self.out.pop()
+        self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
+
+    def fetched(self, s: Copy) -> None:
+        """From shared memory, by each thread the points that it has of a line."""
+        assert isinstance(s.value, Var)
+        source, t = self.tiles[s.value.name], s.tile
+        layout = t.layout or self.grid.layout
+        mine = [k for k, d in enumerate(layout) if d.axis in t.axes]
+        own = of_axes(layout, t.axes)
+        self.held[t.name] = name = self.fresh(t.name.rstrip("0123456789"))
+        self.emit(Array(name, t.dtype, product(own, "register", "lane")))
+        inner = self.inside()
+        thread, threads = self.digits(layout)
+        loops: list[tuple[Var, int]] = []
+        values: list[Ex] = []
+        lanes = own[-1].size if own and own[-1].place == "lane" else 1
+        for k in mine:
+            d = layout[k]
+            if d.place == "register":
+                loops.append((Var(self.fresh("j"), self.index), d.size))
+            lying = loops[-1][0] if d.place == "register" else self.zero
+            values.append(threads[k] if d.place == "thread" else lying)
+        point = Point(own, tuple(values))
+        at = add(self.begin(source), point.axis(t.axes[-1], self.zero))
+        taken = Read(self.rings[source.name], at, t.dtype, lanes)
+        moved: Stmt = Write(name, point.slot(t.axes, self.zero), taken, lanes)
         for var, n in reversed(loops):
             moved = For(var, n, "unroll", (moved,))
         self.emit(moved)

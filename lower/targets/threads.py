@@ -93,6 +93,8 @@ class GridWriter(Exchange):
                         self.share(g)
                     elif tile.space == "held":
                         self.hold(g)
+                    elif self.from_shared(g):
+                        self.fetched(g)
                     else:
                         self.copy(g)
                 case Mma():

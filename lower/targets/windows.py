@@ -70,8 +70,8 @@ def panels_of(load: ir.Load, view: Scene, buffer: Param) -> Panels | str:
         panels = by_digits.run()
         plain = isinstance(panels, str) and not by_digits.several
         return made if plain else panels
-    wide = panel(buffer.dtype)
     last = ir.extents(view.grid.points)[load.tile.axes[-1]]
+    wide = made.tensor.sizes[0]
     first, *rest = made.corner
     corners = ((add(first, Lit(p, load.index.dtype)), *rest)
                for p in range(0, last, wide))  # fmt: skip

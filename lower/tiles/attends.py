@@ -22,32 +22,56 @@ from ..families.nests.values import add, mul
 from ..families.products.flat import SHORT, as_one, stored_as
 from ..families.products.products import Product
 from ..loops import Ex, Lit, Param
+from .passes.sums import summed
 from .products import HALVES
-from .scales import unscaled
+from .scales import outermost, unscaled
 
 LEFT = "c"  # by number what parts of a pass leave of their states
 
 
+class Inner(NamedTuple):
+    """A product inside the pass: `left` varies along rows, `right` along the pass, and
+    both along `k`, which it sums."""
+
+    root: int
+    left: int
+    right: int
+    k: int
+    dtype: DType  # of both sides
+
+
+class Wide(NamedTuple):
+    """A product along the pass: `left`, of which it is one factor or several, varies
+    along rows and the pass, `right` along the pass and columns."""
+
+    state: State
+    left: tuple[int, ...]
+    right: int
+    e: int
+    dtype: DType
+
+
 class Attention(NamedTuple):
-    """A fold of one product inside the pass and one along it, and the kernel as it is
-    written; axes of it that tiles lie along: `m` rows, `j` the pass, `k` summed inside,
-    `e` columns."""
+    """A pass with products inside it and along it, and the kernel as it is written;
+    tiles lie along `m`, rows, and `j`, the pass.  `above`: states of rows."""
 
     kernel: Kernel
-    fold: Fold
-    inner: Product
-    state: State
-    wide: Product
+    batch: tuple[int, ...]
+    rows: tuple[int, ...]
+    above: tuple[State, ...]
+    inner: tuple[Inner, ...]
+    wide: tuple[Wide, ...]
     m: int
     j: int
-    k: int
-    e: int
-    left: DType  # of the sides of the inner product
-    right: DType
 
     @property
     def states(self) -> tuple[State, ...]:
-        return (*self.fold.rows, self.state)
+        return (*self.above, *(w.state for w in self.wide))
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one product inside, one along the pass, as in attention."""
+        return len(self.inner) == len(self.wide) == 1
 
     def runs(self, s: State) -> bool:
         """Whether others read what it is so far: a maximum or minimum, whose terms
@@ -59,61 +83,92 @@ class Attention(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def attention_of(kernel: Kernel) -> Attention | str:
-    fold = classify(kernel)
+    fold = _fold(kernel)
     if isinstance(fold, str):
         return fold
-    if len(fold.inner) != 1 or len(fold.wide) != 1 or fold.dtype is not F32:
-        return "other than one product inside the pass and one along it"
-    if any(s.moments for s in (*fold.rows, fold.wide[0][0])):
+    made = _attention(kernel, fold)
+    if isinstance(made, str):
+        return made
+    with_rows = _with_rows(outermost(unscaled(kernel, fold.rows)), fold)
+    again = _fold(with_rows)
+    assert isinstance(again, Fold), again
+    made = _attention(with_rows, again)
+    return made if isinstance(made, str) else _lacks(made) or made
+
+
+def _fold(kernel: Kernel) -> Fold | str:
+    """With running values, or without any."""
+    found = classify(kernel)
+    if isinstance(found, Fold) and found.inner:
+        return found
+    sums = summed(kernel)
+    return found if isinstance(sums, str) and isinstance(found, str) else sums
+
+
+def _attention(kernel: Kernel, fold: Fold) -> Attention | str:
+    if not fold.inner or fold.dtype is not F32:
+        return "no products inside the pass"
+    if any(s.moments for s in (*fold.rows, *(s for s, _ in fold.wide))):
         return "a running sum of differences"
-    ((c,), ((_, w),)) = fold.inner, fold.wide
-    if len(c.k) != 1 or len(fold.e) != 1 or len(fold.axes) != 1:
+    if len(fold.axes) != 1 or any(len(c.k) != 1 for c in fold.inner):
         return "it sums along several axes"
-    for ((_, a, b),) in (c.products, w.products):
-        own = tuple(tuple(stored_as(kernel, e) for e in side) for side in (a, b))
-        kinds = {kernel.exprs[side[0]].dtype for side in own}
-        if max(map(len, own)) > 1 or len(kinds) > 1 or not kinds <= {*HALVES}:
-            return f"sides of {', '.join(sorted(map(str, kinds)))}"
-        if kernel.exprs[own[1][0]].op != "load":
-            return "a right side that is computed"
-    with_rows = _with_rows(unscaled(kernel, fold), fold)
-    fold = classify(with_rows)
-    assert isinstance(fold, Fold), fold
-    result = _attention(with_rows, fold)
-    return _lacks(with_rows, result) or result
-
-
-def _attention(kernel: Kernel, fold: Fold) -> Attention:
-    (c,), ((state, w),) = fold.inner, fold.wide
-    made: list[tuple[Product, DType]] = []
-    for ((root, a, b),) in (c.products, w.products):
-        own = tuple(tuple(stored_as(kernel, e) for e in side) for side in (a, b))
-        made.append((Product(root, *own), kernel.exprs[own[0][0]].dtype))
-    m = max(fold.m, key=lambda a: (kernel.extents[a], a))
-    (inner, left), (wide, right) = made
+    inner: list[Inner] = []
+    for c in fold.inner:
+        made = _sides(kernel, c.products[0])
+        if isinstance(made, str):
+            return made
+        (left, *more), right, dtype = made
+        if more:
+            return "a left side of several factors inside the pass"
+        inner.append(Inner(c.products[0].root, left, right, c.k[0], dtype))
+    wide: list[Wide] = []
+    for state, c in fold.wide:
+        made = _sides(kernel, c.products[0])
+        if isinstance(made, str):
+            return made
+        left, right, dtype = made
+        columns = [a for a in fold.e if kernel.free[right] >> a & 1]
+        if len(columns) != 1:
+            return "columns of several axes"
+        wide.append(Wide(state, left, right, columns[0], dtype))
+    m = max(fold.m, key=lambda a: (kernel.extents[a], a), default=-1)
     return Attention(
-        kernel, fold, inner, state, wide, m, fold.axes[0], c.k[0], fold.e[0], left,
-        right,
+        kernel, fold.batch, fold.m, fold.rows, tuple(inner), tuple(wide), m,
+        fold.axes[0],
     )  # fmt: skip
+
+
+def _sides(kernel: Kernel, p: Product) -> tuple[tuple[int, ...], int, DType] | str:
+    """Both sides as they are stored, of one type that instructions multiply."""
+    left, right = (tuple(stored_as(kernel, e) for e in side) for side in (p.a, p.b))
+    kinds = {kernel.exprs[e].dtype for e in (*left, *right)}
+    only, *more = right
+    if more or len(kinds) > 1 or not kinds <= {*HALVES}:
+        return f"sides of {', '.join(sorted(map(str, kinds)))}"
+    if kernel.exprs[only].op != "load":
+        return "a right side that is computed"
+    return left, only, kinds.pop()
 
 
 def _with_rows(kernel: Kernel, fold: Fold) -> Kernel:
     """With one axis of rows, unless there are several of which one is long."""
     if not fold.m:
-        return _of_one_row(kernel, fold)
+        return _of_one_row(kernel)
     longest = max(kernel.extents[a] for a in fold.m)
     if len(fold.m) == 1 or longest >= SHORT:
         return kernel
     return normalise(as_one(kernel, fold.m))
 
 
-def _of_one_row(kernel: Kernel, fold: Fold) -> Kernel:
-    """With an axis of one place, along which the left side of the inner product and
-    all outputs lie."""
+def _of_one_row(kernel: Kernel) -> Kernel:
+    """With an axis of one place, along which the left sides of products inside the pass
+    and all outputs lie."""
     row = len(kernel.extents)
-    ((_, left, _),) = fold.inner[0].products
+    fold = _fold(kernel)
+    assert isinstance(fold, Fold), fold
+    left = bits(tuple(e for c in fold.inner for e in c.products[0].a))
     f = facts(kernel)
-    loads = reach(f, bits(left), 0) & f.loads
+    loads = reach(f, left, 0) & f.loads
 
     def along(v: Affine) -> Affine:
         return Affine((*v.terms, (row, 1)), v.const)
@@ -132,15 +187,14 @@ def _of_one_row(kernel: Kernel, fold: Fold) -> Kernel:
     )  # fmt: skip
 
 
-def _lacks(kernel: Kernel, a: Attention) -> str | None:
-    wanted = (
-        (a.inner.a, (a.m, a.k)),
-        (a.inner.b, (a.j, a.k)),
-        (a.wide.a, (a.m, a.j)),
-        (a.wide.b, (a.j, a.e)),
-    )
-    for (side,), axes in wanted:
-        if bits(axes) & ~kernel.free[side]:
+def _lacks(a: Attention) -> str | None:
+    wanted: list[tuple[int, tuple[int, int]]] = []
+    for i in a.inner:
+        wanted += (i.left, (a.m, i.k)), (i.right, (a.j, i.k))
+    for w in a.wide:
+        wanted += (w.left[0], (a.m, a.j)), (w.right, (a.j, w.e))
+    for side, axes in wanted:
+        if a.m < 0 or bits(axes) & ~a.kernel.free[side]:
             return "a side that does not vary along an axis of its own"
     return None
 
@@ -149,17 +203,23 @@ def _lacks(kernel: Kernel, a: Attention) -> str | None:
 
 
 def rows_of(a: Attention) -> tuple[int, ...]:
-    return (*a.fold.batch, *a.fold.m)
+    return (*a.batch, *a.rows)
+
+
+def columns_of(a: Attention, state: State) -> int | None:
+    """The axis of columns of a state, if it has any."""
+    return next((w.e for w in a.wide if w.state is state), None)
 
 
 def scratch(a: Attention, parts: int) -> tuple[Param, ...]:
     """What parts leave of the states, as they stand."""
     rows = numel(a.kernel.extents, rows_of(a)) * parts
-    wide = a.kernel.extents[a.e]
-    return tuple(
-        Param(f"{LEFT}{n}", F32, rows * (wide if s is a.state else 1), True)
-        for n, s in enumerate(a.states)
-    )
+    out: list[Param] = []
+    for n, s in enumerate(a.states):
+        e = columns_of(a, s)
+        wide = 1 if e is None else a.kernel.extents[e]
+        out.append(Param(f"{LEFT}{n}", F32, rows * wide, True))
+    return tuple(out)
 
 
 def place(
@@ -170,6 +230,5 @@ def place(
     for axis in rows_of(a):
         at = add(mul(at, a.kernel.extents[axis]), where[axis])
     at = add(mul(at, parts), part)
-    if a.states[state] is not a.state:
-        return at
-    return add(mul(at, a.kernel.extents[a.e]), where[a.e])
+    e = columns_of(a, a.states[state])
+    return at if e is None else add(mul(at, a.kernel.extents[e]), where[e])

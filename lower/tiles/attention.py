@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ...extract.schedule.kernel import Kernel
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes
+from ..emit.rings import ALL, CROWDED, FEWER
 from ..families.nests.index_types import index_type
 from ..families.nests.writer import parameters
 from ..fragments import FOUR, HIGH, WARP
@@ -27,10 +28,15 @@ from .online import Blocks, OnlineWriter
 from .price import REGISTERS, price
 
 LOOSE = 36  # registers of a thread for all but tiles
-
+BARE = 32  # the same, without states of rows: left sides take the place of scores
 
 PARTS = (1, 2, 4, 8, 16, 32, 64)  # of a pass
 LEAST = 2  # turns of a part
+
+
+# Whether the engine brings left sides too, while the instance before is at work, and
+# pieces that a warp stores through: the first that there is room for.
+ROOM = ((True, 2), (True, 1), (False, 2), (False, 1))
 
 
 class Shape(NamedTuple):
@@ -50,6 +56,7 @@ class Shape(NamedTuple):
 
 EARLY = (
     Shape(128, 128, 2), Shape(128, 128, 3), Shape(128, 64, 2), Shape(128, 64, 4),
+    Shape(128, 64, 3),
     Shape(192, 64, 3), Shape(64, 128, 3), Shape(64, 128, 2), Shape(64, 64, 6),
     Shape(64, 64, 3), Shape(64, 64, 2),
 )  # fmt: skip
@@ -90,7 +97,8 @@ class Online(Tiled):
 
 def _macs(a: Attention) -> float:
     x = a.kernel.extents
-    return float(numel(x, rows_of(a)) * x[a.j]) * (x[a.k] + x[a.e])
+    each = sum(x[i.k] for i in a.inner) + sum(x[w.e] for w in a.wide)
+    return float(numel(x, rows_of(a)) * x[a.j]) * each
 
 
 def refused(a: Attention, s: Shape, model: DeviceModel) -> str | None:
@@ -98,14 +106,22 @@ def refused(a: Attention, s: Shape, model: DeviceModel) -> str | None:
         return "the device has no such groups"
     if s.rows % HIGH or s.places % PANEL or min(s[:4]) < 1:
         return "no ring of such tiles"
-    k, e = (ceil_div(a.kernel.extents[x], PANEL) * PANEL for x in (a.k, a.e))
-    if max(s.places, k, e) > 256:
+    inside, along = (
+        [ceil_div(a.kernel.extents[x], PANEL) * PANEL for x in axes]
+        for axes in ((i.k for i in a.inner), (w.e for w in a.wide))
+    )
+    if max(s.places, *inside, *along) > 256:
         return "an instruction has fewer columns"
     if s.late and s.parts > 1:
         return "a part begins with a turn of its own"
-    held = s.places // 2 + s.places // 4 + e // 2
-    room = min((REGISTERS - FEW * BESIDE) // s.team, MOST)
-    return "a thread would hold too much" if held + LOOSE > room else None
+    if s.late and not a.single:
+        return "weights of several products"
+    sums = s.places // 2 * len(inside) + sum(along) // 2
+    few, most = (FEWER, ALL) if sums > CROWDED else (FEW, MOST)
+    room = min((REGISTERS - few * BESIDE) // s.team, most)
+    left = s.places // 4  # a side of a product that goes on while the next is made
+    held = sums + (left + LOOSE if a.above else left * (len(along) - 1) + BARE)
+    return "a thread would hold too much" if held > room else None
 
 
 @lru_cache(maxsize=1024)
@@ -161,10 +177,15 @@ def _parted(a: Attention, s: Shape, model: DeviceModel) -> Blocks:
 
 
 def _together(a: Attention, model: DeviceModel) -> int:
-    """Heads whose keys and values take half of the cache."""
-    x = a.kernel.extents
-    each = x[a.j] * (x[a.k] + x[a.e]) * a.right.itemsize
-    return max(model.cache // 2 // each, 1)
+    """Heads whose right sides, keys and values, take half of the cache: each once."""
+    x, exprs = a.kernel.extents, a.kernel.exprs
+    widths: dict[int, int] = {}  # in bytes, by slot
+    for side, axis, dtype in (
+        *((i.right, i.k, i.dtype) for i in a.inner),
+        *((w.right, w.e, w.dtype) for w in a.wide),
+    ):
+        widths[exprs[side].attr[0]] = x[axis] * dtype.itemsize
+    return max(model.cache // 2 // (x[a.j] * sum(widths.values())), 1)
 
 
 def _written(
@@ -179,11 +200,13 @@ def _written(
     every = (*buffers, *left)
     grid = OnlineWriter(a, blocks, strict, every, index).run()
     program = TileProgram("f", buffers, (grid,), left, index)
-    across = (f"i{a.j}", f"i{a.k}", f"i{a.e}")
+    across = (f"i{a.j}", *(f"i{i.k}" for i in a.inner), *(f"i{w.e}" for w in a.wide))
+    points = {p.name for p in grid.points}
+    across = tuple(dict.fromkeys(x for x in across if x in points))
     resident = max(model.units // 2, 1)
     most = max(model.shared, model.on_chip)
-    for brings in (True, False):
-        made = scheduled_online(program, f"i{a.m}", across, resident, brings)
+    for brings, pieces in ROOM:
+        made = scheduled_online(program, f"i{a.m}", across, resident, brings, pieces)
         if isinstance(made, str):
             return made
         if shared_bytes(made) <= most:

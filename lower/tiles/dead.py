@@ -4,6 +4,9 @@ A term that is chosen by a test, against the identity of a running maximum or mi
 is that identity all over a turn's tile where the test fails at all of its points.  The
 other states of the pass are not changed either, if what they take in is then 0, or
 their own identity.
+
+Where a pass only adds up, a term that is chosen against a constant by which all that is
+added comes to 0 is as good.
 """
 
 from __future__ import annotations
@@ -35,6 +38,27 @@ def alive(
         if _changes_nothing(kernel, states, chosen, s.monoid):
             test = kernel.exprs[chosen].args[0]
             return _Bounds(kernel, ends, index).possible(test)
+    if all(s.monoid == "sum" and not s.needs for s in states):
+        return _adds_nothing(kernel, states, _Bounds(kernel, ends, index))
+    return None
+
+
+def _adds_nothing(
+    kernel: Kernel, states: tuple[State, ...], bounds: _Bounds
+) -> Ex | None:
+    """A test that holds where some sum is added to."""
+    for e, x in enumerate(kernel.exprs):
+        if x.op != "select":
+            continue
+        for at in (2, 1):
+            other = kernel.exprs[x.args[at]]
+            known = {e: float(other.attr[0])} if other.op == "const" else {}
+            if not known or not all(_unchanged(kernel, s, known) for s in states):
+                continue
+            test = x.args[0]
+            found = bounds.possible(test) if at == 2 else bounds.uncertain(test)
+            if found is not None:
+                return found
     return None
 
 

@@ -67,17 +67,22 @@ def run(program: TileProgram, buffers: Sequence[Array]) -> None:
 
 def share_of_turns(grid: Grid, loop: Loop, index: DType) -> float:
     """Of the turns of all instances those that are not left out."""
-    if loop.where is None:
-        return 1.0
+    return float(np.mean(shares_of_turns(grid, loop, index)))
+
+
+def shares_of_turns(grid: Grid, loop: Loop, index: DType) -> Array:
+    """By turn the share of instances that do not leave it out."""
     (axis,) = loop.axes
+    turns = Axis(axis.name, -(-axis.extent // loop.step))
+    if loop.where is None:
+        return np.ones(turns.extent)
     named = {*names_in(loop.where)}
-    axes = [a for a in grid.axes if a.name in named]
-    axes.append(Axis(axis.name, -(-axis.extent // loop.step)))
-    run = _Run({}, set(), replace(grid, axes=tuple(axes), points=(), body=()), index)
+    axes = (*(a for a in grid.axes if a.name in named), turns)
+    run = _Run({}, set(), replace(grid, axes=axes, points=(), body=()), index)
     run.run()
     run.env[axis.name] = run.env[axis.name] * index.numpy.type(loop.step)
-    shape = tuple(a.extent for a in axes)
-    return float(np.broadcast_to(run.value(loop.where), shape).mean())
+    runs = np.broadcast_to(run.value(loop.where), tuple(a.extent for a in axes))
+    return runs.reshape(-1, turns.extent).mean(axis=0)
 
 
 def _garbage(dtype: np.dtype[Any], size: int) -> Array:
@@ -153,7 +158,7 @@ class _Run:
                 self.share(s, tile)
             case Load():
                 self.keep(s.tile, self.load(s))
-            case Copy(tile, Var(name)) if tile.space == "held":
+            case Copy(tile, Var(name)) if tile.space == "held" or name in self.rings:
                 self.keep(tile, self.side(name))
             case Map(tile, value) | Copy(tile, value):
                 self.keep(tile, self.value(value))

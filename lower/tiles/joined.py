@@ -24,10 +24,12 @@ class JoinWriter(FoldWriter):
     ) -> None:  # fmt: skip
         a = made
         extents = list(a.kernel.extents)
-        extents[a.j] = extents[a.k] = 1  # nothing here varies along them
+        for x in (a.j, *(i.k for i in a.inner)):
+            extents[x] = 1  # nothing here varies along them
         kernel = replace(a.kernel, extents=(*extents, parts))
         part = len(extents)
-        grid = {x: 1 for o in kernel.outputs for x in o.axes if x != a.e}
+        columns = [w.e for w in a.wide]
+        grid = {x: 1 for o in kernel.outputs for x in o.axes if x not in columns}
         grid |= dict.fromkeys(rows_of(a), 1)
         super().__init__(
             kernel, a.states, (part, part), Tiling(grid, None, team), strict, buffers,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from ...egraph.ir.dtypes import BOOL, DType
 from ...extract.schedule.cascade import State
-from ...extract.schedule.kernel import Kernel
+from ...extract.schedule.kernel import Kernel, bits
 from ..loops import Ex, Lit, Op, Param, Var
 from .build import Tiling
 from .dead import Ends, closing, doubtful
@@ -27,11 +27,11 @@ class MaskedWriter(FoldWriter):
     def __init__(
         self, kernel: Kernel, states: tuple[State, ...], axes: tuple[int, int],
         tiling: Tiling, strict: bool, buffers: tuple[Param, ...], index: DType,
-        scores: int,
+        scores: tuple[int, ...],
     ) -> None:  # fmt: skip
         super().__init__(kernel, states, axes, tiling, strict, buffers, index)
         self.along = axes[1]
-        self.of_scores = 1 << scores
+        self.of_scores = bits(scores)
         for e, below in enumerate(self.facts.args):
             if below & self.of_scores:
                 self.of_scores |= 1 << e

@@ -1,10 +1,10 @@
-"""Folds around products as tile programs: attention, and whatever else by the cascade
-law is one pass over scores that nothing stores.
+"""Folds around products as tile programs: attention, its gradients, and whatever else
+is one pass over scores that nothing stores.
 
-Groups of four warps keep rows.  In each turn of the pass a block of scores is a product
-in registers; the states of the rows take it in; what is left of it is rounded where it
-lies and is the left side of the second product, whose sums are put right first.  Right
-sides come through rings.
+Groups of four warps keep rows.  In each turn of the pass blocks of scores are products
+in registers; the states of the rows take them in, by the cascade law; what is left of
+them is rounded where it lies and is the left side of the products along the pass, whose
+sums are put right first.  Right sides come through rings.
 
 A state that others need runs only where it is a maximum or minimum, whose terms could
 be of any size.  Any other one stands for 1 all along, and what reads it is put right
@@ -13,11 +13,8 @@ once, after the pass: the law holds for any value.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from math import prod
-from typing import NamedTuple
 
 from ...egraph.ir.dtypes import BOOL, F32, DType
 from ...extract.schedule.cascade import State
@@ -26,21 +23,19 @@ from ..axes import ceil_div
 from ..families.nests.plan import each, reach
 from ..families.nests.values import add, convert, mul
 from ..fragments import FOUR
-from ..loops import PANEL, Ex, Lit, Op, Param, Var
+from ..loops import Ex, Lit, Op, Param, Var
 from ..passes.rebuild import substituted
-from .attends import LEFT, Attention, place
-from .build import Scope, Tiling, unrounded
+from .attends import LEFT, Attention, Inner, Wide, columns_of, place
+from .build import Scope, unrounded
 from .dead import alive
 from .folds import Running
+from .interpret import shares_of_turns
 from .ir import (
     Ahead,
     Axis,
-    Copy,
     Full,
     Grid,
-    Load,
     Loop,
-    Map,
     Mma,
     Release,
     Settle,
@@ -48,27 +43,12 @@ from .ir import (
     Store,
     Tile,
     Update,
-    bound,
     var,
 )
-from .powers import PowersWriter, plain, quick
+from .passes.sides import Blocks, SidesWriter
+from .powers import plain, quick
 
 LARGEST = float.fromhex("0x1.fffffep+127")
-
-
-class Blocks(NamedTuple):
-    """Rows of an instance, places of a turn, and how many turns lie in rings."""
-
-    rows: int
-    places: int
-    stages: int
-    team: int
-    beside: int
-    parts: int = 1  # of the pass, each an instance's
-    length: int = 0  # of a part
-    late: bool = False  # each turn multiplies the weights of the one before
-    together: int = 1  # heads, the right sides of which stay in the cache
-    teams: int = 1
 
 
 def _reads(args: Sequence[int], roots: set[int]) -> list[set[int]]:
@@ -80,40 +60,45 @@ def _reads(args: Sequence[int], roots: set[int]) -> list[set[int]]:
     return out
 
 
-class OnlineWriter(PowersWriter):
-    """Writes one grid.  `later`: an axis that the kernel does not have, along which
-    what reads a running state varies from turn to turn."""
+class OnlineWriter(SidesWriter):
+    """Writes one grid.  `under_way`: sums that products of this turn are added to."""
 
     def __init__(
         self, made: Attention, blocks: Blocks, strict: bool,
         buffers: tuple[Param, ...], index: DType,
     ) -> None:  # fmt: skip
-        kernel = made.kernel
-        grid = {a: 1 for o in kernel.outputs for a in o.axes}
-        grid |= dict.fromkeys((*made.fold.m, *made.fold.batch), 1)
-        grid[made.m] = blocks.rows
-        grid |= {
-            a: ceil_div(kernel.extents[a], PANEL) * PANEL for a in (made.k, made.e)
-        }
-        tiling = Tiling(grid, (made.j, blocks.places), blocks.team)
-        self.later = len(kernel.extents)
-        axes = self.later, made.j
-        super().__init__(
-            kernel, made.states, axes, tiling, strict, buffers, index, made.inner.root
-        )
-        self.made, self.blocks = made, blocks
-        self.columns = bits((made.e, made.j))
-        self.beneath = bits((made.inner.root, made.state.root))
-        self.rows = self.axes(bits((made.m,)))
+        super().__init__(made, blocks, strict, buffers, index)
         self.written: dict[tuple[int, tuple[tuple[int, Ex], ...]], Ex] = {}
         self.reads = _reads(self.facts.args, {s.root for s in made.states})
         self.standing = {s.root for s in made.states if not made.runs(s)}
+        self.under_way: list[str] = []
+        roots = bits(tuple(i.root for i in made.inner))
+        cones = [reach(self.facts, bits(w.left), 0) for w in made.wide]
+        self.needed = {w.state.root: cone & roots
+                       for w, cone in zip(made.wide, cones, strict=True)}  # fmt: skip
         if blocks.parts > 1:
             self._part()
         if blocks.late:
             self._one_turn_more()
-        if alive(self.whole, made.states, self.ends, self.index) is not None:
-            self._raster()
+        test = alive(self.whole, made.states, self.ends, self.index)
+        if test is not None and not made.above and blocks.parts == 1:
+            self._from_where_all_are(test)
+        if test is not None:
+            self.raster()
+
+    @property
+    def in_order(self) -> tuple[Wide, ...]:
+        """Those first that wait for the fewest products inside the pass."""
+        return tuple(sorted(
+            self.made.wide, key=lambda w: self.needed[w.state.root].bit_count()
+        ))  # fmt: skip
+
+    @property
+    def scores_in_order(self) -> tuple[Inner, ...]:
+        """As products along the pass ask for them."""
+        by_root = {i.root: i for i in self.made.inner}
+        asked = (r for w in self.in_order for r in each(self.needed[w.state.root]))
+        return tuple(by_root[r] for r in dict.fromkeys((*asked, *by_root)))
 
     def _one_turn_more(self) -> None:
         assert self.turns is not None
@@ -121,6 +106,20 @@ class OnlineWriter(PowersWriter):
         self.turns = axis._replace(extent=axis.extent + step), step
         end = Lit(self.kernel.extents[j], self.index)
         self.over[j] = Op("lt", (self.where[j], end), BOOL)
+
+    def _from_where_all_are(self, test: Ex) -> None:
+        """Backwards, where more instances have the last turn than the first: those that
+        are at work side by side then read the same."""
+        assert self.turns is not None
+        (axis, step), j = self.turns, self.made.j
+        grid = Grid(tuple(self.grid), (), (), 0)
+        loop = Loop((axis,), step, (), 1, test)
+        shares = shares_of_turns(grid, loop, self.index)
+        if shares[0] < shares[-1]:
+            last = (ceil_div(axis.extent, step) - 1) * step
+            at = add(mul(Var(axis.name, self.index), -1), Lit(last, self.index))
+            points = [Var(p.name, self.index) for a, p in self.points if a == j]
+            self.stand(j, add(at, points[0]) if points else at)
 
     def _part(self) -> None:
         """The pass of an instance is a part of the whole one."""
@@ -141,54 +140,141 @@ class OnlineWriter(PowersWriter):
     def run(self) -> Grid:
         a = self.made
         parted = self.blocks.parts > 1
-        mine = self._read_in_turns() | bits(a.inner.a)
-        self._fetch(mine if parted else self.facts.stored)
-        left = self._left()
-        accs = {s.root: self._accumulator(s) for s in self.states[:-1]}
-        columns = self._zeros((a.m, a.e))
-        accs[a.state.root] = columns
-        held = self._before() if self.blocks.late else None
+        mine = self._read_in_turns() | bits(tuple(i.left for i in a.inner))
+        self._fetch(mine if parted or not a.above else self.facts.stored)
+        lefts = self.lefts()
+        accs = {s.root: self._accumulator(s) for s in a.above}
+        accs |= {w.state.root: self._zeros((a.m, w.e)) for w in a.wide}
+        held = self._before(a.wide[0]) if self.blocks.late else None
         with self._passing() as body:
-            keys = self._brought(a.inner.b[0])
-            values = self._brought(a.wide.b[0], self.blocks.late)
-            body += [Ahead((keys, values), self.blocks.beside), Full()]
-            scores = self._zeros((a.m, a.j), "s")
-            over = f"i{a.k}", f"i{a.j}"
-            body.append(Mma(scores.name, left, var(keys.tile), over[:1], FOUR))
-            right = var(values.tile)
+            rights, loads = self.rights()
+            loads = (*loads, *self.lines(self._read_in_turns()))
+            body += [Ahead(loads, self.blocks.beside), Full()]
+            scores = {i.root: self._zeros((a.m, a.j), "s") for i in a.inner}
+            for i in self.scores_in_order:
+                side = rights[i.right]
+                self._multiply(scores[i.root], lefts[i.left, i.k], side, i.k)
             if held is not None:
-                body.append(Mma(columns.name, var(held), right, over[1:], FOUR))
-            body.append(Settle(int(held is not None)))
-            x = self.kernel.exprs[a.inner.root]
-            self.scopes[-1].values[a.inner.root] = self.total(x, scores)
-            self.changing.add(scores.name)
-            self._fetch(self._read_in_turns())
-            self.close()
-            weights, moved = self._states(accs)
-            if held is None:
-                held_now = self._rounded_left(weights, a.right)
-                body += moved
-                body.append(Mma(columns.name, held_now, right, over[1:], FOUR))
-                body.append(Settle(0))
-            else:
-                body += [Settle(0), *moved, Update(held.name, weights)]
+                (w,) = a.wide
+                self._multiply(accs[w.state.root], var(held), rights[w.right], a.j)
+            now = self._above(accs, scores)
+            for w in self.in_order:
+                self._weighted(w, accs, now, scores, rights[w.right], held)
+            if self.under_way:
+                self._settle(self.under_way[-1])
             body.append(Release(0))
         if parted:
             self._leave(accs)
         else:
             self._ended(accs)
             self.outputs()
-        points = tuple(p for _, p in self.points)
-        return Grid(
-            tuple(self.grid), points, tuple(self.scopes[0].body), self.blocks.team
-        )
+        body = tuple(self.scopes[0].body)
+        return Grid(tuple(self.grid), self.grid_points(), body, self.blocks.team)
+
+    def _multiply(self, acc: Tile, left: Var, right: Var, over: int) -> None:
+        along = (self.points_of[over],)
+        self.scopes[-1].body.append(Mma(acc.name, left, right, along, FOUR))
+        self.under_way.append(acc.name)
+
+    def _settle(self, name: str) -> None:
+        """The product is done, and so are those before it."""
+        left = len(self.under_way) - self.under_way.index(name) - 1
+        self.scopes[-1].body.append(Settle(left))
+        self.under_way = self.under_way[len(self.under_way) - left :]
+
+    def _known(self, roots: Iterable[int], scores: Mapping[int, Tile]) -> None:
+        """Scores may be read."""
+        for r in roots:
+            if r in self.scopes[-1].values:
+                continue
+            self._settle(scores[r].name)
+            x = self.kernel.exprs[r]
+            self.scopes[-1].values[r] = self.total(x, scores[r])
+            self.changing.add(scores[r].name)
+
+    def _above(self, accs: Mapping[int, Tile], scores: Mapping[int, Tile]) -> Running:
+        """The states of rows after this turn."""
+        if not self.made.above:
+            return {}
+        self._known((i.root for i in self.scores_in_order), scores)
+        self._fetch(self._read_in_turns())
+        self.close()
+        self.before = {
+            s.root: self._read(s.root, var(accs[s.root])) for s in self.made.above
+        }
+        now: Running = {}
+        for s in self.made.above:
+            now[s.root] = self._taken(s, accs[s.root], self.before, now)
+        return now
+
+    def _weighted(
+        self, w: Wide, accs: Mapping[int, Tile], now: Running,
+        scores: Mapping[int, Tile], right: Var, held: Tile | None,
+    ) -> None:  # fmt: skip
+        """What is left of scores, and its product; `held`: of the next turn."""
+        a, acc, body = self.made, accs[w.state.root], self.scopes[-1].body
+        needed = [i.root for i in self.scores_in_order
+                  if self.needed[w.state.root] >> i.root & 1]  # fmt: skip
+        for n, r in enumerate(needed):
+            waits = self._waits(w, bits(tuple(needed[n + 1 :])))
+            self._lines_beside(w, waits)
+            self._known((r,), scores)
+            self._fetch(bits(w.left))
+            self._so_far(w, waits)
+        with self._as({r: now[r] for r in w.state.needs}, self.partial):
+            weights = self._whole(self._product(w), a.j, (a.m, a.j))
+        moved: list[Stmt] = []
+        if w.state.shift is not None:
+            same = self.partial, self.partial
+            right_now = self._moved(w.state, var(acc), self.before, now, True, same)
+            moved = [Update(acc.name, right_now)] if right_now is not var(acc) else []
+        if held is not None:
+            self._settle(acc.name)
+            body += [*moved, Update(held.name, weights)]
+            return
+        left = self._rounded_left(weights, w.dtype)
+        body += moved
+        self._multiply(acc, left, right, a.j)
+
+    def _waits(self, w: Wide, missing: int) -> set[int]:
+        """What of a left side reads products that are not done."""
+        cone = each(reach(self.facts, bits(w.left), 0))
+        return {e for e in cone if reach(self.facts, 1 << e, 0) & missing}
+
+    def _lines_beside(self, w: Wide, waits: set[int]) -> None:
+        """Read while a product is under way: what is asked for next."""
+        cone = set(each(reach(self.facts, bits(w.left), 0)))
+        for e in sorted(cone - waits):
+            for line in self.line_of.keys() & {*each(self.facts.args[e])}:
+                if line not in self.scopes[-1].values:
+                    self.value(line)
+
+    def _so_far(self, w: Wide, waits: set[int]) -> None:
+        """What can be computed of a left side while some products are not done."""
+        cone = reach(self.facts, bits(w.left), 0)
+        known = set(each(cone & self.of_scores)) - waits
+        read = {x for e in waits for x in each(self.facts.args[e])}
+        scope = self.scopes[-1]
+        for e in sorted(known & read):
+            value = self.value(e)
+            if not isinstance(value, Var):
+                scope.values[e] = self.name(value, self.kernel.free[e])
+
+    def _product(self, w: Wide) -> Ex:
+        """A left side before it is rounded."""
+        made = [unrounded(self.value(e), w.dtype) for e in w.left]
+        total = made[0]
+        for x in made[1:]:
+            total = Op("mul", (total, x), F32)
+        return total
 
     def _leave(self, accs: Mapping[int, Tile]) -> None:
         """What states have come to in this part, as they stand."""
         part = Var(f"p{self.made.j}", self.index)
-        m, e = self.made.m, self.made.e
+        m = self.made.m
         for n, s in enumerate(self.states):
-            axes = (m, e) if s is self.made.state else (m,)
+            e = columns_of(self.made, s)
+            axes = (m,) if e is None else (m, e)
             at = place(self.made, n, self.where, part, self.blocks.parts)
             over = self.axes(bits(axes))
             test = self.overhang(bits(axes))
@@ -196,8 +282,8 @@ class OnlineWriter(PowersWriter):
             self.scopes[-1].body.append(store)
 
     def _read_in_turns(self) -> int:
-        rows = (f for s in self.states[:-1] for f in s.factors)
-        return bits((*rows, self.made.wide.a[0]))
+        rows = (f for s in self.made.above for f in s.factors)
+        return bits((*rows, *(e for w in self.made.wide for e in w.left)))
 
     @contextmanager
     def _passing(self) -> Generator[list[Stmt]]:
@@ -215,65 +301,6 @@ class OnlineWriter(PowersWriter):
             test = Op("or", (test, substituted(test, {axis.name: before})), BOOL)
         loop = Loop((axis,), step, tuple(inner.body), self.blocks.stages, test)
         self.scopes[-1].body.append(loop)
-
-    def _raster(self) -> None:
-        """Rows of few heads at a time, the sides of whose products stay in the cache:
-        instances side by side have about as many turns, and read the same."""
-        a = self.made
-        read = self.kernel.free[a.inner.b[0]] | self.kernel.free[a.wide.b[0]]
-        heads = {f"g{x}": x for x in self.kernel.axes_of(read)}
-        rows = [x for x in self.grid if x.name == f"g{a.m}"]
-        outer = [x for x in self.grid if x not in rows]
-        inner: list[Axis] = []
-        left = self.blocks.together
-        while outer:
-            x = outer.pop()
-            few = x.extent
-            if x.name in heads:
-                few = self._few(x.extent, left, (*rows, *inner))
-                left //= few
-            if few == x.extent:
-                inner.insert(0, x)
-                continue
-            if few > 1:
-                inner.insert(0, x._replace(extent=few))
-                whole = Axis(f"o{heads[x.name]}", x.extent // few)
-                first = mul(Var(whole.name, self.index), few)
-                self.stand(heads[x.name], add(first, Var(x.name, self.index)))
-                x = whole
-            outer.append(x)
-            break
-        self.grid = [*outer, *rows, *inner]
-
-    def _few(self, n: int, most: int, others: tuple[Axis, ...]) -> int:
-        """How many of n to take at a time: what gives teams even shares, two each."""
-        each = prod(x.extent for x in others)
-        shares = 2 * self.blocks.teams
-
-        def idle(k: int) -> float:
-            return ceil_div(k * each, shares) * shares / (k * each)
-
-        options = [k for k in range(1, n + 1) if n % k == 0 and k <= max(most, 1)]
-        return min(options, key=lambda k: (idle(k), -k))
-
-    def _states(self, accs: dict[int, Tile]) -> tuple[Var, list[Stmt]]:
-        """What each row has after this turn: the weights, and how sums of columns are
-        put right."""
-        before = {
-            s.root: self._read(s.root, var(accs[s.root])) for s in self.states[:-1]
-        }
-        now: Running = {}
-        for s in self.states[:-1]:
-            now[s.root] = self._taken(s, accs[s.root], before, now)
-        s, a = self.made.state, self.made
-        with self._as({r: now[r] for r in s.needs}, self.partial):
-            weight = unrounded(self.value(a.wide.a[0]), a.right)  # that comes later
-        weights = self._whole(weight, a.j, (a.m, a.j))
-        same = self.partial, self.partial
-        acc = accs[s.root]
-        moved = self._moved(s, var(acc), before, now, True, same)
-        changes = moved is not var(acc) and s.shift is not None
-        return weights, [Update(acc.name, moved)] if changes else []
 
     def _ended(self, accs: dict[int, Tile]) -> None:
         """From what stood for states to what they have come to."""
@@ -332,108 +359,13 @@ class OnlineWriter(PowersWriter):
     def finite(self, s: State) -> bool:
         return s.op == "mul"
 
-    # ---- tiles
-
-    def _zeros(self, axes: tuple[int, ...], stem: str = "a") -> Tile:
-        tile = Tile(self.fresh(stem), F32, self.axes(bits(axes)))
-        self.scopes[-1].body.append(Map(tile, Lit(0.0, F32), True))
-        return tile
-
-    def _whole(self, value: Ex, over: int, axes: tuple[int, int]) -> Var:
-        """A left side before it is rounded; 0 beyond the end of what is summed."""
-        test = self.over.get(over)
-        if test is not None and not (self.closed and over == self.along):
-            value = Op("select", (test, value, Lit(0.0, value.dtype)), value.dtype)
-        made = self._tile(self.axes(bits(axes)), value)
-        assert isinstance(made, Var)
-        return made
-
-    def _rounded_left(self, whole: Var, dtype: DType, mutable: bool = False) -> Var:
-        """A left side, rounded where it lies."""
-        axes = next(t.axes for s in self.scopes[-1].body if (t := bound(s))
-                    and t.name == whole.name)  # fmt: skip
-        tile = Tile(self.fresh("h"), dtype, axes)
-        self.scopes[-1].body.append(Map(tile, whole, mutable))
-        return var(tile)
-
-    def _left(self) -> Var:
-        """Of scores: in shared memory, since ptxas (13.0) gives registers of a left
-        side that all turns of a loop read to others, where turns branch."""
-        a = self.made
-        (e,) = a.inner.a
-        x = self.kernel.exprs[e]
-        tile = Tile(self.fresh("s"), a.left, (f"i{a.m}", f"i{a.k}"), space="shared")
-        self.value(e)
-        if x.op == "load" and self.kernel.slots[x.attr[0]][0] is a.left:
-            body = self.scopes[-1].body
-            at = next(i for i, s in enumerate(body) if (t := bound(s))
-                      and var(t) == self.scopes[-1].values[e])  # fmt: skip
-            load = body.pop(at)
-            assert isinstance(load, Load)
-            body.append(replace(load, tile=tile))
-            return var(tile)
-        whole = self._whole(self.value(e), a.k, (a.m, a.k))
-        self.scopes[-1].body.append(Copy(tile, whole))
-        return var(tile)
-
-    def _before(self) -> Tile:
+    def _before(self, w: Wide) -> Tile:
         """The weights before the first turn."""
-        a = self.made
-        names = self.axes(bits((a.m, a.j)))
+        names = self.axes(bits((self.made.m, self.made.j)))
         none = self._tile(names, Lit(0.0, F32))
         assert isinstance(none, Var)
-        held = self._rounded_left(none, a.right, True)
+        held = self._rounded_left(none, w.dtype, True)
         return Tile(held.name, held.dtype, names)
-
-    def _brought(self, side: int, late: bool = False) -> Load:
-        """A right side's load, to a ring; `late`: for the turn before."""
-        kept, self.scopes = self.scopes, [Scope(-1)]
-        a, here, over = self.along, self.where.copy(), self.over.copy()
-        if late:
-            self.stand(a, add(here[a], Lit(-self.blocks.places, self.index)))
-            zero, end = (Lit(n, self.index) for n in (0, self.kernel.extents[a]))
-            within = (Op("le", (zero, self.where[a]), BOOL),
-                      Op("lt", (self.where[a], end), BOOL))  # fmt: skip
-            self.over[a] = Op("and", within, BOOL)
-        self.value(side)
-        self.where, self.over = here, over
-        (load,) = (s for s in self.scopes[0].body if isinstance(s, Load))
-        self.scopes = kept
-        buffer = next(b for b in self.buffers if b.name == load.buffer)
-        axes = load.tile.axes
-        lies = [x for x in axes if self._step(load, x) == 1]
-        order = (*(x for x in axes if x not in lies[-1:]), *lies[-1:])
-        tile = Tile(self.fresh("s"), buffer.dtype, order, space="shared")
-        return replace(load, tile=tile)
-
-    def ends(self, a: int) -> tuple[Ex, Ex]:
-        """The first and the last place along an axis of the kernel in a tile."""
-        at = self.where[a]
-        names = [p for b, p in self.points if b == a]
-        if not names:
-            return at, at
-        (point,) = names
-        first, last = (
-            substituted(at, {point.name: Lit(n, self.index)})
-            for n in (0, point.extent - 1)
-        )
-        return first, last
-
-    def _step(self, load: Load, axis: str) -> int | None:
-        from ..targets.layouts import form
-
-        names = frozenset(p.name for _, p in self.points)
-        return form(load.index, names).axes.get(axis)
-
-    def _fetch(self, targets: int) -> None:
-        """Sides of products are not among what is loaded here."""
-        have = bits(tuple(k for s in self.scopes for k in s.values))
-        depth = len(self.scopes) - 1
-        for e in each(
-            reach(self.facts, targets, have | self.beneath) & self.facts.loads
-        ):
-            if not self.facts.args[e] and self.depth_of_all(e) == depth:
-                self.value(e)
 
 
 __all__ = ["Blocks", "OnlineWriter"]

@@ -59,8 +59,10 @@ class PowersWriter(MaskedWriter):
         factor of 2**x to 22 bits and a product that is not rounded are exact enough.
         So are 11 bits of tanh where the array code asks for its 8."""
         inside = self.kernel is self.partial and len(self.scopes) > 1
-        if x.op == "div" and not self.strict and not self._columns(x.args[1]):
-            return self._quotient(x)
+        if x.op == "div" and not self.strict:
+            by = x.args[1]
+            if not self._columns(by) or (inside and self._of_vectors(by, x.args[0])):
+                return self._quotient(x)
         if not inside or compute(x.dtype) is not F32 or self.strict:
             return super()._scalar(x)
         if x.op == "mul":
@@ -71,7 +73,7 @@ class PowersWriter(MaskedWriter):
             return super()._scalar(x)
         (of,) = x.args
         arg = self.kernel.exprs[of]
-        if arg.op == "sub" and not self.kernel.free[arg.args[1]] >> self.along & 1:
+        if arg.op == "sub" and self._of_vectors(arg.args[1], of):
             (term, by), less = self._factored(arg.args[0]), self.value(arg.args[1])
             less = Op("mul", (less, Lit(LOG2E, F32)), F32)
             less = self.name(less, self.kernel.free[arg.args[1]])
@@ -79,6 +81,12 @@ class PowersWriter(MaskedWriter):
             return Op("ex2", (Op("fma", (term, Lit(by, F32), less), F32),), F32)
         term, by = self._factored(of)
         return Op("ex2", (Op("mul", (term, Lit(by, F32)), F32),), F32)
+
+    def _of_vectors(self, e: int, whole: int) -> bool:
+        """Whether a value is the same for a row, or one of places of the pass alone."""
+        free = self.kernel.free
+        alike = not self.of_scores >> e & 1 and free[e] != free[whole]
+        return alike or not free[e] >> self.along & 1
 
     def _columns(self, e: int) -> int:
         return self.kernel.free[e] & self.columns

@@ -369,7 +369,7 @@ class _Price:
                 axes = tuple({*tile.axes, *over})
                 self.work += (1 + flops(value)) * self.points(axes) * times
                 self.meetings += product(of_axes(self.grid.layout, over), "thread") > 1
-            case Copy(tile) if tile.space == "held":
+            case Copy(tile, Var(name)) if tile.space == "held" or self.shared(name):
                 self.work += self.points(tile.axes) * times
             case Copy(tile):
                 self.work += TO_SHARED * self.points(tile.axes) * times
@@ -383,6 +383,10 @@ class _Price:
                 self.multiply(s, times)
             case Grid() | Loop() | Ahead() | Wait() | Full() | Release() | ir.Settle():
                 pass
+
+    def shared(self, name: str) -> bool:
+        every = (t for s in ir.walk(self.grid.body) for t in ir.seen_after(s))
+        return any(t.name == name and t.space == "shared" for t in every)
 
     def columns(self, s: Mma, tiles: dict[str, ir.Tile]) -> int:
         """Of an instruction of four warps."""

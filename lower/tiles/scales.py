@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from math import isfinite, isinf
 
+from ...extract.schedule.cascade import State
 from ...extract.schedule.kernel import Expr, Kernel
-from ..families.folds.recognize import Fold
 from ..families.nests.staged import Put, edited
 
 
-def unscaled(kernel: Kernel, fold: Fold) -> Kernel:
+def unscaled(kernel: Kernel, rows: tuple[State, ...]) -> Kernel:
     """With each maximum or minimum of scaled terms as that of the terms, scaled."""
     roots: dict[int, int] = {}
     scales: dict[int, float] = {}  # by term, and what it is chosen from
-    for s in fold.rows:
+    for s in rows:
         if s.monoid in ("max", "min") and s.shift is None and len(s.factors) == 1:
             found = _scaled(kernel, s.factors[0])
             scales |= found
@@ -39,6 +39,29 @@ def unscaled(kernel: Kernel, fold: Fold) -> Kernel:
         return _times(bare[i], scales[i], e, put)
 
     return edited(kernel, change)[0] if roots else kernel
+
+
+def outermost(kernel: Kernel) -> Kernel:
+    """With each choice of a scaled term against an infinity as that of the term,
+    scaled."""
+    found = {
+        e: scales[x.args[1]] for e, x in enumerate(kernel.exprs)
+        if x.op == "select" and (scales := _scaled(kernel, e))
+        and kernel.exprs[x.args[1]].op == "mul"
+    }  # fmt: skip
+
+    terms: dict[int, Expr] = {}  # as they are now
+
+    def change(i: int, e: Expr, put: Put) -> Expr:
+        terms[i] = e
+        if i not in found:
+            return e
+        test, _, other = e.args
+        x = kernel.exprs[i].args[1]
+        bare = terms[x].args[1 - _constant(kernel, x)]
+        return _times(put(e._replace(args=(test, bare, other))), found[i], e, put)
+
+    return edited(kernel, change)[0] if found else kernel
 
 
 def _times(e: int, by: float, like: Expr, put: Put) -> Expr:

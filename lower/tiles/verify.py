@@ -170,7 +170,7 @@ class _Grid(Scopes):
         self.tiles = outside
 
     def statement(self, s: Stmt) -> None:
-        product = isinstance(s, Mma) or (isinstance(s, Copy) and s.tile.space == "held")
+        product = isinstance(s, Mma) or (isinstance(s, Copy) and self.reads_shared(s))
         if product:
             self.around.append(s)
         for x in () if isinstance(s, Loop) else ir.values(s):
@@ -229,6 +229,12 @@ class _Grid(Scopes):
             first = not self.around and not self.looped
             lasts = isinstance(s, Copy | Load) and first
             self.bind(tile, isinstance(s, Map) and held_left(tile), lasts)
+
+    def reads_shared(self, s: Copy) -> bool:
+        """Whether it takes what lies there to registers."""
+        old = self.tiles.get(s.value.name) if isinstance(s.value, Var) else None
+        own = s.tile.space == "register" and old is not None and old.space == "shared"
+        return own or s.tile.space == "held"
 
     def loop(
         self, axes: tuple[Axis, ...], step: int, body: tuple[Stmt, ...],

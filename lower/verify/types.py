@@ -252,15 +252,17 @@ class Types(Walk):
                 self.fault(f"halves of {b.rows} rows")
 
     def box(self, b: Box, wide: int = BOX_ROW) -> None:
-        """Rows of boxes, of so many bytes, are those of swizzled arrays; memory is cut
-        by 16 bytes."""
+        """Rows of boxes, of so many bytes, are those of swizzled arrays; a line lies as
+        it is.  Memory is cut by 16 bytes."""
         here, t = self.place(b.array, b.at, 1), b.tensor
         held, buffer = self.arrays.get(b.array), self.arrays.get(t.source)
         if here is None or not isinstance(held, Array) or not isinstance(buffer, Param):
             self.fault(f"a box of {t.source!r} at {b.array!r}")
             return
         row = here.itemsize * t.sizes[0]
-        if here is not buffer.dtype or held.swizzle != t.sizes[0] or row != wide:
+        line = not held.swizzle and max((*t.sizes[1:], 1)) == 1 and row % 16 == 0
+        lies = held.swizzle == t.sizes[0] and row == wide
+        if here is not buffer.dtype or not (lies or (line and wide == BOX_ROW)):
             self.fault(f"rows of {t.sizes[0]} {buffer.dtype} at {b.array!r}")
         shifts = len(t.windows.first) if t.windows else 0
         ranks = {len(x) for x in (t.extents, t.strides, t.sizes)}

@@ -14,12 +14,15 @@ from functools import cache
 from itertools import count
 from typing import Any, cast
 
+from rewrite.backends.devices import pick_device
 from rewrite.backends.executable import Executable
 from rewrite.core.compiled import Compiled
 from rewrite.core.notices import warn
+from rewrite.lower.model import model_of
 from rewrite.optimized_graph import OptimizedGraph
 from rewrite.pipeline import optimize_graph
 
+from .again import partition
 from .library import (
     GraphModule,
     Tensor,
@@ -110,8 +113,17 @@ def _compiled(
         inference_compiler=infer,
         decompositions=decomposition_table(),
         keep_inference_input_mutations=True,
+        **_parted(choice),
     )
     return run(gm, inputs)
+
+
+def _parted(choice: Settings) -> dict[str, Any]:
+    """How the joint graph is parted, where other than PyTorch does by itself: a device
+    that multiplies what it computes from products computes scores again."""
+    if not model_of(pick_device(choice.device).caps()).grouped:
+        return {}
+    return {"partition_fn": partition}
 
 
 class _Once:

@@ -11,6 +11,7 @@ aot_autograd: Any = import_module("torch._functorch.aot_autograd")
 decompositions: Any = import_module("torch._decomp")
 export: Any = import_module("torch.export")
 guards: Any = import_module("torch._guards")
+partitioners: Any = import_module("torch._functorch.partitioners")
 # Within it tensors are real, also where a graph is being traced.
 unset_fake: Any = import_module("torch._subclasses.fake_tensor").unset_fake_temporarily
 

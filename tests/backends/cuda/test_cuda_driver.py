@@ -43,7 +43,8 @@ class Driver:
         self.made: list[Allocation] = []
         self.loaded: list[bytes] = []
         self.refused = b""
-        self.Context = SimpleNamespace(synchronize=self.wait)
+        here = SimpleNamespace()  # the first thread's
+        self.Context = SimpleNamespace(synchronize=self.wait, get_current=lambda: here)
 
     def mem_alloc(self, nbytes: int) -> Allocation:
         held = sum(len(a.memory) for a in self.made if not a.freed)

@@ -101,10 +101,10 @@ def test_short_axes_of_rows_are_one() -> None:
     """Heads that share keys, and their queries: keys are read once."""
     made = attention_of(shared_keys(0, BF16, 2, 3, 17, 130))
     assert not isinstance(made, str), made
-    assert [made.kernel.extents[a] for a in made.fold.m] == [51]
+    assert [made.kernel.extents[a] for a in made.rows] == [51]
     made = attention_of(shared_keys(0, BF16, 2, 3, 70, 130))
     assert not isinstance(made, str), made
-    assert sorted(made.kernel.extents[a] for a in made.fold.m) == [3, 70]
+    assert sorted(made.kernel.extents[a] for a in made.rows) == [3, 70]
 
 
 def test_as_loops_and_as_text(tmp_path: Path) -> None:

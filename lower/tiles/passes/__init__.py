@@ -1,0 +1,1 @@
+"""What passes over products that nothing stores are made of."""
