@@ -27,6 +27,7 @@ __version__ = VERSION
 _API = (
     "Jit", "Optimized", "compile_graph", "constant", "jit", "load", "optimize",
 )  # fmt: skip
+_FRONTS = ("jax", "onnx", "torch")  # packages, with libraries of their own
 __all__ = [
     "Jit", "Optimized", "checkpoint", "compile_graph", "constant", "grad", "jit", "jvp",
     "load", "optimize", "stop_gradient", "value_and_grad", "vjp", "vmap",
@@ -36,6 +37,10 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Imports the library when it is first asked for: the command has to be able to
     take a Ctrl-C before (entry.py)."""
+    if name in _FRONTS:
+        from importlib import import_module
+
+        return import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import api, transforms

@@ -122,6 +122,10 @@ def check_options(options: Options) -> None:
         )
     if options.memory is not None and options.memory < 0:
         raise ValueError(f"memory={options.memory}: a number of bytes was expected")
+    for name in ("fallback", "cache"):
+        value = getattr(options, name)
+        if not isinstance(value, bool):
+            raise ValueError(f"{name}={value!r}: True or False expected")
     if options.effort not in MOVES:
         raise ValueError(f"effort={options.effort!r}: 0, 1, 2 or 3 expected")
     for path in options.rules:

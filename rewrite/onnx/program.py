@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -309,7 +310,24 @@ def compile(
     `dims` fixes named dimensions; the other options are those of `rewrite.optimize`.
     """
     Options.of(**asked)  # an option that there is not is told at once
-    return Program(open_model(model), device, dims or {}, asked)
+    opened = open_model(model)
+    _check_dims(opened, dims or {})
+    return Program(opened, device, dims or {}, asked)
+
+
+def _check_dims(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
+    infos = (*model.graph.input, *model.graph.output, *model.graph.value_info)
+    every = (d.dim_param for i in infos for d in i.type.tensor_type.shape.dim)
+    texts = [x for x in dict.fromkeys(every) if x]
+    known = {*texts, *(n for x in texts for n in re.findall(r"[A-Za-z_]\w*", x))}
+    for name, size in dims.items():
+        if name not in known:
+            among = ", ".join(texts) or "none"
+            raise ValueError(
+                f"dims: the model has no dimension {name!r}; those named: {among}"
+            )
+        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+            raise ValueError(f"dims: {name}={size!r}: a size of 0 or more was expected")
 
 
 __all__ = ["Program", "compile"]

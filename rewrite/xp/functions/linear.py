@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from string import ascii_letters
 
@@ -125,7 +126,11 @@ def _check_einsum(spec: str, inputs: list[str], parts: list[Tracer]) -> None:
     if "." in spec:
         raise TraceError(f"einsum {spec!r}: write out the axes that '...' stands for")
     if len(inputs) != len(parts):
-        raise TraceError(f"einsum {spec!r}: found {len(parts)} operands")
+        raise TraceError(
+            f"einsum {spec!r}: {len(inputs)} operands expected, found {len(parts)}"
+        )
+    if not re.fullmatch(r"[A-Za-z, ]*(->[A-Za-z ]*)?", spec):
+        raise TraceError(f"einsum {spec!r}: letters for axes, ',' and '->' expected")
     for letters, x in zip(inputs, parts, strict=True):
         if len(letters) != x.ndim:
             raise TraceError(f"einsum {spec!r}: {letters!r} does not fit {x.type}")

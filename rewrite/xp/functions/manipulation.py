@@ -234,6 +234,8 @@ def sliding_window(x: Operand, size: int, *, axis: int, stride: int = 1,
 
 
 def meshgrid(*arrays: Operand, indexing: str = "xy") -> tuple[Tracer, ...]:
+    if indexing not in ("xy", "ij"):
+        raise TraceError(f"indexing={indexing!r}: 'xy' or 'ij' expected")
     parts = [lift(a) for a in arrays]
     rank = len(parts)
     order = list(range(rank))

@@ -48,6 +48,8 @@ def softplus(x: Operand) -> Tracer:
 
 def gelu(x: Operand, approximate: str = "none") -> Tracer:
     """By erf, or by tanh where `approximate` is "tanh"."""
+    if approximate not in ("none", "tanh"):
+        raise TraceError(f"approximate={approximate!r}: 'none' or 'tanh' expected")
     return unary("gelu_tanh" if approximate == "tanh" else "gelu", x)
 
 
