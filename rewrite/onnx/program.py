@@ -315,7 +315,7 @@ def compile(
     return Program(opened, device, dims or {}, asked)
 
 
-def _check_dims(model: onnx.ModelProto, dims: Mapping[str, int]) -> None:
+def _check_dims(model: onnx.ModelProto, dims: Mapping[str, Any]) -> None:
     infos = (*model.graph.input, *model.graph.output, *model.graph.value_info)
     every = (d.dim_param for i in infos for d in i.type.tensor_type.shape.dim)
     texts = [x for x in dict.fromkeys(every) if x]

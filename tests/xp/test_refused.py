@@ -46,7 +46,7 @@ def test_of_sizes(tmp_path: Path) -> None:
     graph = helper.make_graph([helper.make_node("Exp", ["x"], ["y"])], "g", [x], [y])
     path = tmp_path / "m.onnx"
     onnx.save(helper.make_model(graph), path)
-    compiled: Any = rw.onnx.compile  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    compiled: Any = rw.onnx.compile
     for dims, said in (
         ({"btch": 1}, "no dimension 'btch'; those named: batch"),
         ({"batch": -1}, "a size of 0 or more was expected"),
