@@ -171,6 +171,9 @@ class Program:
         save(self.compiled, Path(path), ({"inputs": inputs}, outputs, {}))
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            names = ", ".join(f"{n!r}: …" for n in self.inputs)
+            raise TypeError(f"arrays by name were expected, as in f({{{names}}})")
         self._check(inputs)
         arrays = {k: self._typed(k, inputs[k]) for k in self.inputs}
         tries = self._tries(arrays)

@@ -23,6 +23,9 @@ X = np.ones((2, 3), np.float32)
         (lambda x: xp.einsum("i$", x), "letters for axes"),
         (lambda x: xp.einsum("ij,jk", x), "2 operands expected, found 1"),
         (lambda x: xp.nn.gelu(x, approximate="tahn"), "'none' or 'tanh' expected"),
+        (lambda x: xp.nn.max_pool(x[None, None], 9), "a window of 9 over 2 elements"),
+        (lambda x: xp.nn.avg_pool(x[None, None], 1, stride=0), "1 or more expected"),
+        (lambda x: xp.nn.conv(x[None], xp.ones((1, 2, 4))), "window of 4 over 3"),
         (lambda x: xp.meshgrid(x[0], x[1], indexing="zz"), "'xy' or 'ij' expected"),
     ],
 )
@@ -54,6 +57,8 @@ def test_of_sizes(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=said):
             compiled(path, dims=dims)
+    with pytest.raises(TypeError, match="arrays by name were expected, as in f"):
+        compiled(path)(X)
     np.testing.assert_allclose(
         compiled(path, dims={"batch": 2})({"x": X})["y"], np.exp(X)
     )

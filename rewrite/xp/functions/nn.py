@@ -107,6 +107,9 @@ def conv(
         raise TraceError(f"conv: images [n, c, sizes] expected, found {images.type}")
     axes = images.ndim - 2
     steps, gaps, pads = (_each(v, axes, "conv") for v in (stride, dilation, padding))
+    for k, (n, m) in enumerate(zip(images.shape[2:], filters.shape[2:], strict=False)):
+        if isinstance(n, int) and isinstance(m, int):
+            _fits("conv", gaps[k] * (m - 1) + 1, n + 2 * pads[k], steps[k])
     frame = Frame(groups, steps, gaps, pads, pads)
     return convolved(images, filters, parts[2] if bias is not None else None, frame)
 
@@ -137,9 +140,22 @@ def _windows(
     sizes, pads = _each(size, axes, what), _each(padding, axes, what)
     steps = sizes if stride is None else _each(stride, axes, what)
     x = pad(x, [(0, 0), (0, 0), *((p, p) for p in pads)], fill) if any(pads) else x
+    for k, n in enumerate(x.shape[2:]):
+        if isinstance(n, int):
+            _fits(what, sizes[k], n, steps[k])
     for k in range(axes):
         x = sliding_window(x, sizes[k], axis=k + 2, stride=steps[k])
     return x, tuple(range(axes + 2, 2 * axes + 2))
+
+
+def _fits(what: str, window: int, image: int, stride: int) -> None:
+    """As in PyTorch, a window has a place in the image."""
+    if stride < 1:
+        raise TraceError(f"{what}: stride={stride}: 1 or more expected")
+    if window > image > 0:
+        raise TraceError(
+            f"{what}: a window of {window} over {image} elements: it does not fit"
+        )
 
 
 def _each(value: Axis, axes: int, what: str) -> tuple[int, ...]:
