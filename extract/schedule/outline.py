@@ -78,12 +78,9 @@ class _Line:
 
 def _late(graph: Graph, order: Sequence[int], constant: Container[int]) -> list[int]:
     """With what is constant just before its first reader."""
-    nodes = graph.nodes
-    varying = (i for i in order if i not in constant)
-    ends = (i for i in order if i in constant)
-    inner = {i for i in order if i in constant}
-    every = (*varying, *ends)
-    return postorder(every, lambda i: (a for a in nodes[i].args if a in inner))
+    held = dict.fromkeys(i for i in order if i in constant)
+    every = (*(i for i in order if i not in held), *held)
+    return postorder(every, lambda i: (a for a in graph.nodes[i].args if a in held))
 
 
 def outline(graph: Graph, constant: Container[int] = ()) -> list[Piece]:

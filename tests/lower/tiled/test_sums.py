@@ -29,7 +29,6 @@ from rewrite.lower.text import show as show_loops
 from rewrite.lower.tiles.attends import attention_of
 from rewrite.lower.tiles.attention import ONLINE
 from rewrite.lower.tiles.interpret import run
-from rewrite.lower.tiles.ir import TileProgram
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import faults, verify
 from rewrite.lower.verify import verify as verify_loops
@@ -39,21 +38,8 @@ from tests.effort import draws
 from ..folds import plain, soft_cap, weights, window
 from ..harness import buffers_for, close, reference
 from .sums import behind, causal, drawn, gradients, perceptron, statistics
+from .test_online import SHARED, program, small
 from .test_products import HOPPER
-
-SHARED = 227 << 10
-
-
-def program(kernel: Kernel, teams: int = 4, **sizes: int) -> TileProgram:
-    model = replace(model_of(HOPPER), units=2 * teams)
-    made = ONLINE.program(kernel, model, tuple(sorted(sizes.items())))
-    assert isinstance(made, TileProgram), made
-    return made
-
-
-def small(kernel: Kernel, seed: int) -> TileProgram:
-    rows, teams = 64 + 64 * (seed % 2), 1 + seed % 3
-    return program(kernel, teams, rows=rows, places=64, stages=1 + seed % 3)
 
 
 def test_random_programs() -> None:
