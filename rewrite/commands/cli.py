@@ -29,7 +29,7 @@ from ..core.fitting import device_reuse
 from ..core.inputs import random_arrays
 from ..core.options import Precision
 from ..fuzz.oracle import compare
-from ..report.accuracy import largest_error
+from ..report.accuracy import compared, largest_error
 from ..version import VERSION
 from . import register
 from .bench import bench
@@ -88,7 +88,7 @@ def whole(
     """A declarative tensor-graph optimizer on e-graphs."""
 
 
-UNCOMPARED = 3  # the exit status where a model was written and could not be run
+UNCOMPARED = 3  # the exit status where a model was written and not compared
 
 
 def optimize_model(
@@ -120,7 +120,7 @@ def optimize_model(
         out.print(f"{output}: {result}", soft_wrap=True)
         for note in result.notes:
             out.print(f"note: {note}", soft_wrap=True)
-    if check and result.inputs is None:
+    if check and result.error is None:
         raise typer.Exit(UNCOMPARED)
 
 
@@ -288,11 +288,13 @@ def run(
         want = evaluate(graph, arrays, "f64")
         got = c({k: a.copy() for k, a in arrays.items()})  # an alias overwrites it
         for label, value in got.items():
-            error = largest_error(value, want[label])
+            error = "error not known, no value is finite"
+            if compared(want[label], value):
+                error = f"error {largest_error(value, want[label]):.2e}"
             head = np.array2string(value.ravel()[:6], precision=5, separator=", ")
             kind = described(value)
             name = printable(label)
-            out.print(f"{name}: {kind} {head} error {error:.2e}", soft_wrap=True)
+            out.print(f"{name}: {kind} {head} {error}", soft_wrap=True)
         for note in c.plan.notes:
             out.print(f"note: {note}", soft_wrap=True)
         if save is not None:

@@ -56,6 +56,17 @@ def test_run_prints_results_and_error(graph: str) -> None:
     assert float(out.split("error")[1]) < 1e-5
 
 
+def test_run_says_where_no_error_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "void.graph"
+    path.write_text(
+        "graph g(x: f32[4]) {\n  a: f32[4] = exp x\n  n: f32[4] = neg a\n"
+        "  y: f32[4] = log n\n  return y\n}\n"
+    )
+    status, out, err = invoke("run", str(path), "--device", "numpy")
+    assert (status, err) == (0, "")
+    assert "error not known, no value is finite" in out
+
+
 WRONG = """\
 ;; A cheap exponential.
 ;;@ equal   real
