@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO, cast
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 import typer
@@ -161,6 +161,14 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
+def told_unread(errors: Sequence[str]) -> int:
+    """Says which files could not be read, where the others were; the exit status, which
+    is then that of an error: 0 where there is none."""
+    for e in errors:
+        print(f"error: {e}", file=sys.stderr)
+    return 2 if errors else 0
+
+
 def check_writable(option: str, path: Path | None) -> None:
     """Before the work that is to be written there."""
     if path is not None and not path.parent.is_dir():
@@ -177,6 +185,12 @@ def read_graph(path: Path) -> Graph:
     try:
         text = read_text(path)
     except UnicodeDecodeError:
+        if is_zipfile(path):
+            fail(
+                f"{path}: a graph (.graph) or a model (.onnx, .pt2) was expected; a "
+                "bundle is run from Python, as in rewrite.load(path)(x), and shown by "
+                "`rewrite explain`"
+            )
         fail(f"{path}: a text file was expected; see docs/graph.md for the format")
     return with_lapack(parse(text, str(path)))
 
@@ -240,7 +254,7 @@ def named_size(text: str) -> tuple[str, int]:
     """NAME=SIZE."""
     name, _, value = text.rpartition("=")
     if not (name and value.isascii() and value.isdecimal() and len(value) < 19):
-        fail(f"--dim {text}: NAME=SIZE was expected")
+        fail(f"--dim {text}: NAME=SIZE was expected, a size of 0 or more, as in b=4")
     return name, int(value)
 
 
