@@ -53,7 +53,7 @@ from .terminal import (
     cost_named,
     fail,
     harmless_streams,
-    named_size,
+    named_sizes,
     out,
     plain_errors,
     precision_named,
@@ -109,7 +109,7 @@ def optimize_model(
     try:
         result = run_command(
             file, output, explain, rules=list(rules or ()), precision=level,
-            effort=effort, opset=opset, dims=dict(map(named_size, dim or ())),
+            effort=effort, opset=opset, dims=named_sizes(dim),
             target=target, check=check,
         )  # fmt: skip
     except ValueError as e:  # ModelError among them
@@ -276,8 +276,12 @@ def run(
     check_writable("--save", save)
     with plain_errors():
         graph = read_graph(file)
+        if not graph.outputs:
+            fail(f"{file}: the graph returns nothing: there is nothing to run")
         if inputs is None:
             arrays = random_arrays(graph, sizes(graph, dim), seed)
+        elif dim:
+            fail(f"--dim {dim[0]}: the arrays of --inputs say the sizes; leave it out")
         else:
             arrays = read_arrays(inputs)
         calls = {n.attrs[0] for n in graph.nodes if n.op == "call"}
@@ -298,7 +302,8 @@ def run(
         for note in c.plan.notes:
             out.print(f"note: {note}", soft_wrap=True)
         if save is not None:
-            np.savez(save, allow_pickle=False, **got)
+            with save.open("wb") as target:  # np.savez itself adds .npz to a name
+                np.savez(target, allow_pickle=False, **got)
         wrong = first_wrong(graph, arrays, got, precision)
         if wrong is not None:
             theirs = "".join(f" --rules {r}" for r in rules or ())

@@ -258,15 +258,22 @@ def named_size(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
+def named_sizes(texts: Sequence[str] | None) -> dict[str, int]:
+    """What several NAME=SIZE say, each name once."""
+    given: dict[str, int] = {}
+    for name, size in map(named_size, texts or ()):
+        if given.setdefault(name, size) != size:
+            fail(f"--dim {name}={size}: {name} is {given[name]} already; name it once")
+    return given
+
+
 def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
     """The values of the graph's symbols; each must be given."""
-    given: dict[str, int] = {}
-    for text in dims or ():
-        name, size = named_size(text)
+    given = named_sizes(dims)
+    for name, size in given.items():
         if name not in graph.symbols:
             known = ", ".join(graph.symbols) or "none"
-            fail(f"--dim {text}: no symbol {name}; symbols here: {known}")
-        given[name] = size
+            fail(f"--dim {name}={size}: no symbol {name}; symbols here: {known}")
     missing = [s for s in graph.symbols if s not in given]
     if missing:
         fail(f"sizes are symbolic: add {' '.join(f'--dim {s}=SIZE' for s in missing)}")

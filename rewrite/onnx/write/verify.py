@@ -118,13 +118,13 @@ def compare(
 
 
 def _finite(result: Any) -> bool:
-    """Whether a result has a value that an error can be of."""
+    """Whether a result says something: it has a finite value, or no values at all."""
     if isinstance(result, list):
         return any(map(_finite, cast(list[Any], result)))
     a = np.asarray(result)
     if a.dtype.kind not in "fV" or a.dtype.itemsize > 8:
         return True
-    return bool(np.isfinite(a.astype(np.float64)).any())
+    return not a.size or bool(np.isfinite(a.astype(np.float64)).any())
 
 
 def _differs(
