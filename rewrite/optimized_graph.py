@@ -22,7 +22,7 @@ class OptimizedGraph(Compiled):
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None,
         witness: object = None,
     ) -> dict[str, Array]:  # fmt: skip
-        if type(inputs) is not dict and not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
             names = ", ".join(f"{n.attrs[0]!r}: …" for n in self.source.inputs)
             raise InputError(
                 f"arrays by name were expected, as in f({{{names}}}), found a "

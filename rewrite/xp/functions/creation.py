@@ -40,8 +40,9 @@ type ShapeLike = Dim | Sequence[Dim]
 
 
 def shape_of(shape: ShapeLike) -> tuple[Dim, ...]:
-    given: Any = tuple(shape) if isinstance(shape, np.ndarray) and shape.ndim else shape
-    sizes: tuple[Dim, ...] = tuple(given) if isinstance(given, Sequence) else (given,)
+    if isinstance(shape, np.ndarray) and shape.ndim:  # pyright: ignore[reportUnnecessaryIsInstance]
+        shape = shape.tolist()
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     for size in sizes:
         if not (isinstance(size, Poly) or hasattr(size, "__index__")):
             raise ShapeError(f"a shape of whole numbers was expected, found {shape!r}")
