@@ -317,6 +317,10 @@ def jit(
             "jit finds sizes at its calls, and its symbols have no names of yours: "
             "hints= is for rewrite.optimize with symbolic sizes"
         )
+    if f is not None and not callable(f) and not isinstance(f, classmethod):
+        raise TypeError(
+            f"jit: a function was expected, found {f!r}; options go by name"
+        )
     if f is None:
         return functools.partial(jit, device=device, **asked)
     if isinstance(f, classmethod | staticmethod):

@@ -71,11 +71,15 @@ class Options:
 
 def _hints(asked: Mapping[str, int]) -> dict[str, int]:
     try:
-        return {name: index(size) for name, size in dict(asked).items()}
+        hints = {name: index(size) for name, size in dict(asked).items()}
     except (TypeError, ValueError):
         raise TypeError(
             f"hints={asked!r}: a whole number for each symbol expected"
         ) from None
+    for name, size in hints.items():
+        if not 0 <= size < 1 << 62:
+            raise ValueError(f"hints: {name}={size}: a size of 0 or more was expected")
+    return hints
 
 
 def check_hints(graph: Graph, hints: Mapping[str, int]) -> None:

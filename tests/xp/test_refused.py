@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +128,52 @@ def test_of_calls_at_any_size() -> None:
 def test_of_rules(rules: Any) -> None:
     with pytest.raises(TypeError, match=r"the path of a rule file .* was expected"):
         rw.optimize(lambda x: x, X, rules=rules)
+
+
+def test_of_what_is_optimized() -> None:
+    jit: Any = rw.jit
+    for f in (3, "f"):
+        with pytest.raises(TypeError, match="jit: a function was expected"):
+            jit(f)
+    compiled: Any = rw.compile_graph
+    for graph in (None, "graph g() {}", lambda x: x):
+        with pytest.raises(TypeError, match="a Graph was expected, found a "):
+            compiled(graph)
+    onnx_of: Any = rw.onnx.compile
+    for model in (None, 0, [1]):  # 0 is a file that is open
+        with pytest.raises(TypeError, match="a model was expected: a path"):
+            onnx_of(model)
+
+
+@pytest.mark.parametrize("shape", [2, (2.5,), "b", (None,)])
+def test_of_types(shape: Any) -> None:
+    with pytest.raises(TraceError, match="a tuple of whole numbers and symbols"):
+        rw.optimize(lambda x: x, xp.TensorType(xp.float32, shape))
+
+
+@pytest.mark.parametrize("size", [-3, 1 << 62])
+def test_of_hints(size: int) -> None:
+    t = xp.TensorType(xp.float32, (xp.symbol("b"),))
+    with pytest.raises(ValueError, match="a size of 0 or more was expected"):
+        rw.optimize(lambda x: x, t, hints={"b": size})
+
+
+@pytest.mark.parametrize(("front", "library"), [("torch", "torch"), ("jax", "jax")])
+def test_of_fronts_without_their_library(front: str, library: str) -> None:
+    """In a process of its own, where the library cannot be imported."""
+    text = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        f"import rewrite as rw\ntry:\n    rw.{front}\n"
+        f"except ImportError as e:\n    print(e)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True
+    )
+    assert f"pip install 'rewrite[{front}]'" in done.stdout
+
+
+def test_a_list_of_sizes_is_a_shape() -> None:
+    shape: Any = [2, 3]
+    double = rw.optimize(lambda x: x + x, xp.TensorType(xp.float32, shape))
+    np.testing.assert_array_equal(double(X), X + X)
+    np.testing.assert_array_equal(xp.reshape(X, np.array([3, 2])), X.reshape(3, 2))
