@@ -88,8 +88,15 @@ def check_hints(graph: Graph, hints: Mapping[str, int]) -> None:
 
 def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
     """Rule files; a single one needs no list."""
-    one = isinstance(rules, (str, Path))
-    return (Path(rules),) if one else tuple(Path(r) for r in rules)
+    if isinstance(rules, (str, Path)):
+        return (Path(rules),)
+    try:
+        return tuple(Path(r) for r in rules)
+    except TypeError:
+        raise TypeError(
+            f"rules={rules!r}: the path of a rule file (.egg) or a list of such was "
+            "expected"
+        ) from None
 
 
 def count_bytes(asked: int | str | None) -> int | None:
