@@ -213,7 +213,7 @@ def opened(text: str, terms: dict[str, str]) -> str:
 
 
 def test_nothing_is_cut_short_where_all_is_asked_for(symbolic: Account) -> None:
-    name = "bert_layer" if LONG else "moe_layer"
+    name = "bert_layer" if LONG else "lstm_cell"
     model = compiled(load(REPLAY / f"{name}.onnx").graph).explain(run=False)
     for found in (model, symbolic):
         terms = {t.number: t.text for t in found.terms}

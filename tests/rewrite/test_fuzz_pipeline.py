@@ -17,6 +17,7 @@ from tests.effort import draws
 CHUNK = draws(50, 10)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("first", range(0, 300, 50))
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 def test_c_and_the_interpreter(mode: Any, first: int) -> None:

@@ -12,6 +12,7 @@ from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.model import H200, kernel_cost
 from rewrite.lower.registry import FAMILIES
+from tests.effort import draws
 from tests.variants.judge import GENERIC_CPU
 
 from .draw import typed
@@ -30,7 +31,7 @@ from .judge import (
 )
 from .workloads import WORKLOADS, variant
 
-SEEDS = range(6)
+SEEDS = range(draws(6, 2))
 
 
 def _outcome(workload: str, seed: int) -> Outcome:
