@@ -23,7 +23,7 @@ PROGRAMS = {**programs.models(True), **programs.arrays(True)}
 # They take seconds to optimize; `python -m bench.models.jax_cpu` compares them as well.
 LONG = {
     "Llama", "Llama, gradients", "attention block, gradients", "a a a x",
-    "x (w + a b), gradients",
+    "x (w + a b), gradients", "CNN, gradients",
 }  # fmt: skip
 
 

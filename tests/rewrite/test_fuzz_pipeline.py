@@ -14,7 +14,7 @@ from rewrite.backends.devices import device
 from rewrite.fuzz.pipeline import fuzz
 from tests.effort import draws
 
-CHUNK = draws(50, 10)
+CHUNK = draws(50, 16)
 
 
 @pytest.mark.sweep(2)

@@ -74,6 +74,7 @@ def test_a_seed_is_a_variant(workload: str) -> None:
     assert variant(workload, 3).text == variant(workload, 3).text
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_twins_of_real_sizes_are_planned(workload: str) -> None:
     o = outcome(variant(workload, 1, real=True), GENERIC_CPU)

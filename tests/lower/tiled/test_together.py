@@ -221,6 +221,7 @@ def single(m: int, n: int, k: int, turned: str) -> Kernel:
     return normalise(kernel_of(b, [b.matmul(few_bits(b, x), few_bits(b, w))]))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("turned", ["", "ab"])
 def test_a_left_side_that_lies_across_is_held(turned: str, tmp_path: Path) -> None:
     """Each thread reads what it multiplies; then the result is the transpose's."""
