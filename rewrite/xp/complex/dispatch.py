@@ -11,7 +11,7 @@ from ..complex_dtypes import ComplexDType, complex_dtype
 from ..errors import TraceError
 from ..functions import creation as real_creation
 from ..functions import elementwise as real
-from ..functions import indexing, linear, manipulation
+from ..functions import fft, indexing, linear, manipulation
 from ..pair import is_complex
 from . import arithmetic, circular, creation, elementary, partwise, products
 from .partwise import alike
@@ -89,6 +89,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "cumulative_sum": partwise.cumulative_sum, "diff": partwise.diff,
     "mean": partwise.mean, "prod": partwise.prod, "std": partwise.std,
     "sum": partwise.sum, "var": partwise.var,
+    # Transforms, whose results are complex anyway.
+    **{f"fft.{name}": getattr(fft, name) for name in fft.__all__},
+    "fft.fftshift": by_parts(fft.fftshift),
+    "fft.ifftshift": by_parts(fft.ifftshift),
     # Products.
     "einsum": products.einsum, "matmul": products.matmul, "outer": products.outer,
     "tensordot": products.tensordot, "vecdot": products.vecdot,
