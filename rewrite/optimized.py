@@ -21,6 +21,7 @@ from .core.kernels import KernelInfo, show_kernels
 from .core.signature import TENSOR, static_key
 from .optimized_graph import OptimizedGraph
 from .report.explanation import Explanation
+from .xp.pair import Parts, Side
 from .xp.trace import Apart, Leaf, Traced, children, map_tree
 from .xp.tracer import TraceError, is_tracing, plain
 from .xp.weak import Number, as_array
@@ -286,7 +287,11 @@ class Optimized:
         for label, number, dtype in self.traced.numbers:
             held[label] = as_array(number.value(objects, now), dtype)
         trees = zip(self.traced.arguments.items(), objects, strict=True)
-        kept = {k: _valued(t, x) for (k, t), x in trees if not isinstance(t, Apart)}
+        kept = {
+            k: t if x is None else _valued(t, x)
+            for (k, t), x in trees
+            if not isinstance(t, Apart)
+        }
         bundle.save(self.compiled, Path(path), (kept, self.traced.result, held))
 
     def explain(
@@ -370,7 +375,7 @@ def _row(tree: Any) -> tuple[str, ...] | None:
 
 def _at(tree: Any, path: Sequence[Any]) -> Any:
     for step in path:
-        tree = tree[step]
+        tree = step.of(tree) if type(step) is Side else tree[step]
     return tree
 
 
@@ -382,5 +387,6 @@ def places(tree: Any, path: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]
     if parts is None:
         return []
     keys = cast(Mapping[Any, Any], tree) if isinstance(tree, Mapping) else count()
+    keys = Side if isinstance(tree, Parts) else keys
     pairs = zip(keys, parts, strict=False)
     return [p for key, (_, part) in pairs for p in places(part, (*path, key))]

@@ -62,7 +62,7 @@ def test_schedules_of_the_replay_set() -> None:
         same(s)
 
 
-@settings(max_examples=draws(500))
+@settings(max_examples=draws(500, 10))
 @given(any_kernel())
 def test_any_kernel(k: Kernel) -> None:
     same_kernel(k)

@@ -40,7 +40,7 @@ def test_damaged_models_are_read_or_refused(first: int) -> None:
 
 
 def test_damaged_models_are_optimized_or_refused() -> None:
-    told = run(0, draws(100, 4), write)
+    told = run(0, draws(100, 10), write)
     assert told["refused"] > 0 < told["read"]
 
 

@@ -225,6 +225,7 @@ def test_outputs_may_be_inputs_views_constants_and_twins() -> None:
             np.testing.assert_array_equal(got[label], want[label])
 
 
+@pytest.mark.long  # tests/rewrite/test_deterministic.py does in two processes
 def test_optimizing_twice_gives_the_same_plan() -> None:
     from tests.transformers import transformer
 
