@@ -36,6 +36,7 @@ from .suggest import premise_for
 # What the linter finds in a file that cannot be read as it stands.
 READ = ("invalid", "unnamed", "duplicate-name", "name-style", "contract", "bare-left")
 COMPOSITES = "composites"  # rules that the tables make
+FEW = 4  # rules that are tested sooner than another process has started
 NEEDED = 8  # samples that must meet the premises, in each direction
 MORE = 4  # rounds of sampling until that many have
 
@@ -128,22 +129,29 @@ def unread(sources: tuple[Source, ...]) -> tuple[Finding, ...]:
 
 @functools.lru_cache(maxsize=2)
 def _read(sources: tuple[Source, ...]) -> tuple[RuleSet, tuple[Finding, ...]]:
-    files: list[RuleFile] = []
-    lost: list[Finding] = []
-    for s in sources:
-        text = _text(s)
-        try:
-            files.append(check(text, s.name, files, core=not files))
-        except RuleFileError:
-            result = read_source(text, s.name, files, core=not files)
-            examples = [f for f in result.findings if f.code == "example"]
-            worse = [f for f in result.findings if f.code in READ]
-            if worse or not examples:
-                raise
-            files.append(result.file)
-            lost += examples
+    files, lost = _files(sources)
     on = frozenset(r.name for f in files for r in f.rules)
-    return RuleSet(tuple(files), on, "fast"), tuple(lost)
+    return RuleSet(files, on, "fast"), lost
+
+
+@functools.lru_cache(maxsize=64)
+def _files(
+    sources: tuple[Source, ...],
+) -> tuple[tuple[RuleFile, ...], tuple[Finding, ...]]:
+    """The last one, read after those before it, which most often are the library."""
+    if not sources:
+        return (), ()
+    files, lost = _files(sources[:-1])
+    text, name = _text(sources[-1]), sources[-1].name
+    try:
+        return (*files, check(text, name, files, core=not files)), lost
+    except RuleFileError:
+        result = read_source(text, name, files, core=not files)
+        examples = tuple(f for f in result.findings if f.code == "example")
+        worse = [f for f in result.findings if f.code in READ]
+        if worse or not examples:
+            raise
+        return (*files, result.file), (*lost, *examples)
 
 
 def _text(source: Source) -> str:
@@ -290,7 +298,7 @@ def test_rules(
         [(f.name, k) for f in mine for k in range(len(f.refused))] if not only else []
     )
     tasks += [RefusedTask(what.sources, name, k, seed) for name, k in laws]
-    result = each(_tested, tasks, jobs, progress)
+    result = each(_tested, tasks, jobs if len(tasks) > FEW else 1, progress)
     return Report(
         tuple(r for r in result if isinstance(r, RuleReport)),
         tuple(r for r in result if isinstance(r, RefusedReport)),
