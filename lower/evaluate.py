@@ -15,10 +15,11 @@ from .loops import Ex, Lit, Load, Op, Var
 type Env = dict[str, Any]
 type Value = Callable[[Env], Any]
 
+UNTYPED: Any = operator  # some of it has no types
 PLAIN: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt,
-    "le": operator.le, "eq": operator.eq, "ne": operator.ne, "and": operator.and_,
-    "or": operator.or_,
+    "le": operator.le, "eq": operator.eq, "ne": operator.ne, "and": UNTYPED.and_,
+    "or": UNTYPED.or_,
 }  # fmt: skip
 
 
@@ -165,7 +166,7 @@ class Values:
         return lambda env: np.tanh(a(env))
 
     def _idiv(self, x: Op, a: Value, b: Value) -> Value:
-        return self._divide(operator.floordiv, a, b)
+        return self._divide(UNTYPED.floordiv, a, b)
 
     def _imod(self, x: Op, a: Value, b: Value) -> Value:
         return self._divide(operator.mod, a, b)

@@ -37,6 +37,7 @@ from .suggest import premise_for
 # What the linter finds in a file that cannot be read as it stands.
 READ = ("invalid", "unnamed", "duplicate-name", "name-style", "contract", "bare-left")
 COMPOSITES = "composites"  # rules that the tables make
+FEW = 4  # rules that are tested sooner than another process has started
 NEEDED = 8  # samples that must meet the premises, in each direction
 MORE = 4  # rounds of sampling until that many have
 
@@ -160,22 +161,29 @@ class _Files(NamedTuple):
 
 @functools.lru_cache(maxsize=2)
 def _read(sources: tuple[Source, ...]) -> _Files:
-    files: list[RuleFile] = []
-    lost: list[Finding] = []
-    errors: list[str] = []
-    for s in sources:
-        text = _text(s)
-        try:
-            file, examples = _checked(text, s.name, files)
-        except RuleFileError as e:
-            if not s.asked:
-                raise
-            errors.append(str(e))
-            continue
-        files.append(file)
-        lost += examples
+    files, lost, errors = _listed(sources)
     on = frozenset(r.name for f in files for r in f.rules)
-    return _Files(RuleSet(tuple(files), on, "fast"), tuple(lost), tuple(errors))
+    return _Files(RuleSet(files, on, "fast"), lost, errors)
+
+
+@functools.lru_cache(maxsize=64)
+def _listed(
+    sources: tuple[Source, ...],
+) -> tuple[tuple[RuleFile, ...], tuple[Finding, ...], tuple[str, ...]]:
+    """The files, their examples that cannot be read, and what is wrong with files that
+    cannot; the last is read after those before it, which most often are the library."""
+    if not sources:
+        return (), (), ()
+    files, lost, errors = _listed(sources[:-1])
+    last = sources[-1]
+    text = _text(last)
+    try:
+        file, examples = _checked(text, last.name, files)
+    except RuleFileError as e:
+        if not last.asked:
+            raise
+        return files, lost, (*errors, str(e))
+    return (*files, file), (*lost, *examples), errors
 
 
 def _checked(
@@ -339,7 +347,7 @@ def test_rules(
         [(f.name, k) for f in mine for k in range(len(f.refused))] if not only else []
     )
     tasks += [RefusedTask(what.sources, name, k, seed) for name, k in laws]
-    result = each(_tested, tasks, jobs, progress)
+    result = each(_tested, tasks, jobs if len(tasks) > FEW else 1, progress)
     return Report(
         tuple(r for r in result if isinstance(r, RuleReport)),
         tuple(r for r in result if isinstance(r, RefusedReport)),
