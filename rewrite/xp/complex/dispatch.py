@@ -12,8 +12,9 @@ from ..errors import TraceError
 from ..functions import creation as real_creation
 from ..functions import elementwise as real
 from ..functions import fft, indexing, linear, manipulation
+from ..functions import linalg as real_linalg
 from ..pair import is_complex
-from . import arithmetic, circular, creation, elementary, partwise, products
+from . import arithmetic, circular, creation, elementary, linalg, partwise, products
 from .partwise import alike
 from .partwise import partwise as by_parts
 
@@ -93,6 +94,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"fft.{name}": getattr(fft, name) for name in fft.__all__},
     "fft.fftshift": by_parts(fft.fftshift),
     "fft.ifftshift": by_parts(fft.ifftshift),
+    **{f"linalg.{name}": getattr(linalg, name) for name in (
+        "cholesky", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv",
+        "matrix_norm", "matrix_power", "matrix_rank", "pinv", "qr", "slogdet", "solve",
+        "svd", "svdvals", "trace", "vector_norm",
+    )},
+    **{f"linalg.{name}": getattr(products, name) for name in (
+        "matmul", "outer", "tensordot", "vecdot",
+    )},
+    "linalg.diagonal": by_parts(real_linalg.diagonal),
+    "linalg.matrix_transpose": by_parts(linear.matrix_transpose),
     # Products.
     "einsum": products.einsum, "matmul": products.matmul, "outer": products.outer,
     "tensordot": products.tensordot, "vecdot": products.vecdot,
