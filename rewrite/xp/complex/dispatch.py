@@ -112,17 +112,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def holds_complex(args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
     """Whether an operand is complex, or a dtype that is asked for."""
-    return any(map(_says, args)) or (
-        bool(keywords)
-        and (
-            any(map(_says, keywords.values()))
-            or complex_dtype(keywords.get("dtype")) is not None
-        )
-    )
+    return any(map(_says, args)) or any(map(_says, keywords.values()))
 
 
 def _says(x: Any) -> bool:
-    if isinstance(x, ComplexDType | type | np.dtype):
+    if isinstance(x, ComplexDType | type | np.dtype | str):
         return complex_dtype(x) is not None
     return is_complex(x)
 

@@ -164,6 +164,17 @@ def test_dtypes() -> None:
         xp.iinfo(xp.complex64)
     assert xp.zeros(3, dtype=xp.complex64).dtype == np.complex64
     assert xp.zeros(3, dtype=complex).dtype == np.complex64
+    for spec in (
+        xp.complex64,
+        "complex64",
+        "c64",
+        np.complex64,
+        np.dtype("c8"),
+        complex,
+    ):
+        assert xp.astype(X, spec).dtype == xp.asarray(X, dtype=spec).dtype == "c8"
+        graph = xp.trace(lambda x, s=spec: x.astype(s), X)
+        assert len(graph.outputs) == 2
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, np.nan]
