@@ -399,10 +399,12 @@ class CudaDevice:
         self, units: Sequence[KernelSource], contract: bool
     ) -> Iterator[tuple[KernelSource, bytes]]:
         """Of each unit, compiled by as many threads as there are processors."""
+
+        def compiled(unit: KernelSource) -> tuple[KernelSource, bytes]:
+            return unit, self.binary(unit, contract)
+
         with ThreadPoolExecutor(thread_count()) as pool:
-            yield from zip(
-                units, pool.map(lambda u: self.binary(u, contract), units), strict=True
-            )
+            yield from pool.map(compiled, units)
 
     def _loaded(
         self, source: KernelSource, contract: bool, cubin: bytes

@@ -16,8 +16,8 @@ import rewrite.onnx
 from rewrite.core.explaining import explained_part
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Launch
+from rewrite.extract.text.describe import describe
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
 
