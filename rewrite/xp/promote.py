@@ -100,6 +100,8 @@ def default_dtype(value: Scalar) -> DType:
 
 def widest(values: Sequence[Scalar]) -> Scalar:
     """The Python number whose kind holds those of the others."""
+    if not values:
+        raise TraceError("at least one array was expected, found none")
     return max(values, key=lambda v: (isinstance(v, float), not isinstance(v, bool)))
 
 

@@ -56,6 +56,7 @@ X = np.ones((2, 3), np.float32)
         (lambda x: xp.top_k(x, None), "top_k: how many: a whole number"),
         (lambda x: xp.concat(None), "concat: a list of arrays"),
         (lambda x: xp.einsum(x), "einsum: a text as"),
+        (lambda x: xp.einsum(x + 1j), "einsum: a text as|at least one array"),
         (lambda x: xp.astype(x, {}), "unknown dtype"),
         (lambda x: xp.meshgrid(x[0], x[1], indexing="zz"), "'xy' or 'ij' expected"),
     ],
