@@ -19,7 +19,7 @@ from rewrite.egraph.ir.ops import TensorType
 
 from .core.sameness import same
 from .core.signature import exactly, signature
-from .xp.promote import as_dtype
+from .xp.complex_dtypes import any_dtype
 from .xp.trace import Traced, children, is_tensor, rebuilt
 from .xp.tracer import is_array, plain
 from .xp.weak import argument
@@ -160,7 +160,8 @@ class Habits:
             if open_sizes and order and is_tensor(x):
                 shape = self._shape(place, x, order)
                 dims = [symbol(d) if isinstance(d, str) else d for d in shape]
-                return TensorType(as_dtype(x.dtype), tuple(dims))
+                dtype: Any = any_dtype(x.dtype)
+                return TensorType(dtype, tuple(dims))
             return x
 
         def all_of(open_sizes: bool) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ from .core.kernels import KernelInfo, show_kernels
 from .core.signature import TENSOR, static_key
 from .optimized_graph import OptimizedGraph
 from .report.explanation import Explanation
+from .xp.pair import Parts, Side
 from .xp.trace import Apart, Leaf, Traced, children, map_tree
 from .xp.tracer import TraceError, is_tracing, plain
 from .xp.weak import Number, as_array
@@ -79,6 +80,12 @@ class Optimized:
             raise InputError(f"{expected} expected, found {len(args)}")
         for (name, was), arg in zip(self._static.items(), args, strict=True):
             key = TENSOR if type(arg) is np.ndarray else static_key(arg, name)
+            if key != was and was == TENSOR:
+                raise InputError(
+                    f"argument {name!r}: an array was expected, as it was when it was "
+                    f"optimized, found a {type(arg).__name__}: make one of it, as "
+                    "np.asarray(x, dtype) does"
+                )
             if key != was:
                 raise InputError(
                     f"argument {name!r} is not what it was when it was optimized: pass "
@@ -280,7 +287,11 @@ class Optimized:
         for label, number, dtype in self.traced.numbers:
             held[label] = as_array(number.value(objects, now), dtype)
         trees = zip(self.traced.arguments.items(), objects, strict=True)
-        kept = {k: _valued(t, x) for (k, t), x in trees if not isinstance(t, Apart)}
+        kept = {
+            k: t if x is None else _valued(t, x)
+            for (k, t), x in trees
+            if not isinstance(t, Apart)
+        }
         bundle.save(self.compiled, Path(path), (kept, self.traced.result, held))
 
     def explain(
@@ -364,7 +375,7 @@ def _row(tree: Any) -> tuple[str, ...] | None:
 
 def _at(tree: Any, path: Sequence[Any]) -> Any:
     for step in path:
-        tree = tree[step]
+        tree = step.of(tree) if type(step) is Side else tree[step]
     return tree
 
 
@@ -376,5 +387,6 @@ def places(tree: Any, path: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]
     if parts is None:
         return []
     keys = cast(Mapping[Any, Any], tree) if isinstance(tree, Mapping) else count()
+    keys = Side if isinstance(tree, Parts) else keys
     pairs = zip(keys, parts, strict=False)
     return [p for key, (_, part) in pairs for p in places(part, (*path, key))]

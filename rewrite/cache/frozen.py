@@ -23,6 +23,7 @@ from rewrite.extract.schedule import kernel, part, plan
 from rewrite.lower import choice, device, loops, program
 
 from ..xp.functions.lapack import Lapack
+from ..xp.pair import Parts
 from ..xp.trace import Leaf
 from .hosted import OnnxNode
 from .opcodes import check
@@ -36,7 +37,7 @@ KNOWN: tuple[Any, ...] = (
     program.Invoke, program.Program, loops.Function, loops.Param, loops.Windows,
     choice.Choice,
     device.Grid, device.TensorMap, device.Placed, device.Products, device.KernelSource,
-    Leaf, Loop, Branch, Lapack, OnnxNode,
+    Leaf, Parts, Loop, Branch, Lapack, OnnxNode,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..xp.captured import is_read_apart
+from ..xp.pair import Parts, is_complex_array
 from ..xp.trace import Apart, Leaf, children, is_tensor
 from ..xp.tracer import TraceError, is_array, plain
 
@@ -23,7 +24,7 @@ def _key(tree: Any, path: str, tensor: OfLeaf, number: OfLeaf, ordered: bool) ->
         return tensor(path, tree)
     if kind is float or kind is int:
         return number(path, tree)
-    parts = children(tree)
+    parts = None if is_complex_array(tree) else children(tree)
     if parts is not None:
         inner = [(n, _key(x, f"{path}.{n}", tensor, number, ordered)) for n, x in parts]
         if not isinstance(tree, Mapping):
@@ -34,7 +35,7 @@ def _key(tree: Any, path: str, tensor: OfLeaf, number: OfLeaf, ordered: bool) ->
         return dict, tuple(by_key)  # as `map_tree` makes it
     if is_array(tree):  # a table has no one dtype before it is made an array
         return tensor(path, plain(tree))
-    if is_tensor(tree) or isinstance(tree, Leaf):
+    if is_tensor(tree) or isinstance(tree, Leaf | Parts):
         return tensor(path, tree)
     if is_read_apart(tree) or isinstance(tree, Apart):
         return tree.kind if isinstance(tree, Apart) else kind

@@ -23,10 +23,12 @@ from typing import NoReturn
 from rewrite.egraph.ir import dtypes as _dtypes
 from rewrite.egraph.ir.ops import TensorType
 
+from . import complex_dtypes as _complex
 from . import eager as _eager
 from . import numpy_calls, numpy_functions
 from .branching import cond
 from .building import apart
+from .complex import inplace as _inplace
 from .errors import TraceError, instead_of
 from .functions import by_values, fft, information, linalg, nn
 from .functions.by_values import (
@@ -169,7 +171,6 @@ from .functions.statistical import (
     sum,
     var,
 )
-from .inplace import assign, updated
 from .looping import scan, while_loop
 from .operators import functions
 from .symbols import symbol
@@ -182,6 +183,7 @@ uint8, uint16, uint32 = _dtypes.U8, _dtypes.U16, _dtypes.U32
 uint64 = _dtypes.U64
 float16, float32, float64 = _dtypes.F16, _dtypes.F32, _dtypes.F64
 bfloat16 = _dtypes.BF16
+complex64, complex128 = _complex.C64, _complex.C128
 float8_e4m3, float8_e5m2 = _dtypes.F8E4M3, _dtypes.F8E5M2
 astype = converted
 pi, e, inf, nan, newaxis = math.pi, math.e, math.inf, math.nan, None
@@ -412,4 +414,4 @@ functions["__getitem__"] = _eager.eager("x[..]", getitem)
 functions["__array_ufunc__"] = numpy_calls.array_ufunc
 functions["__array_function__"] = numpy_calls.array_function
 functions.update({k: apart(f) for k, f in numpy_functions.METHODS.items()})
-functions["__setitem__"], functions["__updated__"] = assign, updated
+functions["__setitem__"], functions["__updated__"] = _inplace.assign, _inplace.updated

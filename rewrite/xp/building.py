@@ -20,6 +20,7 @@ from rewrite.egraph.ir.ops import Attrs
 from rewrite.egraph.ir.scalars import Array
 
 from .constants import is_constant
+from .pair import tracers_in
 from .tracer import Scope, TraceError, Tracer, current, is_tracing
 from .weak import Number
 
@@ -162,8 +163,9 @@ def apart[**P, R](f: Callable[P, R]) -> Callable[P, R]:
         builder = current() if is_tracing() else None
         since = 0 if builder is None else len(builder.nodes)
         result = f(*args, **keywords)
-        if isinstance(builder, TraceBuilder) and isinstance(result, Tracer):
-            builder.own(result, since)
+        if isinstance(builder, TraceBuilder):
+            for x in tracers_in(result):
+                builder.own(x, since)
         return result
 
     return call

@@ -32,6 +32,7 @@ from rewrite.egraph.ir.scalars import Array
 
 from .arrays import is_array, plain
 from .constants import is_constant
+from .pair import Side, is_complex_array, joined
 from .promote import as_dtype
 from .reads import Captured, Reads, Spot, is_data
 from .recorded import HEAP, Recorded, class_of, find, is_function, is_recordable
@@ -195,6 +196,8 @@ class Capture:
         return made
 
     def _array(self, value: Any, spot: Spot) -> Any:
+        if is_complex_array(value):
+            return self._keep(value, spot, self._pair(value, spot))
         try:
             as_dtype(value.dtype)
         except (TypeError, KeyError, ValueError):  # of objects, dates, text
@@ -203,6 +206,13 @@ class Capture:
         label, made = self._make_input(spot.name, value)
         self.reads.expect_array(spot, label, value)
         return self._keep(value, spot, made) if isinstance(value, np.ndarray) else made
+
+    def _pair(self, value: Any, spot: Spot) -> Any:
+        """The parts of a complex array, each an input."""
+        return joined(*(
+            self.child(x.of(value), _part, spot, x, f"{spot.name}.{x.value}")
+            for x in Side
+        ))  # fmt: skip
 
     def as_array(self, value: Any, spot: Spot) -> Any:
         """What makes itself an array: read as one at each call."""
@@ -404,6 +414,10 @@ def _is_namespace(value: Any) -> bool:
 
 def _plain(value: Any, _: str) -> Array:
     return plain(value)
+
+
+def _part(value: Any, side: Side) -> Array:
+    return side.of(value)
 
 
 def is_read_apart(value: Any) -> bool:

@@ -8,7 +8,7 @@ that the graph has.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -18,9 +18,11 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.scalars import Array
 
 from .building import apart
+from .complex.dispatch import holds_complex, of_pairs
 from .errors import TraceError
+from .pair import joined, tracers_in
 from .trace import rebuilt
-from .tracer import Tracer, is_tracing, tracing
+from .tracer import is_tracing, tracing
 
 
 def eager(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,6 +33,13 @@ def eager(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def call(*args: Any, **keywords: Any) -> Any:
+        if holds_complex(args, keywords):
+            own = of_pairs(name)
+            return (
+                apart(own)(*args, **keywords)
+                if is_tracing()
+                else (_run(name, own, args, keywords))
+            )
         if is_tracing():
             return traced(*args, **keywords)
         return _run(name, f, args, keywords)
@@ -45,33 +54,37 @@ def _run(
     builder = Builder(name)
     with tracing(builder):
         result = f(*args, **keywords)
-    made = _tracers(result)
-    graph = builder.build([x.node for x in made])
+    several = isinstance(result, list | tuple)
+    made = cast(Sequence[Any], result) if several else [result]
+    graph = builder.build([x.node for part in made for x in tracers_in(part)])
     if graph.symbols:
         raise TraceError(f"xp.{name}: the size {graph.symbols[0]} has no value outside "
                          "a trace: take it from the shape of an array")  # fmt: skip
     given = list(graph.data.values())
-    arrays = [_own(a, given) for a in evaluate(graph, {}).values()]
-    if isinstance(result, Tracer):
-        return _shared(name, args, keywords, arrays[0])
-    return rebuilt(result, arrays) if made else result
+    found = iter([_own(a, given) for a in evaluate(graph, {}).values()])
+    arrays = [_filled(part, found) for part in made]
+    if several:
+        return rebuilt(result, arrays)
+    return _shared(name, args, keywords, arrays[0])
 
 
-def _tracers(result: Any) -> list[Tracer]:
-    if isinstance(result, Tracer):
-        return [result]
-    if isinstance(result, list | tuple):
-        return [x for x in cast(Sequence[Any], result) if isinstance(x, Tracer)]
-    return []
+def _filled(part: Any, found: Iterator[Array]) -> Any:
+    """The arrays of a part of the result; what is no array as it is."""
+    arrays = [next(found) for _ in tracers_in(part)]
+    return joined(*arrays) if len(arrays) == 2 else arrays[0] if arrays else part
 
 
 def _shared(
-    name: str, args: Sequence[Any], keywords: Mapping[str, Any], made: Array
+    name: str, args: Sequence[Any], keywords: Mapping[str, Any], made: Any
 ) -> Any:
     """The argument itself, or a view of it, where the function gives that in a trace
     as well: `copy` says whether it does."""
     x = args[0] if args else None
-    whole = type(x) is np.ndarray and x.dtype.isnative and x.dtype == made.dtype
+    whole = (
+        type(x) is np.ndarray
+        and x.dtype.isnative
+        and (x.dtype == getattr(made, "dtype", None))
+    )
     copy = keywords.get("copy", name == "astype" or None)
     if name == "reshape" and copy is False:
         return _view(cast(Array, x) if whole else made.copy(), made.shape, x)

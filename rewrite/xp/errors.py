@@ -25,8 +25,7 @@ class DeviceError(TraceError, ValueError):
 _SORTED = "sort, and take the elements in the middle"
 _BY_VALUES = "its shape depends on values"
 NO_COMPLEX = (
-    "it takes or gives complex numbers, of which there is no dtype; compute it "
-    "outside, and pass real and imaginary parts as two arguments"
+    "it gives complex numbers, and no call on the host does; compute it outside"
 )
 
 INSTEAD = {
@@ -68,11 +67,11 @@ INSTEAD = {
         "svd", "svdvals", "vector_norm",
     )},
     "norm": "use linalg.vector_norm or linalg.matrix_norm",
-    **dict.fromkeys(
-        ("eig", "eigvals", "fft", "fft2", "fftn", "hfft", "ifft", "ifft2", "ifftn",
-         "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn"),
-        NO_COMPLEX,
-    ),
+    **dict.fromkeys(("eig", "eigvals"), NO_COMPLEX),
+    **{name: f"use fft.{name}" for name in (
+        "fft", "fftn", "hfft", "ifft", "ifftn", "ihfft", "irfft", "irfftn", "rfft",
+        "rfftn",
+    )},
 }  # fmt: skip
 
 

@@ -14,24 +14,33 @@ import numpy as np
 
 from . import numpy_functions, numpy_linalg
 from .building import apart
+from .complex.dispatch import holds_complex
 from .errors import TraceError, instead_of
-from .functions.manipulation import reshape
 from .functions.running import running
-from .operators import functions
-from .tracer import lift
+from .operators import functions, public
+from .pair import operand
+from .tracer import Tracer
 
 FUNCTIONS = numpy_functions.FUNCTIONS | numpy_linalg.FUNCTIONS
 # Universal functions whose name is another in the namespace.
 _UFUNCS = {
     "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
-    "conjugate": "positive", "fabs": "abs",
+    "conjugate": "conj", "fabs": "abs",
     "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "power": "pow",
     "right_shift": "bitwise_right_shift", "rint": "round",
 }  # fmt: skip
 _REDUCTIONS = {
     "add": "sum", "logical_and": "all", "logical_or": "any", "maximum": "max",
     "minimum": "min", "multiply": "prod",
+}  # fmt: skip
+# Functions that know no complex numbers; what stands before their names.
+_RAW = {
+    f"{numpy_functions.__package__}.functions.{name}": prefix
+    for name, prefix in (
+        ("elementwise", ""), ("linear", ""), ("manipulation", ""), ("creation", ""),
+        ("linalg", "linalg."), ("fft", "fft."),
+    )
 }  # fmt: skip
 _FLAT = {"any": "max", "all": "min"}  # of running folds
 
@@ -52,8 +61,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> 
     taken = {"axis"} if name == "vecdot" else set[str]()
     _only(said, keywords, taken)
     if method == "outer":
-        a, b = map(lift, inputs)
-        inputs = reshape(a, (*a.shape, *(1,) * b.ndim)), b
+        a, b = map(operand, inputs)
+        inputs = public.reshape(a, (*a.shape, *(1,) * b.ndim)), b
     return ours(*inputs, **keywords)
 
 
@@ -65,10 +74,12 @@ def _reduce(said: str, name: str, x: Any, keywords: dict[str, Any]) -> Any:
 
 def _accumulate(said: str, name: str, x: Any, keywords: dict[str, Any]) -> Any:
     _only(said, keywords, {"axis"} | ({"dtype"} if name in ("sum", "prod") else set()))
-    x = lift(x)
+    x = operand(x)
     if name in ("any", "all"):
         x = x != 0
     axis, dtype = keywords.get("axis", 0), keywords.get("dtype")
+    if not isinstance(x, Tracer):
+        return functions[f"cumulative_{name}"](x, axis=axis, dtype=dtype)
     return running(_FLAT.get(name, name), x, axis, dtype)
 
 
@@ -91,6 +102,9 @@ def array_function(
                          f"{_parameters(ours)}") from None  # fmt: skip
     if bound.arguments.get("out") is not None:
         _no_out(said)
+    if ours.__module__ in _RAW and holds_complex(args, given):
+        part = f"{_RAW[ours.__module__]}{ours.__name__}"
+        ours = functions.get(part, functions[ours.__name__])
     return apart(ours)(*bound.args, **bound.kwargs)
 
 

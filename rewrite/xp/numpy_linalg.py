@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from .errors import TraceError
-from .functions import fft, linalg, linear
+from .functions import linalg, linear
 from .functions.axes import axes_of
 from .functions.manipulation import moveaxis, reshape
+from .operators import functions
 from .tracer import Tracer, lift
 
 
@@ -81,12 +82,31 @@ def _eigh(a: Any) -> Any:
     return linalg.eigh(a)
 
 
-def _fftshift(x: Any, axes: Any = None) -> Tracer:
-    return fft.fftshift(x, axes=axes)
+def _shift(name: str) -> Callable[..., Any]:
+    def g(x: Any, axes: Any = None) -> Any:
+        return functions[f"fft.{name}"](x, axes=axes)
+
+    return g
 
 
-def _ifftshift(x: Any, axes: Any = None) -> Tracer:
-    return fft.ifftshift(x, axes=axes)
+def _transform(name: str) -> Callable[..., Any]:
+    def g(a: Any, n: int | None = None, axis: int = -1, norm: Any = None,
+          out: Any = None) -> Any:  # fmt: skip
+        f = functions[f"fft.{name}"]
+        return f(a, n=n, axis=axis, norm=norm or "backward")
+
+    return g
+
+
+def _transforms(name: str, both: bool = False) -> Callable[..., Any]:
+    """Of several axes; `both`: of the last two, where none are said."""
+
+    def g(a: Any, s: Any = None, axes: Any = (-2, -1) if both else None,
+          norm: Any = None, out: Any = None) -> Any:  # fmt: skip
+        f = functions[f"fft.{name}"]
+        return f(a, s=s, axes=axes, norm=norm or "backward")
+
+    return g
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -105,5 +125,17 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.tensordot: linear.tensordot, np.linalg.trace: linalg.trace,
     np.linalg.vecdot: linear.vecdot, np.linalg.vector_norm: linalg.vector_norm,
     np.cross: _cross, np.diagonal: _diagonal, np.trace: _trace,
-    np.fft.fftshift: _fftshift, np.fft.ifftshift: _ifftshift,
+    np.fft.fftshift: _shift("fftshift"), np.fft.ifftshift: _shift("ifftshift"),
+    **{
+        getattr(np.fft, name): _transform(name)
+        for name in ("fft", "hfft", "ifft", "ihfft", "irfft", "rfft")
+    },
+    **{
+        getattr(np.fft, name): _transforms(name)
+        for name in ("fftn", "ifftn", "irfftn", "rfftn")
+    },
+    **{
+        getattr(np.fft, f"{name}2"): _transforms(f"{name}n", both=True)
+        for name in ("fft", "ifft", "irfft", "rfft")
+    },
 }  # fmt: skip

@@ -15,6 +15,16 @@ from .errors import INSTEAD, TraceError, instead_of
 functions: dict[str, Callable[..., Any]] = {}  # the package fills it
 """The functions of `rewrite.xp` by name, and `__getitem__` and the like."""
 
+
+class _Public:
+    """The functions of the namespace as attributes, looked up when they are called."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return functions[name]
+
+
+public = _Public()
+
 _LAYOUT = "how an array lies in memory is not known in a trace"
 _VALUES = "its values are not known in a trace: return the array"
 _ATTRIBUTES = {
@@ -23,8 +33,6 @@ _ATTRIBUTES = {
     "item": _VALUES, "tobytes": _VALUES, "tolist": _VALUES, "numpy": _VALUES,
     "fill": "arrays are values: use xp.full_like(x, value)",
     "flat": "use xp.reshape(x, -1)",
-    "imag": "complex numbers are not supported", "conj": "the array is real already",
-    "real": "the array is real already",
 }  # fmt: skip
 
 
@@ -69,7 +77,8 @@ class Operators:
                   "pass it as a Python number")  # fmt: skip
 
     def __complex__(self) -> NoReturn:
-        _no_value("complex(x)", "keep it an array; there are no complex ones")
+        _no_value("complex(x)", "keep it an array, xp.astype(x, xp.complex64) makes "
+                  "it complex; or pass it as a Python number")  # fmt: skip
 
     def __index__(self) -> NoReturn:
         _no_value("a Python index", "use x[i] or xp.take(x, i, axis=..) with an array "

@@ -18,12 +18,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from rewrite.egraph.ir.dims import Poly
 from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.ops import TensorType
 
 from .building import TraceBuilder
 from .captured import Capture, is_read_apart
+from .pair import ComplexTracer, is_complex_array, joined, parts_of
 from .promote import as_dtype
 from .reads import ARGUMENTS, Captured, Spot, is_data
 from .tracer import (
@@ -72,12 +74,16 @@ class Traced:
 
 
 def children(tree: Any) -> Iterator[tuple[str, Any]] | None:
-    """The parts of a tuple, list or dict with their names, or None for a leaf."""
-    if type(tree) is np.ndarray:  # most leaves are
+    """The parts of a tuple, list, dict or complex array with their names, or None for
+    a leaf."""
+    if type(tree) is np.ndarray and tree.dtype.kind != "c":  # most leaves are
         return None
     if isinstance(tree, dict | Mapping):
         items = cast(Mapping[Any, Any], tree).items()
         return ((str(k), v) for k, v in items)
+    own = parts_of(tree)
+    if own is not None:
+        return iter(own._asdict().items())
     if isinstance(tree, tuple | list):
         parts = cast(Sequence[Any], tree)
         names: Sequence[Any] = getattr(parts, "_fields", range(len(parts)))
@@ -101,6 +107,8 @@ def rebuilt(tree: Any, made: Sequence[Any]) -> Any:
     """A structure like `tree` of other parts."""
     if isinstance(tree, Mapping):
         return dict(zip(cast(Mapping[Any, Any], tree), made, strict=True))
+    if is_complex_array(tree):
+        return joined(*made)
     if hasattr(tree, "_fields"):
         return type(tree)(*made)
     return type(tree)(made)
@@ -252,7 +260,7 @@ def _captured_input(
 
 def _noting(reader: Capture, tree: Any, spot: Spot) -> Any:
     """An argument whose objects note what is read of them."""
-    if isinstance(tree, Tracer) or type(tree) is Number or is_data(tree):
+    if isinstance(tree, Tracer | ComplexTracer | Number) or is_data(tree):
         return tree
     parts = children(tree)
     if parts is None:
@@ -316,5 +324,13 @@ def _type_of(path: str, leaf: Any) -> TensorType:
         raise TraceError(
             f"argument {path!r}: the dtype of a TensorType is one of rewrite's, such "
             f"as xp.float32, found {result!r}"
+        )
+    shape: Any = leaf.shape
+    several = isinstance(shape, tuple | list)
+    sizes = cast(Sequence[Any], shape) if several else (None,)
+    if not all(isinstance(d, Poly) or hasattr(d, "__index__") for d in sizes):
+        raise TraceError(
+            f"argument {path!r}: the shape of a TensorType is a tuple of whole numbers "
+            f"and symbols, found {shape!r}"
         )
     return leaf

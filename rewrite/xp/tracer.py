@@ -24,6 +24,7 @@ from rewrite.egraph.ir.scalars import FLOAT, Array
 from .arrays import DEVICE, is_array, is_scalar, plain, refuse_mask
 from .errors import ShapeError, TraceError
 from .methods import Methods
+from .operators import Operators
 from .promote import Scalar, as_dtype, default_dtype, float_of, promoted, weakly, widest
 
 type Operand = Tracer | Array | Scalar
@@ -84,6 +85,20 @@ class Tracer(Methods):
     @property
     def device(self) -> str:
         return DEVICE
+
+    @property
+    def real(self) -> Tracer:
+        return self
+
+    @property
+    def imag(self) -> Tracer:
+        """Zeros, of an array that is real."""
+        return wrap(self.builder.const(0, self.dtype, self.shape))
+
+    def conj(self) -> Tracer:
+        return self
+
+    conjugate = conj
 
     def __repr__(self) -> str:
         return f"Tracer({self.type})"
@@ -177,8 +192,8 @@ def _instead(value: Any) -> str:
         return ": xp.asarray makes an array of numbers, xp.stack of arrays"
     if isinstance(value, Poly):
         return f": the size {value} has no value yet; xp.mean divides by it"
-    if isinstance(value, complex):
-        return ": pass the real and the imaginary part as two arrays"
+    if isinstance(value, complex | Operators):
+        return ": this takes real numbers, as of xp.real(x), xp.imag(x), xp.abs(x)"
     return ""
 
 

@@ -37,6 +37,7 @@ from rewrite.extract.schedule.steps import own_groups
 from rewrite.fuzz import random_graph
 from rewrite.optimized_graph import OptimizedGraph
 from rewrite.report.account import Account
+from rewrite.report.accuracy import compared as counted
 from rewrite.report.decisions import Decisions
 from rewrite.report.diff import diff
 from rewrite.report.prose import coloured, prose
@@ -334,6 +335,31 @@ def test_errors_are_measured(layers: Account) -> None:
     assert {m.output for m in layers.measured} == {"out0"}
     for m in layers.measured:
         assert 0 < m.error < 1e-4 and 0 < m.own < 1e-4
+
+
+def nothing_finite() -> OptimizedGraph:
+    b = Builder("void")
+    x = b.input("x", F32, (4,))
+    return compiled(b.build([b.un("log", b.un("neg", b.un("exp", x)))]))
+
+
+def test_an_error_of_no_finite_value_is_none() -> None:
+    found = nothing_finite().explain()
+    assert found.measured and all(m.compared == 0 for m in found.measured)
+    made = json.loads(json.dumps(found.json()))
+    jsonschema.validate(made, SCHEMA)
+    assert {m["error"] for m in made["measured"]} == {None}
+    lines = [x for x in prose(found).splitlines() if x.startswith("error ")]
+    said = "error      out0: nothing could be compared, no value is finite (normal"
+    assert len(lines) == 2 and all(x.startswith(said) for x in lines)
+
+
+def test_values_that_say_something_of_an_error_are_counted() -> None:
+    nan, inf = float("nan"), float("inf")
+    want = np.array([nan, inf, 1.0, nan, -inf])
+    assert counted(want, want) == 1
+    assert counted(want[:2], want[:2]) == 0
+    assert counted(want, want, np.array([nan, inf, 1.0, 2.0, inf])) == 3
 
 
 def test_errors_that_cannot_be_measured_say_why() -> None:

@@ -111,9 +111,9 @@ def rules() -> RuleSet:
     return load_rules()
 
 
-def outcome(variant: Variant, model: DeviceModel) -> Outcome:
+def outcome(variant: Variant, model: DeviceModel, moves: int = MOVES) -> Outcome:
     cost = kernel_cost(model, FAMILIES)
-    chosen = plan(variant.graph, saturator(rules()), cost, moves=MOVES)
+    chosen = plan(variant.graph, saturator(rules()), cost, moves=moves)
     steps = schedule(chosen.graph, chosen.groups, {})
     return Outcome(variant, chosen, steps, model, cost)
 

@@ -58,6 +58,13 @@ def test_attention_is_one_kernel_on_a_gpu() -> None:
         assert kernels(1)(o) is None, (o.variant.text, o.kernels)
 
 
+def test_without_a_search_attention_is_one_kernel() -> None:
+    for seed in SEEDS:
+        o = outcome(variant("attention", seed), H200, moves=0)
+        assert wrong(o) is None
+        assert kernels(1)(o) is None, (o.variant.text, o.kernels)
+
+
 def test_variants_run_on_c() -> None:
     done = [_outcome(w, seed) for w in WORKLOADS for seed in SEEDS[:1]]
     found = wrong_on("c", done)

@@ -131,14 +131,9 @@ def test_nothing_of_the_standard_is_missing_but_what_is_complex() -> None:
         }  # fmt: skip
 
     assert missing("linalg") == {"eig", "eigvals"}
-    assert missing("fft") == {
-        "fft", "fftn", "hfft", "ifft", "ifftn", "ihfft", "irfft", "irfftn", "rfft",
-        "rfftn",
-    }  # fmt: skip
-    assert not hasattr(xp.fft, "rfft") and not hasattr(xp.linalg, "eig")
-    for module, name in ((xp.fft, "rfft"), (xp.linalg, "eig")):
-        with pytest.raises(AttributeError, match="numbers, of which there is no dtype"):
-            getattr(module, name)
+    assert not missing("fft") and not hasattr(xp.linalg, "eig")
+    with pytest.raises(AttributeError, match="complex numbers"):
+        xp.linalg.eig  # noqa: B018
     with pytest.raises(AttributeError, match=r"see dir\(rewrite\.xp\.linalg\)"):
         xp.linalg.lu  # noqa: B018
 
@@ -393,8 +388,7 @@ def test_numpys_own_functions(f: Call) -> None:
     (lambda: xp.linalg.matrix_norm(A, ord=3), "ord is 'fro'"),
     (lambda: xp.linalg.cross(V, V), "no 3 elements along axis -1"),
     (lambda: xp.fft.fftfreq(3, dtype=xp.int32), "frequencies are floats"),
-    (lambda: xp.trace(np.fft.fft, V), "complex numbers, of which there is no dtype"),
-    (lambda: xp.trace(np.linalg.eig, S), "complex numbers, of which there is no dtype"),
+    (lambda: xp.trace(np.linalg.eig, S), "it gives complex numbers"),
     (lambda: xp.trace(lambda x: np.linalg.eigh(x, "U"), S), "eigh of a traced array"),
 ])  # fmt: skip
 def test_errors_say_what_to_do(f: Call, says: str) -> None:

@@ -55,8 +55,8 @@ def functions() -> str:
             assert module in GROUPS, f"{name}: name a heading for {module} in GROUPS"
             group = GROUPS[module]
         else:
-            kind = "Dtypes" if isinstance(value, type(xp.bool)) else "Constants"
-            group = kind
+            kinds = type(xp.bool), type(xp.complex64)
+            group = "Dtypes" if isinstance(value, kinds) else "Constants"
         groups.setdefault(group, []).append(name)
     for part, heading in PARTS.items():
         groups[heading] = [f"{part}.{n}" for n in getattr(xp, part).__all__]
@@ -129,8 +129,8 @@ B = X > 4
         lambda x: np.median(x),
         lambda x: np.linalg.eig(x[:, :3]),
         lambda x: np.linalg.lstsq(x, x),
-        lambda x: np.fft.fft(x),
-        lambda x: x * 1j,
+        lambda x: xp.floor(x * 1j),
+        lambda x: x * 1j < 2,
         lambda x: x[3],
         lambda x: xp.einsum("...i->...", x),
         lambda x: xp.einsum("ii", x[:, :3]),

@@ -40,7 +40,13 @@ type ShapeLike = Dim | Sequence[Dim]
 
 
 def shape_of(shape: ShapeLike) -> tuple[Dim, ...]:
-    return tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    if isinstance(shape, np.ndarray) and shape.ndim:  # pyright: ignore[reportUnnecessaryIsInstance]
+        shape = shape.tolist()
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    for size in sizes:
+        if not (isinstance(size, Poly) or hasattr(size, "__index__")):
+            raise ShapeError(f"a shape of whole numbers was expected, found {shape!r}")
+    return sizes
 
 
 def broadcast_to(x: Operand, shape: ShapeLike) -> Tracer:
@@ -124,7 +130,7 @@ def _check_same(value: Any, dtype: DType | None) -> None:
 def _of_list(value: Sequence[Any], dtype: DType | None) -> Array:
     """Python numbers have the default dtypes, NumPy's keep their own; all are rounded
     once where a dtype is asked for."""
-    parts = list(_elements(value))
+    parts = list(elements(value))
     if any(isinstance(x, Tracer) for x in parts):
         raise TraceError("a list of arrays is not an array: use xp.stack")
     try:
@@ -140,10 +146,10 @@ def _of_list(value: Sequence[Any], dtype: DType | None) -> Array:
     return array.astype(chosen.numpy)
 
 
-def _elements(value: Sequence[Any]) -> Iterator[Any]:
+def elements(value: Sequence[Any]) -> Iterator[Any]:
     for x in value:
         if isinstance(x, list | tuple | range):
-            yield from _elements(cast(Sequence[Any], x))
+            yield from elements(cast(Sequence[Any], x))
         else:
             yield x
 

@@ -12,18 +12,20 @@ import numpy as np
 from rewrite.egraph.ir.dims import MAX_RANK
 from rewrite.egraph.ir.dtypes import I64, U64, DType
 
-from ..arrays import DEVICE, check_device
-from ..errors import ShapeError
-from ..promote import (
-    DEFAULT_FLOAT,
-    DEFAULT_INT,
-    as_dtype,
-    default_dtype,
-    promoted,
-    weakly,
-    widest,
+from ..arrays import DEVICE, check_device, is_array
+from ..complex_dtypes import (
+    AnyDType,
+    ComplexDType,
+    any_dtype,
+    default_of,
+    is_number,
+    met,
+    weakly_met,
 )
-from ..tracer import Tracer, is_array, is_scalar, plain
+from ..errors import ShapeError
+from ..operators import Operators
+from ..pair import dtype_of
+from ..promote import DEFAULT_FLOAT, DEFAULT_INT, as_dtype
 
 VERSION = "2025.12"  # of the standard
 
@@ -35,8 +37,8 @@ _KINDS = {
     "unsigned integer": ("uint",),
     "integral": ("int", "uint"),
     "real floating": ("float",),
-    "complex floating": (),
-    "numeric": ("int", "uint", "float"),
+    "complex floating": ("complex",),
+    "numeric": ("int", "uint", "float", "complex"),
 }
 
 
@@ -94,11 +96,11 @@ def __array_namespace_info__() -> NamespaceInfo:
 
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind by the standard's names, or one of several."""
-    own = as_dtype(dtype)
+    own = any_dtype(dtype)
     if isinstance(kind, tuple):
         return any(isdtype(own, k) for k in cast(tuple[Any, ...], kind))
     if not isinstance(kind, str):
-        return own is as_dtype(kind)
+        return own is any_dtype(kind)
     if kind not in _KINDS:
         raise ValueError(f"kind {kind!r} of a dtype; known: {', '.join(_KINDS)}")
     return own.kind in _KINDS[kind]
@@ -106,15 +108,17 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def can_cast(from_: Any, to: Any, /) -> bool:
     """Whether promotion leads from a dtype, or an array's, to another one."""
-    a, b = _own(from_), as_dtype(to)
+    a, b = _own(from_), any_dtype(to)
     if {a, b} == {I64, U64}:  # NumPy lets them meet in a float
         return False
-    return promoted(a, b) is b
+    return met(a, b) is b
 
 
 def finfo(type: Any, /) -> FloatInfo:
-    """The limits of a floating dtype, or of an array's."""
+    """The limits of a floating dtype, or of an array's; of a complex one, those of its
+    parts."""
     own = _own(type)
+    own = own.part if isinstance(own, ComplexDType) else own
     if not own.is_float:
         raise TypeError(f"finfo of a floating dtype, not of {own}: iinfo has integers")
     info = cast(Any, ml_dtypes.finfo(own.numpy))
@@ -125,25 +129,23 @@ def finfo(type: Any, /) -> FloatInfo:
 def iinfo(type: Any, /) -> IntInfo:
     """The limits of an integer dtype, or of an array's."""
     own = _own(type)
-    if not own.is_int:
+    if isinstance(own, ComplexDType) or not own.is_int:
         raise TypeError(f"iinfo of an integer dtype, not of {own}: finfo has floats")
     info = np.iinfo(own.numpy)
     return IntInfo(own.bits, int(info.max), int(info.min), own)
 
 
-def _own(x: Any) -> DType:
-    if isinstance(x, Tracer):
-        return x.dtype
-    return as_dtype(plain(x).dtype if is_array(x) else x)
+def _own(x: Any) -> AnyDType:
+    return dtype_of(x) if is_array(x) or isinstance(x, Operators) else any_dtype(x)
 
 
-def result_type(*operands: Any) -> DType:
+def result_type(*operands: Any) -> AnyDType:
     """The dtype in which arrays, dtypes and Python numbers meet."""
-    known = [_own(x) for x in operands if not is_scalar(x)]
+    known = [_own(x) for x in operands if not is_number(x)]
+    numbers = [x for x in operands if is_number(x)]
     if not known:
-        return default_dtype(widest(operands))
-    numbers = [x for x in operands if is_scalar(x)]
-    return reduce(weakly, numbers, reduce(promoted, known))
+        return default_of(numbers)
+    return reduce(weakly_met, numbers, reduce(met, known))
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
