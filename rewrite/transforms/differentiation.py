@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..xp.functions.creation import ones, zeros_like
+from ..xp.pair import Parts
 from ..xp.staging import Staged, arguments, at_once, emit, filled, stage
 from ..xp.trace import Leaf, map_tree
 from ..xp.tracer import TraceError, Tracer, is_array, is_tracing, lift
@@ -163,6 +164,10 @@ class _Linear:
     def scalar(self, has_aux: bool) -> str:
         """The label of the one number that `grad` differentiates."""
         leaf = self._main(has_aux)
+        if isinstance(leaf, Parts):
+            raise TraceError(f"grad: {self.name} returns a complex array, and one real "
+                             "number was expected: xp.real or xp.abs of it, or use "
+                             "rewrite.vjp")  # fmt: skip
         if not isinstance(leaf, Leaf):
             hint = "" if has_aux else ": with has_aux=True it may return (value, aux)"
             raise TraceError(f"grad: {self.name} returns a {type(leaf).__name__}, and "

@@ -24,9 +24,6 @@ class DeviceError(TraceError, ValueError):
 
 _SORTED = "sort, and take the elements in the middle"
 _BY_VALUES = "its shape depends on values"
-NO_COMPLEX = (
-    "it gives complex numbers, and no call on the host does; compute it outside"
-)
 
 INSTEAD = {
     "allclose": "use all(abs(x - y) <= tolerance)",
@@ -62,12 +59,11 @@ INSTEAD = {
     "vstack": "use concat along axis 0",
     "lstsq": "use linalg.pinv, or linalg.solve of a.T @ a",
     **{name: f"use linalg.{name}" for name in (
-        "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv",
-        "matrix_norm", "matrix_power", "matrix_rank", "pinv", "qr", "slogdet", "solve",
-        "svd", "svdvals", "vector_norm",
+        "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+        "inv", "matrix_norm", "matrix_power", "matrix_rank", "pinv", "qr", "slogdet",
+        "solve", "svd", "svdvals", "vector_norm",
     )},
     "norm": "use linalg.vector_norm or linalg.matrix_norm",
-    **dict.fromkeys(("eig", "eigvals"), NO_COMPLEX),
     **{name: f"use fft.{name}" for name in (
         "fft", "fftn", "hfft", "ifft", "ifftn", "ihfft", "irfft", "irfftn", "rfft",
         "rfftn",

@@ -104,7 +104,7 @@ def array_function(
         _no_out(said)
     if ours.__module__ in _RAW and holds_complex(args, given):
         part = f"{_RAW[ours.__module__]}{ours.__name__}"
-        ours = functions.get(part, functions[ours.__name__])
+        ours = functions[part]
     return apart(ours)(*bound.args, **bound.kwargs)
 
 

@@ -15,13 +15,13 @@ import numpy as np
 from .errors import TraceError
 from .functions import linalg, linear
 from .functions.axes import axes_of
-from .functions.manipulation import moveaxis, reshape
-from .operators import functions
-from .tracer import Tracer, lift
+from .operators import functions, public
+from .pair import operand
+from .tracer import Tracer
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tracer:
-    x = lift(x)
+    x = operand(x)
     if axis is None and ord is None:
         return linalg.vector_norm(x, keepdims=keepdims)
     places = axes_of(axis, x.ndim, "norm")
@@ -30,10 +30,12 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         return linalg.vector_norm(x, axis=places, ord=order, keepdims=keepdims)
     if len(places) != 2:
         raise TraceError(f"norm: one axis or two were expected, found {len(places)}")
-    made = linalg.matrix_norm(moveaxis(x, places, (-2, -1)), ord=ord)
+    made = linalg.matrix_norm(public.moveaxis(x, places, (-2, -1)), ord=ord)
     if not keepdims:
         return made
-    return reshape(made, [1 if i in places else n for i, n in enumerate(x.shape)])
+    return public.reshape(
+        made, [1 if i in places else n for i, n in enumerate(x.shape)]
+    )
 
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
@@ -61,7 +63,7 @@ def _cross(a: Any, b: Any, *, axis: int = -1) -> Tracer:
 
 
 def _fronted(a: Any, axis1: int, axis2: int) -> Tracer:
-    return moveaxis(a, (axis1, axis2), (-2, -1))
+    return public.moveaxis(a, (axis1, axis2), (-2, -1))
 
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
@@ -75,7 +77,11 @@ def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any =
 
 def _multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Tracer:
     """In which order they are multiplied, the optimizer decides."""
-    return reduce(linear.matmul, map(lift, arrays))
+    return reduce(public.matmul, map(operand, arrays))
+
+
+def _eig(a: Any) -> Any:
+    return linalg.eig(a)
 
 
 def _eigh(a: Any) -> Any:
@@ -112,6 +118,7 @@ def _transforms(name: str, both: bool = False) -> Callable[..., Any]:
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.linalg.cholesky: linalg.cholesky, np.linalg.cross: linalg.cross,
     np.linalg.det: linalg.det, np.linalg.diagonal: linalg.diagonal,
+    np.linalg.eig: _eig, np.linalg.eigvals: linalg.eigvals,
     np.linalg.eigh: _eigh, np.linalg.eigvalsh: linalg.eigvalsh,
     np.linalg.inv: linalg.inv, np.linalg.matmul: linear.matmul,
     np.linalg.matrix_norm: linalg.matrix_norm,

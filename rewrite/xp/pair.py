@@ -112,10 +112,9 @@ def is_complex_array(x: Any) -> bool:
         return cast(Any, x).dtype.kind == "c"
     if isinstance(x, ComplexTracer | Parts):
         return True
-    dtype = getattr(x, "dtype", None)
     if isinstance(x, TensorType):
-        return isinstance(dtype, ComplexDType)
-    return "complex" in str(dtype) and is_array(x)
+        return isinstance(cast(Any, x.dtype), ComplexDType)
+    return is_array(x) and "complex" in str(getattr(x, "dtype", ""))
 
 
 def parts_of(x: Any) -> Parts | None:

@@ -12,7 +12,7 @@ from rewrite import xp
 from rewrite.egraph.ir.dims import MAX_RANK
 
 NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-         "uint64", "float32", "float64")  # fmt: skip
+         "uint64", "float32", "float64", "complex64", "complex128")  # fmt: skip
 KINDS = ("bool", "signed integer", "unsigned integer", "integral", "real floating",
          "complex floating", "numeric")  # fmt: skip
 ROWS = np.array([[3, 1, 3], [0, 1, 7]], np.int32)

@@ -86,8 +86,13 @@ def maps(
     node: Node, args: Sequence[Tracer], y: Tracer, calls: Calls
 ) -> Sequence[Linear | None]:
     """The linear maps by which a result varies with each operand."""
-    if f := lapack_of(node, calls):
+    f = lapack_of(node, calls)
+    if f and f.name in lapack.RULES:
         return lapack.RULES[f.name](f, args, y)
+    if f:
+        raise TraceError(f"the derivative of {node.name or f.target}: eig, and what "
+                         "the host computes of complex matrices, have none"
+                         )  # fmt: skip
     if node.op not in RULES:
         call = node.attrs[0] if node.op == "call" else ""
         reason = UNKNOWN.get(node.op, "it has no rule in rewrite/transforms")

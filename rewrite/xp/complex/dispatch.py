@@ -12,8 +12,9 @@ from ..errors import TraceError
 from ..functions import creation as real_creation
 from ..functions import elementwise as real
 from ..functions import fft, indexing, linear, manipulation
+from ..functions import linalg as real_linalg
 from ..pair import is_complex
-from . import arithmetic, circular, creation, elementary, partwise, products
+from . import arithmetic, circular, creation, elementary, linalg, partwise, products
 from .partwise import alike
 from .partwise import partwise as by_parts
 
@@ -93,6 +94,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{f"fft.{name}": getattr(fft, name) for name in fft.__all__},
     "fft.fftshift": by_parts(fft.fftshift),
     "fft.ifftshift": by_parts(fft.ifftshift),
+    **{f"linalg.{name}": getattr(linalg, name) for name in (
+        "cholesky", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv",
+        "matrix_norm", "matrix_power", "matrix_rank", "pinv", "qr", "slogdet", "solve",
+        "svd", "svdvals", "trace", "vector_norm",
+    )},
+    **{f"linalg.{name}": getattr(products, name) for name in (
+        "matmul", "outer", "tensordot", "vecdot",
+    )},
+    "linalg.diagonal": by_parts(real_linalg.diagonal),
+    "linalg.matrix_transpose": by_parts(linear.matrix_transpose),
     # Products.
     "einsum": products.einsum, "matmul": products.matmul, "outer": products.outer,
     "tensordot": products.tensordot, "vecdot": products.vecdot,
@@ -101,17 +112,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 def holds_complex(args: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
     """Whether an operand is complex, or a dtype that is asked for."""
-    return any(map(_says, args)) or (
-        bool(keywords)
-        and (
-            any(map(_says, keywords.values()))
-            or complex_dtype(keywords.get("dtype")) is not None
-        )
-    )
+    return any(map(_says, args)) or any(map(_says, keywords.values()))
 
 
 def _says(x: Any) -> bool:
-    if isinstance(x, ComplexDType | type | np.dtype):
+    if isinstance(x, ComplexDType | type | np.dtype | str):
         return complex_dtype(x) is not None
     return is_complex(x)
 

@@ -14,6 +14,7 @@ from rewrite.egraph.ir.dtypes import I64, U64, DType
 
 from ..arrays import DEVICE, check_device, is_array
 from ..complex_dtypes import (
+    DEFAULT_COMPLEX,
     AnyDType,
     ComplexDType,
     any_dtype,
@@ -25,12 +26,12 @@ from ..complex_dtypes import (
 from ..errors import ShapeError
 from ..operators import Operators
 from ..pair import dtype_of
-from ..promote import DEFAULT_FLOAT, DEFAULT_INT, as_dtype
+from ..promote import DEFAULT_FLOAT, DEFAULT_INT
 
 VERSION = "2025.12"  # of the standard
 
 _NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
-          "uint64", "float32", "float64")  # fmt: skip
+          "uint64", "float32", "float64", "complex64", "complex128")  # fmt: skip
 _KINDS = {
     "bool": ("bool",),
     "signed integer": ("int",),
@@ -77,16 +78,16 @@ class NamespaceInfo:
     def devices(self) -> tuple[str, ...]:
         return (DEVICE,)
 
-    def default_dtypes(self, *, device: object = None) -> dict[str, DType]:
+    def default_dtypes(self, *, device: object = None) -> dict[str, AnyDType]:
         check_device(device)
-        return {"real floating": DEFAULT_FLOAT, "integral": DEFAULT_INT,
-                "indexing": DEFAULT_INT}  # fmt: skip
+        return {"real floating": DEFAULT_FLOAT, "complex floating": DEFAULT_COMPLEX,
+                "integral": DEFAULT_INT, "indexing": DEFAULT_INT}  # fmt: skip
 
     def dtypes(
         self, *, device: object = None, kind: str | tuple[str, ...] | None = None
-    ) -> dict[str, DType]:
+    ) -> dict[str, AnyDType]:
         check_device(device)
-        every = {name: as_dtype(np.dtype(name)) for name in _NAMES}
+        every = {name: any_dtype(np.dtype(name)) for name in _NAMES}
         return {k: d for k, d in every.items() if kind is None or isdtype(d, kind)}
 
 

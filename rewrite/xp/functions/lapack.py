@@ -20,6 +20,7 @@ from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.graph import Graph, Node
 from rewrite.egraph.ir.scalars import Array
 
+from ..pair import joined
 from ..tracer import Tracer, current, wrap
 from .manipulation import reshape, slice_axis
 
@@ -64,7 +65,7 @@ def with_lapack(graph: Graph) -> Graph:
 
 def _forms(name: str) -> list[Lapack]:
     """With each option."""
-    match name:
+    match name.removeprefix(OF_PAIRS):
         case "qr":
             return [Lapack(name, (mode,)) for mode in ("reduced", "complete")]
         case "svd":
@@ -124,11 +125,63 @@ def _cofactor(a: Array) -> Array:
     return (u * (sign[..., None] * others)[..., None, :]) @ v
 
 
+OF_PAIRS = "complex "  # before the name of a function of real and imaginary parts
+
+
+def _of_pairs(f: Callable[..., Any], *inner: int, count: int = 1) -> Callable[..., Any]:
+    """`f` of `count` complex matrices, given by their parts; the parts of its results,
+    whose own ranks are `inner`, are packed."""
+
+    def g(*given: Any) -> Array:
+        parts, options = given[: 2 * count], given[2 * count :]
+        made: Any = f(*map(joined, parts[::2], parts[1::2]), *options)
+        return _parts(made if len(inner) > 1 else [made], inner)
+
+    return g
+
+
+def _parts(results: Sequence[Array], inner: Sequence[int]) -> Array:
+    each = [p for x in results for p in (x.real, x.imag)]
+    return _packed(*each, inner=[k for k in inner for _ in range(2)])
+
+
+def _eig(a: Array) -> Array:
+    return _parts(np.linalg.eig(a), (1, 2))
+
+
+def _eigvals(a: Array) -> Array:
+    return _parts([np.linalg.eigvals(a)], (1,))
+
+
+def _svd_of(a: Array, full: bool) -> Any:
+    return np.linalg.svd(a, full_matrices=full)
+
+
+_COMPLEX: dict[str, Callable[..., Any]] = {
+    "cholesky": _of_pairs(np.linalg.cholesky, 2), "det": _of_pairs(np.linalg.det, 0),
+    "eig": _of_pairs(np.linalg.eig, 1, 2), "eigh": _of_pairs(np.linalg.eigh, 1, 2),
+    "eigvals": _of_pairs(np.linalg.eigvals, 1),
+    "eigvalsh": _of_pairs(np.linalg.eigvalsh, 1), "inv": _of_pairs(np.linalg.inv, 2),
+    "pinv": _of_pairs(_pinv, 2), "qr": _of_pairs(np.linalg.qr, 2, 2),
+    "slogdet": _of_pairs(np.linalg.slogdet, 0, 0),
+    "solve": _of_pairs(np.linalg.solve, 2, count=2),
+    "svd": _of_pairs(_svd_of, 2, 1, 2), "svdvals": _of_pairs(np.linalg.svdvals, 1),
+}  # fmt: skip
 KNOWN: dict[str, Callable[..., Any]] = {
+    **{f"{OF_PAIRS}{name}": f for name, f in _COMPLEX.items()},
+    "eig": _eig, "eigvals": _eigvals,
     "cholesky": np.linalg.cholesky, "cofactor": _cofactor, "det": np.linalg.det,
     "eigh": _eigh, "eigvalsh": np.linalg.eigvalsh, "inv": np.linalg.inv, "pinv": _pinv,
     "qr": _qr, "slogdet": _slogdet, "solve": np.linalg.solve, "svd": _svd,
     "svdvals": np.linalg.svdvals,
 }  # fmt: skip
 
-__all__ = ["KNOWN", "Lapack", "call", "lapack_of", "unpacked", "with_lapack"]
+__all__ = [
+    "KNOWN",
+    "OF_PAIRS",
+    "Lapack",
+    "call",
+    "lapack_of",
+    "unpacked",
+    "with_lapack",
+]

@@ -15,7 +15,8 @@ import numpy as np
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import F32, F64, I64
 
-from ..errors import NO_COMPLEX, ShapeError
+from ..errors import ShapeError
+from ..pair import ComplexTracer
 from ..tracer import Operand, TraceError, Tracer, astype, lift, promote
 from .axes import axes_of, axis_of, whole
 from .creation import broadcast_to, eye
@@ -30,6 +31,11 @@ from .statistical import min as least
 from .statistical import sum as total
 
 type Norm = float | Literal["fro", "nuc"]
+
+
+class EigResult(NamedTuple):
+    eigenvalues: ComplexTracer
+    eigenvectors: ComplexTracer
 
 
 class EighResult(NamedTuple):
@@ -68,6 +74,23 @@ def det(x: Operand, /) -> Tracer:
     return call(Lapack("det"), [x], x.shape[:-2])
 
 
+def eig(x: Operand, /) -> EigResult:
+    """Eigenvalues in no order, and eigenvectors in columns."""
+    x = _square("eig", x)
+    n = x.shape[-1]
+    made = call(Lapack("eig"), [x], (*x.shape[:-2], 2 * n + 2 * n * n))
+    a, b, c, d = unpacked(made, (n,), (n,), (n, n), (n, n))
+    return EigResult(ComplexTracer(a, b), ComplexTracer(c, d))
+
+
+def eigvals(x: Operand, /) -> ComplexTracer:
+    """Eigenvalues in no order."""
+    x = _square("eigvals", x)
+    n = x.shape[-1]
+    made = call(Lapack("eigvals"), [x], (*x.shape[:-2], 2 * n))
+    return ComplexTracer(*unpacked(made, (n,), (n,)))
+
+
 def eigh(x: Operand, /) -> EighResult:
     """Eigenvalues, the least first, and eigenvectors in columns; x counts as
     symmetric."""
@@ -92,17 +115,16 @@ def pinv(x: Operand, /, *, rtol: Operand | None = None) -> Tracer:
     """The pseudo-inverse; singular values below `rtol` times the largest count as 0."""
     x = _matrices("pinv", x)
     *front, m, n = x.shape
-    limit = lift(_rtol("pinv", x) if rtol is None else rtol, x.dtype)
+    limit = lift(rtol_of("pinv", x) if rtol is None else rtol, x.dtype)
     limit = broadcast_to(astype(limit, x.dtype), front)
     return call(Lapack("pinv"), [x, limit], (*front, n, m))
 
 
 def qr(x: Operand, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
-    if mode not in ("reduced", "complete"):
-        raise TraceError(f"qr: mode is 'reduced' or 'complete', found {mode!r}")
+    check_mode(mode)
     x = _matrices("qr", x)
     *front, m, n = x.shape
-    k = m if mode == "complete" else _least("qr", m, n)
+    k = m if mode == "complete" else lesser("qr", m, n)
     made = call(Lapack("qr", (mode,)), [x], (*front, m * k + k * n))
     return QRResult(*unpacked(made, (m, k), (k, n)))
 
@@ -135,7 +157,7 @@ def svd(x: Operand, /, *, full_matrices: bool = True) -> SVDResult:
     """u, s, v with x = u s v; singular values are sorted, the largest first."""
     x = _matrices("svd", x)
     *front, m, n = x.shape
-    k = _least("svd", m, n)
+    k = lesser("svd", m, n)
     rows, cols = (m, n) if full_matrices else (k, k)
     size = m * rows + k + cols * n
     made = call(Lapack("svd", (full_matrices,)), [x], (*front, size))
@@ -146,14 +168,14 @@ def svdvals(x: Operand, /) -> Tracer:
     """Singular values, the largest first."""
     x = _matrices("svdvals", x)
     *front, m, n = x.shape
-    return call(Lapack("svdvals"), [x], (*front, _least("svdvals", m, n)))
+    return call(Lapack("svdvals"), [x], (*front, lesser("svdvals", m, n)))
 
 
 def matrix_rank(x: Operand, /, *, rtol: Operand | None = None) -> Tracer:
     """How many singular values are above `rtol` times the largest."""
     x = _matrices("matrix_rank", x)
     s = svdvals(x)
-    limit = lift(_rtol("matrix_rank", x) if rtol is None else rtol, x.dtype)
+    limit = lift(rtol_of("matrix_rank", x) if rtol is None else rtol, x.dtype)
     if s.shape[-1] == 0:
         return total(astype(s, I64), axis=-1)
     above = s > greatest(s, axis=-1, keepdims=True) * expand_dims(limit, -1)
@@ -309,7 +331,12 @@ def _symmetric(what: str, x: Operand) -> Tracer:
     return x * 0.5 + matrix_transpose(x) * 0.5
 
 
-def _least(what: str, m: Dim, n: Dim) -> Dim:
+def check_mode(mode: str) -> None:
+    if mode not in ("reduced", "complete"):
+        raise TraceError(f"qr: mode is 'reduced' or 'complete', found {mode!r}")
+
+
+def lesser(what: str, m: Dim, n: Dim) -> Dim:
     if isinstance(m, int) and isinstance(n, int):
         return min(m, n)
     if m == n:
@@ -317,7 +344,7 @@ def _least(what: str, m: Dim, n: Dim) -> Dim:
     raise TraceError(f"{what}: which of the sizes {m} and {n} is less is not known")
 
 
-def _rtol(what: str, x: Tracer) -> float:
+def rtol_of(what: str, x: Tracer) -> float:
     """The standard's: the larger size, in units of what is next to 1."""
     m, n = x.shape[-2:]
     if isinstance(m, int) and isinstance(n, int):
@@ -331,16 +358,14 @@ def _met(*shapes: Any) -> tuple[Dim, ...]:
 
 
 def __getattr__(name: str) -> NoReturn:
-    if name in ("eig", "eigvals"):
-        raise AttributeError(f"rewrite.xp.linalg has no {name!r}: {NO_COMPLEX}; eigh "
-                             "and eigvalsh are for symmetric matrices")  # fmt: skip
     raise AttributeError(
         f"rewrite.xp.linalg has no {name!r}: see dir(rewrite.xp.linalg)"
     )
 
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul",
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv",
+    "matmul",
     "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "outer", "pinv",
     "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "trace", "vecdot",
     "vector_norm",

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import array_api_strict as strict
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import rewrite as rw
 from rewrite import xp
@@ -160,6 +164,17 @@ def test_dtypes() -> None:
         xp.iinfo(xp.complex64)
     assert xp.zeros(3, dtype=xp.complex64).dtype == np.complex64
     assert xp.zeros(3, dtype=complex).dtype == np.complex64
+    for spec in (
+        xp.complex64,
+        "complex64",
+        "c64",
+        np.complex64,
+        np.dtype("c8"),
+        complex,
+    ):
+        assert xp.astype(X, spec).dtype == xp.asarray(X, dtype=spec).dtype == "c8"
+        graph = xp.trace(lambda x, s=spec: x.astype(s), X)
+        assert len(graph.outputs) == 2
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, np.inf, -np.inf, np.nan]
@@ -212,6 +227,47 @@ def test_digits(name: str) -> None:
         want = np.expm1(z.astype(np.clongdouble))
     got = getattr(xp, name)(z)
     assert np.max(np.abs(got - want) / np.abs(want)) < 5e-15
+
+
+STRICT = (
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atanh", "conj", "cos",
+    "cosh", "cumulative_prod", "cumulative_sum", "divide", "equal", "exp", "expm1",
+    "imag", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "matmul",
+    "mean", "multiply", "negative", "not_equal", "ones_like", "positive", "pow", "prod",
+    "real", "reciprocal", "round", "sign", "sin", "sinh", "sqrt", "square", "subtract",
+    "sum", "tan", "tanh", "tril", "triu", "vecdot", "zeros_like",
+)  # fmt: skip
+PAIRS = ("add", "divide", "equal", "matmul", "multiply", "not_equal", "pow", "subtract",
+         "vecdot")  # fmt: skip
+SQUARE = hnp.arrays(
+    st.sampled_from([np.complex64, np.complex128]), (3, 3),
+    elements=st.complex_numbers(
+        min_magnitude=1e-3, max_magnitude=16, allow_subnormal=False, width=64
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STRICT)
+@settings(max_examples=12, deadline=None)
+@given(x=SQUARE, seed=st.integers(0, 9))
+def test_beside_the_strict_implementation(name: str, x: Any, seed: int) -> None:
+    """Errors are those of the largest value, as sums and products have them."""
+    y = np.random.default_rng(seed).permutation(x) + x.dtype.type(0.5j)
+    args = (x, y) if name in PAIRS else (x,)
+    options = {"axis": 1} if name.startswith("cumulative") else {}
+    got = getattr(xp, name)(*args, **options)
+    with np.errstate(all="ignore"):
+        want = getattr(strict, name)(*map(strict.asarray, args), **options)
+    want = np.asarray(want)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    if want.dtype.kind in "fc":
+        known = np.isfinite(want)
+        eps = np.finfo(want.dtype).eps
+        wide = max(np.abs(want[known]).max(initial=0), 1)
+        gap = np.abs(got - want)[known]
+        assert gap.max(initial=0) <= 500 * eps * wide
+    else:
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("name", [

@@ -174,6 +174,8 @@ def test_gradients_of_real_functions() -> None:
 
 def test_gradients_by_complex_arrays_have_a_slope_for_each_part() -> None:
     x, z = RNG.standard_normal(4), Z[0].astype(np.complex128)
+    with pytest.raises(TraceError, match="a complex array, and one real number"):
+        rw.grad(lambda z: xp.sum(z))(z)
     slope = rw.grad(energy, argnums=1)(x, z)
     assert slope.dtype == np.complex128
     for i, step in enumerate(np.eye(4) * 1e-6):
