@@ -109,7 +109,7 @@ def test_a_time_out_stops_the_worker(engine: Engine) -> None:
 
 
 def test_memory_is_limited() -> None:
-    engine = Engine(memory=400 << 20)
+    engine = Engine(memory=250 << 20)
     square = (
         "(relation R (i64 i64)) (ruleset up)"
         '(rule ((R a b) (R c d)) ((R (+ a c) (* 7 (+ b d)))) :ruleset up :name "up")'

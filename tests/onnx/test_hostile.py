@@ -33,6 +33,7 @@ def model(nodes: list[onnx.NodeProto], inputs: dict[str, list[int | str]],
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("first", range(0, 600, 150))
 def test_damaged_models_are_read_or_refused(first: int) -> None:
     told = run(first, 150)

@@ -161,29 +161,32 @@ class _Files(NamedTuple):
 
 @functools.lru_cache(maxsize=2)
 def _read(sources: tuple[Source, ...]) -> _Files:
-    files, lost, errors = _listed(sources)
+    end = 1 + next(i for i, s in enumerate(sources) if s.path is None)
+    return _after(_library(sources[:end]), sources[end:])
+
+
+@functools.lru_cache(maxsize=2)
+def _library(sources: tuple[Source, ...]) -> _Files:
+    """Read once, whatever is read after it."""
+    return _after(_Files(RuleSet((), frozenset(), "fast"), (), ()), sources)
+
+
+def _after(before: _Files, sources: tuple[Source, ...]) -> _Files:
+    files: list[RuleFile] = [*before.rules.files]
+    lost, errors = [*before.examples], [*before.broken]
+    for s in sources:
+        text = _text(s)
+        try:
+            file, examples = _checked(text, s.name, files)
+        except RuleFileError as e:
+            if not s.asked:
+                raise
+            errors.append(str(e))
+            continue
+        files.append(file)
+        lost += examples
     on = frozenset(r.name for f in files for r in f.rules)
-    return _Files(RuleSet(files, on, "fast"), lost, errors)
-
-
-@functools.lru_cache(maxsize=64)
-def _listed(
-    sources: tuple[Source, ...],
-) -> tuple[tuple[RuleFile, ...], tuple[Finding, ...], tuple[str, ...]]:
-    """The files, their examples that cannot be read, and what is wrong with files that
-    cannot; the last is read after those before it, which most often are the library."""
-    if not sources:
-        return (), (), ()
-    files, lost, errors = _listed(sources[:-1])
-    last = sources[-1]
-    text = _text(last)
-    try:
-        file, examples = _checked(text, last.name, files)
-    except RuleFileError as e:
-        if not last.asked:
-            raise
-        return files, lost, (*errors, str(e))
-    return (*files, file), (*lost, *examples), errors
+    return _Files(RuleSet(tuple(files), on, "fast"), tuple(lost), tuple(errors))
 
 
 def _checked(
