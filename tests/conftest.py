@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -40,6 +42,14 @@ def nothing_kept(
         monkeypatch.setattr("rewrite.core.planning.plans", lambda: Store(None))
         monkeypatch.setattr("rewrite.backends.rates._store", lambda: Store(None))
         monkeypatch.setattr("rewrite.cache.kept.folder", lambda: None)
+
+
+@pytest.fixture(autouse=True)
+def by_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where tests run side by side they have all processors: pieces of a graph wait for
+    no more processes, but in the tests of these (tests/extract/pieces)."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        monkeypatch.setattr("rewrite.extract.schedule.workers.WORTH", sys.maxsize)
 
 
 @pytest.fixture(scope="module", autouse=True)
