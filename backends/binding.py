@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..egraph.ir.dtypes import described
-from ..egraph.ir.evaluate import InputError
+from ..egraph.ir.evaluate import InputError, as_given
 from ..egraph.ir.ops import TensorType
 from ..egraph.ir.scalars import Array
 from ..extract.schedule.assemble import concrete
@@ -216,7 +216,7 @@ def typed(p: Port, arrays: Mapping[str, Array], what: str) -> Array:
         return a
     if p.label not in arrays:
         raise InputError(f"{what} {p.label!r} ({p.type}) is missing")
-    a = np.asarray(arrays[p.label])
+    a = as_given(arrays[p.label], f"{what} {p.label!r}")
     if a.dtype != p.dtype or a.shape != p.shape:
         result = described(a)
         raise InputError(f"{what} {p.label!r}: {p.type} expected, found {result}")

@@ -16,13 +16,14 @@ from ..egraph.ir import dtypes
 from ..egraph.ir.scalars import Array
 from ..lower.device import Caps, DeviceError, KernelSource, Module, Probe
 from ..lower.emit import host
+from ..lower.emit.layout import functions_of
 from ..lower.loops import Function
 from . import host_memory
 from .blas import blas, join_blas
 from .limits import check_count
 from .native.aiming import Aim, Place
 from .native.aiming import library as aiming
-from .native.forms import Unit, form_of, functions_of, open_text, unit_for
+from .native.forms import Unit, form_of, open_text, unit_for
 from .native.libraries import address_of, function
 from .native.orders import join_orders
 from .native.pool import join_pool, thread_count

@@ -9,7 +9,8 @@ import atexit
 import ctypes
 import logging
 from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,6 +36,7 @@ from ..lower.loops import Function
 from .host_memory import flat, landing
 from .limits import check_count, check_functions, check_launches
 from .memory import Block, Pool
+from .native.pool import thread_count
 from .nvidia import nvrtc
 from .nvidia.cublas import WORKSPACE, Arguments, Handle, arguments, cublas
 from .nvidia.tensor_maps import TensorMaps, checked, offsets
@@ -126,10 +128,10 @@ class _Graph:
 
 @dataclass(slots=True)
 class CudaModule:
-    """The kernels of one cubin, which `owner` keeps loaded."""
+    """The kernels of cubins, which their `owners` keep loaded."""
 
     device: CudaDevice
-    owner: Any
+    owners: tuple[Any, ...]
     functions: Mapping[str, Function]
     starts: Mapping[str, tuple[Started, ...]]
     scratch: dict[str, tuple[CudaBuffer, ...]] = field(
@@ -376,34 +378,47 @@ class CudaDevice:
     ) -> CudaModule:  # fmt: skip
         check_launches(self.caps(), source.launches)
         by_name = {f.name: f for f in functions}
+        made: dict[str, tuple[Started, ...]] = {}
+        owners: list[Any] = []
         with self.current():
-            module = self._loaded(source, contract)
-            made = {
-                name: tuple(
-                    self._start(
-                        module, by_name[name], x, lambda: self.binary(source, contract)
+            for unit, cubin in self._cubins(nvrtc.units(source), contract):
+                module, cubin = self._loaded(unit, contract, cubin)
+                owners.append(module)
+                for name, starts in unit.launches.items():
+                    made[name] = tuple(
+                        self._start(module, by_name[name], x, cubin)
+                        for x in starts
+                        if isinstance(x, Products) or x.groups
                     )
-                    for x in each
-                    if isinstance(x, Products) or x.groups
-                )
-                for name, each in source.launches.items()
-            }
-        return CudaModule(self, module, by_name, made)
+        return CudaModule(self, tuple(owners), by_name, made)
 
     def binary(self, source: KernelSource, contract: bool) -> bytes:
         return nvrtc.kept_cubin(source.text, self.arch, contract)
 
-    def _loaded(self, source: KernelSource, contract: bool) -> Any:
-        """The module; made anew where the driver does not take what is kept."""
+    def _cubins(
+        self, units: Sequence[KernelSource], contract: bool
+    ) -> Iterator[tuple[KernelSource, bytes]]:
+        """Of each unit, compiled by as many threads as there are processors."""
+
+        def compiled(unit: KernelSource) -> tuple[KernelSource, bytes]:
+            return unit, self.binary(unit, contract)
+
+        with ThreadPoolExecutor(thread_count()) as pool:
+            yield from pool.map(compiled, units)
+
+    def _loaded(
+        self, source: KernelSource, contract: bool, cubin: bytes
+    ) -> tuple[Any, bytes]:
+        """The module, and its cubin; made anew where the driver does not take it."""
         try:
-            return self.driver.module_from_buffer(self.binary(source, contract))
+            return self.driver.module_from_buffer(cubin), cubin
         except self.driver.Error as e:
             log.info("cuda: a kept cubin does not load (%s); compiling it anew", e)
         cubin = nvrtc.kept_cubin(source.text, self.arch, contract, anew=True)
-        return self.driver.module_from_buffer(cubin)
+        return self.driver.module_from_buffer(cubin), cubin
 
     def _start(
-        self, module: Any, function: Function, launch: Start, cubin: Callable[[], bytes]
+        self, module: Any, function: Function, launch: Start, cubin: bytes
     ) -> Started:
         if isinstance(launch, Products):
             return _Multiplied(launch.name, self.products, arguments(launch))
@@ -412,7 +427,7 @@ class CudaDevice:
         at: tuple[int, ...] = ()
         if launch.maps:
             after = range(buffers, buffers + len(launch.maps))
-            at = offsets(cubin(), launch.name, after)
+            at = offsets(cubin, launch.name, after)
         maps = TensorMaps(launch.maps, at)
         kernel.prepare(maps.format(buffers))
         if launch.shared_bytes > STATIC_SHARED:

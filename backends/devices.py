@@ -51,12 +51,17 @@ def default_device() -> Device:
 
 
 def pick_device(found: str | Device | None) -> Device:
-    """The device meant: by name, as it is, or the default one."""
+    """The device meant: by name, as it is if its probe says yes, or the default one.
+    One by name says why it cannot be used when its `caps` are asked for."""
     if found is None:
         return default_device()
     if isinstance(found, str):
         return device(found)
     check_device(found)
+    probe = found.probe()
+    if not probe.ok:
+        raise DeviceError(f"the device {found.name!r} cannot be used here, says its "
+                          f"probe: {probe.detail}")  # fmt: skip
     return found
 
 

@@ -108,7 +108,7 @@ def kernels(target: Any) -> int:
         if flops:
             rate = f"{flops / t / 1e12:6.1f} TFLOP/s"
         families = " ".join(k.family for k in fast.kernels)
-        bad += error > 1e-4
+        bad += not error <= 1e-4  # NaN is wrong too
         print(f"{name:20} {t * 1e6:9.1f} us  {rate:28} error {error:.1e}  {families}")
     return bad
 

@@ -48,6 +48,7 @@ from rewrite.lower.tiles.family import Tiled
 ROTATE = 256 << 20  # bytes of all sets of buffers together, at least
 PAUSE, BATCH, ROUNDS = 0.01, 4, 9
 SAMPLE = 1 << 20  # elements at both ends and between, that are held against float64
+NEAR = 1.15  # times the best of a sweep
 SWEPT = 24  # settings of a family
 TILED = [f for f in FAMILIES if isinstance(f, Tiled)]
 
@@ -256,6 +257,12 @@ def once(row: Row, device: CudaDevice) -> None:
     print(f"{row.name}: {made.family}, launched once")
 
 
+def searched(result: dict[str, Any]) -> float | None:
+    """Seconds of the best of ours, where settings were tried."""
+    tried = [n for n in result["families"] if n not in ("ours", "before")]
+    return min(result["seconds"][n] for n in ("ours", *tried)) if tried else None
+
+
 def wrong(result: dict[str, Any]) -> list[str]:
     mine = (n for n in result["families"])
     return [n for n in mine if not result["errors"][n] <= result["tolerance"]]
@@ -323,6 +330,13 @@ def main() -> int:
     ]  # fmt: skip
     if off:
         print(f"\npredictions are off by {statistics.median(off):.0%} (median)")
+    over = [r["seconds"]["ours"] / best for r in results if (best := searched(r))]
+    if over:
+        near = sum(x <= NEAR for x in over)
+        print(
+            f"{near} of {len(over)} picked by price alone take at most {NEAR} times "
+            f"the best that was tried, {statistics.median(over):.2f} (median)"
+        )
     if args.json:
         args.json.write_text(json.dumps(results, indent=1))
     print(f"\n{time.time() - begin:.0f} s, {bad} wrong")

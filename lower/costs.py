@@ -13,8 +13,8 @@ from math import isfinite
 from numbers import Real
 
 from ..egraph.ir.scalars import BY_NAME
-from ..extract.schedule.describe import describe
 from ..extract.schedule.kernel import Cost, Kernel
+from ..extract.text.describe import describe
 from .axes import normalise, numel
 from .model import DeviceModel, Roofline
 

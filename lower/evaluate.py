@@ -15,15 +15,20 @@ from .loops import Ex, Lit, Load, Op, Var
 type Env = dict[str, Any]
 type Value = Callable[[Env], Any]
 
+UNTYPED: Any = operator  # some of it has no types
 PLAIN: dict[str, Callable[..., Any]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "lt": operator.lt,
-    "le": operator.le, "eq": operator.eq, "ne": operator.ne, "and": np.bitwise_and,
-    "or": np.bitwise_or,
+    "le": operator.le, "eq": operator.eq, "ne": operator.ne, "and": UNTYPED.and_,
+    "or": UNTYPED.or_,
 }  # fmt: skip
 
 
 class Trap(RuntimeError):
     """A function that does what the loop IR forbids."""
+
+
+def outside(env: Env, name: str, at: int) -> Trap:
+    return Trap(f"{name}[{at}] of {len(env[name])} elements")
 
 
 class Values:
@@ -35,18 +40,23 @@ class Values:
         def place(env: Env) -> Any:
             i = int(at(env))
             if not 0 <= i <= len(env[name]) - lanes:
-                raise Trap(f"{name}[{i}] of {len(env[name])} elements")
-            return slice(i, i + lanes) if lanes > 1 else i
+                raise outside(env, name, i)
+            return i
 
-        return place
+        def places(env: Env) -> Any:
+            i = place(env)
+            return slice(i, i + lanes)
+
+        return places if lanes > 1 else place
 
     def load(self, x: Load) -> Value:
         array, to = x.array, x.dtype.numpy
         place = self.place(array, x.index, x.lanes)
 
         def load(env: Env) -> Any:
-            found = env[array][place(env)]
-            return found if found.dtype == to else found.astype(to)
+            held = env[array]
+            found = held[place(env)]
+            return found if held.dtype is to else found.astype(to)
 
         def lanes(env: Env) -> Any:
             return env[array][place(env)].astype(to)  # a copy, whatever is stored next
@@ -114,7 +124,15 @@ class Values:
         return lanes if x.lanes > 1 else select
 
     def _cast(self, x: Op, a: Value) -> Value:
-        return lambda env: _rounded(a(env), x.dtype)
+        to = x.dtype.numpy
+        computed = compute(x.dtype) is x.dtype
+
+        def cast(env: Env) -> Any:
+            value = a(env)
+            same = computed and value.dtype is to
+            return value if same else _rounded(value, x.dtype)
+
+        return cast
 
     def _bitcast(self, x: Op, a: Value) -> Value:
         source, to = cast(Op, x.args[0]).dtype.numpy, x.dtype.numpy
@@ -133,11 +151,13 @@ class Values:
         if x.dtype.bits > 32 or not x.dtype.is_float:
             return lambda env: a(env) * b(env) + c(env)
 
-        def fma(env: Env) -> Any:
-            wide = np.multiply(a(env), b(env), dtype=np.float64) + c(env)
-            return to(wide)
+        def fma(env: Env) -> Any:  # in Python's numbers, which are f64
+            return to(float(a(env)) * float(b(env)) + float(c(env)))
 
-        return fma
+        def lanes(env: Env) -> Any:
+            return to(np.multiply(a(env), b(env), dtype=np.float64) + c(env))
+
+        return lanes if x.lanes > 1 else fma
 
     def _ex2(self, x: Op, a: Value) -> Value:
         return lambda env: np.exp2(a(env))
@@ -146,10 +166,10 @@ class Values:
         return lambda env: np.tanh(a(env))
 
     def _idiv(self, x: Op, a: Value, b: Value) -> Value:
-        return self._divide(np.floor_divide, a, b)
+        return self._divide(UNTYPED.floordiv, a, b)
 
     def _imod(self, x: Op, a: Value, b: Value) -> Value:
-        return self._divide(np.mod, a, b)
+        return self._divide(operator.mod, a, b)
 
     def _divide(self, divide: Callable[..., Any], a: Value, b: Value) -> Value:
         def positive(env: Env) -> Any:

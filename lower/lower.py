@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from ..extract.schedule.describe import describe
 from ..extract.schedule.kernel import Cost, Kernel
+from ..extract.text.describe import describe
 from .axes import normalise
 from .choice import Choices, Holes, digest
 from .device import Caps

@@ -181,12 +181,11 @@ class Statements(Values):
             raise Trap("a thread loop outside a block loop")
         if s.kind in ("grid", "block") and self.grouped:
             raise Trap(f"a {s.kind} loop inside a group")
-        step = s.step * (self.threads if dealt else 1)
+        turns, threads = [to(i) for i in range(0, s.extent, s.step)], self.threads
 
         def loop(env: Env) -> None:
-            first = env[THREAD] * s.step if dealt else 0
-            for i in range(first, s.extent, step):
-                env[name] = to(i)
+            for i in turns[env[THREAD] :: threads] if dealt else turns:
+                env[name] = i
                 inner(env)
 
         return loop
@@ -197,7 +196,8 @@ class Statements(Values):
 
         def assign(env: Env) -> None:
             v = make(env)
-            if v.dtype != want or v.size != lanes:
+            kind = v.dtype
+            if (kind is not want and kind != want) or v.size != lanes:
                 expected = f"{name}: {lanes} x {want} expected"
                 raise Trap(f"{expected}, found {v.size} x {v.dtype}")
             env[name] = v

@@ -49,6 +49,7 @@ class Jit:
         self._habits = Habits()
         self._numbers: set[str] = set()  # captured, whose values come with each call
         self._fixed: set[str] = set()  # captured numbers whose values decide the graph
+        self._untold: tuple[Any] | None = None  # the key of a failure to be told
         self._latest: Optimized | None = None
 
     @staticmethod
@@ -98,13 +99,34 @@ class Jit:
             self._latest = made
             values = made.captured.read(args) if made.captured else None
             return made.run(args, out, values)
+        result = self._as_written(args, names, made)
+        return result if out is None else _copied(result, out)
+
+    def _as_written(
+        self, args: tuple[Any, ...], names: tuple[str, ...], why: Exception
+    ) -> Any:
+        """What the function itself gives, and one warning of why it is not compiled.
+        Where it fails as it did when it was traced, that error is the user's alone, and
+        the next call tries again."""
+        untold, self._untold = self._untold, None
         split = len(args) - len(names)
         try:
-            keywords = dict(zip(names, args[split:], strict=True))
-            result = self.f(*args[:split], **keywords)
+            result = self.f(
+                *args[:split], **dict(zip(names, args[split:], strict=True))
+            )
         except TraceError:  # array code cannot run without a graph: what went wrong
-            raise made from None
-        return result if out is None else _copied(result, out)
+            raise why from None
+        except Exception as e:
+            if untold and (type(e), str(e)) != (type(why), str(why)):
+                self._tell(why)
+            raise
+        if untold:
+            self._ready[untold[0]] = why
+            self._tell(why)
+        return result
+
+    def _tell(self, why: Exception) -> None:
+        warn(f"{getattr(self.f, '__name__', 'function')} runs as written: {why}")
 
     def _program(
         self, args: tuple[Any, ...], names: tuple[str, ...]
@@ -131,8 +153,7 @@ class Jit:
                 # The contract of a drop-in: the user's function runs, and says why.
                 if not self.options.fallback:
                     raise
-                warn(f"{getattr(self.f, '__name__', 'function')} runs as written: {e}")
-                self._ready[varied.key] = e
+                self._untold = (varied.key,)
                 return e
             others = known or []
             if len(others) == MANY:
@@ -295,6 +316,10 @@ def jit(
         raise TypeError(
             "jit finds sizes at its calls, and its symbols have no names of yours: "
             "hints= is for rewrite.optimize with symbolic sizes"
+        )
+    if f is not None and not callable(f) and not isinstance(f, classmethod):
+        raise TypeError(
+            f"jit: a function was expected, found {f!r}; options go by name"
         )
     if f is None:
         return functools.partial(jit, device=device, **asked)

@@ -80,6 +80,12 @@ class Optimized:
             raise InputError(f"{expected} expected, found {len(args)}")
         for (name, was), arg in zip(self._static.items(), args, strict=True):
             key = TENSOR if type(arg) is np.ndarray else static_key(arg, name)
+            if key != was and was == TENSOR:
+                raise InputError(
+                    f"argument {name!r}: an array was expected, as it was when it was "
+                    f"optimized, found a {type(arg).__name__}: make one of it, as "
+                    "np.asarray(x, dtype) does"
+                )
             if key != was:
                 raise InputError(
                     f"argument {name!r} is not what it was when it was optimized: pass "

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 
+from rewrite.egraph.ir.evaluate import InputError
+from rewrite.egraph.ir.scalars import Array
+
 from .core import bundle
 from .core.compiled import Compiled
 from .report.explain import account
@@ -14,6 +17,18 @@ from .report.explanation import Explanation
 
 class OptimizedGraph(Compiled):
     """An optimized graph: call it with a mapping of inputs."""
+
+    def __call__(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None,
+        witness: object = None,
+    ) -> dict[str, Array]:  # fmt: skip
+        if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            names = ", ".join(f"{n.attrs[0]!r}: …" for n in self.source.inputs)
+            raise InputError(
+                f"arrays by name were expected, as in f({{{names}}}), found a "
+                f"{type(inputs).__name__}"
+            )
+        return super().__call__(inputs, out, witness)
 
     @staticmethod
     def of(c: Compiled) -> OptimizedGraph:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 
@@ -37,6 +40,15 @@ def nothing_kept(
         monkeypatch.setattr("rewrite.core.planning.plans", lambda: Store(None))
         monkeypatch.setattr("rewrite.backends.rates._store", lambda: Store(None))
         monkeypatch.setattr("rewrite.cache.kept.folder", lambda: None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settled() -> Iterator[None]:
+    """What modules hold and keep stays to the end: tests that ask for a full
+    collection, and Python where it needs one, leave its millions of objects alone."""
+    gc.collect()
+    gc.freeze()
+    yield
 
 
 @pytest.fixture

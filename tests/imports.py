@@ -64,8 +64,10 @@ def _imported(module: str, path: Path, tree: ast.Module) -> Iterator[str]:
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a tree that are not for type checkers alone."""
+    """The statements of a tree that are not for type checkers alone."""
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue
         checked = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
         if not checked:
             yield child

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...egraph.ir.scalars import Array
-from ...lower.emit.layout import LEGEND
 
 _TOKEN = re.compile(
     r"^[ ]*#[^\n]*"  # a directive stays as it is
@@ -61,12 +60,6 @@ class Unit:
             _bits(form.numbers[i], form.kinds[i]) for i in _valued(form, self.open)
         ]
         return np.frombuffer(b"".join(given), np.int64).copy() if given else None
-
-
-def functions_of(source: str) -> tuple[str, list[str]]:
-    """What all functions share, and the text of each."""
-    head, legend, rest = source.partition(LEGEND)
-    return head + legend, re.split(r"(?=^/\* )", rest, flags=re.M)[1:]
 
 
 def form_of(text: str) -> Form:
@@ -174,4 +167,4 @@ def _bits(text: str, kind: str) -> bytes:
     return np.uint64(int(text.rstrip("u"))).tobytes()
 
 
-__all__ = ["Form", "Unit", "form_of", "functions_of", "open_text", "unit_for"]
+__all__ = ["Form", "Unit", "form_of", "open_text", "unit_for"]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ...lower.device import CompileError, DeviceError, KernelSource
 from ...lower.emit import kernels
 from ...lower.emit.dialects import CUDA
+from ...lower.emit.layout import functions_of
 from ...lower.loops import Function
 from ..binaries import binary, renewed
 
@@ -22,6 +23,16 @@ GRID_GROUP = 256  # threads that share the points of a grid
 
 def emit(functions: Sequence[Function]) -> KernelSource:
     return kernels.source(functions, CUDA, lambda _: GRID_GROUP)
+
+
+def units(source: KernelSource) -> list[KernelSource]:
+    """Each function by itself, so that they are compiled side by side, and one that is
+    the same in another program is not compiled again."""
+    head, texts = functions_of(source.text)
+    return [
+        KernelSource(f"{head}{text.rstrip()}\n", {name: starts})
+        for text, (name, starts) in zip(texts, source.launches.items(), strict=True)
+    ]
 
 
 @cache

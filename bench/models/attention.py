@@ -1,8 +1,9 @@
 """Attention's backward pass on an NVIDIA GPU beside torch, in one process.
 
     PYTHONPATH=bench python bench/models/attention.py [--rows plain,causal]
-                                                      [--sweep N | --training]
-                                                      [--json FILE]
+                                             [--sweep N | --training | --once]
+                                             [--json FILE]
+    PYTHONPATH=bench compute-sanitizer python bench/models/attention.py --once
 
 Ours is array code: D, the row sums of dO * O; dK and dV in a pass over queries; dQ in
 one over keys.  Forward results are given, rows' log-sum-exps among them.  Torch's is
@@ -10,7 +11,8 @@ that of `scaled_dot_product_attention`, by cuDNN and by its flash attention, as 
 calls it.  The table shows medians, and the largest errors against float64 over the
 largest values; `--sweep` tries N settings of each pass.  `--training` times attention
 by hand, both passes through `torch.compile`, by this project's backend and by inductor,
-beside `scaled_dot_product_attention`.  Exits with 1 where a result is wrong.
+beside `scaled_dot_product_attention`; `--once` launches ours a single time, and nothing
+of torch's.  Exits with 1 where a result is wrong.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import argparse
 import json
 import sys
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -290,15 +293,30 @@ def training(s: Shape) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def passes(s: Shape, device: CudaDevice) -> dict[str, Ours]:
+    model = model_of(device.caps())
+    return {n: best(device, f(s), model, n) for n, (f, _) in SLOTS.items()}
+
+
+def launched(parts: dict[str, Ours], sets: Tensors) -> None:
+    for n in ORDER:
+        parts[n](picked(sets, SLOTS[n][1]))
+
+
+def once(s: Shape, device: CudaDevice) -> None:
+    shape = (s.heads, s.length, s.size)
+    heads = [torch.zeros(shape, device="cuda").bfloat16() for _ in range(8)]
+    rows = [torch.zeros(shape[:2], device="cuda") for _ in range(2)]
+    launched(passes(s, device), [*heads[:5], *rows, *heads[5:]])
+    torch.cuda.synchronize()
+    print(f"{s.name}: launched once")
+
+
 def bench(s: Shape, device: CudaDevice, sweep: int) -> dict[str, Any]:
     model = model_of(device.caps())
-    parts = {n: best(device, f(s), model, n) for n, (f, _) in SLOTS.items()}
+    parts = passes(s, device)
     tensors = inputs(s)
-
-    def whole(sets: Tensors) -> None:
-        for n in ORDER:
-            parts[n](picked(sets, SLOTS[n][1]))
-
+    whole = partial(launched, parts)
     whole(tensors)
     torch.cuda.synchronize()
     want = exact(s, tensors)
@@ -351,6 +369,7 @@ def main() -> int:
     p.add_argument("--rows", default=",".join(ROWS))
     p.add_argument("--sweep", type=int, default=0)
     p.add_argument("--training", action="store_true")
+    p.add_argument("--once", action="store_true")
     p.add_argument("--json", type=Path)
     args = p.parse_args()
     torch.cuda.init()
@@ -361,6 +380,9 @@ def main() -> int:
     results: list[dict[str, Any]] = []
     for name in args.rows.split(","):
         s = ROWS[name]
+        if args.once:
+            once(s, device)
+            continue
         results.append(training(s) if args.training else bench(s, device, args.sweep))
         show(results[-1])
         torch.cuda.empty_cache()

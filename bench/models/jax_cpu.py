@@ -27,7 +27,8 @@ def difference(a: Any, b: Any) -> float:
     for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
         top = float(np.abs(x).max(initial=0.0)) or 1.0
-        worst = max(worst, float(np.abs(x - y).max(initial=0.0)) / top)
+        apart = float(np.abs(x - y).max(initial=0.0)) / top
+        worst = max(worst, apart if apart == apart else float("inf"))
     return worst
 
 

@@ -182,8 +182,10 @@ def _errors(answers: list[Array], exact: list[Array]) -> Iterator[float]:
     for got, want in zip(answers, exact, strict=True):
         if got.shape != want.shape or got.dtype != np.float32:
             yield float("inf")
+            continue
         scale = float(np.max(np.abs(want)))
-        yield float(np.max(np.abs(got - want))) / max(scale, 1e-30)
+        error = float(np.max(np.abs(got - want))) / max(scale, 1e-30)
+        yield error if error == error else float("inf")
 
 
 def _timed(checked: dict[Key, Checked], rounds: int) -> dict[Key, Figure]:

@@ -15,10 +15,10 @@ from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import Precision, RuleSet, load_rules
 from rewrite.egraph.rules.ruleset import PRECISIONS
 from rewrite.egraph.saturate.saturate import Saturated, Saturator
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Kernel, Launch
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.extract.schedule.steps import schedule
+from rewrite.extract.text.describe import describe
 
 from .program import Program
 

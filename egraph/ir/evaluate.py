@@ -28,9 +28,18 @@ class InputError(ValueError):
     """Inputs that do not fit the graph; the message names the input."""
 
 
+def as_given(value: Any, what: str) -> Array:
+    """What a caller gave as an array, from lists too; InputError where it is none."""
+    try:
+        return np.asarray(value)
+    except ValueError as e:
+        raise InputError(f"{what}: an array was expected; {e}") from None
+
+
 def bind_inputs(graph: Graph, inputs: Mapping[str, Array]) -> dict[str, int]:
     """The value of each dimension symbol that makes the inputs fit the graph."""
     values: dict[str, int] = {}
+    inputs = {k: as_given(v, f"input {k!r}") for k, v in inputs.items()}
     for node in graph.inputs:
         label = node.attrs[0]
         if label not in inputs:
@@ -63,6 +72,7 @@ def evaluate(
 ) -> dict[str, Array]:
     """Each output's value.  `f64` computes every float op in float64: the oracle."""
     values = bind_inputs(graph, inputs)
+    inputs = {k: as_given(v, f"input {k!r}") for k, v in inputs.items()}
     return evaluate_fixed(expand_macros(substitute(graph, values)), inputs, precision)
 
 

@@ -53,8 +53,8 @@ def check_plain(path: str | Path) -> None:
 
 
 def read_text(path: str | Path) -> str:
-    """As `read_plain`, of UTF-8."""
-    with io.TextIOWrapper(open_plain(path, given=True), encoding="utf-8") as file:
+    """As `read_plain`, of UTF-8, which some editors mark by a first character."""
+    with io.TextIOWrapper(open_plain(path, given=True), encoding="utf-8-sig") as file:
         return file.read()
 
 

@@ -179,7 +179,7 @@ class Builder:
         return a if same else self.add("reshape", (a,), (tuple(shape),))
 
     def permute(self, a: int, perm: Sequence[int]) -> int:
-        same = tuple(perm) == tuple(range(len(perm)))
+        same = tuple(perm) == tuple(range(len(self.shape(a))))
         return a if same else self.add("permute", (a,), (tuple(perm),))
 
     def expand(self, a: int, shape: Sequence[Dim]) -> int:

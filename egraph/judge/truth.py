@@ -10,8 +10,10 @@ enough are.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal, Inexact, localcontext
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -139,15 +141,22 @@ def _rounded(x: Decimal) -> np.longdouble:
     return np.longdouble(str(INF.copy_sign(x) if beyond else x))
 
 
+@functools.lru_cache(maxsize=16)
+def _moves(digits: int, sign: int) -> tuple[Decimal, ...]:
+    """Factors that move what was rounded within its last digits, drawn once; a prime
+    number of them, so that lines of equal length take different ones."""
+    drawn = np.random.default_rng(digits + sign).integers(2_000_000, 9_000_000, 1021)
+    part, finer = Decimal(10) ** -digits / 1_000_000, context(digits + 6)
+    return tuple(finer.add(1, sign * int(n) * part) for n in drawn)
+
+
 class _Decimals:
     """One run: floats are arrays of decimals, all else is as ever."""
 
     def __init__(self, oracle: Oracle, c: Context, sign: int) -> None:
         self.oracle, self.context, self.sign = oracle, c, sign
-        self.noise = np.random.default_rng(c.prec + sign)
         self.finer = context(c.prec + 6)
-        self.least = Decimal(10) ** -c.prec
-        self.moves: list[Decimal] = []
+        self.moves = cycle(_moves(c.prec, sign))
         self.lost = False  # whether a term of a sum was beyond its last digit
 
     def value(
@@ -227,16 +236,9 @@ class _Decimals:
             if is_sum and all(args):
                 terms = (self.context.abs(a) for a in args)
                 self.lost = self.lost or result.copy_abs() in terms
-            return self.finer.multiply(result, self._move())
+            return self.finer.multiply(result, next(self.moves))
 
         return moved
-
-    def _move(self) -> Decimal:
-        if not self.moves:
-            drawn = self.sign * self.noise.integers(2_000_000, 9_000_000, 512)
-            part = self.least / 1_000_000
-            self.moves = [self.finer.add(1, int(n) * part) for n in drawn]
-        return self.moves.pop()
 
     # -- the rest --
 

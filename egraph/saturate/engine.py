@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import importlib.util
 import marshal
 import os
@@ -63,7 +64,7 @@ class Engine:
     ) -> Generator[Session]:
         """An e-graph that holds `files`, for this thread alone until the end."""
         for name, text in files:
-            refuse_commands(text, name)
+            _refuse_once(text, name)
         with self._lock:
             session = Session(self, timeout)
             session.call("load", [(name, text) for name, text in files])
@@ -244,6 +245,9 @@ def refuse_commands(text: str, name: str) -> None:
             "the engine is never asked to do; report the rule file that led here"
         )
 
+
+# Of files, which are the same for most sessions.
+_refuse_once = functools.lru_cache(maxsize=128)(refuse_commands)
 
 _AT = re.compile(r"In (\d+:\d+)-[\d:]+ of ([^\n]+?): ([^\n]*)\n *([^\n]*)")
 

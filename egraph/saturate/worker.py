@@ -47,20 +47,21 @@ class Worker:
         self.egraph: Any = None
         self.bases: dict[Any, Any] = {}  # files -> e-graph, latest last
         self.uses: Counter[Any] = Counter()  # of each base
+        self.latest: Any = None  # the files of the last load
         self.spent: dict[str, float] = {}  # seconds in each rule since the last load
         self.iterations: list[Any] = []  # of the last schedule
 
     def load(self, files: Any) -> None:
         """An e-graph that holds `files` (name, text) and nothing else."""
-        key = tuple(files)
+        whole = tuple(files)
         self.spent = {}
+        key = self.base_of(whole)
         self.egraph = self.bases.pop(key, None)
         if self.egraph is None or self.uses[key] >= USES:
             self.uses[key] = 0
             # Decomposing large patterns makes them slower on graphs like ours.
             self.egraph = self.bindings.EGraph(num_threads=1, no_decomp=True)
-            for name, text in files:
-                self.egraph.parse_and_run_program(text, name)
+            self.read(key)
         else:
             self.egraph.parse_and_run_program("(pop)", "session")
         self.egraph.parse_and_run_program("(push)", "session")
@@ -68,6 +69,19 @@ class Worker:
         self.uses[key] += 1
         while len(self.bases) > KEPT:
             del self.bases[next(iter(self.bases))]
+        self.read(whole[len(key) :])
+
+    def base_of(self, files: Any) -> Any:
+        """The files of the base to return to: of one that is loaded and begins these,
+        as the library does a user's few rules; those that are asked for twice in a row
+        become a base themselves."""
+        again, self.latest = files == self.latest, files
+        begin = [k for k in self.bases if k and k == files[: len(k)]]
+        return files if again else max(begin, key=len, default=files)
+
+    def read(self, files: Any) -> None:
+        for name, text in files:
+            self.egraph.parse_and_run_program(text, name)
 
     def run(self, text: str, name: str) -> tuple[bool, dict[str, int]]:
         """Whether a schedule changed anything, and the matches of each rule."""

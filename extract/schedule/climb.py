@@ -98,9 +98,10 @@ def _climbed(
     search = Search(space, known.cost, known)
     if stored:
         search.cut(stored)
-    early = _merged(search)
     if not moves:
-        return early
+        search.fuse_passes()
+        return _merged(search)
+    early = _merged(search)
     left = search.run(moves * max(len(search.pos), 1))
     shift(search, left)
     late = _merged(search)

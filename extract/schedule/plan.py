@@ -18,12 +18,12 @@ from ..paused import collector_paused
 from .assemble import build_kernel
 from .chosen import LEAVES
 from .kernel import KernelCost
-from .known import Forms
 from .outline import Piece, outline, structure
-from .part import Part, Problem, part_of
+from .part import Part, Problem
 from .space import constant_classes
 from .start import Level
 from .steps import GraphTerms
+from .workers import Work, parts
 
 
 @dataclass(frozen=True)
@@ -60,40 +60,38 @@ def plan(
     hints: Mapping[str, int] | None = None,
     before: Sequence[Level] = (),
     constant_inputs: frozenset[str] = frozenset(),
+    jobs: int = 1,
 ) -> Plan:
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class.
-    What depends only on `constant_inputs` is to be computed when these change.
+    What depends only on `constant_inputs` is to be computed when these change.  Pieces
+    are optimized by at most `jobs` processes.
 
     `before` are smaller sets of rules, the smallest first: the search for each set
     starts from what the one before it found (`start.py`).
     """
     graph = expand_macros(graph)
-    levels = _remembering((*before, Level(saturate, cost)))
     known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
     same, held = constant_nodes(graph, constant_inputs), constant_nodes(graph)
-    memo: dict[Any, Part] = {}
-    made: list[tuple[Piece, Part]] = []
-    for piece in outline(graph, same):
+    problems: dict[Any, Problem] = {}
+    keys: list[Any] = []
+    pieces = outline(graph, same)
+    for piece in pieces:
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         given = tuple(i in same for i in piece.inputs)
         weights = not held.isdisjoint(piece.inputs)
         key = structure(graph, piece), facts, given, weights, _aliases(graph, piece)
-        if key not in memo:
+        keys.append(key)
+        if key not in problems:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
             given = frozenset(where[i] for i in same.intersection(piece.inputs))
-            problem = Problem.of(cut, local, given, hints, weights)
-            memo[key] = part_of(problem, levels, moves)
-        made.append((piece, memo[key]))
+            problems[key] = Problem.of(cut, local, given, hints, weights)
+    work = Work(tuple(problems.values()), (*before, Level(saturate, cost)), moves)
+    found = dict(zip(problems, parts(work, jobs), strict=True))
+    made = [(piece, found[key]) for piece, key in zip(pieces, keys, strict=True)]
     bare = _bare(graph)
     return replace(_stitch(graph, made, bare, _written(graph, bare, cost, hints)),
                    constant_inputs=constant_inputs)  # fmt: skip
-
-
-def _remembering(levels: Sequence[Level]) -> list[Level]:
-    """Kernels of equal forms are traced and priced once for all pieces and searches."""
-    forms = {id(x.cost): Forms.of(x.cost) for x in levels}
-    return [Level(x.saturate, forms[id(x.cost)]) for x in levels]
 
 
 def constant_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:

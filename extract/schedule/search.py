@@ -349,6 +349,14 @@ class Search(State):
                 self.switched[c] = self.stamp
         return kept, spent
 
+    def fuse_passes(self) -> None:
+        """Only the moves that make one pass of several reductions, each tried once:
+        what gains most by far, with no search."""
+        for c in sorted(self.pos, key=self.pos.__getitem__):
+            mine = c in self.pos and c in self.stored and c not in self.roots
+            if mine and self._reduces(c):
+                _ = any(self.change(c, None, flip) for flip in self._flips(c))
+
     def run(self, budget: int) -> int:
         """Sweeps until nothing helps or `budget` moves have been tried; what is left of
         it.  Another run goes on where the last one ended.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -27,6 +28,12 @@ def comment(function: Function) -> str:
     lines = [*_wrapped(function.note), *_wrapped(", ".join(buffers))]
     text = "\n   ".join(lines).replace("/*", "/ *").replace("*/", "* /")
     return f"/* {text.replace('??/', '?? /').replace(BACKSLASH, '/')} */\n"
+
+
+def functions_of(source: str) -> tuple[str, list[str]]:
+    """What all functions share, and the text of each."""
+    head, legend, rest = source.partition(LEGEND)
+    return head + legend, re.split(r"(?=^/\* )", rest, flags=re.M)[1:]
 
 
 def headed(start: str, params: Sequence[str], end: str) -> str:

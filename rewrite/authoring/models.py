@@ -130,9 +130,7 @@ def _exported(path: Path) -> Model:
     try:
         from rewrite.torch.exported import ExportError, read
     except ImportError as e:
-        raise NoModel(
-            f"{path}: PyTorch reads it ({e}); pip install 'rewrite[torch]'"
-        ) from None
+        raise NoModel(f"{path}: {e}") from None
     try:
         return Model(path.stem, read(path))
     except ExportError as e:

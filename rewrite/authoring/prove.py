@@ -23,7 +23,7 @@ from .smt.meaning.conditions import solver
 from .smt.meaning.language import Library
 from .smt.samples import sampled
 from .smt.verdict import Limits, Verdict, judge
-from .testing import Source, asked, rules_of
+from .testing import Source, asked, broken, rules_of
 
 DEFAULT = Limits()
 
@@ -46,6 +46,7 @@ class RuleProof:
 @dataclass(frozen=True)
 class Report:
     rules: tuple[RuleProof, ...]
+    unread: tuple[str, ...] = ()  # files that could not be read, and why
 
     def count(self, status: str) -> int:
         return sum(r.verdict.status == status for r in self.rules)
@@ -71,6 +72,7 @@ def prove_rules(
     """Proves the rules of files and folders, the bundled ones where none are named."""
     solver()  # an error about it is better here than in a worker
     what = asked(paths)
+    lost = broken(what)
     rules = rules_of(what.sources)
     wanted = [r for r in rules.rules if r.place.file in what.names and only in r.name]
     kept = {
@@ -91,7 +93,8 @@ def prove_rules(
                 kept.get(r.name) or made[r.name], r.name in kept,
             )
             for r in wanted
-        )
+        ),
+        lost,
     )  # fmt: skip
 
 

@@ -25,6 +25,12 @@ class Place:
     asked: bool  # it is one of those to look at
     bundled: bool  # it is part of the library, or stands in for one that is
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether others are looked at all the same where this one cannot be read: one
+        that was asked for, other than what all rules are about."""
+        return self.asked and self.at.name != CORE
+
 
 def places(paths: Sequence[Path]) -> tuple[Place, ...]:
     """The library, then other files, each once; without paths, the library is asked

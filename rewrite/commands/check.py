@@ -143,6 +143,8 @@ def _print(
     count = len(record.values)
     for name in record.unknown:
         out.print(f"note: {name} is nothing in the model", soft_wrap=True)
+    for name in dict.fromkeys(r.name for r in verdict.rows if not r.finite):
+        out.print(f"note: of {name} no recorded value is finite", soft_wrap=True)
     first = verdict.first
     if first is None:
         out.print(f"{path}: agrees, {count} values compared", soft_wrap=True)
@@ -160,4 +162,6 @@ def _print(
 def _line(row: Row) -> str:
     sign = "ok " if row.agrees else "off"
     errors = f"abs {row.absolute:.2e} rel {row.relative:.2e}"
+    if row.agrees and not row.finite:
+        errors = "no value is finite"
     return f"{sign} {row.name} ({row.where}): {errors} of {row.tolerance:.0e}"

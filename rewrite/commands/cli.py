@@ -29,7 +29,7 @@ from ..core.fitting import device_reuse
 from ..core.inputs import random_arrays
 from ..core.options import Precision
 from ..fuzz.oracle import compare
-from ..report.accuracy import largest_error
+from ..report.accuracy import compared, largest_error
 from ..version import VERSION
 from . import register
 from .bench import bench
@@ -53,7 +53,7 @@ from .terminal import (
     cost_named,
     fail,
     harmless_streams,
-    named_size,
+    named_sizes,
     out,
     plain_errors,
     precision_named,
@@ -88,7 +88,7 @@ def whole(
     """A declarative tensor-graph optimizer on e-graphs."""
 
 
-UNCOMPARED = 3  # the exit status where a model was written and could not be run
+UNCOMPARED = 3  # the exit status where a model was written and not compared
 
 
 def optimize_model(
@@ -109,7 +109,7 @@ def optimize_model(
     try:
         result = run_command(
             file, output, explain, rules=list(rules or ()), precision=level,
-            effort=effort, opset=opset, dims=dict(map(named_size, dim or ())),
+            effort=effort, opset=opset, dims=named_sizes(dim),
             target=target, check=check,
         )  # fmt: skip
     except ValueError as e:  # ModelError among them
@@ -120,7 +120,7 @@ def optimize_model(
         out.print(f"{output}: {result}", soft_wrap=True)
         for note in result.notes:
             out.print(f"note: {note}", soft_wrap=True)
-    if check and result.inputs is None:
+    if check and result.error is None:
         raise typer.Exit(UNCOMPARED)
 
 
@@ -276,8 +276,12 @@ def run(
     check_writable("--save", save)
     with plain_errors():
         graph = read_graph(file)
+        if not graph.outputs:
+            fail(f"{file}: the graph returns nothing: there is nothing to run")
         if inputs is None:
             arrays = random_arrays(graph, sizes(graph, dim), seed)
+        elif dim:
+            fail(f"--dim {dim[0]}: the arrays of --inputs say the sizes; leave it out")
         else:
             arrays = read_arrays(inputs)
         calls = {n.attrs[0] for n in graph.nodes if n.op == "call"}
@@ -288,15 +292,18 @@ def run(
         want = evaluate(graph, arrays, "f64")
         got = c({k: a.copy() for k, a in arrays.items()})  # an alias overwrites it
         for label, value in got.items():
-            error = largest_error(value, want[label])
+            error = "error not known, no value is finite"
+            if compared(want[label], value):
+                error = f"error {largest_error(value, want[label]):.2e}"
             head = np.array2string(value.ravel()[:6], precision=5, separator=", ")
             kind = described(value)
             name = printable(label)
-            out.print(f"{name}: {kind} {head} error {error:.2e}", soft_wrap=True)
+            out.print(f"{name}: {kind} {head} {error}", soft_wrap=True)
         for note in c.plan.notes:
             out.print(f"note: {note}", soft_wrap=True)
         if save is not None:
-            np.savez(save, allow_pickle=False, **got)
+            with save.open("wb") as target:  # np.savez itself adds .npz to a name
+                np.savez(target, allow_pickle=False, **got)
         wrong = first_wrong(graph, arrays, got, precision)
         if wrong is not None:
             theirs = "".join(f" --rules {r}" for r in rules or ())

@@ -19,7 +19,7 @@ from rewrite.commands.terminal import (
     RuleFiles,
     counted,
     fail,
-    named_size,
+    named_sizes,
     out,
     plain_errors,
     precision_named,
@@ -61,7 +61,7 @@ def cover(
     from rewrite.authoring.models import NoModel, check_sizes, find
 
     with plain_errors():
-        level, bound = precision_named(precision), tuple(map(named_size, dim or ()))
+        level, bound = precision_named(precision), tuple(named_sizes(dim).items())
         setting = Setting(tuple(rules or ()), level, device, effort, sizes=bound)
         try:
             paths = find(models)

@@ -24,7 +24,7 @@ from rewrite.commands.terminal import (
     check_writable,
     cost_named,
     fail,
-    named_size,
+    named_sizes,
     painted,
     plain_errors,
     precision_named,
@@ -256,7 +256,7 @@ def _compiled(
 
 def _sizes(graph: Graph, dim: list[str] | None) -> dict[str, int]:
     """Sizes of some of the symbols: an explanation needs none."""
-    bound = dict(map(named_size, dim or ()))
+    bound = named_sizes(dim)
     for name in bound:
         if name not in graph.symbols:
             known = ", ".join(graph.symbols) or "none"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .terminal import AsJson, counted, out, plain_errors, progress_bar
+from .terminal import AsJson, counted, out, plain_errors, progress_bar, told_unread
 
 
 def lint(
@@ -31,12 +31,13 @@ def lint(
         else:
             _print(report)
     failed = report.errors or (strict and report.warnings)
-    raise typer.Exit(1 if failed else 0)
+    raise typer.Exit(told_unread(report.unread) or (1 if failed else 0))
 
 
 def _data(report: Any) -> dict[str, Any]:
     return {
         "files": list(report.files),
+        "unread": list(report.unread),
         "rules": report.rules,
         "errors": report.errors,
         "warnings": report.warnings,

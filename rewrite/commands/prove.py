@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .terminal import AsJson, fail, out, plain_errors
+from .terminal import AsJson, fail, out, plain_errors, told_unread
 
 if TYPE_CHECKING:
     from ..authoring.prove import Report, RuleProof
@@ -65,12 +65,13 @@ def prove(
         except MissingSolver as e:
             fail(str(e))
         if only and not report.rules:
-            fail(f"-k {only}: no rule has this in its name")
+            why = f"-k {only}: no rule has this in its name"
+            fail("\n".join((why, *report.unread)))
         if as_json:
             print(json.dumps(_data(report), indent=2))
         else:
             _print(report, time.monotonic() - start)
-    raise typer.Exit(1 if report.refuted else 0)
+    raise typer.Exit(told_unread(report.unread) or (1 if report.refuted else 0))
 
 
 def _data(report: Report) -> dict[str, Any]:
@@ -82,6 +83,7 @@ def _data(report: Report) -> dict[str, Any]:
             }
             for r in report.rules
         ],
+        "unread": list(report.unread),
         "counts": {s: report.count(s) for s in ("proved", "sampled only", "refuted")},
     }  # fmt: skip
 

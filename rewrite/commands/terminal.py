@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO, cast
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 import typer
@@ -161,6 +161,14 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
+def told_unread(errors: Sequence[str]) -> int:
+    """Says which files could not be read, where the others were; the exit status, which
+    is then that of an error: 0 where there is none."""
+    for e in errors:
+        print(f"error: {e}", file=sys.stderr)
+    return 2 if errors else 0
+
+
 def check_writable(option: str, path: Path | None) -> None:
     """Before the work that is to be written there."""
     if path is not None and not path.parent.is_dir():
@@ -177,6 +185,12 @@ def read_graph(path: Path) -> Graph:
     try:
         text = read_text(path)
     except UnicodeDecodeError:
+        if is_zipfile(path):
+            fail(
+                f"{path}: a graph (.graph) or a model (.onnx, .pt2) was expected; a "
+                "bundle is run from Python, as in rewrite.load(path)(x), and shown by "
+                "`rewrite explain`"
+            )
         fail(f"{path}: a text file was expected; see docs/graph.md for the format")
     return with_lapack(parse(text, str(path)))
 
@@ -240,19 +254,26 @@ def named_size(text: str) -> tuple[str, int]:
     """NAME=SIZE."""
     name, _, value = text.rpartition("=")
     if not (name and value.isascii() and value.isdecimal() and len(value) < 19):
-        fail(f"--dim {text}: NAME=SIZE was expected")
+        fail(f"--dim {text}: NAME=SIZE was expected, a size of 0 or more, as in b=4")
     return name, int(value)
+
+
+def named_sizes(texts: Sequence[str] | None) -> dict[str, int]:
+    """What several NAME=SIZE say, each name once."""
+    given: dict[str, int] = {}
+    for name, size in map(named_size, texts or ()):
+        if given.setdefault(name, size) != size:
+            fail(f"--dim {name}={size}: {name} is {given[name]} already; name it once")
+    return given
 
 
 def sizes(graph: Graph, dims: list[str] | None) -> dict[str, int]:
     """The values of the graph's symbols; each must be given."""
-    given: dict[str, int] = {}
-    for text in dims or ():
-        name, size = named_size(text)
+    given = named_sizes(dims)
+    for name, size in given.items():
         if name not in graph.symbols:
             known = ", ".join(graph.symbols) or "none"
-            fail(f"--dim {text}: no symbol {name}; symbols here: {known}")
-        given[name] = size
+            fail(f"--dim {name}={size}: no symbol {name}; symbols here: {known}")
     missing = [s for s in graph.symbols if s not in given]
     if missing:
         fail(f"sizes are symbolic: add {' '.join(f'--dim {s}=SIZE' for s in missing)}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .terminal import AsJson, fail, out, plain_errors, progress_bar
+from .terminal import AsJson, fail, out, plain_errors, progress_bar, told_unread
 
 if TYPE_CHECKING:
     from ..authoring.testing import Report, RuleReport
@@ -62,21 +62,23 @@ def test(
             print(json.dumps(asdict(report), indent=2))
         else:
             _print(report, time.monotonic() - start)
-    raise typer.Exit(1 if report.failed else 0)
+    raise typer.Exit(told_unread(report.unread) or (1 if report.failed else 0))
 
 
 def _bless(paths: Sequence[Path]) -> None:
-    from ..authoring.testing import asked, rules_of, unread
+    from ..authoring.testing import asked, broken, rules_of, unread
     from ..authoring.testing.bless import bless
 
     if not paths:
         fail("--bless writes into rule files: name one")
     what = asked(paths)
-    mine = [s for s in what.sources if s.name in what.names and s.path is not None]
-    problems = [str(f) for f in unread(what.sources)]
+    rules = rules_of(what.sources)
+    read = {f.name for f in rules.files} & what.names
+    mine = [s for s in what.sources if s.name in read and s.path is not None]
+    problems = [*broken(what), *map(str, unread(what.sources))]
     for source in mine:
         assert source.path is not None
-        made = bless(Path(source.path), source.name, rules_of(what.sources))
+        made = bless(Path(source.path), source.name, rules)
         _write(made)
         problems += made.problems
     if problems:
@@ -84,13 +86,15 @@ def _bless(paths: Sequence[Path]) -> None:
 
 
 def _refuse(paths: Sequence[Path], name: str, seed: int, count: int) -> None:
-    from ..authoring.testing import asked, rules_of
+    from ..authoring.testing import asked, broken, rules_of
     from ..authoring.testing import test_rules as tested
     from ..authoring.testing.refuse import refuse
 
     if not paths:
         fail("--refuse writes into a rule file: name the one that holds the rule")
     what = asked(paths)
+    if lost := broken(what):
+        fail("\n".join(lost))
     rules = rules_of(what.sources)
     rule = next((r for r in rules.rules if r.name == name), None)
     home = {s.name: s.path for s in what.sources if s.name in what.names}

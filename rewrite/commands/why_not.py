@@ -17,7 +17,7 @@ from rewrite.commands.terminal import (
     PrecisionName,
     RuleFiles,
     fail,
-    named_size,
+    named_sizes,
     out,
     plain_errors,
     precision_named,
@@ -57,7 +57,7 @@ def why_not(
         if len(asked) not in (1, 3):
             fail("why-not RULE NODE MODEL, or why-not MODEL, was expected")
         *question, file = asked
-        level, bound = precision_named(precision), tuple(map(named_size, dim or ()))
+        level, bound = precision_named(precision), tuple(named_sizes(dim).items())
         setting = Setting(tuple(rules or ()), level, device, effort, sizes=bound)
         try:
             path = single(Path(file))

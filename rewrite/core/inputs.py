@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from rewrite.egraph.ir.dims import bind_shape
 from rewrite.egraph.ir.graph import Graph
+
+MOST = 1 << 59  # elements: their bytes in float64 are still an address
 
 
 def random_arrays(
@@ -18,6 +21,8 @@ def random_arrays(
     arrays: dict[str, Any] = {}
     for node in graph.inputs:
         shape = bind_shape(node.shape, bound)
+        if math.prod(shape) > MOST:  # NumPy's own error is none of memory
+            raise MemoryError(f"{node.attrs[0]} would have {math.prod(shape)} elements")
         if node.dtype.is_float:
             value = deviation * rng.standard_normal(shape)
         else:

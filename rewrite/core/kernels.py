@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewrite.egraph.ir.printable import printable
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import (
     Host,
     KernelCost,
@@ -15,6 +14,7 @@ from rewrite.extract.schedule.kernel import (
     nbytes,
 )
 from rewrite.extract.schedule.space import host_seconds
+from rewrite.extract.text.describe import describe
 from rewrite.lower.choice import Choices, digest
 
 

@@ -71,11 +71,15 @@ class Options:
 
 def _hints(asked: Mapping[str, int]) -> dict[str, int]:
     try:
-        return {name: index(size) for name, size in dict(asked).items()}
+        hints = {name: index(size) for name, size in dict(asked).items()}
     except (TypeError, ValueError):
         raise TypeError(
             f"hints={asked!r}: a whole number for each symbol expected"
         ) from None
+    for name, size in hints.items():
+        if not 0 <= size < 1 << 62:
+            raise ValueError(f"hints: {name}={size}: a size of 0 or more was expected")
+    return hints
 
 
 def check_hints(graph: Graph, hints: Mapping[str, int]) -> None:
@@ -88,8 +92,15 @@ def check_hints(graph: Graph, hints: Mapping[str, int]) -> None:
 
 def rule_paths(rules: Sequence[str | Path] | str | Path) -> tuple[Path, ...]:
     """Rule files; a single one needs no list."""
-    one = isinstance(rules, (str, Path))
-    return (Path(rules),) if one else tuple(Path(r) for r in rules)
+    if isinstance(rules, (str, Path)):
+        return (Path(rules),)
+    try:
+        return tuple(Path(r) for r in rules)
+    except TypeError:
+        raise TypeError(
+            f"rules={rules!r}: the path of a rule file (.egg) or a list of such was "
+            "expected"
+        ) from None
 
 
 def count_bytes(asked: int | str | None) -> int | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from rewrite.backends.devices import pick_device
+from rewrite.backends.native.pool import thread_count
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
 from rewrite.egraph.looping.flow import flows_of
@@ -91,6 +92,7 @@ def _planned(
         result = plan(
             graph, last.saturate, last.cost, moves=moves, hints=options.hints,
             before=before, constant_inputs=options.constant_inputs,
+            jobs=thread_count() if is_kept(options.cost) else 1,
         )  # fmt: skip
     except CostError:
         raise  # there is no schedule without prices

@@ -91,10 +91,13 @@ class Runner:
     def _bound(self, inputs: Mapping[str, Array]) -> dict[str, int]:
         """The sizes that inputs of these shapes have."""
         given = (inputs.get(label) for label in self._inputs)
-        shapes = tuple(None if a is None else a.shape for a in given)
+        shapes = tuple(getattr(a, "shape", None) for a in given)
         found = self._sizes.get(shapes)
         if found is None:
-            found = self._sizes[shapes] = bind_inputs(self.source, inputs)
+            found = bind_inputs(self.source, inputs)
+            if None in shapes:  # of what is no array yet
+                return found
+            self._sizes[shapes] = found
             if len(self._sizes) > MOST:
                 del self._sizes[next(iter(self._sizes))]
         return found

@@ -99,10 +99,11 @@ def _smooth(
     if own.dtype.kind in "biu":
         return _exact(label, own, have)
     wide, ulp = have.astype(np.float64), _eps(own.dtype)
-    error = np.abs(own.astype(np.float64) - oracle)
-    tolerance = 4 * np.maximum(error, spread) + 4 * ulp * np.abs(oracle)
-    tolerance += 0.02 * np.max(spread, initial=0) + 1e-30
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # the distance of equal infinities
+        error = np.abs(own.astype(np.float64) - oracle)
+        tolerance = 4 * np.maximum(error, spread) + 4 * ulp * np.abs(oracle)
+        # Of the others: one beside a pole says nothing of its neighbours.
+        tolerance += 0.02 * np.max(spread[np.isfinite(spread)], initial=0) + 1e-30
         wrong = ~((np.abs(wide - oracle) <= tolerance) | _same(wide, oracle))
     return _report(label, wide, oracle, own, wrong, tolerance)
 
@@ -114,8 +115,8 @@ def _report(
         return None
     with np.errstate(all="ignore"):
         miss = np.abs(have.astype(np.float64) - want.astype(np.float64))
-        miss = np.where(wrong, np.nan_to_num(miss, nan=np.inf), -1)
-        excess = miss / (tolerance + 1e-30)
+        excess = np.nan_to_num(miss / (tolerance + 1e-30), nan=np.inf, posinf=np.inf)
+        excess = np.where(wrong, excess, -1)
     at = tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), wrong.shape))
     return (
         f"{label}{list(at)} is {have[at]}, expected {want[at]} (reference {own[at]}, "
@@ -141,8 +142,9 @@ def deviations(
         noisy = evaluate(noisy_graph(fixed, sample), inputs, "f64")
         for label, value in noisy.items():
             if value.dtype.kind == "f":
-                gap = np.abs(value - oracle[label].astype(np.float64))
-                far[label] = np.maximum(far[label], np.nan_to_num(gap, nan=0.0))
+                with np.errstate(invalid="ignore"):  # of equal infinities
+                    gap = np.abs(value - oracle[label].astype(np.float64))
+                far[label] = np.fmax(far[label], gap)
     return far
 
 

@@ -9,6 +9,13 @@ print(rewrite.jax.explain(loss, w, x))          # what became of it, and why
 ```
 """
 
+try:
+    import jax as _jax  # noqa: F401  # pyright: ignore[reportUnusedImport]
+except ImportError as _e:
+    raise ImportError(
+        f"the front end of JAX needs it ({_e}): pip install 'rewrite[jax]'"
+    ) from None
+
 from .explaining import Explanation, explain
 from .wrapped import jit
 

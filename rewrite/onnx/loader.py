@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import onnx
 
+from rewrite.core.notices import warn
 from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
@@ -23,13 +24,17 @@ from . import control, foreign, ops  # noqa: F401  # pyright: ignore[reportUnuse
 from .fold import fold
 from .proto import array_of
 from .site import READERS, Site, Unknown, Unread, key, results_of
-from .types import check_text, tensor_type
-from .value import ModelError, Value, materialise
+from .types import check_text, disagreement, tensor_type
+from .value import Malformed, ModelError, Value, materialise
 
 DEPTH = 32  # of functions within functions
 SMALL = 4096  # elements of an input whose value a program may be made for
 FEW = 16  # of them, where they are floats: scales, bounds
 MOST_NODES = 100_000  # once functions are inlined and loops unrolled
+# The first and last version of each domain of the standard.
+STANDARD: Mapping[str, tuple[int, int]] = onnx.defs.C.schema_version_map()
+INSTALLED = f"the installed onnx {onnx.__version__}"
+MENDED = "install a newer onnx, or export the model with an older version"
 type Scope = dict[str, Value]
 
 
@@ -55,8 +60,8 @@ class Loader:
         g = self.model.graph
         scope: Scope = {}
         check_text(*(x.name for x in (*g.initializer, *g.input, *g.output)))
-        if not 0 < self.model.ir_version < 1 << 31:
-            raise ModelError(f"the IR version {self.model.ir_version} is none")
+        check_format(self.model)
+        check_names(g)
         if g.sparse_initializer:
             raise ModelError("sparse initializers are not read: store dense ones")
         for t in g.initializer:
@@ -68,7 +73,11 @@ class Loader:
         outputs: dict[str, int] = {}
         for info in g.output:
             outputs[info.name] = materialise(self.b, _found(scope, info.name, "output"))
-        return self.b.build(outputs)
+        graph = self.b.build(outputs)
+        for info in g.output:
+            if lie := disagreement(info, graph.nodes[outputs[info.name]].type):
+                warn(f"{lie}: the declaration is not used")
+        return graph
 
     @contextmanager
     def within(self, b: Builder) -> Generator[None]:
@@ -288,11 +297,45 @@ def _found(scope: Scope, name: str, where: str) -> Value:
     return scope[name]
 
 
+def check_format(model: onnx.ModelProto) -> None:
+    """The version of the format; a newer one may hold what this reader would drop."""
+    if not 0 < model.ir_version < 1 << 31:
+        raise Malformed(f"the IR version {model.ir_version} is none")
+    if model.ir_version > onnx.IR_VERSION:
+        raise Malformed(
+            f"the IR version {model.ir_version} is newer than {onnx.IR_VERSION}, the "
+            f"last that {INSTALLED} knows: {MENDED}"
+        )
+
+
+def check_names(g: onnx.GraphProto) -> None:
+    """A name stands for one value."""
+    made = {i.name: "an input" for i in g.input}
+    made |= {t.name: "an initializer" for t in g.initializer}
+    for node in g.node:
+        place = f"{node.op_type} ({node.name or ', '.join(node.output)})"
+        for name in filter(None, node.output):
+            if name in made:
+                raise Malformed(
+                    f"{place}: its result {name!r} is {made[name]} already; a name "
+                    "stands for one value, rename one"
+                )
+            made[name] = f"that of {place}"
+
+
 def versions_of(imports: Sequence[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """The version of each domain; of the standard's own only those that there are."""
     for i in imports:
         check_text(i.domain)
+        name = i.domain or "ai.onnx"
+        known = STANDARD.get("" if name == "ai.onnx" else name)
+        if known is not None and not known[0] <= i.version <= known[1]:
+            raise Malformed(
+                f"the opset {name} {i.version} is none of those that {INSTALLED} "
+                f"knows, {known[0]} to {known[1]}: {MENDED}"
+            )
         if not 0 <= i.version < 1 << 31:
-            raise ModelError(f"the opset {i.domain or 'ai.onnx'} {i.version} is none")
+            raise Malformed(f"the opset {name} {i.version} is none")
     return {"" if i.domain == "ai.onnx" else i.domain: i.version for i in imports}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from os import PathLike
 from pathlib import Path
 
 try:
@@ -42,6 +43,11 @@ def open_model(model: Model) -> onnx.ModelProto:
     beside it."""
     if isinstance(model, onnx.ModelProto):
         return in_order(model)
+    if not isinstance(model, str | PathLike | bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(
+            "a model was expected: a path, the bytes of a file or a ModelProto, found "
+            f"a {type(model).__name__}"
+        )
     result = _decoded(model)
     if not result.HasField("graph") or not result.opset_import:
         where = "the model" if isinstance(model, bytes) else str(model)

@@ -7,6 +7,10 @@ from graphlib import CycleError, TopologicalSorter
 
 import onnx
 
+from .value import ModelError
+
+SHOWN = 8  # nodes of a cycle that an error names
+
 
 def graphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """Those inside of a node: branches and bodies."""
@@ -57,7 +61,8 @@ def _arrange(g: onnx.GraphProto) -> None:
     for node in g.node:
         for inner in graphs(node):
             _arrange(inner)
-    order = _order(g.node)
+    given = {i.name for i in g.input} | {t.name for t in g.initializer}
+    order = _order(g.node, given)
     nodes = [g.node[k] for k in order]
     copies: list[onnx.NodeProto] = []
     for n in nodes:
@@ -67,12 +72,27 @@ def _arrange(g: onnx.GraphProto) -> None:
     g.node.extend(copies)
 
 
-def _order(nodes: Sequence[onnx.NodeProto]) -> list[int]:
-    """Positions, each after those it reads; as they stand where there is a circle, of
-    which the loader tells."""
+def _order(nodes: Sequence[onnx.NodeProto], given: set[str]) -> list[int]:
+    """Positions, each after those it reads; as they stand where a name has several
+    values, of which the loader tells."""
+    names = [*given, *(o for n in nodes for o in n.output if o)]
+    if len(set(names)) < len(names):
+        return list(range(len(nodes)))
     made = {o: k for k, n in enumerate(nodes) for o in n.output if o}
     before = {k: [made[i] for i in reads(n) if i in made] for k, n in enumerate(nodes)}
     try:
         return list(TopologicalSorter(before).static_order())
-    except CycleError:
-        return list(range(len(nodes)))
+    except CycleError as e:
+        circle: list[int] = e.args[1]
+    raise ModelError(_circle([nodes[k] for k in circle]))
+
+
+def _circle(nodes: Sequence[onnx.NodeProto]) -> str:
+    """What to say of nodes that each read a result of the one before."""
+    named = [f"{n.op_type} ({n.name or ', '.join(n.output)})" for n in nodes]
+    if len(named) > SHOWN:
+        named[SHOWN - 2 : -1] = [f"{len(named) - SHOWN + 1} more"]
+    return (
+        f"the graph has a cycle, {' -> '.join(named)}: each node reads a result of the "
+        "one before, so none can run first; export the model again, or cut one edge"
+    )

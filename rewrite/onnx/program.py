@@ -28,7 +28,7 @@ from .hosts import Host
 from .model import Model, NeedsInputs, load, open_model
 from .regions import Hosted, Makers, Regions, piece_of
 from .types import DTYPES, tensor_type
-from .value import ModelError
+from .value import Malformed, ModelError
 
 TRIES = 8  # rounds of finding inputs that shapes depend on
 KEPT = 64  # programs of one model, the last used
@@ -221,7 +221,7 @@ class Program:
         """By regions, else by a host."""
         if not self.options.get("fallback", True):
             raise why
-        if self._regions is not None:
+        if self._regions is not None and not isinstance(why, Malformed):
             try:
                 if self._regions.divides(arrays):
                     return self._in_regions(self._regions, arrays)

@@ -14,7 +14,7 @@ from rewrite.egraph.ir.dims import Dim, symbol
 from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.table import TensorType
 
-from .value import ModelError
+from .value import Malformed, ModelError
 
 DTYPES: dict[int, DType] = {
     TensorProto.DOUBLE: dtypes.F64,
@@ -57,6 +57,31 @@ def tensor_type(
         raise ModelError(f"{place}: its rank must be declared")
     dims = [_dim(d, f"{place}_{i}", bound) for i, d in enumerate(t.shape.dim)]
     return TensorType(dtype_of(t.elem_type, place), tuple(dims))
+
+
+def disagreement(info: onnx.ValueInfoProto, found: TensorType) -> str:
+    """How the declared shape of an output is not the one that the model computes, empty
+    where both may be the same; another dtype is an error, as it is to runtimes."""
+    t = info.type.tensor_type
+    if t.elem_type and dtype_of(t.elem_type, f"output {info.name!r}") != found.dtype:
+        declared = DTYPES[t.elem_type]
+        raise Malformed(
+            f"output {info.name!r} is declared as {declared}, and the model computes "
+            f"{found.dtype}: declare that, or cast it"
+        )
+    if not t.HasField("shape"):
+        return ""
+    shape = [d.dim_value if fixed(d) else d.dim_param or "?" for d in t.shape.dim]
+    apart = len(shape) != len(found.shape) or any(
+        isinstance(a, int) and isinstance(b, int) and a != b
+        for a, b in zip(shape, found.shape, strict=True)
+    )
+    if not apart:
+        return ""
+    told = [", ".join(map(str, s)) for s in (shape, found.shape)]
+    return (
+        f"output {info.name!r} is declared as ({told[0]}) and computed as ({told[1]})"
+    )
 
 
 def check_text(*names: object) -> None:

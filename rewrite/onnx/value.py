@@ -26,6 +26,10 @@ class ModelError(ValueError):
     """What is wrong with a model, or what of it cannot be read: place first."""
 
 
+class Malformed(ModelError):
+    """What is wrong with a model as a whole, so that no part of it is read either."""
+
+
 @dataclass(slots=True)
 class Value:
     """A tensor: `known`, or `node`, or both once a known one is used as data; or a

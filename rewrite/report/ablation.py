@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rewrite.egraph.ir.graph import witness
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Launch
 from rewrite.extract.schedule.part import Part, Problem, part_of
 from rewrite.extract.schedule.start import Level
 from rewrite.extract.schedule.steps import in_order
+from rewrite.extract.text.describe import describe
 
 from .account import Ablation
 

@@ -187,12 +187,14 @@ class Ablation:
 @dataclass(frozen=True, slots=True)
 class Measured:
     """Largest errors over the largest value of an output, against the meaning in
-    float64: of the optimized program, and of the graph as written, by NumPy."""
+    float64: of the optimized program, and of the graph as written, by NumPy.  They say
+    nothing where `compared` is 0."""
 
     inputs: str  # how they were drawn
     output: str
     error: float
     own: float
+    compared: int  # values that are finite, or not the same infinity or NaN
 
 
 @dataclass(frozen=True)
@@ -237,10 +239,12 @@ class Account:
     loops: tuple[LoopView, ...] = ()
 
     def json(self) -> dict[str, Any]:
-        """As `explain.schema.json` has it; null for infinity, which JSON has not."""
+        """As `explain.schema.json` has it; null for infinity, which JSON has not, and
+        for errors of nothing."""
         result: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         for m in result["measured"] or ():
-            m |= {k: m[k] if math.isfinite(m[k]) else None for k in ("error", "own")}
+            for k in ("error", "own"):
+                m[k] = m[k] if m["compared"] and math.isfinite(m[k]) else None
         for view, loop in zip(result["loops"], self.loops, strict=True):
             view["round"] = loop.round.json()
         return result

@@ -54,10 +54,11 @@ def _errors(c: Compiled, inputs: dict[str, Array], words: str) -> list[Measured]
     got = c({k: a.copy() for k, a in inputs.items()})  # an alias overwrites it
     return [
         Measured(
-            words, label, largest_error(got[label], w), largest_error(own[label], w)
+            words, label, largest_error(got[label], w), largest_error(own[label], w),
+            compared(w, got[label], own[label]),
         )
         for label, w in want.items()
-    ]
+    ]  # fmt: skip
 
 
 def sizes_for(graph: Graph, known: Mapping[str, int]) -> dict[str, int] | None:
@@ -74,10 +75,23 @@ def sizes_for(graph: Graph, known: Mapping[str, int]) -> dict[str, int] | None:
     return None
 
 
+def compared(want: Array, *others: Array) -> int:
+    """How many values an error says something of: those that are finite, or not the
+    same infinity or NaN everywhere."""
+    b = np.asarray(want, np.float64)
+    alike = [_same(np.asarray(a, np.float64), b) for a in others]
+    return int(np.sum(np.isfinite(b) | ~np.all(alike, axis=0)))
+
+
+def _same(a: Array, b: Array) -> Array:
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
 def largest_error(got: Array, want: Array) -> float:
-    """The largest difference over the largest magnitude of the reference."""
+    """The largest difference over the largest magnitude of the reference; 0 also where
+    nothing could be `compared`."""
     a, b = np.asarray(got, np.float64), np.asarray(want, np.float64)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    same = _same(a, b)
     if same.all():
         return 0.0
     with np.errstate(invalid="ignore"):

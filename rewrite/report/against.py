@@ -54,6 +54,7 @@ class Row:
     relative: float
     tolerance: float
     wrong: int  # elements beyond the tolerance
+    finite: int  # elements that are recorded as finite numbers
     size: int
     at: tuple[int, ...]  # the worst element
     found: float
@@ -250,11 +251,12 @@ def compared(
     absolute, relative = _errors(got, want)
     wrong = int((relative > allowed).sum())
     if not relative.size:
-        return Row(name, where, line, 0.0, 0.0, allowed, 0, 0, (), 0.0, 0.0)
+        return Row(name, where, line, 0.0, 0.0, allowed, 0, 0, 0, (), 0.0, 0.0)
     at = tuple(map(int, np.unravel_index(int(np.argmax(relative)), relative.shape)))
     off, off_relative = float(absolute.max()), float(relative.max())
-    return Row(name, where, line, off, off_relative, allowed, wrong, relative.size, at,
-               float(got[at]), float(want[at]))  # fmt: skip
+    finite = int(np.isfinite(want.astype(np.float64)).sum())
+    return Row(name, where, line, off, off_relative, allowed, wrong, finite,
+               relative.size, at, float(got[at]), float(want[at]))  # fmt: skip
 
 
 def _errors(got: Array, want: Array) -> tuple[Array, Array]:

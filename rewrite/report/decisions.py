@@ -20,7 +20,6 @@ from rewrite.extract.schedule.chosen import (
     VIEWS,
     Untraceable,
 )
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import (
     Cost,
     Kernel,
@@ -33,6 +32,7 @@ from rewrite.extract.schedule.plan import constant_nodes
 from rewrite.extract.schedule.space import host_seconds
 from rewrite.extract.schedule.state import RARELY
 from rewrite.extract.schedule.steps import GraphTerms, in_order
+from rewrite.extract.text.describe import describe
 from rewrite.lower.axes import normalise
 from rewrite.lower.model import Roofline
 

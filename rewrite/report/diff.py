@@ -98,6 +98,16 @@ class _Side:
                 f"{name}: {FORMAT!r} was expected, as `rewrite explain --json` prints "
                 "it; explain the model again"
             )
+        try:
+            self._read(x)
+        except (KeyError, TypeError, AttributeError) as e:
+            raise NoExplanation(
+                f"{name}: a damaged explanation ({type(e).__name__}: {e}); explain the "
+                "model again"
+            ) from e
+
+    def _read(self, x: Json) -> None:
+        _ = x["seconds"], [(r["name"], r["text"]) for r in x["rules"]]
         self.kernels = [_kernel(k) for k in x["kernels"]]
         self.work: list[set[str]] = [set() for _ in self.kernels]
         at = {k.number: i for i, k in enumerate(self.kernels)}

@@ -9,7 +9,15 @@ from typing import Any, Protocol, cast
 
 from rewrite.egraph.ir.printable import printable
 
-from .account import Account, Alternative, Held, KernelView, PartView, StepView
+from .account import (
+    Account,
+    Alternative,
+    Held,
+    KernelView,
+    Measured,
+    PartView,
+    StepView,
+)
 from .spelling import needed
 
 HELD = 8  # rules that a limit kept from going on
@@ -77,15 +85,18 @@ def _head(a: Account, paint: Paint) -> list[str]:
         + (f" at {at}" if at else ""),
         f"equal      {a.equal}: {MEANING.get(a.equal, '')}".rstrip(": "),
     ]
-    lines += [
-        f"error      {m.output}: {m.error:.1e}, as written {m.own:.1e} ({m.inputs})"
-        for m in a.measured or ()
-    ]
+    lines += [f"error      {m.output}: {_error(m)}" for m in a.measured or ()]
     if a.measured is None:
         lines.append(f"error      not measured: {a.unmeasured}")
     reached = ", ".join(a.limits) or "none was reached"
     lines.append(f"limits     {reached}")
     return [*lines, *(f"note       {n}" for n in a.notes)]
+
+
+def _error(m: Measured) -> str:
+    if not m.compared:
+        return f"nothing could be compared, no value is finite ({m.inputs})"
+    return f"{m.error:.1e}, as written {m.own:.1e} ({m.inputs})"
 
 
 def _count(a: Account) -> int:

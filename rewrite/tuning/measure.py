@@ -18,8 +18,8 @@ from rewrite.backends.executable import Executable
 from rewrite.backends.flows.inner import Body
 from rewrite.egraph.ir.scalars import Array
 from rewrite.extract.memory.place import MemoryPlan
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Cost, Host, Kernel, KernelCost
+from rewrite.extract.text.describe import describe
 from rewrite.lower.program import Invoke
 
 from ..cache.learned import digest

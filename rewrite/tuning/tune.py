@@ -23,8 +23,8 @@ from rewrite.cache.learned import database as measured_file
 from rewrite.cache.learned import learn
 from rewrite.core.compiled import Compiled
 from rewrite.egraph.ir.scalars import Array
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Kernel
+from rewrite.extract.text.describe import describe
 from rewrite.lower.axes import normalise
 from rewrite.lower.choice import Choice, Choices, digest
 from rewrite.lower.database import Database, Entry

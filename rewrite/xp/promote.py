@@ -30,9 +30,9 @@ def as_dtype(spec: Any) -> DType:
     if isinstance(spec, str) and spec in BY_NAME:
         return BY_NAME[spec]
     python: dict[Any, DType] = {bool: BOOL, int: DEFAULT_INT, float: DEFAULT_FLOAT}
-    if spec in python:
-        return python[spec]
     try:
+        if spec in python:
+            return python[spec]
         result = np.dtype(spec).newbyteorder("=")
     except TypeError:
         known = ", ".join(BY_NAME)
@@ -100,6 +100,8 @@ def default_dtype(value: Scalar) -> DType:
 
 def widest(values: Sequence[Scalar]) -> Scalar:
     """The Python number whose kind holds those of the others."""
+    if not values:
+        raise TraceError("at least one array was expected, found none")
     return max(values, key=lambda v: (isinstance(v, float), not isinstance(v, bool)))
 
 

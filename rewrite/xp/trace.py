@@ -18,6 +18,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from rewrite.egraph.ir.dims import Poly
 from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.ir.ops import TensorType
@@ -323,5 +324,13 @@ def _type_of(path: str, leaf: Any) -> TensorType:
         raise TraceError(
             f"argument {path!r}: the dtype of a TensorType is one of rewrite's, such "
             f"as xp.float32, found {result!r}"
+        )
+    shape: Any = leaf.shape
+    several = isinstance(shape, tuple | list)
+    sizes = cast(Sequence[Any], shape) if several else (None,)
+    if not all(isinstance(d, Poly) or hasattr(d, "__index__") for d in sizes):
+        raise TraceError(
+            f"argument {path!r}: the shape of a TensorType is a tuple of whole numbers "
+            f"and symbols, found {shape!r}"
         )
     return leaf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -213,3 +214,34 @@ def test_words_that_mean_nothing(tmp_path: Path, graph: Path) -> None:
         ("no such file; name a case", ("derive", tmp_path / "none.derive")),
     ):
         assert said in refused(*command), command
+
+
+@pytest.mark.parametrize("command", ["lint", "test", "prove"])
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b"(rewrite\n", None])
+def test_one_unreadable_file_does_not_stop_the_others(
+    command: str, damage: bytes | None, tmp_path: Path
+) -> None:
+    """It is told as one error; the exit status says so too."""
+    bad = tmp_path / "a.egg"
+    if damage is None:
+        bad.symlink_to(tmp_path / "nowhere")
+    else:
+        bad.write_bytes(damage)
+    (tmp_path / "b.egg").write_text(RULE)
+    code, out, err = run(command, tmp_path, "--jobs", 1)
+    assert code == 2
+    assert err.startswith(f"error: {bad}:") and err.count("\n") == 1, err
+    assert re.search(r"\b1 (passed|proved|rule)", out), out
+    code, out, _ = run(command, tmp_path, "--jobs", 1, "--json")
+    assert code == 2
+    made = json.loads(out)
+    assert len(made["unread"]) == 1 and made["rules"]
+
+
+@pytest.mark.parametrize("command", ["lint", "test", "prove"])
+def test_unreadable_files_alone_are_each_told(command: str, tmp_path: Path) -> None:
+    for name in ("a.egg", "b.egg"):
+        (tmp_path / name).write_bytes(b"\xff")
+    code, out, err = run(command, tmp_path)
+    assert (code, out) == (2, "")
+    assert err.count("is not UTF-8") == 2

@@ -1,5 +1,8 @@
 """Elementwise functions and edge values to try a device with."""
 
+from collections.abc import Callable, Iterator, Sequence
+from itertools import batched
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from rewrite.lower.device import Device
 from rewrite.lower.loops import Ex, For, Function, Load, Op, Param, Store, Var
 
 RUNNABLE = tuple(n for n in CLASSES if n != "numpy")  # they compile the loop IR
+MOST = 16  # results of one function: compilers take longer than as long for more
 
 
 def open_device(name: str, *needed: DType) -> Device:
@@ -45,22 +49,45 @@ def launch(dev: Device, module, function: Function, *arrays: Array):
     return tuple(out)
 
 
-def elementwise(name: str, n: int, sources: list[DType], to: DType, make) -> Function:
+type Make = Callable[..., Ex]
+
+
+def elementwise(
+    name: str, n: int, sources: list[DType], to: DType, make: Make
+) -> Function:
     """`out[i] = make(loads...)` over a grid."""
+    return several(name, n, sources, [(to, make)])
+
+
+def several(
+    name: str, n: int, sources: list[DType], results: Sequence[tuple[DType, Make]]
+) -> Function:
+    """Each result `out[i] = make(loads...)`, all in one grid: what compilers take
+    for a kernel is mostly the same whatever it holds."""
     i = Var("i", I32)
     loads = [Load(f"x{k}", i, compute(d)) for k, d in enumerate(sources)]
     params = [Param(f"x{k}", d, n, False) for k, d in enumerate(sources)]
-    body = (For(i, n, "grid", (Store("out", i, make(*loads)),)),)
-    return Function(name, (*params, Param("out", to, n, True)), body)
+    outs = [Param(f"out{k}", to, n, True) for k, (to, _) in enumerate(results)]
+    stores = (
+        Store(out.name, i, make(*loads))
+        for out, (_, make) in zip(outs, results, strict=True)
+    )
+    return Function(name, (*params, *outs), (For(i, n, "grid", tuple(stores)),))
 
 
-def opcode(entry: Scalar, dtype: DType, n: int) -> Function:
+def parts[T](dev: Device, results: Sequence[T], sources: int) -> Iterator[Sequence[T]]:
+    """As many results at a time as one launch can have."""
+    return batched(results, min(dev.caps().max_buffers - sources, MOST), strict=False)
+
+
+def result(entry: Scalar, dtype: DType) -> tuple[DType, Make]:
+    """What an opcode gives, and how."""
     to = BOOL if entry.gives_bool else dtype
 
     def make(*loads: Ex) -> Ex:
         return Op(entry.name, loads, to if entry.gives_bool else compute(dtype))
 
-    return elementwise(f"{entry.name}_{dtype}", n, [dtype] * entry.arity, to, make)
+    return to, make
 
 
 def edge_values(dtype: DType) -> Array:

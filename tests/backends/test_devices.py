@@ -6,6 +6,7 @@ import os
 import numpy as np
 import pytest
 
+import rewrite
 from rewrite.backends import devices
 from rewrite.backends.wgpu import WgpuDevice
 from rewrite.egraph.ir.dtypes import F32, F64
@@ -34,6 +35,16 @@ def test_the_default_is_the_first_that_works(monkeypatch):
         probe = Probe(ok, name)
         monkeypatch.setattr(type(devices.device(name)), "probe", lambda _, p=probe: p)
     assert devices.default_device().name == "numpy"
+
+
+def test_a_device_whose_probe_says_no_is_not_used(monkeypatch):
+    made = type(devices.device("numpy"))()
+    assert devices.pick_device(made) is made
+    monkeypatch.setattr(made, "probe", lambda: Probe(False, "unplugged"))
+    with pytest.raises(DeviceError, match=r"'numpy' cannot be used .* unplugged"):
+        devices.pick_device(made)
+    with pytest.raises(DeviceError, match="unplugged"):
+        rewrite.optimize(lambda x: x + 1, np.ones(3, np.float32), device=made)
 
 
 def test_a_missing_driver_is_a_reason(monkeypatch):

@@ -10,7 +10,7 @@ from rewrite.egraph.ir.scalars import Array
 from rewrite.lower.emit.elementary import ELEMENTARY
 from rewrite.lower.loops import Op
 
-from .harness import RUNNABLE, elementwise, launch, open_device, ulps
+from .harness import RUNNABLE, Make, launch, open_device, parts, several, ulps
 
 NAMES = [n for n in ELEMENTARY if n not in ("sin", "cos", "pow")]
 
@@ -38,18 +38,28 @@ def test_errors_stay_below_four_units(device: str, contract: bool):
     x = sweep()
     if device == "wgpu":  # WGSL may flush subnormals
         x = x[np.abs(x) >= np.finfo(np.float32).tiny]
+    groups = list(parts(dev, NAMES, 1))
     functions = [
-        elementwise(n, x.size, [F32], F32, lambda a, n=n: Op(n, (a,), F32))
-        for n in NAMES
+        several(f"f{k}", x.size, [F32], [(F32, function(n)) for n in names])
+        for k, names in enumerate(groups)
     ]
     module = dev.compile(functions, contract=contract)
-    for name, f in zip(NAMES, functions, strict=True):
-        (got,) = launch(dev, module, f, x, np.empty_like(x))
-        with np.errstate(all="ignore"):
-            want = exact(name, x)
-            single = want.astype(np.float32)
-        beyond = ~np.isfinite(single) & np.isfinite(want)
-        tiny = np.abs(single) < np.finfo(np.float32).tiny
-        keep = ~beyond & ~(tiny if device == "wgpu" else np.False_)
-        assert ulps(got[keep], single[keep]) <= 4, name
-        np.testing.assert_array_equal(got[beyond], single[beyond], name)
+    for names, f in zip(groups, functions, strict=True):
+        outs = [np.empty_like(x) for _ in names]
+        for name, got in zip(names, launch(dev, module, f, x, *outs), strict=True):
+            check(device, name, x, got)
+
+
+def function(name: str) -> Make:
+    return lambda a: Op(name, (a,), F32)
+
+
+def check(device: str, name: str, x: Array, got: Array) -> None:
+    with np.errstate(all="ignore"):
+        want = exact(name, x)
+        single = want.astype(np.float32)
+    beyond = ~np.isfinite(single) & np.isfinite(want)
+    tiny = np.abs(single) < np.finfo(np.float32).tiny
+    keep = ~beyond & ~(tiny if device == "wgpu" else np.False_)
+    assert ulps(got[keep], single[keep]) <= 4, name
+    np.testing.assert_array_equal(got[beyond], single[beyond], name)

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from rewrite.backends.c import CDevice
+from tests.effort import draws
 
 from .harness import open_device
 
+TURNS = draws(5000, 2)
 BENCH = Path(__file__).parents[2] / "bench" / "flat.py"
 
 
@@ -32,10 +34,10 @@ def flat() -> ModuleType:
 def test_memory_is_flat(name: str) -> None:
     """In a process of its own, where nobody else takes memory."""
     open_device(name)
-    command = [sys.executable, str(BENCH), name, "--count", "5000"]
+    command = [sys.executable, str(BENCH), name, "--count", str(TURNS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "5000 turns" in done.stdout
+    assert f"{TURNS} turns" in done.stdout
 
 
 def test_a_leak_is_noticed(flat: Any, monkeypatch: pytest.MonkeyPatch) -> None:

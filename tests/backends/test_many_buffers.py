@@ -83,6 +83,7 @@ def test_a_device_that_binds_six(
     check("c", make, 6)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("make", MAKERS, ids=lambda f: f.__name__)
 def test_wgpu(make: Callable[[Builder], list[int]]) -> None:
     check("wgpu", make, open_device("wgpu").caps().max_buffers)

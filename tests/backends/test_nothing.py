@@ -76,6 +76,7 @@ def graph(shape: tuple[int, ...]) -> Graph:
     return b.build(outputs)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ("numpy", *RUNNABLE))
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)], ids=str)
 def test_tensors_of_no_elements(name: str, shape: tuple[int, ...]) -> None:

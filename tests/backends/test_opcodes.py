@@ -1,5 +1,7 @@
 """Every opcode on every dtype, against the NumPy meaning in the op table."""
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,17 @@ from rewrite.egraph.ir import dtypes
 from rewrite.egraph.ir.dtypes import BOOL
 from rewrite.egraph.ir.scalars import BY_NAME, Scalar
 
-from .harness import RUNNABLE, edge_values, launch, opcode, open_device, pairs, ulps
+from .harness import (
+    RUNNABLE,
+    edge_values,
+    launch,
+    open_device,
+    pairs,
+    parts,
+    result,
+    several,
+    ulps,
+)
 
 PLAIN = [s for s in BY_NAME.values() if s.expansion is None]
 # Units in the last place of the result that a function may be off by; more where the
@@ -53,19 +65,42 @@ def test_opcodes_have_their_numpy_meaning(name: str, dtype: dtypes.DType):
     cases = [(e, inputs(e, dtype)) for e in entries]
     if name == "wgpu":
         cases = [(e, bounded(e, args)) for e, args in cases]
-    functions = [opcode(e, dtype, a[0].size) for e, a in cases]
-    module = dev.compile(functions)
-    for (entry, args), function in zip(cases, functions, strict=True):
-        want = reference(entry, dtype, *args)
-        if not entry.gives_bool:
-            want = want.astype(dtype.numpy)
-        out = np.empty(want.shape, (BOOL if entry.gives_bool else dtype).numpy)
-        (got,) = launch(dev, module, function, *args, out)
-        allowed = (
-            0 if entry.exact else LOOSE.get(name, CLOSE) if dtype.bits >= 32 else 1
+    groups = alike(dev, cases)
+    functions = [
+        several(
+            f"f{k}", args[0].size, [dtype] * len(args), [result(e, dtype) for e in g]
         )
-        if dtype.is_float and not entry.gives_bool:
-            error = ulps(got, want)
-            assert error <= allowed, f"{entry.name}: {error} ulp"
-        else:
-            np.testing.assert_array_equal(got, want, err_msg=entry.name)
+        for k, (args, g) in enumerate(groups)
+    ]
+    module = dev.compile(functions)
+    for (args, group), function in zip(groups, functions, strict=True):
+        kinds = [BOOL if e.gives_bool else dtype for e in group]
+        outs = [np.empty(args[0].shape, k.numpy) for k in kinds]
+        for entry, got in zip(
+            group, launch(dev, module, function, *args, *outs), strict=True
+        ):
+            check(name, entry, dtype, got, args)
+
+
+def alike(dev, cases):
+    """Opcodes that take the same values, few enough for one launch."""
+    groups = defaultdict(list)
+    for entry, args in cases:
+        groups[tuple(a.tobytes() for a in args)].append((entry, args))
+    return [
+        (part[0][1], [e for e, _ in part])
+        for group in groups.values()
+        for part in parts(dev, group, len(group[0][1]))
+    ]
+
+
+def check(name: str, entry: Scalar, dtype: dtypes.DType, got, args) -> None:
+    want = reference(entry, dtype, *args)
+    if not entry.gives_bool:
+        want = want.astype(dtype.numpy)
+    allowed = 0 if entry.exact else LOOSE.get(name, CLOSE) if dtype.bits >= 32 else 1
+    if dtype.is_float and not entry.gives_bool:
+        error = ulps(got, want)
+        assert error <= allowed, f"{entry.name}: {error} ulp"
+    else:
+        np.testing.assert_array_equal(got, want, err_msg=entry.name)

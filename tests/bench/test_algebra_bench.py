@@ -43,7 +43,7 @@ def cases() -> list[Any]:
 every = pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda p: p.name)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(9)
 @pytest.mark.usefixtures("one_machine")
 @pytest.mark.parametrize(("program", "at"), cases())
 def test_the_plan_is_in_the_best_order_of_growth(

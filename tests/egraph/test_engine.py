@@ -52,6 +52,22 @@ def test_a_worker_killed_while_idle_costs_nothing(engine: Engine) -> None:
     assert count(engine) == 7
 
 
+def test_what_is_read_on_top_of_loaded_files_leaves_nothing(engine: Engine) -> None:
+    base, more = ("count.egg", COUNT), ("more.egg", "(set (Count 2) 9)")
+
+    def rows(*files: tuple[str, str]) -> set[tuple[object, ...]]:
+        with engine.session(files) as s:
+            return set(s.tables(["Count"])["Count"])
+
+    assert rows(base) == {(1, 7)}
+    for files in ([base, more], [base, more], [base], [base, more], [base]):
+        assert rows(*files) == {(1, 7)} | ({(2, 9)} if more in files else set())
+    wrong = ("wrong.egg", "(set (Count 3) 1)(rewrite (Foo x) x)")
+    with pytest.raises(EngineError, match=r"^wrong\.egg:1:"):
+        rows(base, wrong)
+    assert rows(base) == {(1, 7)}
+
+
 def test_errors_name_file_and_place(engine: Engine) -> None:
     bad = "\n(rewrite (Foo x) x)"
     place = pytest.raises(EngineError, match=r"^mine\.egg:2:10: \(Foo x\): Unb")
@@ -93,7 +109,7 @@ def test_a_time_out_stops_the_worker(engine: Engine) -> None:
 
 
 def test_memory_is_limited() -> None:
-    engine = Engine(memory=400 << 20)
+    engine = Engine(memory=250 << 20)
     square = (
         "(relation R (i64 i64)) (ruleset up)"
         '(rule ((R a b) (R c d)) ((R (+ a c) (* 7 (+ b d)))) :ruleset up :name "up")'

@@ -43,6 +43,7 @@ APART: tuple[tuple[int, ...], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", ["c", "opencl"])
 @pytest.mark.parametrize("precision", ["strict", "default"])
 @pytest.mark.parametrize("shape", APART, ids=str)

@@ -34,7 +34,7 @@ def rows(dtype: np.dtype[np.generic], mean: float, spread: float) -> np.ndarray:
     return drawn.astype(dtype)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("dtype", NARROW, ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_result_alone_is_rounded(name: str, dtype: np.dtype[np.generic]) -> None:

@@ -20,6 +20,7 @@ from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.judge.oracle import Oracle
 from rewrite.egraph.judge.truth import settled
 from rewrite.egraph.rules.rulefile import load_rules
+from tests.effort import LONG
 
 SOFTMAX = """(rewrite (Macro1 "softmax" (Bin "add" x (Const v t s)) m e)
          (Macro1 "softmax" x m e) :ruleset fusion :name "law")"""
@@ -38,7 +39,9 @@ def test_the_better_side_may_be_made_of_the_worse(text: str, tmp_path: Path) -> 
     path.write_text(f";;@ equal real one-way\n{text}")
     rules = load_rules([path], "fast")
     rule = rules.rule("law")
-    verdict = sampled(judge(rule, Library.of(rules), Limits(15)), rule, rules)
+    verdict = sampled(
+        judge(rule, Library.of(rules), Limits(15 if LONG else 4)), rule, rules
+    )
     (report,) = testing.test_rules([path], jobs=1).rules
     assert (verdict.status == "refuted") == (text is not SOFTMAX), verdict.text
     assert (report.counterexample is not None) == (text is not SOFTMAX)

@@ -61,7 +61,7 @@ def test_a_variable_of_another_type_than_its_value() -> None:
     exact(Function("a", (), (Let(i, value, False),), (), 1))
 
 
-@settings(max_examples=draws(500))
+@settings(max_examples=draws(500, 10))
 @given(FUNCTIONS)
 def test_anything(f: Function) -> None:
     exact(f)

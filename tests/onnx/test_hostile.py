@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,6 +33,7 @@ def model(nodes: list[onnx.NodeProto], inputs: dict[str, list[int | str]],
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("first", range(0, 600, 150))
 def test_damaged_models_are_read_or_refused(first: int) -> None:
     told = run(first, 150)
@@ -39,7 +41,7 @@ def test_damaged_models_are_read_or_refused(first: int) -> None:
 
 
 def test_damaged_models_are_optimized_or_refused() -> None:
-    told = run(0, draws(100, 4), write)
+    told = run(0, draws(100, 10), write)
     assert told["refused"] > 0 < told["read"]
 
 
@@ -54,8 +56,89 @@ def test_models_with_changed_bytes_are_compiled_or_refused() -> None:
 def test_a_cycle_names_the_node() -> None:
     nodes = [helper.make_node("Relu", ["b"], ["a"], name="one"),
              helper.make_node("Relu", ["a"], ["b"], name="two")]  # fmt: skip
-    with pytest.raises(ModelError, match=r"Relu \(one\): 'b' is no input"):
+    with pytest.raises(
+        ModelError, match=r"cycle, Relu \(\w+\) -> Relu \(\w+\) -> Relu"
+    ):
         rewrite.onnx.load(model(nodes, {}, ["b"]))
+    itself = helper.make_node("Add", ["x", "y"], ["y"], name="on")
+    with pytest.raises(ModelError, match=r"cycle, Add \(on\) -> Add \(on\): each"):
+        rewrite.onnx.load(model([itself], {"x": [2]}, ["y"]))
+
+
+def test_a_long_cycle_is_cut_short() -> None:
+    names = [f"v{k}" for k in range(40)]
+    nodes = [helper.make_node("Relu", [a], [b])
+             for a, b in zip(names, [*names[1:], names[0]], strict=True)]  # fmt: skip
+    with pytest.raises(ModelError, match=r"cycle, .* -> 34 more -> Relu") as told:
+        rewrite.onnx.load(model(nodes, {}, ["v0"]))
+    assert str(told.value).count("Relu") == 7
+
+
+@pytest.mark.parametrize(("opset", "said"), [(999, "999 is none of"), (0, "0 is none")])
+def test_an_opset_that_there_is_not_is_named(opset: int, said: str) -> None:
+    relu = helper.make_node("Relu", ["x"], ["y"])
+    new = model([relu], {"x": [2, 3]}, ["y"], opset=opset)
+    last = onnx.defs.onnx_opset_version()
+    with pytest.raises(ModelError, match=rf"opset ai.onnx {said}.*knows, 1 to {last}"):
+        rewrite.onnx.load(new)
+    x = np.ones((2, 3), np.float32)
+    with pytest.warns(RuntimeWarning, match=said):  # a host may know more
+        np.testing.assert_array_equal(rewrite.onnx.compile(new)({"x": x})["y"], x)
+
+
+def test_a_newer_format_is_named() -> None:
+    new = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [2]}, ["y"])
+    new.ir_version = onnx.IR_VERSION + 1
+    with pytest.raises(ModelError, match=rf"newer than {onnx.IR_VERSION}, the last"):
+        rewrite.onnx.load(new)
+
+
+def test_a_name_of_two_values_is_an_error() -> None:
+    a = helper.make_node("Relu", ["x"], ["s"], name="one")
+    b = helper.make_node("Neg", ["s"], ["s"], name="two")
+    said = r"Neg \(two\): its result 's' is that of Relu \(one\) already"
+    with pytest.raises(ModelError, match=said):
+        rewrite.onnx.load(model([a, b], {"x": [2]}, ["s"]))
+    over = helper.make_node("Relu", ["x"], ["x"], name="one")
+    with pytest.raises(ModelError, match="its result 'x' is an input already"):
+        rewrite.onnx.load(model([over], {"x": [2]}, ["x"]))
+
+
+@pytest.mark.parametrize("shape", [[4, 5], [2, 3, 1], [2, 5]])
+def test_a_declared_shape_that_lies_is_told(shape: list[int]) -> None:
+    """ONNX Runtime runs such models."""
+    lying = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [2, 3]}, [])
+    lying.graph.output.append(
+        helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)
+    )
+    said = (
+        rf"'y' is declared as \({', '.join(map(str, shape))}\) and computed as \(2, 3"
+    )
+    x = np.ones((2, 3), np.float32)
+    for fallback in (True, False):
+        with pytest.warns(RuntimeWarning, match=said):
+            program = rewrite.onnx.compile(lying, "numpy", fallback=fallback)
+        np.testing.assert_array_equal(program({"x": x})["y"], x)
+
+
+def test_a_declared_shape_that_may_be_right_is_not_told() -> None:
+    relu = helper.make_node("Relu", ["x"], ["y"])
+    for shape in (["b", 3], [None, 3], None):
+        fine = model([relu], {"x": [2, 3]}, [])
+        info = helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)
+        fine.graph.output.append(info)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rewrite.onnx.load(fine)
+
+
+def test_a_declared_dtype_that_lies_is_an_error() -> None:
+    """As it is to ONNX Runtime."""
+    lying = model([helper.make_node("Relu", ["x"], ["y"])], {"x": [2]}, [])
+    info = helper.make_tensor_value_info("y", TensorProto.DOUBLE, [2])
+    lying.graph.output.append(info)
+    with pytest.raises(ModelError, match=r"'y' is declared as f64.* computes f32"):
+        rewrite.onnx.load(lying)
 
 
 def test_a_shape_mismatch_names_the_node() -> None:

@@ -16,12 +16,12 @@ import rewrite.onnx
 from rewrite.core.explaining import explained_part
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.rules.rulefile import load_rules
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import Launch
+from rewrite.extract.text.describe import describe
 from rewrite.lower.model import kernel_cost
 from rewrite.lower.registry import FAMILIES
 
-from .planned import CAPS, NAMES, planned, scheduled
+from .planned import ALIKE, CAPS, NAMES, planned, scheduled
 from .weights import fill, load, random_inputs
 
 HERE = Path(__file__).parent
@@ -51,7 +51,10 @@ def report(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.long) if n in ALIKE else n for n in NAMES],
+)
 def test_golden(name: str, bless: bool) -> None:
     path, got = HERE / "goldens" / f"{name}.txt", report(name)
     if bless:

@@ -24,7 +24,7 @@ from .weights import fill, load, metadata
 REUSE = reuse_of(CAPS, strict=False)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_arena_beside_its_bound(name: str) -> None:
     model = fill(load(name))

@@ -169,6 +169,15 @@ def test_infinities_nan_and_what_is_empty() -> None:
     assert not compared("v", "here", "", np.ones(1, "u1"), np.zeros(1, "u1")).agrees
 
 
+def test_a_record_without_a_finite_value_is_told(tmp_path: Path) -> None:
+    text = "graph net(x: f32[4]) {\n  y: f32[4] = log x\n  return y\n}\n"
+    x = np.full(4, -1, np.float32)
+    done = check(tmp_path, {"x": x, "y": np.full(4, np.nan, "f4")}, text=text)
+    assert done.exit_code == 0, done.output
+    assert "ok  y (c): no value is finite" in done.output
+    assert "note: of y no recorded value is finite" in done.output
+
+
 def test_an_onnx_model_by_the_names_of_its_tensors(tmp_path: Path) -> None:
     from onnx import TensorProto, helper, save
 

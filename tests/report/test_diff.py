@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from rewrite.egraph.ir.text import parse
 from rewrite.report.diff import diff
 from tests.authoring.test_user_rules import CIRCLE, GRAPH
+from tests.command import invoke
 from tests.report.test_explain import command, compiled, stacked
 
 
@@ -77,3 +80,14 @@ def test_rules_of_what_is_only_read_are_named() -> None:
     by = [(c.rules, c.how) for c in found.changes if c.before and c.after]
     assert by and all(how == "proof" for _, how in by)
     assert all(r.startswith("old ") for rules, _ in by for r in rules)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", '{"format": "rewrite explanation 1"}', '{"kernels": 3}']
+)
+def test_a_damaged_explanation_is_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    path.write_text(text)
+    status, out, err = invoke("diff", path, path)
+    assert (status, out) == (2, "") and err.startswith(f"error: {path}: ")
+    assert "explain the model again" in err

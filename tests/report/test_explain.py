@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +37,7 @@ from rewrite.extract.schedule.steps import own_groups
 from rewrite.fuzz import random_graph
 from rewrite.optimized_graph import OptimizedGraph
 from rewrite.report.account import Account
+from rewrite.report.accuracy import compared as counted
 from rewrite.report.decisions import Decisions
 from rewrite.report.diff import diff
 from rewrite.report.prose import coloured, prose
@@ -213,7 +216,7 @@ def opened(text: str, terms: dict[str, str]) -> str:
 
 
 def test_nothing_is_cut_short_where_all_is_asked_for(symbolic: Account) -> None:
-    name = "bert_layer" if LONG else "moe_layer"
+    name = "bert_layer" if LONG else "lstm_cell"
     model = compiled(load(REPLAY / f"{name}.onnx").graph).explain(run=False)
     for found in (model, symbolic):
         terms = {t.number: t.text for t in found.terms}
@@ -237,16 +240,30 @@ def test_nothing_is_cut_short_where_all_is_asked_for(symbolic: Account) -> None:
     )
 
 
-def test_terms_as_deep_as_graphs_are_spelled() -> None:
-    """A thousand values without a name, which a step at the end stands on."""
+@pytest.fixture
+def depth() -> Iterator[int]:
+    """Of calls, as many as there may be: by default fewer than Python's thousand."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(before if LONG else 400)
+    yield sys.getrecursionlimit()
+    sys.setrecursionlimit(before)
+
+
+def test_terms_as_deep_as_graphs_are_spelled(depth: int) -> None:
+    """As many values without a name, which a step at the end stands on."""
     nodes = "".join(
-        f"  %{k}: f32[4] = {('exp', 'sin')[k % 2]} %{k - 1}\n" for k in range(2, 1000)
+        f"  %{k}: f32[4] = {('exp', 'sin')[k % 2]} %{k - 1}\n" for k in range(2, depth)
     )
     text = f"graph g(x: f32[4]) {{\n  %1: f32[4] = exp x\n{nodes}"
-    text += "  a: f32[4] = neg %999\n  b: f32[4] = neg a\n  y: f32[4] = cos b\n"
+    text += (
+        f"  a: f32[4] = neg %{depth - 1}\n  b: f32[4] = neg a\n  y: f32[4] = cos b\n"
+    )
     found = compiled(parse(text + "  return y\n}")).explain(run=False)
-    assert found.steps and len(found.terms) > 990
-    assert opened("#1", {t.number: t.text for t in found.terms}).count("exp(") > 490
+    assert found.steps and len(found.terms) > depth - 10
+    assert (
+        opened("#1", {t.number: t.text for t in found.terms}).count("exp(")
+        > depth // 2 - 10
+    )
 
 
 def test_names_from_models_do_not_move_the_terminal() -> None:
@@ -318,6 +335,31 @@ def test_errors_are_measured(layers: Account) -> None:
     assert {m.output for m in layers.measured} == {"out0"}
     for m in layers.measured:
         assert 0 < m.error < 1e-4 and 0 < m.own < 1e-4
+
+
+def nothing_finite() -> OptimizedGraph:
+    b = Builder("void")
+    x = b.input("x", F32, (4,))
+    return compiled(b.build([b.un("log", b.un("neg", b.un("exp", x)))]))
+
+
+def test_an_error_of_no_finite_value_is_none() -> None:
+    found = nothing_finite().explain()
+    assert found.measured and all(m.compared == 0 for m in found.measured)
+    made = json.loads(json.dumps(found.json()))
+    jsonschema.validate(made, SCHEMA)
+    assert {m["error"] for m in made["measured"]} == {None}
+    lines = [x for x in prose(found).splitlines() if x.startswith("error ")]
+    said = "error      out0: nothing could be compared, no value is finite (normal"
+    assert len(lines) == 2 and all(x.startswith(said) for x in lines)
+
+
+def test_values_that_say_something_of_an_error_are_counted() -> None:
+    nan, inf = float("nan"), float("inf")
+    want = np.array([nan, inf, 1.0, nan, -inf])
+    assert counted(want, want) == 1
+    assert counted(want[:2], want[:2]) == 0
+    assert counted(want, want, np.array([nan, inf, 1.0, 2.0, inf])) == 3
 
 
 def test_errors_that_cannot_be_measured_say_why() -> None:

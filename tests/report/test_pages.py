@@ -125,6 +125,17 @@ def test_numbers_that_json_has_not_do_not_blank_the_page(
     assert browser.complaints == []
 
 
+def test_an_error_of_no_finite_value_is_none(browser: Browser, tmp_path: Path) -> None:
+    b = Builder("void")
+    y = b.un("log", b.un("neg", b.un("exp", b.input("x", F32, (4,)))))
+    run = rewrite.compile_graph(b.build([y]), "c", fallback=False, cache=False)
+    path = tmp_path / "page.html"
+    path.write_text(run.explain().html(), encoding="utf-8")
+    opened(browser, path)
+    assert "not measured" in browser.run("$('#figures').textContent")
+    assert browser.complaints == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_in_light_and_dark(
     browser: Browser, tmp_path: Path, scheme: str

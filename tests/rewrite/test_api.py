@@ -93,6 +93,40 @@ def test_jit_runs_the_function_itself_where_tracing_fails() -> None:
         np.testing.assert_array_equal(f(-np.abs(X)), np.abs(X))
 
 
+def test_an_error_of_the_functions_own_is_raised_alone() -> None:
+    """It fails where it is traced as it does where it runs, until it does not."""
+    broken = True
+
+    @rw.jit(device="numpy")
+    def f(x: Any) -> Any:
+        if broken:
+            raise KeyError("mine")
+        return x + 1
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            with pytest.raises(KeyError, match="mine") as told:
+                f(X)
+            assert told.value.__context__ is None
+        broken = False
+        np.testing.assert_array_equal(f(X), X + 1)
+        assert f.latest.graph.outputs
+
+
+def test_what_fails_another_way_where_it_runs_is_warned_of() -> None:
+    @rw.jit(device="numpy")
+    def f(x: Any) -> Any:
+        raise ValueError("arrays" if isinstance(x, np.ndarray) else "tracers")
+
+    for _ in range(2):
+        with (
+            pytest.warns(RuntimeWarning, match="runs as written: tracers"),
+            pytest.raises(ValueError, match="arrays"),
+        ):
+            f(X)
+
+
 def layer() -> Graph:
     b = Builder()
     x = b.input("x", F32, (8, 16))
@@ -191,6 +225,7 @@ def test_outputs_may_be_inputs_views_constants_and_twins() -> None:
             np.testing.assert_array_equal(got[label], want[label])
 
 
+@pytest.mark.long  # tests/rewrite/test_deterministic.py does in two processes
 def test_optimizing_twice_gives_the_same_plan() -> None:
     from tests.transformers import transformer
 

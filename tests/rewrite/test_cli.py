@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import rewrite
 from rewrite.backends.devices import device
 from rewrite.lower.tiles.text import parse
 from rewrite.version import VERSION
@@ -54,6 +56,17 @@ def test_run_prints_results_and_error(graph: str) -> None:
     assert status == 0, err
     assert "z: f32[8, 4, 1]" in out
     assert float(out.split("error")[1]) < 1e-5
+
+
+def test_run_says_where_no_error_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "void.graph"
+    path.write_text(
+        "graph g(x: f32[4]) {\n  a: f32[4] = exp x\n  n: f32[4] = neg a\n"
+        "  y: f32[4] = log n\n  return y\n}\n"
+    )
+    status, out, err = invoke("run", str(path), "--device", "numpy")
+    assert (status, err) == (0, "")
+    assert "error not known, no value is finite" in out
 
 
 WRONG = """\
@@ -253,3 +266,50 @@ def test_fuzz_counts_what_it_runs() -> None:
     assert status == 0
     assert "3 graphs on numpy, 0 wrong" in out
     assert invoke("fuzz", "--count", "0")[0] == 2
+
+
+def test_what_run_is_asked_for_is_what_it_does(tmp_path: Path, graph: str) -> None:
+    """A size twice, sizes beside arrays that have them, files by another name."""
+    free = tmp_path / "free.graph"
+    free.write_text("graph g(x: f32[b]) {\n  y: f32[b] = exp x\n  return y\n}\n")
+    np.savez(tmp_path / "in.npz", x=np.ones(4, np.float32))
+    given = ["--inputs", str(tmp_path / "in.npz"), "--device", "numpy"]
+    status, _, err = invoke("run", free, "--dim", "b=2", "--dim", "b=3")
+    assert (status, err) == (2, "error: --dim b=3: b is 2 already; name it once\n")
+    status, _, err = invoke("run", free, "--dim", "b=2", *given)
+    assert status == 2 and "the arrays of --inputs say the sizes" in err
+    status, _, err = invoke("run", free, *given, "--save", tmp_path / "out")
+    assert (status, err) == (0, "")
+    np.testing.assert_allclose(np.load(tmp_path / "out")["y"], np.exp(np.ones(4)))
+    status, _, err = invoke("run", free, *given, "--save", tmp_path)
+    assert status == 2 and "is a folder" in err
+
+
+def test_run_says_that_there_is_nothing_to_run(tmp_path: Path) -> None:
+    path = tmp_path / "none.graph"
+    path.write_text("graph g(x: f32[4]) {\n  return\n}\n")
+    status, out, err = invoke("run", path)
+    assert (status, out) == (2, "") and "the graph returns nothing" in err
+
+
+def test_sizes_beyond_any_memory_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "big.graph"
+    path.write_text("graph g(x: f32[b, c]) {\n  y: f32[b, c] = exp x\n  return y\n}\n")
+    most = 99999999999
+    status, _, err = invoke("run", path, "--dim", f"b={most}", "--dim", f"c={most}")
+    assert status == 2 and err.startswith("error: not enough memory (x would have")
+
+
+def test_a_bundle_where_a_graph_is_wanted_says_how_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "f.rw"
+    rewrite.optimize(lambda x: x + 1, np.ones(3, np.float32), device="numpy").save(path)
+    for command in ("run", "optimize"):
+        status, _, err = invoke(command, path)
+        assert status == 2 and "as in rewrite.load(path)(x)" in err
+        assert err.count("\n") == 1
+
+
+def test_a_mark_of_utf8_is_no_character_of_a_graph(tmp_path: Path, graph: str) -> None:
+    marked = tmp_path / "marked.graph"
+    marked.write_bytes(b"\xef\xbb\xbf" + Path(graph).read_bytes())
+    assert invoke("run", marked, "--device", "numpy")[0] == 0

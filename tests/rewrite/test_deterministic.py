@@ -16,7 +16,7 @@ from rewrite.pipeline import optimize_graph
 from rewrite.core.options import Options
 from rewrite.egraph.ir.text import show
 {graph}
-c = optimize_graph(graph, "c", Options(fallback=False))
+c = optimize_graph(graph, "c", Options(fallback=False, effort={effort}))
 print(hashlib.sha256(c.code().encode()).hexdigest(), c.plan.groups)
 print(show(c.plan.graph))
 """
@@ -25,12 +25,14 @@ MODEL = (
     "import rewrite.onnx\nfrom tests.replay.weights import fill, load\n"
     "graph = rewrite.onnx.load(fill(load({!r})))"
 )
+EFFORT = 2 if LONG else 1
 GRAPHS = {"layers": LAYERS, "moe": MODEL.format("moe_layer")}
 
 
 def schedule(graph: str, seed: int) -> str:
+    code = CODE.format(graph=graph, effort=EFFORT)
     done = subprocess.run(
-        [sys.executable, "-c", CODE.format(graph=graph)], check=True, text=True,
+        [sys.executable, "-c", code], check=True, text=True,
         env={**os.environ, "PYTHONHASHSEED": str(seed)}, capture_output=True,
     )  # fmt: skip
     return done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from rewrite.egraph.ir.dtypes import BF16, BOOL, F16, F32, F64, I8, I64, U8
 from rewrite.egraph.ir.evaluate import evaluate, expand_macros
+from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.macros import MACROS
 from rewrite.egraph.ir.ops import TABLE
 from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS, Array
@@ -96,6 +98,35 @@ def test_wrong_results_are_caught(mode: Mode) -> None:
             tried += 1
             caught += compare(graph, inputs, _spoiled(own, 1e-3), mode) is not None
     assert caught == tried if mode == "exact" else caught >= 0.95 * tried
+
+
+def test_values_that_are_not_finite_are_compared_without_a_warning() -> None:
+    b = Builder("far")
+    x = b.input("x", F32, (2,))
+    graph = b.build({"y": b.un("log", x), "z": b.un("exp", x)})
+    given = {"x": np.array([0.0, 1.0], np.float32)}
+    right = {"y": np.array([-np.inf, 0], "f4"), "z": np.exp(given["x"])}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compare(graph, given, right, "smooth") is None
+        wrong = {**right, "y": np.array([-np.inf, 0.5], "f4")}
+        assert "y[1] is 0.5" in str(compare(graph, given, wrong, "smooth"))
+        lost = {**right, "y": np.array([7.0, 0], "f4")}
+        assert "y[0] is 7.0" in str(compare(graph, given, lost, "smooth"))
+
+
+def test_a_value_at_a_pole_excuses_no_other() -> None:
+    """Noise makes the first finite: that is no tolerance of the second."""
+    b = Builder("pole")
+    x = b.input("x", F32, (2,))
+    gap = b.bin("sub", b.bin("mul", x, x), b.const(1, F32, (2,)))
+    graph = b.build({"y": b.un("log", b.un("abs", gap))})
+    given = {"x": np.array([1.0, 3.0], np.float32)}
+    right = evaluate(graph, given)
+    assert right["y"][0] == -np.inf
+    assert compare(graph, given, right, "smooth") is None
+    wrong = {"y": right["y"] * np.array([1, 1.5], np.float32)}
+    assert "y[1] is" in str(compare(graph, given, wrong, "smooth"))
 
 
 def test_a_report_names_the_worst_element() -> None:

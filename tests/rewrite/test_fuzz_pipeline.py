@@ -14,9 +14,10 @@ from rewrite.backends.devices import device
 from rewrite.fuzz.pipeline import fuzz
 from tests.effort import draws
 
-CHUNK = draws(50, 10)
+CHUNK = draws(50, 16)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("first", range(0, 300, 50))
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 def test_c_and_the_interpreter(mode: Any, first: int) -> None:

@@ -25,6 +25,7 @@ from rewrite.extract.memory.remat import MemoryLimitError
 from rewrite.extract.schedule.assemble import concrete
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.pipeline import optimize_graph
+from tests.effort import LONG
 from tests.extract.chain import backward_chain
 from tests.replay.weights import fill, load, random_inputs
 
@@ -34,7 +35,12 @@ GUIDE = (ROOT / "docs" / "memory.md").read_text("utf-8")
 
 def step(memory: int | None) -> rewrite.onnx.Program:
     return rewrite.onnx.compile(
-        fill(load("training_step")), "c", memory=memory, cache=False, fallback=False
+        fill(load("training_step")),
+        "c",
+        memory=memory,
+        cache=False,
+        fallback=False,
+        effort=2 if LONG else 0,
     )
 
 

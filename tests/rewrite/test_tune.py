@@ -46,6 +46,7 @@ SOFTMAX = """graph g(x: f32[64, 512]) {
   return y
 }
 """
+LIMIT = 3.0  # seconds of a trial
 TINY = Budget(seconds=20, trials=2, jobs=1)
 
 
@@ -88,7 +89,7 @@ def keep(c: Compiled, choice: Choice) -> None:
 
 def tried(names: list[str], **budget: Any) -> Tuned:
     families = [*FAMILIES, *map(Wild, names)]
-    limits = {"seconds": 60.0, "trials": 12, "jobs": 1, "limit": 5.0, **budget}
+    limits = {"seconds": 60.0, "trials": 12, "jobs": 1, "limit": LIMIT, **budget}
     return tune(softmax(), zeros(), {}, Budget(**limits), families)
 
 
@@ -99,7 +100,7 @@ def test_each_failure_costs_one_choice_and_says_why() -> None:
     reasons = {t.choice.family: t.reason for t in kernel.refused}
     assert set(reasons) >= set(names)
     assert reasons["crash"] == "it crashed (SIGSEGV)"
-    assert reasons["endless"] == reasons["sleepy"] == "it took over 5 s"
+    assert reasons["endless"] == reasons["sleepy"] == f"it took over {LIMIT:g} s"
     assert reasons["hungry"].startswith("MemoryError")
     assert "nowhere" in reasons["nonsense"] or "CompileError" in reasons["nonsense"]
     assert reasons["wrong"].startswith("wrong: output 0 is off by")

@@ -42,8 +42,8 @@ def outside(ws: Any, x: Any) -> Any:
     return xp.sum(x)
 
 
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("f", [kept, nested, outside])
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("f", [nested, kept, outside])
 def test_the_same_values_and_derivatives(f: Any) -> None:
     want, slopes = rw.value_and_grad(loss, (0, 1))(W, X)
     for made in (rw.value_and_grad(f, (0, 1)), rw.jit(rw.value_and_grad(f, (0, 1)),

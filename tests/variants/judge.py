@@ -14,7 +14,6 @@ from rewrite.egraph.rules.rulefile import RuleSet, load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.assemble import build_kernel
 from rewrite.extract.schedule.chosen import Untraceable
-from rewrite.extract.schedule.describe import describe
 from rewrite.extract.schedule.kernel import (
     Cost,
     Host,
@@ -26,6 +25,7 @@ from rewrite.extract.schedule.kernel import (
 )
 from rewrite.extract.schedule.plan import Plan, plan
 from rewrite.extract.schedule.steps import GraphTerms, schedule
+from rewrite.extract.text.describe import describe
 from rewrite.fuzz.oracle import compare, random_inputs
 from rewrite.lower.model import GENERIC_GPU, H200, DeviceModel, kernel_cost
 from rewrite.lower.program import Program, build, joined
@@ -111,9 +111,9 @@ def rules() -> RuleSet:
     return load_rules()
 
 
-def outcome(variant: Variant, model: DeviceModel) -> Outcome:
+def outcome(variant: Variant, model: DeviceModel, moves: int = MOVES) -> Outcome:
     cost = kernel_cost(model, FAMILIES)
-    chosen = plan(variant.graph, saturator(rules()), cost, moves=MOVES)
+    chosen = plan(variant.graph, saturator(rules()), cost, moves=moves)
     steps = schedule(chosen.graph, chosen.groups, {})
     return Outcome(variant, chosen, steps, model, cost)
 

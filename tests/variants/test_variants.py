@@ -12,6 +12,7 @@ from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import own_groups, schedule
 from rewrite.lower.model import H200, kernel_cost
 from rewrite.lower.registry import FAMILIES
+from tests.effort import draws
 from tests.variants.judge import GENERIC_CPU
 
 from .draw import typed
@@ -30,7 +31,7 @@ from .judge import (
 )
 from .workloads import WORKLOADS, variant
 
-SEEDS = range(6)
+SEEDS = range(draws(6, 2))
 
 
 def _outcome(workload: str, seed: int) -> Outcome:
@@ -57,6 +58,13 @@ def test_attention_is_one_kernel_on_a_gpu() -> None:
         assert kernels(1)(o) is None, (o.variant.text, o.kernels)
 
 
+def test_without_a_search_attention_is_one_kernel() -> None:
+    for seed in SEEDS:
+        o = outcome(variant("attention", seed), H200, moves=0)
+        assert wrong(o) is None
+        assert kernels(1)(o) is None, (o.variant.text, o.kernels)
+
+
 def test_variants_run_on_c() -> None:
     done = [_outcome(w, seed) for w in WORKLOADS for seed in SEEDS[:1]]
     found = wrong_on("c", done)
@@ -73,6 +81,7 @@ def test_a_seed_is_a_variant(workload: str) -> None:
     assert variant(workload, 3).text == variant(workload, 3).text
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_twins_of_real_sizes_are_planned(workload: str) -> None:
     o = outcome(variant(workload, 1, real=True), GENERIC_CPU)

@@ -82,6 +82,7 @@ DECIDING: list[Function] = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("f", DECIDING)
 def test_a_number_that_decides_the_graph_stays_in_the_key(f: Function) -> None:
     fast = jit(f)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rewrite.egraph.rules.rulefile import read_text
+from rewrite.egraph.rules.rulefile import RuleFileError, read_text
 from rewrite.egraph.rules.ruleset import Rule, RuleFile, RuleSet
 from rewrite.egraph.rules.sexpr import Place
 from rewrite.egraph.rules.tables import composite_rules
@@ -35,6 +35,7 @@ class Report:
     files: tuple[str, ...]
     rules: int
     findings: tuple[Finding, ...]
+    unread: tuple[str, ...] = ()  # files that could not be read, and why
 
     @property
     def errors(self) -> int:
@@ -50,7 +51,10 @@ def lint(
 ) -> Report:
     """Looks at rule files and at folders of them; without any, at the bundled ones."""
     _desk.cache_clear()  # files may have changed since the last look
-    asked = _desk(tuple(paths)).asked
+    desk = _desk(tuple(paths))
+    asked = desk.asked
+    if desk.unread and not asked:
+        raise RuleFileError("\n".join(desk.unread))
     result = [f for s in asked for f in s.findings]
     result += _empty(asked)
     result += _judged(tuple(paths), asked, jobs, progress or (lambda done, of: None))
@@ -62,45 +66,48 @@ def lint(
         order[f.place.file], f.place.line, f.place.column, codes.index(f.code)
     ))  # fmt: skip
     rules = sum(len(s.rules) for s in asked)
-    return Report(tuple(order), rules, tuple(dict.fromkeys(kept)))
+    return Report(tuple(order), rules, tuple(dict.fromkeys(kept)), desk.unread)
 
 
 # ---- files ---------------------------------------------------------------------------
 
 
-def _read(paths: Sequence[Path]) -> tuple[list[Source], list[RuleFile]]:
-    """The files asked for, and all that take part: the library's before any others."""
-    asked: list[Source] = []
-    files: list[RuleFile] = []
-    result = places(paths)
-    last = sum(p.bundled for p in result)
-    for i, p in enumerate(result):
-        source = read_source(read_text(p.at, p.shown), p.shown, files, core=not files)
-        files.append(source.file)
-        if p.asked:
-            asked.append(source)
-        whole = any("fusion" in f.rulesets for f in files)  # where those rules belong
-        if i + 1 == last and whole:
-            files.append(check(composite_rules(), "composites", files))
-    return asked, files
-
-
-# ---- findings ------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Desk:
-    """Files as read: those asked for, and all that take part."""
+    """Files as read: those asked for, and all that take part, the library's before any
+    others; and the errors of those that cannot be read."""
 
     asked: tuple[Source, ...]
     files: tuple[RuleFile, ...]
+    unread: tuple[str, ...]
 
 
 @functools.cache
 def _desk(paths: tuple[Path, ...]) -> _Desk:
     """Once for each process: the workers read the files themselves."""
-    asked, files = _read(paths)
-    return _Desk(tuple(asked), tuple(files))
+    asked: list[Source] = []
+    files: list[RuleFile] = []
+    unread: list[str] = []
+    result = places(paths)
+    last = sum(p.bundled for p in result)
+    for i, p in enumerate(result):
+        try:
+            text = read_text(p.at, p.shown)
+            source = read_source(text, p.shown, files, core=not files)
+        except RuleFileError as e:
+            if not p.may_fail:
+                raise
+            unread.append(str(e))
+        else:
+            files.append(source.file)
+            asked += [source] if p.asked else []
+        whole = any("fusion" in f.rulesets for f in files)  # where those rules belong
+        if i + 1 == last and whole:
+            files.append(check(composite_rules(), "composites", files))
+    return _Desk(tuple(asked), tuple(files), tuple(unread))
+
+
+# ---- findings ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

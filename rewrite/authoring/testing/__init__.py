@@ -1,7 +1,17 @@
 """Examples run, instances drawn, both sides judged: `tester.py` leads."""
 
-from .tester import Report, RuleReport, Source, asked, rules_of, test_rules, unread
+from .tester import (
+    Report,
+    RuleReport,
+    Source,
+    asked,
+    broken,
+    rules_of,
+    test_rules,
+    unread,
+)
 
 __all__ = [
-    "Report", "RuleReport", "Source", "asked", "rules_of", "test_rules", "unread",
+    "Report", "RuleReport", "Source", "asked", "broken", "rules_of", "test_rules",
+    "unread",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from rewrite.egraph.judge.examples import run_examples
 from rewrite.egraph.judge.sound import COUNT, Sampled, sample
@@ -36,6 +37,7 @@ from .suggest import premise_for
 # What the linter finds in a file that cannot be read as it stands.
 READ = ("invalid", "unnamed", "duplicate-name", "name-style", "contract", "bare-left")
 COMPOSITES = "composites"  # rules that the tables make
+FEW = 4  # rules that are tested sooner than another process has started
 NEEDED = 8  # samples that must meet the premises, in each direction
 MORE = 4  # rounds of sampling until that many have
 
@@ -72,6 +74,7 @@ class RuleReport:
 class Report:
     rules: tuple[RuleReport, ...]
     refused: tuple[RefusedReport, ...]
+    unread: tuple[str, ...] = ()  # files that could not be read, and why
 
     @property
     def failed(self) -> int:
@@ -86,6 +89,7 @@ class Source:
     path: str | None  # None: made from the tables
     name: str  # what messages call it
     digest: str = ""  # of its text: what is read of it is kept by this
+    asked: bool = False  # its rules are to be tested
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Asked:
 
     sources: tuple[Source, ...]
     names: frozenset[str]
+    unread: tuple[str, ...] = ()  # why others are not among them
 
 
 # ---- files ---------------------------------------------------------------------------
@@ -102,14 +107,24 @@ class Asked:
 def asked(paths: Sequence[Path]) -> Asked:
     """What to load for some files and folders."""
     result = places(paths)
-    sources = [Source(str(p.at), p.shown, _digest(read_text(p.at, p.shown)))
-               for p in result]  # fmt: skip
-    made = Source(None, COMPOSITES)
-    last = sum(p.bundled for p in result)  # the library ends here
+    library: list[Source] = []
+    others: list[Source] = []
+    unread: list[str] = []
+    for p in result:
+        try:
+            digest = _digest(read_text(p.at, p.shown))
+        except RuleFileError as e:
+            if not p.may_fail:
+                raise
+            unread.append(str(e))
+            continue
+        source = Source(str(p.at), p.shown, digest, p.may_fail)
+        (library if p.bundled else others).append(source)
+    library.append(Source(None, COMPOSITES))
     names = {p.shown for p in result if p.asked}
     if any(p.asked and p.bundled for p in result):
         names.add(COMPOSITES)
-    return Asked((*sources[:last], made, *sources[last:]), frozenset(names))
+    return Asked((*library, *others), frozenset(names), tuple(unread))
 
 
 def _digest(text: str) -> str:
@@ -118,32 +133,75 @@ def _digest(text: str) -> str:
 
 def rules_of(sources: tuple[Source, ...]) -> RuleSet:
     """All rules of the files, whatever their contract."""
-    return _read(sources)[0]
+    return _read(sources).rules
 
 
 def unread(sources: tuple[Source, ...]) -> tuple[Finding, ...]:
     """The examples that cannot be read: their rules are tested without them."""
-    return _read(sources)[1]
+    return _read(sources).examples
+
+
+def broken(what: Asked) -> tuple[str, ...]:
+    """The errors of files that were asked for and cannot be read: the others go on.  A
+    `RuleFileError` where that is each of them."""
+    result = _read(what.sources)
+    errors = (*what.unread, *result.broken)
+    if errors and not any(f.name in what.names for f in result.rules.files):
+        raise RuleFileError("\n".join(errors))
+    return errors
+
+
+class _Files(NamedTuple):
+    """What was read of files."""
+
+    rules: RuleSet
+    examples: tuple[Finding, ...]  # that cannot be read
+    broken: tuple[str, ...]  # errors of whole files
 
 
 @functools.lru_cache(maxsize=2)
-def _read(sources: tuple[Source, ...]) -> tuple[RuleSet, tuple[Finding, ...]]:
-    files: list[RuleFile] = []
-    lost: list[Finding] = []
+def _read(sources: tuple[Source, ...]) -> _Files:
+    end = 1 + next(i for i, s in enumerate(sources) if s.path is None)
+    return _after(_library(sources[:end]), sources[end:])
+
+
+@functools.lru_cache(maxsize=2)
+def _library(sources: tuple[Source, ...]) -> _Files:
+    """Read once, whatever is read after it."""
+    return _after(_Files(RuleSet((), frozenset(), "fast"), (), ()), sources)
+
+
+def _after(before: _Files, sources: tuple[Source, ...]) -> _Files:
+    files: list[RuleFile] = [*before.rules.files]
+    lost, errors = [*before.examples], [*before.broken]
     for s in sources:
         text = _text(s)
         try:
-            files.append(check(text, s.name, files, core=not files))
-        except RuleFileError:
-            result = read_source(text, s.name, files, core=not files)
-            examples = [f for f in result.findings if f.code == "example"]
-            worse = [f for f in result.findings if f.code in READ]
-            if worse or not examples:
+            file, examples = _checked(text, s.name, files)
+        except RuleFileError as e:
+            if not s.asked:
                 raise
-            files.append(result.file)
-            lost += examples
+            errors.append(str(e))
+            continue
+        files.append(file)
+        lost += examples
     on = frozenset(r.name for f in files for r in f.rules)
-    return RuleSet(tuple(files), on, "fast"), tuple(lost)
+    return _Files(RuleSet(tuple(files), on, "fast"), tuple(lost), tuple(errors))
+
+
+def _checked(
+    text: str, name: str, before: Sequence[RuleFile]
+) -> tuple[RuleFile, list[Finding]]:
+    """A file, and its examples that cannot be read."""
+    try:
+        return check(text, name, before, core=not before), []
+    except RuleFileError:
+        result = read_source(text, name, before, core=not before)
+        examples = [f for f in result.findings if f.code == "example"]
+        worse = [f for f in result.findings if f.code in READ]
+        if worse or not examples:
+            raise
+        return result.file, examples
 
 
 def _text(source: Source) -> str:
@@ -276,11 +334,13 @@ def test_rules(
     """Tests the rules of files and folders, or the bundled ones; `only` those whose
     name holds that text."""
     what = asked(files)
+    lost = broken(what)
     rules = rules_of(what.sources)
     mine = [f for f in rules.files if f.name in what.names]
     named = [r for f in mine for r in f.rules if only in r.name]
     if only and not named:
-        raise RuleFileError(f"-k {only}: no rule of these files has that in its name")
+        why = f"-k {only}: no rule of these files has that in its name"
+        raise RuleFileError("\n".join((why, *lost)))
     words = " ".join(map(str, files))
     tasks: list[Task | RefusedTask] = [
         Task(what.sources, r.name, seed, count, _again(words, r.name, seed, count))
@@ -290,10 +350,11 @@ def test_rules(
         [(f.name, k) for f in mine for k in range(len(f.refused))] if not only else []
     )
     tasks += [RefusedTask(what.sources, name, k, seed) for name, k in laws]
-    result = each(_tested, tasks, jobs, progress)
+    result = each(_tested, tasks, jobs if len(tasks) > FEW else 1, progress)
     return Report(
         tuple(r for r in result if isinstance(r, RuleReport)),
         tuple(r for r in result if isinstance(r, RefusedReport)),
+        lost,
     )
 
 
@@ -311,4 +372,6 @@ def _again(files: str, name: str, seed: int, count: int) -> str:
     return " ".join(p for p in parts if p)
 
 
-__all__ = ["Asked", "Report", "RuleReport", "asked", "rules_of", "test_rules"]
+__all__ = [
+    "Asked", "Report", "RuleReport", "asked", "broken", "rules_of", "test_rules",
+]  # fmt: skip

@@ -93,7 +93,7 @@ class Optimized:
                 "before": self.before.operators, "after": self.after.operators,
             },
             "error": self.error,
-            "compared": self.inputs is not None,
+            "compared": self.error is not None,
             "rules": self.fired,
             "optimize_s": self.seconds,
             "notes": list(self.notes),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -39,10 +39,11 @@ type Run = Callable[[Mapping[str, Any]], Sequence[Any]]
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`error` is the largest relative difference; `reason` says what does not agree,
-    `unchecked` why the models could not be compared; `inputs` are some they ran on.
-    Where the model itself is far from exact, `error` is from f64, as a `note` says."""
+    `unchecked` why the models, or some outputs, could not be compared; `inputs` are
+    some they ran on.  Where the model itself is far from exact, `error` is from f64, as
+    a `note` says; it is None where no output has a finite value."""
 
-    error: float
+    error: float | None
     reason: str = ""
     unchecked: str = ""
     inputs: Mapping[str, Any] | None = None
@@ -73,6 +74,7 @@ def compare(
     except Exception as e:
         return Verdict(0.0, f"the result does not load ({line(e)})")
     error, done, why, note = 0.0, 0, "", ""
+    finite: set[int] = set()  # outputs with a value that says something
     ran: Mapping[str, Any] | None = None
     try:
         next(drawn(before, hints, seed))
@@ -100,13 +102,29 @@ def compare(
             )
             note += f"{result[0]:.1e}"
         error = max((error, *apart))
+        finite |= {k for k, a in enumerate(want) if _finite(a)}
         done, ran = done + 1, ran or inputs
         if done == DRAWS:
             break
     unchecked = "" if done else f"it does not run on random inputs ({why})"
     if _symbols(before) and done == 1:
         unchecked = "it runs at one size alone"
-    return Verdict(error, unchecked=unchecked, inputs=ran, note=note)
+    void = [o.name for k, o in enumerate(before.graph.output) if k not in finite]
+    if done and void:
+        names = ", ".join(map(repr, void))
+        unchecked = f"on random inputs no value of the output {names} is finite"
+    result = Verdict(error, unchecked=unchecked, inputs=ran, note=note)
+    return replace(result, error=None) if done and not finite else result
+
+
+def _finite(result: Any) -> bool:
+    """Whether a result says something: it has a finite value, or no values at all."""
+    if isinstance(result, list):
+        return any(map(_finite, cast(list[Any], result)))
+    a = np.asarray(result)
+    if a.dtype.kind not in "fV" or a.dtype.itemsize > 8:
+        return True
+    return not a.size or bool(np.isfinite(a.astype(np.float64)).any())
 
 
 def _differs(

@@ -93,8 +93,9 @@ function overview() {
   if (!data.pieces.some(p => Object.keys(p.held).length))
     table.append(row('limits', 'saturated: the rules find no more forms'));
   for (const m of data.measured ?? [])
-    table.append(row(`error of ${m.output}`, `${error(m.error)}, as written ` +
-      `${error(m.own)} (${m.inputs})`));
+    table.append(row(`error of ${m.output}`, !m.compared
+      ? `nothing could be compared, no value is finite (${m.inputs})`
+      : `${error(m.error)}, as written ${error(m.own)} (${m.inputs})`));
   for (const p of data.pieces)
     for (const n of p.notes) table.append(row(`note, piece ${p.number}`, n));
   for (const n of data.notes) table.append(row('note', n));
@@ -161,7 +162,7 @@ function pick(pane, id) {
 
 function header() {
   const total = data.after.flatMap(n => n.kernels).reduce((a, k) => Math.max(a, k + 1), 0);
-  const errors = (data.measured ?? []).map(m => m.error);
+  const errors = (data.measured ?? []).filter(m => m.compared).map(m => m.error);
   const worst = errors.includes(null) ? null : Math.max(...errors);
   $('#title').textContent = data.model;
   $('#figures').append(
@@ -169,7 +170,7 @@ function header() {
     figure('kernels', `${data.own_kernels}`, `${total}`),
     figure(`predicted on ${data.device}`, seconds(data.own_seconds), seconds(data.seconds)),
     figure('equal', data.equal),
-    figure('largest error', data.measured ? error(worst) : 'not measured'),
+    figure('largest error', errors.length ? error(worst) : 'not measured'),
     figure('limits', data.limits.join(', ') || 'none reached'));
   const sizes = Object.entries(data.sizes).map(([k, v]) => `${k}=${v}`).join(', ');
   if (sizes) $('#figures').append(figure('at', sizes));

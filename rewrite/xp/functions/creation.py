@@ -40,7 +40,13 @@ type ShapeLike = Dim | Sequence[Dim]
 
 
 def shape_of(shape: ShapeLike) -> tuple[Dim, ...]:
-    return tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    if isinstance(shape, np.ndarray) and shape.ndim:  # pyright: ignore[reportUnnecessaryIsInstance]
+        shape = shape.tolist()
+    sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    for size in sizes:
+        if not (isinstance(size, Poly) or hasattr(size, "__index__")):
+            raise ShapeError(f"a shape of whole numbers was expected, found {shape!r}")
+    return sizes
 
 
 def broadcast_to(x: Operand, shape: ShapeLike) -> Tracer:

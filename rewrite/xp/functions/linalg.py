@@ -18,7 +18,7 @@ from rewrite.egraph.ir.dtypes import F32, F64, I64
 from ..errors import ShapeError
 from ..pair import ComplexTracer
 from ..tracer import Operand, TraceError, Tracer, astype, lift, promote
-from .axes import axes_of, axis_of
+from .axes import axes_of, axis_of, whole
 from .creation import broadcast_to, eye
 from .elementwise import abs as absolute
 from .elementwise import pow, sqrt, square
@@ -251,6 +251,7 @@ def matrix_norm(
 def matrix_power(x: Operand, n: int, /) -> Tracer:
     """By repeated squaring; of the inverse where n is negative."""
     x = lift(x)
+    n = whole(n, "matrix_power: a power")
     x = inv(x) if n < 0 else x
     _check_square("matrix_power", x)
     made: Tracer | None = None

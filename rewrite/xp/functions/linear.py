@@ -8,9 +8,9 @@ from string import ascii_letters
 
 from rewrite.egraph.ir.dims import Dim
 
-from ..errors import ShapeError
+from ..errors import AxisError, ShapeError
 from ..tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
-from .axes import axes_of
+from .axes import axes_of, axis_of
 from .manipulation import permute_dims, reshape
 from .statistical import sum
 
@@ -70,10 +70,7 @@ def tensordot(
     a: Operand, b: Operand, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tracer:
     left, right = promote(a, b)
-    if not isinstance(axes, Iterable):
-        axes = (range(left.ndim - axes, left.ndim), range(axes))
-    over = [axes_of(axes[0], left.ndim, "tensordot")]
-    over.append(axes_of(axes[1], right.ndim, "tensordot"))
+    over = _summed(axes, left, right)
     la, lb = ascii_letters[: left.ndim], list(ascii_letters[26 : 26 + right.ndim])
     for i, j in zip(*over, strict=True):
         lb[j] = la[i]
@@ -85,8 +82,29 @@ def tensordot(
     return contract(left, la, right, "".join(lb), "".join(out))
 
 
+def _summed(
+    axes: int | tuple[Sequence[int], Sequence[int]], left: Tracer, right: Tracer
+) -> list[tuple[int, ...]]:
+    """The axes of both sides over which `tensordot` sums."""
+    most = min(left.ndim, right.ndim)
+    if not isinstance(axes, Iterable):
+        if not 0 <= axes <= most:
+            raise AxisError(f"tensordot: axes={axes} of {left.type} and {right.type}: "
+                            f"0 to {most} was expected, the last of one with the first "
+                            "of the other")  # fmt: skip
+        axes = (range(left.ndim - axes, left.ndim), range(axes))
+    pair = tuple(axes)
+    over = [axes_of(a, x.ndim, "tensordot")
+            for a, x in zip(pair, (left, right), strict=False)]  # fmt: skip
+    if len(pair) != 2 or len(over[0]) != len(over[1]):
+        raise AxisError(f"tensordot: axes={axes!r}: as many axes of either side were "
+                        "expected, as in ((0, 1), (1, 0))")  # fmt: skip
+    return over
+
+
 def vecdot(a: Operand, b: Operand, /, *, axis: int = -1) -> Tracer:
     left, right = promote(a, b)
+    axis_of(axis, max(left.ndim, right.ndim), "vecdot")
     check_vectors(left.shape, right.shape, axis)
     return sum(left * right, axis=axis, dtype=left.dtype)
 
@@ -111,6 +129,8 @@ def outer(a: Operand, b: Operand, /) -> Tracer:
 
 def einsum(spec: str, *operands: Operand) -> Tracer:
     """Einstein summation, from left to right; '...' and repeated axes are refused."""
+    if not isinstance(spec, str) or not operands:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TraceError("einsum: a text as 'ij,jk->ik', then the arrays, expected")
     parts = promote(*operands)
     terms, _, out = spec.replace(" ", "").partition("->")
     inputs = terms.split(",")

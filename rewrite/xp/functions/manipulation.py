@@ -24,7 +24,7 @@ from ..tracer import (
     promote,
     wrap,
 )
-from .axes import axes_of, axis_of
+from .axes import axes_of, axis_of, whole
 from .creation import ShapeLike, broadcast_to, shape_of
 from .elementwise import positive
 
@@ -34,6 +34,9 @@ def reshape(x: Operand, shape: ShapeLike, *, copy: bool | None = None) -> Tracer
     x, wanted = lift(x), list(shape_of(shape))
     if -1 in wanted:
         at = wanted.index(-1)
+        if wanted.count(-1) > 1:
+            raise ShapeError(f"reshape: of {wanted} only one size may be -1, which is "
+                             "what the others leave")  # fmt: skip
         rest = dims.numel(wanted[:at] + wanted[at + 1 :])
         result = dims.exact_div(x.size, rest)
         if result is None:
@@ -45,6 +48,8 @@ def reshape(x: Operand, shape: ShapeLike, *, copy: bool | None = None) -> Tracer
 
 def permute_dims(x: Operand, axes: Sequence[int]) -> Tracer:
     x = lift(x)
+    if axes is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise TraceError("permute_dims: axes in their new order were expected")
     return wrap(x.builder.permute(x.node, axes_of(axes, x.ndim, "permute_dims")))
 
 
@@ -80,7 +85,7 @@ def moveaxis(x: Operand, source: int | Sequence[int],
 
 
 def concat(arrays: Sequence[Operand], *, axis: int | None = 0) -> Tracer:
-    parts = promote(*arrays)
+    parts = _some(arrays, "concat")
     if axis is None:
         parts = [reshape(p, -1) for p in parts]
     at = axis_of(axis or 0, parts[0].ndim, "concat")
@@ -88,9 +93,19 @@ def concat(arrays: Sequence[Operand], *, axis: int | None = 0) -> Tracer:
 
 
 def stack(arrays: Sequence[Operand], *, axis: int = 0) -> Tracer:
-    parts = promote(*arrays)
+    parts = _some(arrays, "stack")
     at = axis_of(axis, parts[0].ndim + 1, "stack")
     return concat([expand_dims(p, axis=at) for p in parts], axis=at)
+
+
+def _some(arrays: Sequence[Operand], place: str) -> list[Tracer]:
+    """The arrays in the dtype where they meet."""
+    if not isinstance(arrays, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TraceError(f"{place}: a list of arrays was expected, found {arrays!r}")
+    arrays = list(arrays)
+    if not arrays:
+        raise ShapeError(f"{place}: at least one array was expected, found none")
+    return promote(*arrays)
 
 
 def slice_axis(x: Tracer, axis: int, start: Dim, size: Dim, step: int = 1) -> Tracer:
@@ -128,12 +143,17 @@ def split(x: Operand, parts: int | Sequence[int], axis: int = 0) -> list[Tracer]
     x = lift(x)
     at = axis_of(axis, x.ndim, "split")
     if isinstance(parts, int):
-        size = dims.exact_div(x.shape[at], parts)
+        size = dims.exact_div(x.shape[at], parts) if parts > 0 else None
         if size is None:
             raise TraceError(f"split: axis {at} of {x.type} is not {parts} equal parts")
         return [slice_axis(x, at, size * i, size) for i in range(parts)]
     n = _fixed(x, at, "split")
-    cuts = [0, *(min(p + n if p < 0 else p, n) for p in parts), n]
+    if not isinstance(parts, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TraceError(
+            f"split: a number of parts or positions expected, found {parts!r}"
+        )
+    places = [whole(p, "split: a position") for p in parts]
+    cuts = [0, *(min(p + n if p < 0 else p, n) for p in places), n]
     pairs = pairwise(cuts)
     return [slice_axis(x, at, a, max(b - a, 0)) for a, b in pairs]
 
@@ -163,13 +183,16 @@ def roll(x: Operand, shift: int | Sequence[int],
     chosen = tuple(axis) if isinstance(axis, Iterable) else (axis,)
     several = isinstance(shift, Iterable)
     shifts = tuple(shift) if several else (shift,) * len(chosen)
+    if len(shifts) != len(chosen):
+        raise TraceError(f"roll: {len(shifts)} shifts of {len(chosen)} axes: as many "
+                         "were expected")  # fmt: skip
     for a, by in zip(chosen, shifts, strict=True):
         x = _roll_axis(x, axis_of(a, x.ndim, "roll"), by)
     return x
 
 
 def _roll_axis(x: Tracer, axis: int, by: int) -> Tracer:
-    n = _fixed(x, axis, "roll")
+    n, by = _fixed(x, axis, "roll"), whole(by, "roll: a shift")
     by = by % n if n else 0
     if by == 0:
         return x
@@ -177,8 +200,11 @@ def _roll_axis(x: Tracer, axis: int, by: int) -> Tracer:
     return concat(ends, axis=axis)
 
 
-def tile(x: Operand, repetitions: Sequence[int]) -> Tracer:
+def tile(x: Operand, repetitions: Sequence[int] | int) -> Tracer:
     x = lift(x)
+    if not isinstance(repetitions, Iterable):
+        repetitions = (repetitions,)
+    repetitions = [whole(n, "tile: a repetition") for n in repetitions]
     rank = max(x.ndim, len(repetitions))
     counts = (1,) * (rank - len(repetitions)) + tuple(repetitions)
     sizes = (1,) * (rank - x.ndim) + x.shape
@@ -219,9 +245,14 @@ def _repeat_each(x: Tracer, counts: Any, axis: int) -> Tracer:
 def pad(x: Operand, widths: Sequence[tuple[Dim, Dim]], value: Const = 0) -> Tracer:
     """`widths` holds (before, after) for each axis."""
     x = lift(x)
-    if len(widths) != x.ndim:
-        raise TraceError(f"pad: {x.ndim} pairs of widths expected, found {len(widths)}")
-    low, high = [a for a, _ in widths], [b for _, b in widths]
+    try:
+        pairs = [(a, b) for a, b in widths]
+    except (TypeError, ValueError):  # numbers, where pairs belong
+        pairs = None
+    if pairs is None or len(pairs) != x.ndim:
+        raise TraceError(f"pad: {x.ndim} pairs of widths (before, after) expected, as "
+                         f"in {[(1, 1)] * x.ndim}, found {widths!r}")  # fmt: skip
+    low, high = [a for a, _ in pairs], [b for _, b in pairs]
     return wrap(x.builder.pad(x.node, low, high, value))
 
 

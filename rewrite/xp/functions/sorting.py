@@ -12,7 +12,7 @@ from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import I64
 
 from ..tracer import Operand, TraceError, Tracer, lift, promote, wrap
-from .axes import axis_of
+from .axes import axis_of, whole
 from .creation import broadcast_to, full
 from .elementwise import where
 from .indexing import take, take_along_axis
@@ -41,6 +41,7 @@ def top_k(x: Operand, k: int, /, *, axis: int = -1, largest: bool = True
     x = lift(x)
     at = axis_of(axis, x.ndim, "top_k")
     n: Dim = x.shape[at]
+    k = whole(k, "top_k: how many")
     if k < 0 or (isinstance(n, int) and k > n):
         raise TraceError(f"top_k of {x.type} along axis {at} keeps 0 to {n}, not {k}")
     where_from = wrap(x.builder.argsort(x.node, at, largest, k))

@@ -25,6 +25,7 @@ extern "C" __global__ void few(const float *x, float *y) { *y = *x; }
 """
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("target", CHECKS)
 @pytest.mark.parametrize("name", ["lstm_cell", "mlp"])
 def test_kernels_of_a_model_compile(name: str, target: str) -> None:

@@ -199,7 +199,8 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> CudaDevice:
     made = CudaDevice()
     made.__dict__["driver"] = Driver(1 << 26)
     monkeypatch.setattr(CudaDevice, "caps", lambda _: WITH)
-    monkeypatch.setattr(CudaDevice, "_loaded", lambda *_: SimpleNamespace())
+    monkeypatch.setattr(CudaDevice, "binary", lambda *_: b"")
+    monkeypatch.setattr(CudaDevice, "_loaded", lambda *_: (SimpleNamespace(), b""))
     return made
 
 

@@ -25,10 +25,11 @@ from rewrite.lower.loops import Function
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.program import build
 from rewrite.lower.registry import FAMILIES
-from tests.effort import draws
+from tests.effort import LONG, draws
 from tests.forms import KINDS, variants
 from tests.lower.cases import CASES
 from tests.transformers import transformer
+from tests.variants.workloads import variant
 
 LIKE_H200 = Caps(
     "NVIDIA H200", cpu_like=False, dtypes=frozenset(dtypes.ALL), threads=256,
@@ -57,7 +58,9 @@ def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:
 def test_workloads(arch: str) -> None:
     rules = load_rules()
     graphs = [variants(kind, seed) for kind in KINDS for seed in range(draws(4, 4))]
-    graphs.append(transformer(1, 256, 256, 8))
+    if LONG:  # its plan takes longer than all else here
+        graphs.append(transformer(1, 256, 256, 8))
+    graphs += [variant(w, 1, real=True).graph for w in ("attention", "qkv", "conv")]
     made = [f for k, g in enumerate(graphs) for f in functions(g, f"g{k}", rules)]
     assert len(compile_only(made, arch)) > 1000
 

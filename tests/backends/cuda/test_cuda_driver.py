@@ -143,7 +143,7 @@ def test_a_cubin_that_does_not_load_is_made_anew(
     source = KernelSource("", {})
     assert dev.binary(source, True) == b"stale"
     dev.driver.refused = b"stale"
-    dev._loaded(source, True)
+    assert dev._loaded(source, True, b"stale")[1] == b"fresh"
     assert dev.driver.loaded == [b"fresh"]
     assert dev.binary(source, True) == b"fresh"
 

@@ -10,7 +10,7 @@ import pytest
 
 from rewrite.backends import opencl, store
 from rewrite.backends.devices import CLASSES, device
-from rewrite.backends.nvidia.nvrtc import emit, kept_cubin
+from rewrite.backends.nvidia.nvrtc import emit, kept_cubin, units
 from rewrite.backends.pending import late_error
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.lower.device import CompileError, Device, DeviceError, KernelSource
@@ -130,6 +130,17 @@ def test_cubins_are_kept(kept, monkeypatch) -> None:
     monkeypatch.setattr("rewrite.backends.nvidia.nvrtc.compile_cubin", None)
     assert kept_cubin(text, "sm_80", True) == made
     assert len(list((kept / "cuda").iterdir())) == 1
+
+
+def test_functions_are_compiled_apart_and_kept_for_other_programs(kept) -> None:
+    first, again = emit([double("f"), double("g")]), emit([double("g"), double("h")])
+    made, other = units(first), units(again)
+    assert [list(u.launches) for u in made] == [["f"], ["g"]]
+    assert {k: v for u in made for k, v in u.launches.items()} == first.launches
+    assert made[1] == other[0]
+    for u in (*made, *other):
+        assert kept_cubin(u.text, "sm_80", True).startswith(b"\x7fELF")
+    assert len(list((kept / "cuda").iterdir())) == 3
 
 
 def test_what_has_no_binary_says_so() -> None:

@@ -215,9 +215,9 @@ assert np.allclose(f(x).sum(-1), 1)
 
 @pytest.mark.plans
 def test_processes_start_on_one_empty_cache(cache: Path) -> None:
-    running = [python(JIT, cache) for _ in range(4)]
+    running = [python(JIT, cache) for _ in range(3)]
     said = [p.communicate() for p in running]
-    assert [p.returncode for p in running] == [0] * 4, said
+    assert [p.returncode for p in running] == [0] * 3, said
     assert not any(err for _, err in said)
     assert len(list((cache / "plans").iterdir())) == 2  # the plan, its program
     assert not list(cache.rglob("*.part"))

@@ -34,3 +34,16 @@ def test_a_base_is_built_anew_after_a_number_of_uses() -> None:
         worker.load([("a.egg", "")])
         worker.load([("b.egg", "")])
     assert bindings.built == 6
+
+
+def test_files_that_begin_with_those_of_a_base_are_read_on_top_of_it() -> None:
+    """Until they are asked for again at once: then they are worth a base."""
+    bindings, library = Bindings(), ("library.egg", "")
+    worker = Worker(bindings)
+    worker.load([library])
+    for name in "abc":
+        worker.load([library, (f"{name}.egg", "")])
+    assert bindings.built == 1
+    worker.load([library, ("c.egg", "")])
+    worker.load([library, ("c.egg", "")])
+    assert bindings.built == 2

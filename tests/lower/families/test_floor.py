@@ -18,6 +18,7 @@ from rewrite.lower.axes import normalise
 from rewrite.lower.device import Caps
 from rewrite.lower.model import H200, Roofline, kernel_cost
 from rewrite.lower.registry import FAMILIES
+from tests.effort import draws
 
 from ..cases import CASES, LARGE
 from ..folds import FOLDS
@@ -74,6 +75,6 @@ def test_kernels(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_what_a_search_meets(device: str, mode: str) -> None:
     price = checked(device)
-    for seed in range(8):
+    for seed in range(draws(8, 2)):
         plan(random_graph(seed, mode), saturator(load_rules()), price, moves=20)
     assert len(price.memo) > 100

@@ -260,6 +260,7 @@ def test_random_products_as_loops() -> None:
     assert count > 15 and shapes > 3, (count, shapes)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.skipif(not emulate.COMPILER, reason="there is no C++ compiler")
 @pytest.mark.parametrize(
     ("size", "turned", "holes", "teams"),

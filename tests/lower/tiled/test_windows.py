@@ -72,7 +72,7 @@ def interpreted(kernel: Kernel, program: TileProgram) -> None:
 
 def test_random_convolutions() -> None:
     taken = slid = 0
-    for seed in range(80):
+    for seed in range(draws(80, 2)):
         kernel = random_convolution(seed)
         made = small(kernel, 64, (64, 128)[seed % 2])
         if isinstance(made, str):
@@ -80,7 +80,7 @@ def test_random_convolutions() -> None:
         interpreted(kernel, made)
         taken += 1
         slid += any(t.windows for t in tensors(made))
-    assert taken > 60 and slid > 40, (taken, slid)
+    assert taken > draws(60, 2) and slid > draws(40, 2), (taken, slid)
 
 
 def test_random_convolutions_as_loops() -> None:
@@ -116,6 +116,7 @@ def test_gradients_of_filters(apart: bool) -> None:
     assert count > 16, count
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_gradients_as_loops(seed: int) -> None:
     kernel = filter_gradient(seed, seed > 3)
@@ -155,7 +156,7 @@ def test_laid_out_before() -> None:
     """Images whose channels come first, or are computed, lie with their margin in
     scratch, channels last."""
     count = slid = 0
-    for seed in range(300, 360):
+    for seed in range(300, 300 + draws(60, 2)):
         kernel = random_convolution(seed, first=True)
         if LAID.accepts(kernel) is not None:
             continue
@@ -164,7 +165,7 @@ def test_laid_out_before() -> None:
             continue
         interpreted(kernel, made)
         count, slid = count + 1, slid + any(t.windows for t in tensors(made))
-    assert count > 30 and slid > 30, (count, slid)
+    assert count > draws(30, 2) and slid > draws(30, 2), (count, slid)
 
 
 STRIDED = Frame(1, (2, 1), (1, 2), (1, 0), (0, 2))
@@ -218,6 +219,7 @@ def test_windows_that_the_engine_has_no_room_for(
     assert says in str(small(convolution(image, 64, kernel, how)))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("of", [F8E4M3, F8E5M2, BF16])
 @pytest.mark.parametrize("channels", [48, 128])
 def test_sides_that_are_cast_before_they_are_padded(of: DType, channels: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .kernel import Kernel
+from ..schedule.kernel import Kernel
 
 
 def describe(kernel: Kernel) -> str:

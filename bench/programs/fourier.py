@@ -1,6 +1,6 @@
 """Fourier transforms beside `np.fft`, on arrays of the same number of elements.
 
-    python -m bench.peers.fourier [--device c] [--elements 65536]
+    python bench/programs/fourier.py [--device c] [--elements 65536]
 
 Milliseconds, the median of interleaved turns: `whole` with complex arrays at both ends,
 which are taken apart and put together, `parts` with real ones, `power` the power of a

@@ -1,0 +1,1 @@
+"""Pieces of graphs, optimized apart."""
