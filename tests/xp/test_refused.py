@@ -27,6 +27,9 @@ X = np.ones((2, 3), np.float32)
     ("f", "said"),
     [
         (lambda x: xp.einsum("i$", x), "letters for axes"),
+        (lambda x: xp.vecdot(x, x[0, 0]), r"\[2, 3\] and \[\] have no axis -1 both"),
+        (lambda x: xp.vecdot(x, x[:, :1]), "vecdot: axis -1 is 3 and 1"),
+        (lambda x: xp.vecdot(x * 1j, x[0], axis=0), "have no axis 0 both"),
         (lambda x: xp.einsum("ij,jk", x), "2 operands expected, found 1"),
         (lambda x: xp.nn.gelu(x, approximate="tahn"), "'none' or 'tanh' expected"),
         (lambda x: xp.nn.max_pool(x[None, None], 9), "a window of 9 over 2 elements"),

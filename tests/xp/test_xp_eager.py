@@ -99,7 +99,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
                      "bitwise_right_shift"), (I, I)),
     **dict.fromkeys(("meshgrid", "outer", "linalg.outer"), (X[0], I)),
     **{f"linalg.{n}": (X @ X.T + np.eye(3, dtype=np.float32),) for n in (
-        "cholesky", "det", "eigh", "eigvalsh", "inv", "slogdet")},
+        "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "slogdet")},
     "linalg.cross": (X[:, :3], X[:, 1:]), "linalg.matmul": (X, X.T),
     "linalg.matrix_power": (X[:, :3], 3), "linalg.solve": (np.tri(3, dtype="f4"), X),
     "linalg.tensordot": (X, X), "fft.fftfreq": (5,), "fft.rfftfreq": (5,),

@@ -69,8 +69,7 @@ def tanh(x: Any) -> ComplexTracer:
     across = 4 * low * s * c / below
     far = isinf(x)
     along = where(far, copysign(1.0, x), where((x == 0) & ~isfinite(y), x, along))
-    end = copysign(0.0, where(isfinite(y), s * c, y))
-    return ComplexTracer(along, where(y == 0, y, where(far, end, across)))
+    return ComplexTracer(along, where(y == 0, y, where(far, copysign(0.0, y), across)))
 
 
 def asin(x: Any) -> ComplexTracer:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..functions import linear
 from ..functions.statistical import sum as total
-from ..pair import ComplexTracer, common, pair, real_operand
+from ..pair import ComplexTracer, common, pair, pairs, real_operand
 from ..tracer import Tracer
-from .arithmetic import conj, multiply
+from .arithmetic import conj, times
 
 
 def bilinear(
@@ -45,7 +45,9 @@ def outer(a: Any, b: Any, /) -> ComplexTracer:
 
 def vecdot(a: Any, b: Any, /, *, axis: int = -1) -> ComplexTracer:
     """The conjugate of the first is taken."""
-    z = multiply(conj(a), b)
+    x, y = pairs(a, b)
+    linear.check_vectors(x.shape, y.shape, axis)
+    z = times(conj(x), y)
     parts = (total(p, axis=axis, dtype=p.dtype) for p in (z.real, z.imag))
     return ComplexTracer(*parts)
 

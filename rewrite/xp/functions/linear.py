@@ -8,7 +8,7 @@ from string import ascii_letters
 
 from rewrite.egraph.ir.dims import Dim
 
-from ..errors import AxisError
+from ..errors import AxisError, ShapeError
 from ..tracer import Operand, TraceError, Tracer, current, lift, promote, wrap
 from .axes import axes_of, axis_of
 from .manipulation import permute_dims, reshape
@@ -104,8 +104,22 @@ def _summed(
 
 def vecdot(a: Operand, b: Operand, /, *, axis: int = -1) -> Tracer:
     left, right = promote(a, b)
-    axis = axis_of(axis, max(left.ndim, right.ndim), "vecdot")
+    axis_of(axis, max(left.ndim, right.ndim), "vecdot")
+    check_vectors(left.shape, right.shape, axis)
     return sum(left * right, axis=axis, dtype=left.dtype)
+
+
+def check_vectors(left: Sequence[Dim], right: Sequence[Dim], axis: int) -> None:
+    """ShapeError where the axis is not there in both, of one size."""
+    sizes: list[Dim] = []
+    for shape in (left, right):
+        at = axis - max(len(left), len(right)) if axis >= 0 else axis
+        if not -len(shape) <= at < 0:
+            raise ShapeError(f"vecdot: {list(left)} and {list(right)} have no axis "
+                             f"{axis} both")  # fmt: skip
+        sizes.append(shape[at])
+    if sizes[0] != sizes[1]:
+        raise ShapeError(f"vecdot: axis {axis} is {sizes[0]} and {sizes[1]}")
 
 
 def outer(a: Operand, b: Operand, /) -> Tracer:
