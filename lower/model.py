@@ -162,6 +162,10 @@ class Family(Protocol):
     @property
     def name(self) -> str: ...
 
+    def meant(self, model: DeviceModel) -> bool:
+        """Whether it is for such a device at all, whatever the kernel."""
+        ...
+
     def accepts(self, kernel: Kernel) -> str | None: ...
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
@@ -210,7 +214,14 @@ class Family(Protocol):
 SHOWS = 0.1  # of the seconds that are hidden behind others
 
 
-class Plain:
+class Anywhere:
+    """Of a family for every device."""
+
+    def meant(self, model: DeviceModel) -> bool:
+        return True
+
+
+class Plain(Anywhere):
     """Of a family whose statements depend little on sizes."""
 
     def form(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Holes:
@@ -274,7 +285,7 @@ def cheapest(
     buffers than the device binds: the search goes on with smaller ones."""
     if len(kernel.slots) > model.buffers:
         return None
-    taken = [f for f in families if f.accepts(kernel) is None]
+    taken = [f for f in families if f.meant(model) and f.accepts(kernel) is None]
     floors = [(f.floor(kernel, model), i) for i, f in enumerate(taken)]
     best: tuple[float, int, Cost] | None = None
     for low, i in sorted(floors):  # where much costs little, the rest is not looked at

@@ -68,12 +68,12 @@ def compile_graph(
 
     The options are those of `optimize`.
     """
+    options = Options.of(**asked)
     if not isinstance(graph, Graph):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(
             f"compile_graph: a Graph was expected, found a {type(graph).__name__}; "
             "rewrite.optimize takes a function, rewrite.onnx.compile a model"
         )
-    options = Options.of(**asked)
     check_hints(graph, options.hints)
     return OptimizedGraph.of(optimize_graph(graph, device, options))
 

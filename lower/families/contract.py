@@ -12,7 +12,7 @@ from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param
-from ..model import DeviceModel, Layout, Parts, model_of, total
+from ..model import Anywhere, DeviceModel, Layout, Parts, model_of, total
 from .nests.plan import each, facts, reach
 from .nests.price import PACK, RAGGED, TURN, occupancy
 from .nests.writer import function, parameters
@@ -42,7 +42,7 @@ from .products.strips import layout, resized
 
 
 @dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Anywhere):
     """Kernels all of whose reductions are sums of products, on the same axes for all
     outputs over the same axes."""
 

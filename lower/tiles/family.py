@@ -78,6 +78,9 @@ class Tiled(AsTheyAre, ABC):
     @abstractmethod
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains: ...
 
+    def meant(self, model: DeviceModel) -> bool:
+        return not model.cpu_like
+
     def accepts(self, kernel: Kernel) -> str | None:
         return None if nested(kernel) else "its outputs run over different loops"
 

@@ -313,6 +313,8 @@ def check_names(g: onnx.GraphProto) -> None:
     made = {i.name: "an input" for i in g.input}
     made |= {t.name: "an initializer" for t in g.initializer}
     for node in g.node:
+        for text in (node.op_type, node.name, *node.output):
+            check_text(text)
         place = f"{node.op_type} ({node.name or ', '.join(node.output)})"
         for name in filter(None, node.output):
             if name in made:
