@@ -9,6 +9,7 @@ All of it is products, arithmetic and moves: every device has it, and derivative
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from math import prod
 
 import numpy as np
@@ -103,25 +104,23 @@ def _times(x: ComplexTracer, y: ComplexTracer) -> ComplexTracer:
 
 
 def _matrix(z: ComplexTracer, n: int, inverse: bool) -> ComplexTracer:
-    """By one matrix, from the right: it is its own transpose."""
-    if n == 1:
-        return z
-    f = _roots(n, n, n, inverse, z.real.dtype)
-    if is_zero(z.imag):
-        return ComplexTracer(matmul(z.real, f.real), matmul(z.real, f.imag))
-    return ComplexTracer(
-        matmul(z.real, f.real) - matmul(z.imag, f.imag),
-        matmul(z.real, f.imag) + matmul(z.imag, f.real),
-    )
+    return z if n == 1 else _sums(z, n, inverse, matmul)
 
 
 def _columns(z: ComplexTracer, n: int, inverse: bool) -> ComplexTracer:
+    return _sums(z, n, inverse, lambda part, roots: matmul(roots, part))
+
+
+def _sums(
+    z: ComplexTracer, n: int, inverse: bool, of: Callable[[Tracer, Tracer], Tracer]
+) -> ComplexTracer:
+    """By one matrix of roots, which is its own transpose, from either side."""
     f = _roots(n, n, n, inverse, z.real.dtype)
     if is_zero(z.imag):
-        return ComplexTracer(matmul(f.real, z.real), matmul(f.imag, z.real))
+        return ComplexTracer(of(z.real, f.real), of(z.real, f.imag))
     return ComplexTracer(
-        matmul(f.real, z.real) - matmul(f.imag, z.imag),
-        matmul(f.imag, z.real) + matmul(f.real, z.imag),
+        of(z.real, f.real) - of(z.imag, f.imag),
+        of(z.real, f.imag) + of(z.imag, f.real),
     )
 
 
