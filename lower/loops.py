@@ -108,11 +108,14 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """Names a value once; scope is the rest of the enclosing body."""
+    """Names a value once; scope is the rest of the enclosing body.  One that is `held`
+    stays in a register for all that use it, which registers suffice for: gcc would read
+    a vector from memory at each use, more often than a processor can."""
 
     var: Var
     value: Ex
     mutable: bool = False
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

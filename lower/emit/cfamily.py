@@ -102,12 +102,14 @@ class Printer(Expressions):
 
     def let(self, stmt: Let, scope: Scope) -> str:
         var, name = stmt.var, name_of(stmt.var.name)
-        const = "" if stmt.mutable else "const "
+        held = stmt.held and self.dialect.hold
+        const = "" if stmt.mutable or held else "const "
         if var.name in self.index_only:
             kind = self.dialect.index or var.dtype
             return f"const {kind} {name} = {bare(self.index(stmt.value, scope))};"
         kind = self.type(var.dtype, var.lanes)
-        return f"{const}{kind} {name} = {bare(self.value(stmt.value, scope))};"
+        kept = " " + self.dialect.hold.format(a=name) if held else ""
+        return f"{const}{kind} {name} = {bare(self.value(stmt.value, scope))};{kept}"
 
     def array(self, stmt: Array) -> list[str]:
         t, name, size = stored(stmt.dtype), name_of(stmt.name), max(stmt.size, 1)

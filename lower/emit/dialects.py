@@ -44,6 +44,7 @@ class Dialect:
     simd: str = ""  # pragma for a loop whose turns are independent
     simd_trips: int = 1  # of fewer it is left out
     stream: str = ""  # the helper that writes {n} bytes past the caches; empty: none
+    hold: str = ""  # has the variable {a} in a register; empty: as the compiler likes
     fetch: str = ""  # asks for {a} at {i}, to be written if {w}; empty: left out
     aligned: bool = False  # the vector forms of access want multiples of {n}
     local: str = ""  # qualifiers of a thread's own array
@@ -133,6 +134,15 @@ typedef uint64_t u64;
 #endif
 #define RW_FETCH(p, i, write) \\
   __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
+#if defined __AVX512F__
+#define RW_HOLD(v) __asm__("" : "+v"(v))
+#elif defined __AVX__
+#define RW_HOLD(v) __asm__("" : "+x"(v))
+#elif defined __aarch64__
+#define RW_HOLD(v) __asm__("" : "+w"(v))
+#else
+#define RW_HOLD(v) (void)0
+#endif
 """
 
 C = Dialect(
@@ -165,6 +175,7 @@ C = Dialect(
     splat="({v}){{{i}}}",
     unroll="#pragma GCC unroll {n}",
     simd="#pragma omp simd",
+    hold="RW_HOLD({a});",
     fetch="RW_FETCH({a}, {i}, {w});",
     stream=STREAM_C,
 )

@@ -128,7 +128,7 @@ class _Parser(Expressions):
             if token.text in KINDS:
                 return self.loop()
             match token.text:
-                case "let" | "var":
+                case "let" | "var" | "hold":
                     return self.let()
                 case "local" | "shared":
                     return self.array()
@@ -385,14 +385,14 @@ class _Parser(Expressions):
         return Var(name, *(self.type() if self.skip(":") else (I32, 1)))
 
     def let(self) -> Let:
-        mutable = self.take().text == "var"
+        head = self.take().text
         name = self.word("a variable's name").text
         told = self.type() if self.skip(":") else None
         self.expect("=")
         value = self.expression(told[0] if told else None)
         dtype, lanes = told or (value.dtype, value.lanes)
         self.names[name] = (dtype, lanes)
-        return Let(Var(name, dtype, lanes), value, mutable)
+        return Let(Var(name, dtype, lanes), value, head == "var", head == "hold")
 
     def array(self) -> Array:
         space = cast(Space, self.take().text)

@@ -212,7 +212,7 @@ class _Printer:
         same = (value.dtype, value.lanes) == (var.dtype, var.lanes)
         own_type = same and ex.own(value) is var.dtype
         told = "" if own_type and not s.mutable else f": {typed(var.dtype, var.lanes)}"
-        head = "var" if s.mutable else "let"
+        head = "var" if s.mutable else "hold" if s.held else "let"
         return f"{head} {word(var.name)}{told} = {ex.show(value, var.dtype)}"
 
 

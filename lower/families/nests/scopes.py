@@ -165,16 +165,16 @@ class Scopes:
         self.emit(Array(name, compute(dtype), size, space))
         return name
 
-    def let(self, value: Ex, stem: str = "v") -> Ex:
+    def let(self, value: Ex, stem: str = "v", held: bool = False) -> Ex:
         """`value` under a name, in the innermost scope."""
-        return self._let(value, len(self.scopes) - 1, stem)
+        return self._let(value, len(self.scopes) - 1, stem, held)
 
-    def _let(self, value: Ex, depth: int, stem: str = "v") -> Ex:
+    def _let(self, value: Ex, depth: int, stem: str = "v", held: bool = False) -> Ex:
         if isinstance(value, (Lit, Var)):
             return value
         depth = max(depth, self._floor)
         var = Var(self.fresh(stem), value.dtype, value.lanes)
-        self.scopes[depth].body.append(Let(var, value))
+        self.scopes[depth].body.append(Let(var, value, held=held))
         return var
 
     def variable(self, value: Ex, stem: str = "a") -> Var:

@@ -15,7 +15,7 @@ from ..nests.price import occupancy
 
 DEPTH = 256  # of a block of k: a strip of the right panel stays in the first cache
 ROWS = 264  # of an output tile: the left panel stays in the second cache
-COLUMNS = 512
+COLUMNS = 256
 WORTH = 0.97  # of the work, that other tiles than about square ones must save
 
 
@@ -34,6 +34,11 @@ class Blocking(NamedTuple):
     def width(self) -> int:
         return self.lanes * self.vectors
 
+    @property
+    def registers(self) -> int:
+        """What a register tile takes: its sums, a row and an element of a column."""
+        return self.height * self.vectors + self.vectors + 1
+
 
 class Whole(NamedTuple):
     """Along which axes every tile lies wholly inside."""
@@ -46,6 +51,11 @@ class Whole(NamedTuple):
 def whole_of(sizes: tuple[int, int, int, int], b: Blocking) -> Whole:
     _, m, n, k = sizes
     return Whole(m % b.rows == 0, n % b.columns == 0, k % b.depth == 0)
+
+
+def registers_of(vector_bytes: int) -> int:
+    """How many registers hold such vectors."""
+    return 32 if vector_bytes == 64 else 16
 
 
 def register_tile(vector_bytes: int, itemsize: int) -> tuple[int, int, int]:
@@ -167,10 +177,9 @@ def about(sizes: set[int], most: int) -> tuple[int, ...]:
 def fits_close(b: Blocking, products: int, itemsize: int, model: DeviceModel) -> bool:
     """Whether a tile fits a stack, and a register tile the registers, without leaving
     multipliers idle that a larger one would keep busy."""
-    registers = 32 if model.vector_bytes == 64 else 16
-    used = b.height * b.vectors + b.vectors + 1
     held = (b.rows + b.columns) * b.depth + b.rows * b.columns * products
     _, vectors, height = register_tile(model.vector_bytes, itemsize)
     busy = min(BUSY, vectors * min(b.rows, height))
-    spilt = b.lanes > 1 and (used > registers or b.height * b.vectors < busy)
+    most = registers_of(model.vector_bytes)
+    spilt = b.lanes > 1 and (b.registers > most or b.height * b.vectors < busy)
     return not spilt and held * itemsize <= CLOSE

@@ -16,7 +16,7 @@ from ....egraph.ir.dtypes import BOOL
 from ....extract.schedule.kernel import Kernel
 from ...loops import Assign, Ex, Let, Lit, Load, Op, Param, Store, Var
 from ..nests.values import add, mul
-from .blocking import Blocking, Whole
+from .blocking import Blocking, Whole, registers_of
 from .products import Contraction, Plain, contiguous, fixed, plain, runs_along
 from .sides import Sides
 from .strips import Strips, strips
@@ -236,9 +236,10 @@ class Panels(Sides):
         """Adds the products of a column of the left panel and a row of the right."""
         b, dtype = self.blocks, self.c.dtype
         row: list[Ex] = []
+        fit = b.height > 1 and b.registers <= registers_of(b.lanes * dtype.itemsize)
         for j in range(b.vectors):
             at = right.at(k[1], j * b.lanes)
-            row.append(self.let(Load(right.array, at, dtype, b.lanes), "b"))
+            row.append(self.let(Load(right.array, at, dtype, b.lanes), "b", held=fit))
         for i in range(b.height):
             a = Op(
                 "splat", (Load(left.array, left.at(k[0], i), dtype),), dtype, b.lanes
