@@ -73,7 +73,7 @@ class Executable:
             if x.kind == "input" and any(b in s.args for s in prologue)
         )
         self.witness: object = None  # of what was last made of constant inputs
-        self._straight = self.ordered()
+        self._straight = Straight.of(self.ports, self.runs)
 
     def _prepared(self, steps: Sequence[Invoke | Host]) -> list[Prepared | Host]:
         """Runs of launches, and the steps of the host between them."""
@@ -136,14 +136,15 @@ class Executable:
         """Runs once.  With `out`, results are written into the caller's arrays.  With
         the `witness` of the call before, which says that the constant inputs hold what
         they held then, what was made of them is used again."""
-        if out is None and (results := self.straight(inputs)) is not None:
+        stale = bool(self.prologue) and (witness is None or witness != self.witness)
+        if out is None and not stale and (results := self._aim(inputs)) is not None:
             return results
         for p in self.ports.inputs if self.lent else ():
             self._own(p.b)
         call = Binding(self.ports, self.device, self.buffers)
         call.take(inputs)
         call.offer(out)
-        if self.prologue and (witness is None or witness != self.witness):
+        if stale:
             self.witness = None
             self._renew(call.moved)
             self.witness = witness
@@ -154,6 +155,10 @@ class Executable:
     def straight(self, inputs: Mapping[str, Any]) -> dict[str, Array] | None:
         """Runs once where a call has nothing to do but to aim the launches at plain
         arrays; else None, and nothing has run."""
+        return None if self.prologue else self._aim(inputs)
+
+    def _aim(self, inputs: Mapping[str, Any]) -> dict[str, Array] | None:
+        """As `straight`, where what is kept of constant inputs holds."""
         straight = self._straight
         if straight is None:
             return None

@@ -86,6 +86,8 @@ class Range:
     def __init__(self, start: int, end: int) -> None:
         self.start, self.end = start, end
         self.process, self.writes, self._lock = os.getpid(), 0, Lock()
+        self._regions = bytearray(REGIONS * _REGION.size)
+        self._room = ctypes.addressof(ctypes.c_char.from_buffer(self._regions))
         fd = _descriptor(self.process)
         if fd is None or not _is_private(start, end):
             raise OSError("this memory cannot be watched")
@@ -112,8 +114,7 @@ class Range:
 
     def _written(self) -> bool:
         """Since the last time."""
-        regions, code = bytearray(REGIONS * _REGION.size), _SCAN[1]
-        room = ctypes.addressof(ctypes.c_char.from_buffer(regions))
+        code, room = _SCAN[1], self._room
         pages, at, found = _account(self.process), self.start, 0
         while at < self.end:
             # Pages that are not there count as written to, until they are read: they
