@@ -94,8 +94,8 @@ static void k0_0(
         f32x8 c58 = rw_splat_f32_x8(0.0f);
         f32x8 c59 = rw_splat_f32_x8(0.0f);
         for (i64 i61 = 0; i61 < 64; i61++) {
-          const f32x8 b62 = *(const f32x8_u *)(right12 + (o47 + (i61 * 16)));
-          const f32x8 b63 = *(const f32x8_u *)(right12 + ((o47 + (i61 * 16)) + 8));
+          f32x8 b62 = *(const f32x8_u *)(right12 + (o47 + (i61 * 16))); RW_HOLD(b62);
+          f32x8 b63 = *(const f32x8_u *)(right12 + ((o47 + (i61 * 16)) + 8)); RW_HOLD(b63);
           const f32x8 a64 = rw_splat_f32_x8(left11[o46 + i61]);
           c48 = rw_fma_f32_x8(a64, b62, c48);
           c49 = rw_fma_f32_x8(a64, b63, c49);
@@ -227,8 +227,8 @@ static void k0_0(
         f32x8 c118 = rw_splat_f32_x8(0.0f);
         f32x8 c119 = rw_splat_f32_x8(0.0f);
         for (i64 i121 = 0; i121 < 128; i121++) {
-          const f32x8 b122 = *(const f32x8_u *)(b2 + (o107 + (i121 * 64)));
-          const f32x8 b123 = *(const f32x8_u *)(b2 + ((o107 + (i121 * 64)) + 8));
+          f32x8 b122 = *(const f32x8_u *)(b2 + (o107 + (i121 * 64))); RW_HOLD(b122);
+          f32x8 b123 = *(const f32x8_u *)(b2 + ((o107 + (i121 * 64)) + 8)); RW_HOLD(b123);
           const f32x8 a124 = rw_splat_f32_x8(left13[o105 + i121]);
           c108 = rw_fma_f32_x8(a124, b122, c108);
           c109 = rw_fma_f32_x8(a124, b123, c109);

@@ -19,6 +19,15 @@ typedef uint64_t u64;
 #endif
 #define RW_FETCH(p, i, write) \
   __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
+#if defined __AVX512F__
+#define RW_HOLD(v) __asm__("" : "+v"(v))
+#elif defined __AVX__
+#define RW_HOLD(v) __asm__("" : "+x"(v))
+#elif defined __aarch64__
+#define RW_HOLD(v) __asm__("" : "+w"(v))
+#else
+#define RW_HOLD(v) (void)0
+#endif
 
 static inline __attribute__((always_inline)) f32 rw_abs_f32(f32 a) {
   return __builtin_fabsf(a);

@@ -33,8 +33,8 @@ static void k0_0(
       f32x8 c24 = rw_splat_f32_x8(0.0f);
       f32x8 c25 = rw_splat_f32_x8(0.0f);
       for (i64 i27 = 0; i27 < 128; i27++) {
-        const f32x8 b28 = *(const f32x8_u *)(b1 + (o17 + (i27 * 192)));
-        const f32x8 b29 = *(const f32x8_u *)(b1 + ((o17 + (i27 * 192)) + 8));
+        f32x8 b28 = *(const f32x8_u *)(b1 + (o17 + (i27 * 192))); RW_HOLD(b28);
+        f32x8 b29 = *(const f32x8_u *)(b1 + ((o17 + (i27 * 192)) + 8)); RW_HOLD(b29);
         const f32x8 a30 = rw_splat_f32_x8(b0[o16 + i27]);
         c18 = rw_fma_f32_x8(a30, b28, c18);
         c19 = rw_fma_f32_x8(a30, b29, c19);

@@ -18,7 +18,7 @@ static void k0_0(const f32 *restrict b0, const f32 *restrict b1, f32 *restrict b
       f32x8 c15 = rw_splat_f32_x8(0.0f);
       f32x8 c16 = rw_splat_f32_x8(0.0f);
       for (i64 i18 = 0; i18 < 64; i18++) {
-        const f32x8 b19 = *(const f32x8_u *)(b1 + (i18 * 8));
+        f32x8 b19 = *(const f32x8_u *)(b1 + (i18 * 8)); RW_HOLD(b19);
         const f32x8 a20 = rw_splat_f32_x8(b0[o12 + i18]);
         c13 = rw_fma_f32_x8(a20, b19, c13);
         const f32x8 a21 = rw_splat_f32_x8(b0[(o12 + i18) + 64]);
@@ -101,8 +101,8 @@ static void k1_0(
     f32x8 c27 = rw_splat_f32_x8(0.0f);
     f32x8 c28 = rw_splat_f32_x8(0.0f);
     for (i64 i29 = 0; i29 < 256; i29++) {
-      const f32x8 b30 = *(const f32x8_u *)(b1 + (n5 + (i29 * 64)));
-      const f32x8 b31 = *(const f32x8_u *)(b1 + ((n5 + (i29 * 64)) + 8));
+      f32x8 b30 = *(const f32x8_u *)(b1 + (n5 + (i29 * 64))); RW_HOLD(b30);
+      f32x8 b31 = *(const f32x8_u *)(b1 + ((n5 + (i29 * 64)) + 8)); RW_HOLD(b31);
       const f32x8 a32 = rw_splat_f32_x8(left6[i29]);
       c21 = rw_fma_f32_x8(a32, b30, c21);
       c22 = rw_fma_f32_x8(a32, b31, c22);
