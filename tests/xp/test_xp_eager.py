@@ -104,8 +104,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "linalg.matrix_power": (X[:, :3], 3), "linalg.solve": (np.tri(3, dtype="f4"), X),
     "linalg.tensordot": (X, X), "fft.fftfreq": (5,), "fft.rfftfreq": (5,),
     "nn.dropout": (X, 7), "random.key": (7,), "random.split": (7, 3),
-    "random.fold_in": (7, 1), "random.categorical": (7, X), "random.permutation": (7, X),
-    "random.randn": (7, 3, 4),
+    "random.fold_in": (7, 1), "random.categorical": (7, X), "random.randn": (7, 3, 4),
+    "random.permutation": (7, X),
     "random.integers": lambda: xp.random.integers(7, (3,), high=9),  # type: ignore[dict-item]
     **{f"random.{n}": (7, (3, 4)) for n in (
         "bernoulli", "bits", "exponential", "gumbel", "normal", "uniform")},
