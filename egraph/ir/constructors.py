@@ -10,7 +10,7 @@ import numpy as np
 # v vector of ints.  `rules/ir.egg` declares the same; a test holds them together.
 SIGNATURES: dict[str, str] = {
     "Input": "ssv", "Const": "fsv", "Odd": "ssv", "Data": "ssv", "Iota": "isv",
-    "Random": "sssv", "Un": "st", "Bin": "stt", "Select": "ttt", "Cast": "ts",
+    "Un": "st", "Bin": "stt", "Select": "ttt", "Cast": "ts",
     "Bitcast": "ts", "Barrier": "ti", "Reshape": "tv", "Permute": "tv",
     "Expand": "tvv", "Pad": "tvvt", "Slice": "tvvv", "Window": "tiiiii",
     "Concat": "tti", "Reduce": "stvs",

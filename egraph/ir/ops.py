@@ -67,22 +67,6 @@ def _iota(_: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
     return np.broadcast_to(along.reshape(ones), shape)
 
 
-def _random(_: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
-    """Counter-based: the key alone decides the values (Philox)."""
-    kind, key = attrs[0], attrs[1]
-    rng = np.random.Generator(np.random.Philox(key=key))
-    shape = sizes(out.shape)
-    draw = rng.standard_normal(shape) if kind == "normal" else rng.random(shape)
-    return np.asarray(draw).astype(out.dtype.numpy)
-
-
-def _random_type(_: Types, attrs: Attrs) -> TensorType:
-    check(attrs[0] in ("uniform", "normal"), f"unknown distribution {attrs[0]!r}")
-    check(attrs[2].is_float, f"random draws floats, found {attrs[2]}")
-    check(0 <= attrs[1] < 1 << 128, f"key {attrs[1]} is outside 0 .. 2**128")
-    return check_type(TensorType(attrs[2], attrs[3]))
-
-
 define(
     "input",
     0,
@@ -98,15 +82,6 @@ define(
     "data", 0, "label:str dtype:dtype shape:shape", _typed, _no_value, "leaf", "read"
 )
 define("iota", 0, "axis:int dtype:dtype shape:shape", _iota_type, _iota, "leaf")
-define(
-    "random",
-    0,
-    "kind:str key:int dtype:dtype shape:shape",
-    _random_type,
-    _random,
-    "host",
-    "varying",
-)
 
 
 # ---- elementwise ---------------------------------------------------------------------

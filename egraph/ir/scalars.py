@@ -10,7 +10,9 @@ function `rw_exp_f32` must exist in a dialect that is to emit `exp` on f32.  Com
 results are bool.  Integer division and remainder by zero give 0, shifts by the width or
 more give 0 (-1 for a negative `shr`), max and min hand NaN on: as NumPy has it.  A
 power of integers wraps as products do; with a negative exponent it is the inverse cut
-off, so 0 but of 1 and -1 (and 0 of 0).
+off, so 0 but of 1 and -1 (and 0 of 0).  `threefry` enciphers the u64 b with the u64 key
+a, the upper 32 bits of each as the first word: what random numbers are made of.
+Operands of less than 64 bits stand for those numbers; the result is cut off.
 """
 
 from __future__ import annotations
@@ -102,6 +104,29 @@ def _intpow(a: Array, b: Array) -> Array:
     units = (a == 1) | (a == -1)  # they alone have whole inverses
     inverse = np.where(units, np.where(b & 1, a, one), a.dtype.type(0))
     return np.where(b < 0, inverse, result)
+
+
+# Of Threefry-2x32-20: two rows of rotations in turns, and what the third word of a key
+# is made with (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+ROTATIONS = (13, 15, 26, 6), (17, 29, 16, 24)
+PARITY = 0x1BD11BDA
+CALLS = 5  # of four rounds, a word of the key after each
+
+
+def _threefry(key: Array, counter: Array) -> Array:
+    words = [w.astype(np.uint64) for w in (key, counter)]
+    k0, x0 = (w >> np.uint64(32) for w in words)
+    k1, x1 = (w & np.uint64(0xFFFFFFFF) for w in words)
+    k0, k1, x0, x1 = (w.astype(np.uint32) for w in (k0, k1, x0, x1))
+    keys = k0, k1, k0 ^ k1 ^ np.uint32(PARITY)
+    x0, x1 = x0 + k0, x1 + k1
+    for n in range(CALLS):
+        for r in ROTATIONS[n % 2]:
+            x0 = x0 + x1
+            x1 = (x1 << np.uint32(r) | x1 >> np.uint32(32 - r)) ^ x0
+        x0 = x0 + keys[(n + 1) % 3]
+        x1 = x1 + keys[(n + 2) % 3] + np.uint32(n + 1)
+    return (x0.astype(np.uint64) << np.uint64(32) | x1).astype(counter.dtype)
 
 
 def _int_or_float_div(a: Array, b: Array) -> Array:
@@ -217,6 +242,7 @@ _BASE = (
     _binary("xor", LOGIC, np.bitwise_xor, "({a} ^ {b})", exact=True),
     _binary("shl", INTEGER, _shift(False), exact=True),
     _binary("shr", INTEGER, _shift(True), exact=True),
+    _binary("threefry", frozenset(("uint",)), _threefry, flops=120, exact=True),
     _binary("lt", ANY, np.less, "({a} < {b})", smt="(< a b)", gives_bool=True,
             exact=True),
     _binary("le", ANY, np.less_equal, "({a} <= {b})", smt="(<= a b)", gives_bool=True,

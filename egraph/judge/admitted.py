@@ -18,7 +18,7 @@ ALIKE: dict[str, tuple[int, ...]] = {
     "Reshape": (0,), "Permute": (0,), "Expand": (0,), "Pad": (0,), "Slice": (0,),
     "Window": (0,), "Concat": (0, 1), "Gather": (0,), "Scatter": (1, 3), "Sort": (0,),
 }  # fmt: skip
-FLOATS = frozenset(("Odd", "Random", "Macro1", "Macro2", "Macro3"))
+FLOATS = frozenset(("Odd", "Macro1", "Macro2", "Macro3"))
 
 
 def admits(e: Expr, dtype: DType) -> bool:

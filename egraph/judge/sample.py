@@ -155,15 +155,6 @@ class Sampler(Terms):
         self.fixed(a[2], want.shape)
         return self.builder.iota(axis, want.dtype, want.shape)
 
-    def _random(self, a: Sequence[Expr], want: TensorType) -> int:
-        need(want.dtype.is_float)
-        kind = self.attr(a[0], lambda: self.rng.choice(("uniform", "normal")))
-        key = str(self.attr(a[1], lambda: str(self.rng.randrange(9))))
-        need(key.isdecimal())
-        self.fixed(a[2], want.dtype.name)
-        self.fixed(a[3], want.shape)
-        return self.builder.add("random", (), (kind, int(key), want.dtype, want.shape))
-
     def _window(self, a: Sequence[Expr], want: TensorType) -> int:
         *rest, size = as_ints(want.shape) or (0,)
         need(len(rest) > 0 and size > 0)

@@ -178,7 +178,7 @@ class _Decimals:
             case "input" | "data":
                 leaf = inputs if node.op == "input" else self.oracle.data
                 return _decimals(leaf[node.attrs[0]], node)
-            case "const" | "iota" | "random":
+            case "const" | "iota":
                 return _decimals(apply(node.op, [], node.attrs, node.type), node)
             case "un" | "bin" if floats:
                 return self._scalar(node, args)

@@ -307,8 +307,6 @@ class Checker:
                 code = f"n{self.proof.labels.index(plain[0])}"
                 operands = [tuple(args)] if n.op == "call" else []
                 return self.term((n.op.capitalize(), code, *plain[1:], *operands))
-            case "random":
-                return self.term(("Random", plain[0], str(plain[1]), *plain[2:]))
             case "concat":
                 whole = args[0]
                 for part in args[1:]:

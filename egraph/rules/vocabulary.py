@@ -33,7 +33,7 @@ WORDS: Mapping[str, tuple[str, Collection[str]]] = MappingProxyType({
 })  # fmt: skip
 # Constructor -> the field that holds its dtype.
 DTYPES: Mapping[str, int] = MappingProxyType({
-    "Input": 1, "Const": 1, "Odd": 1, "Data": 1, "Iota": 1, "Random": 2, "Cast": 1,
+    "Input": 1, "Const": 1, "Odd": 1, "Data": 1, "Iota": 1, "Cast": 1,
     "Bitcast": 1, "Reduce": 3, "Argreduce": 3, "Scan": 3, "Argsort": 4,
     "Contract": 4,
 })  # fmt: skip

@@ -156,8 +156,6 @@ def _row(node: Node, args: Sequence[int], names: Names) -> Row:
             return constant(node.attrs[0], node.dtype, attrs[2])
         case "input" | "data":
             return (node.op.capitalize(), names.code(attrs[0]), *attrs[1:])
-        case "random":
-            return ("Random", attrs[0], str(attrs[1]), *attrs[2:])
         case "call":
             return ("Call", names.code(attrs[0]), *attrs[1:], tuple(args))
         case "slice":  # the step of a single element means nothing: one form of it
@@ -265,8 +263,6 @@ def decode(row: Row, names: Names, value: Callable[[int], Const]) -> ENode:
             return ENode(head.lower(), (), (names.label(f[0]), _dtype(f[1]), f[2]))
         case "Iota":
             return ENode("iota", (), (f[0], _dtype(f[1]), f[2]))
-        case "Random":
-            return ENode("random", (), (f[0], int(f[1]), _dtype(f[2]), f[3]))
         case "Un" | "Bin":
             return ENode(head.lower(), f[1:], f[:1])
         case "Scatter":

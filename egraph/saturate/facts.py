@@ -151,8 +151,6 @@ class Facts:
                 moved = mode in ("set", "max", "min")
                 kept = args[0].join(args[2])
                 return kept if moved else whole(t) if plain and not kept.reach else LOST
-            case ("random", *_):
-                return whole(t)
             case _:
                 return ANY
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...egraph.ir.dtypes import BY_NAME, F32, U32, DType, Kind
-from .inline import Body, Maker, Term, bits, call, lit, select
+from ...egraph.ir.dtypes import BY_NAME, F32, U32, U64, DType, Kind
+from ...egraph.ir.scalars import CALLS, PARITY, ROTATIONS
+from .inline import Body, Maker, Term, bits, call, cast, lit, select
 
 MAX_FINITE = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
 
@@ -163,6 +164,25 @@ def _copysign_bits(_: Body, a: Term, b: Term) -> Term:
     return bits(magnitude | (bits(b, U32) & 0x80000000), F32)
 
 
+def _threefry(k: Body, key: Term, counter: Term) -> Term:
+    def halves(name: str, x: Term) -> tuple[Term, Term]:
+        x = cast(x, U64) if x.dtype is not U64 else x
+        return (k.let(f"{name}0", cast(x >> 32, U32)), k.let(f"{name}1", cast(x, U32)))
+
+    k0, k1 = halves("k", key)
+    keys = k0, k1, k.let("k2", k0 ^ k1 ^ PARITY)
+    x0, x1 = halves("x", counter)
+    x0, x1 = k.let("y0", x0 + k0), k.let("y1", x1 + k1)
+    for n in range(CALLS):
+        for i, r in enumerate(ROTATIONS[n % 2]):
+            x0 = k.let(f"y0{n}{i}", x0 + x1)
+            x1 = k.let(f"y1{n}{i}", (x1 << r | x1 >> 32 - r) ^ x0)
+        x0 = k.let(f"y0{n}", x0 + keys[(n + 1) % 3])
+        x1 = k.let(f"y1{n}", x1 + keys[(n + 2) % 3] + (n + 1))
+    whole = cast(x0, U64) << 32 | cast(x1, U64)
+    return cast(whole, counter.dtype) if counter.dtype is not U64 else whole
+
+
 EXACT: dict[tuple[str, Kind], Maker] = {
     ("max", "float"): _max_float,
     ("min", "float"): _min_float,
@@ -177,6 +197,7 @@ EXACT: dict[tuple[str, Kind], Maker] = {
     ("not", "bool"): _not_bool,
     ("floordiv", "uint"): _floordiv_unsigned,
     ("mod", "uint"): _mod_unsigned,
+    ("threefry", "uint"): _threefry,
     ("floordiv", "int"): _floordiv_signed,
     ("mod", "int"): _mod_signed,
     ("floordiv", "float"): _floordiv_float,

@@ -8,6 +8,7 @@ a zero that it knows, or divided by one, for 0.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -192,7 +193,7 @@ class Values:
         of = compute(sources[0])
         raw = {"raw_shl": "<<", "raw_shr": ">>", "raw_div": "/", "raw_mod": "%"}
         if op in raw:
-            right = f"u32({args[1]})" if op in ("raw_shl", "raw_shr") else args[1]
+            right = _amount(args[1]) if op in ("raw_shl", "raw_shr") else args[1]
             return f"({args[0]} {raw[op]} {right})"
         native = NATIVE.get((op, held(of)))
         if native is None and op in BY_NAME and BY_NAME[op].code[:1] == "(":
@@ -247,6 +248,12 @@ class Values:
         lines.append(f"  return {self.value(inline.result)};")
         head = f"fn {name}({params}) -> {held(inline.result.dtype)} {{"
         return "\n".join((head, *lines, "}", ""))
+
+
+def _amount(text: str) -> str:
+    """A shift amount as a u32; Naga narrows no literal of 64 bits."""
+    wide = re.fullmatch(r"\(?(\d+)l[iu]\)?", text)
+    return f"{wide[1]}u" if wide else f"u32({text})"
 
 
 def zero(ex: Ex) -> str:

@@ -163,7 +163,7 @@ def titled(graph: Graph, words: Words, i: int) -> str:
 
 def title(node: Node) -> str:
     match node.op:
-        case "un" | "bin" | "random":
+        case "un" | "bin":
             return str(node.attrs[0])
         case "reduce":
             return f"{node.attrs[0]} over {','.join(map(str, axes(node.attrs[1])))}"

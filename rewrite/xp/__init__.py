@@ -30,7 +30,7 @@ from .branching import cond
 from .building import apart
 from .complex import inplace as _inplace
 from .errors import TraceError, instead_of
-from .functions import by_values, fft, information, linalg, nn
+from .functions import by_values, fft, information, linalg, nn, random
 from .functions.by_values import (
     from_dlpack,
     nonzero,
@@ -332,6 +332,7 @@ __all__ = [
     "pow",
     "prod",
     "put_along_axis",
+    "random",
     "real",
     "reciprocal",
     "remainder",
@@ -404,7 +405,7 @@ _TOOLS = (
 for _name in __all__:
     if inspect.isfunction(globals()[_name]) and _name not in _TOOLS:
         globals()[_name] = functions[_name] = _eager.eager(_name, globals()[_name])
-for _part in (nn, linalg, fft):
+for _part in (nn, linalg, fft, random):
     for _name in _part.__all__:
         _label = f"{_part.__name__.rpartition('.')[2]}.{_name}"
         functions[_label] = _eager.eager(_label, getattr(_part, _name))

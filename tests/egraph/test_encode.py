@@ -100,7 +100,6 @@ def every_op() -> Builder:
     b.gather(x, i, 0)
     b.add("scatter", (x, i, b.gather(x, i, 0)), ("add", 0))
     b.iota(1, I32, (4, 3))
-    b.add("random", (), ("normal", (1 << 70), F32, (4, 3)))
     gain = b.const(1.5, F32, (1, 3))
     b.macro("softmax", [x], (0, 1))
     b.macro("rms_norm", [x, gain], (0, 1), 1e-5)

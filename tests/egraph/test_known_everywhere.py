@@ -55,7 +55,7 @@ def listed(name: str, wanted: list[str]) -> str:
 # ---- tensor ops ----------------------------------------------------------------------
 
 UNRULED = ("data", "call")  # no rule is about them
-UNREAD = ("random", "call")  # their elements do not stand by themselves
+UNREAD = ("call",)  # its elements do not stand by themselves
 NO_OP = "no-such-op"  # added to a table to see what is asked of it
 
 
@@ -128,8 +128,8 @@ LANGUAGES = {
     "C": dialects.C.native, "OpenCL C": dialects.OPENCL.native,
     "CUDA C++": dialects.CUDA.native,
 }  # fmt: skip
-# Not drawn: shifts by what no width bounds, powers that leave the range or wrap.
-UNDRAWN = ("shl", "shr", "pow", "intpow")
+# Not drawn: shifts by what no width bounds, what leaves the range or wraps.
+UNDRAWN = ("shl", "shr", "pow", "intpow", "threefry")
 UNWRITTEN = ("mod",)  # ONNX's Mod of floats has the sign of the dividend, ours does not
 
 
@@ -186,7 +186,8 @@ def reached(listed: Iterable[str], known: dict[str, Said]) -> set[str]:
     return seen
 
 
-LISTED = [*xp.__all__, *xp.nn.__all__, *xp.linalg.__all__, *xp.fft.__all__]
+PARTS = xp.nn, xp.linalg, xp.fft, xp.random
+LISTED = [*xp.__all__, *(name for part in PARTS for name in part.__all__)]
 FUNCTIONS = said(
     p.read_text("utf-8")
     for folder in ("xp", "xp/functions")
@@ -202,8 +203,8 @@ def unlisted(op: str, known: dict[str, Said]) -> str:
     if not reached(LISTED, known).isdisjoint(holders):
         return ""
     return (
-        f"{', '.join(holders)} in __all__ of rewrite/xp/__init__.py (or of nn, linalg "
-        "or fft), and imported there"
+        f"{', '.join(holders)} in __all__ of rewrite/xp/__init__.py (or of nn, linalg, "
+        "fft or random), and imported there"
     )
 
 

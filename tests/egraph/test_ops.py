@@ -161,14 +161,6 @@ def test_small_floats_accumulate_wider() -> None:
     assert value(b, y, x=np.ones(5000, np.float16))[0] == 5000
 
 
-def test_random_depends_on_its_key_alone() -> None:
-    b = Builder()
-    draws = [b.add("random", (), ("normal", k, F32, (4,))) for k in (1, 1, 2)]
-    out = evaluate(b.build(draws), {})
-    np.testing.assert_array_equal(out["out0"], out["out1"])
-    assert (out["out0"] != out["out2"]).all()
-
-
 ILL: list[tuple[str, tuple[object, ...], str]] = [
     ("reshape", ((5,),), "6 elements"),
     ("permute", ((0, 0),), "permutation"),

@@ -97,7 +97,6 @@ FINITE = {
     "guarded the other way": lambda b, x: guarded(
         b, b.un("not", b.un("isfinite", y := b.un("recip", x))), x, y
     ),
-    "random numbers": lambda b, x: b.add("random", (), ("normal", 7, F32, (2, 3))),
     "a finite constant far out": lambda b, x: b.bin("add", x, full(b, -3.4e38, x)),
     "a table of sines": lambda b, x: b.un("sin", b.iota(1, F32, (2, 3))),
 }  # fmt: skip

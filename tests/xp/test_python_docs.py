@@ -34,7 +34,8 @@ GROUPS = {
     "trace": "Graphs",
     "symbols": "Graphs",
 }
-PARTS = {"linalg": "Linear algebra", "fft": "Fourier transforms", "nn": "Layers"}
+PARTS = {"linalg": "Linear algebra", "fft": "Fourier transforms", "nn": "Layers",
+         "random": "Random numbers"}  # fmt: skip
 OF_THE_STANDARD = ("array_api_strict._fft", "array_api_strict._linalg",
                    "array_api_strict._linear_algebra_functions")  # fmt: skip
 TYPES = {"Leaf", "TensorType", "TraceError", "Traced", "Tracer"}

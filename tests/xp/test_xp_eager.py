@@ -66,7 +66,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     # What gives no array, or one of a size that values decide: test_xp_information.py.
     tools |= {*information.__all__, *by_values.__all__}
     found = {n: getattr(xp, n) for n in xp.__all__ if n not in tools}
-    for part in ("fft", "linalg", "nn"):
+    for part in ("fft", "linalg", "nn", "random"):
         module = getattr(xp, part)
         found |= {f"{part}.{n}": getattr(module, n) for n in module.__all__}
     return {n: f for n, f in found.items() if callable(f) and not isinstance(f, type)}
@@ -103,6 +103,12 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "linalg.cross": (X[:, :3], X[:, 1:]), "linalg.matmul": (X, X.T),
     "linalg.matrix_power": (X[:, :3], 3), "linalg.solve": (np.tri(3, dtype="f4"), X),
     "linalg.tensordot": (X, X), "fft.fftfreq": (5,), "fft.rfftfreq": (5,),
+    "nn.dropout": (X, 7), "random.key": (7,), "random.split": (7, 3),
+    "random.fold_in": (7, 1), "random.categorical": (7, X), "random.randn": (7, 3, 4),
+    "random.permutation": (7, X),
+    "random.integers": lambda: xp.random.integers(7, (3,), high=9),  # type: ignore[dict-item]
+    **{f"random.{n}": (7, (3, 4)) for n in (
+        "bernoulli", "bits", "exponential", "gumbel", "normal", "uniform")},
 }  # fmt: skip
 
 

@@ -33,7 +33,6 @@ RULES: dict[str, Rule] = {
 # Ops whose results vary with no operand, and why.
 CONSTANT: dict[str, str] = {
     "input": "a leaf", "const": "a leaf", "data": "a leaf", "iota": "a leaf",
-    "random": "a leaf: its key alone decides the values",
     "argreduce": "a position, which jumps", "argsort": "positions, which jump",
     "bitcast": "bits, which jump; of the operand's own dtype, it is stop_gradient",
 }  # fmt: skip

@@ -22,7 +22,9 @@ from ..tracer import (
 )
 from .axes import axes_of
 from .convolution import convolved
+from .elementwise import where
 from .manipulation import pad, reshape, sliding_window
+from .random import bernoulli
 from .statistical import drop, mean
 from .statistical import max as most
 
@@ -130,6 +132,15 @@ def avg_pool(x: Operand, size: Axis, *, stride: Axis | None = None,
     return mean(entries, axis=over)
 
 
+def dropout(x: Operand, key: Operand, p: float = 0.5) -> Tracer:
+    """Each entry 0 with probability `p`, or divided by 1 - p: drawn with the key."""
+    if not 0 <= p < 1:
+        raise TraceError(f"dropout: a probability from 0 on, below 1; found {p!r}")
+    x = floats(x)
+    kept = bernoulli(key, x.shape, p=1.0 - p)
+    return where(kept, x * (1 / (1 - p)), 0.0)
+
+
 def _windows(
     x: Tracer, size: Axis, stride: Axis | None, padding: Axis, fill: float, what: str
 ) -> tuple[Tracer, tuple[int, ...]]:
@@ -178,6 +189,7 @@ def attention(q: Operand, k: Operand, v: Operand, scale: float | None = None) ->
 
 
 __all__ = [
-    "attention", "avg_pool", "conv", "gelu", "layer_norm", "log_softmax", "logsumexp",
-    "max_pool", "relu", "rms_norm", "sigmoid", "silu", "softmax", "softplus",
+    "attention", "avg_pool", "conv", "dropout", "gelu", "layer_norm", "log_softmax",
+    "logsumexp", "max_pool", "relu", "rms_norm", "sigmoid", "silu", "softmax",
+    "softplus",
 ]  # fmt: skip

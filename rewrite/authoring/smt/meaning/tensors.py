@@ -44,13 +44,6 @@ def _data(w: World, _: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
     return w.leaf(f"data {label}", dtype, shape)
 
 
-@meaning("random")
-def _random(w: World, _: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
-    """One draw for each key: a function of the position that nobody knows."""
-    kind, key, dtype, shape = attrs
-    return w.leaf(f"random {kind} {key} {shape}", dtype, shape)
-
-
 @meaning("call")
 def _call(w: World, _: Sequence[Tensor], attrs: Sequence[Any]) -> Tensor:
     """A token stands for the call and its operands; two calls are never one."""
