@@ -236,7 +236,6 @@ def _leaf(op: str) -> Callable[[Draw], Case]:
         shape = d.shape()
         attrs = {
             "const": (0.5, F64, shape), "iota": (len(shape) - 1, F64, shape),
-            "random": ("normal", d.int(0, 99), F64, shape),
         }[op]  # fmt: skip
         # Beside an operand, so that there is something to differentiate by or to map.
         x = d.signed(shape)
@@ -316,7 +315,7 @@ CASES: dict[str, Callable[[Draw], Case]] = {
     "reduce": _reduce, "scan": _scan, "argreduce": _argreduce, "contract": _contract,
     "sort": _sort("sort"), "argsort": _sort("argsort", I64),
     "gather": _gather, "scatter": _scatter, "const": _leaf("const"),
-    "iota": _leaf("iota"), "random": _leaf("random"), "data": _array, "input": _array,
+    "iota": _leaf("iota"), "data": _array, "input": _array,
     "call": _call, "attention": _attention, "conv": _conv,
     "layer_norm": _norm("layer_norm", 2), "rms_norm": _norm("rms_norm", 1),
     **{m: _masked(m) for m in ("softmax", "log_softmax", "logsumexp", "mean")},

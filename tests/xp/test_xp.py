@@ -284,6 +284,7 @@ def test_every_function_is_tested() -> None:
     tools = {"TensorType", "TraceError", "Traced", "Tracer", "Leaf", "bind_names",
              "leaves", "map_tree", "scan", "symbol", "trace", "trace_tree"}  # fmt: skip
     images = {"avg_pool", "conv", "max_pool"}  # by test_images.py
+    tools |= {"dropout"}  # by test_random.py
     sorts = {
         "argsort",
         "isin",

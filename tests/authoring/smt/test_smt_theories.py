@@ -24,7 +24,7 @@ HARD |= {"floor", "ceil", "trunc", "round"}
 UNKNOWN = {
     REAL: {*HARD, "sqrt", "isnan", "isfinite", "floordiv", "mod"},
     "float": {*HARD, "sign", "floordiv", "mod"},
-    "int": {"floordiv", "mod", "intpow"},
+    "int": {"floordiv", "mod", "intpow", "threefry"},
     "bool": set[str](),
 }
 
