@@ -1,6 +1,6 @@
 """Random numbers on c beside NumPy's and JAX's, in nanoseconds a number.
 
-    python bench/programs/draws.py [--count 4194304] [--rounds 15]
+    python -m bench.programs.draws [--count 4194304] [--rounds 15]
 
 In turns, medians of whole calls.  NumPy draws from PCG64, one thread; JAX, where it is
 installed, by the same cipher as `xp.random`.

@@ -97,11 +97,13 @@ SMOOTH = {n: n for n in ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh",
 PAIRS = {"pow": "pow", "fmod": "fmod", "copysign": "copysign"}
 
 
-def _natives(f32: str, f64: str, smooth_f32: bool) -> dict[tuple[str, str], str]:
+def _natives(
+    f32: str, f64: str, smooth_f32: bool, periodic_f32: bool = True
+) -> dict[tuple[str, str], str]:
     """Calls of the math library; `f32` and `f64` make its names of plain ones."""
     table: dict[tuple[str, str], str] = {}
     for dtype, form in (("f32", f32), ("f64", f64)):
-        unary = ROUNDING | PERIODIC
+        unary = ROUNDING | (PERIODIC if dtype == "f64" or periodic_f32 else {})
         if dtype == "f64" or smooth_f32:
             unary |= SMOOTH
         for op, name in unary.items():
@@ -151,7 +153,7 @@ C = Dialect(
     # gcc leaves even one instruction out of line where it is called often enough.
     helper="static inline __attribute__((always_inline))",
     native={
-        **_natives("__builtin_{name}f", "__builtin_{name}", smooth_f32=False),
+        **_natives("__builtin_{name}f", "__builtin_{name}", False, periodic_f32=False),
         ("fma", "f32"): "RW_FMA(__builtin_fmaf, {a}, {b}, {c})",
         ("fma", "f64"): "RW_FMA(__builtin_fma, {a}, {b}, {c})",
     },

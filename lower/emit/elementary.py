@@ -9,8 +9,9 @@ and subnormal results come out as IEEE has them.
 from __future__ import annotations
 
 import math
+from functools import partial
 
-from ...egraph.ir.dtypes import BOOL, F32, I32, U32
+from ...egraph.ir.dtypes import BOOL, F32, I32, U32, U64
 from .inline import Body, Maker, Term, bits, call, cast, fma, lit, polynomial, select
 
 INF = math.inf
@@ -47,7 +48,10 @@ COS = (0.041666668, -0.0013888883, 2.479951e-05, -2.7209356e-07)
 # pi / 2; the first three have 11 bits, so that n times each is exact for n < 8192
 HALF_PI = (1.5703125, 0.0004837512969970703, 7.549533620476723e-08,
            2.563344151594519e-12)  # fmt: skip
-NEAR = 8192.0  # arguments beyond are left to the device
+NEAR = 8192.0  # arguments beyond are reduced by integers
+# 2 / pi after the point, behind a word of zeros
+TWO_OVER_PI = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599,
+               0x3C439041, 0xFE5163AB)  # fmt: skip
 
 
 def _power_of_two(n: Term) -> Term:
@@ -208,14 +212,54 @@ def _circular(k: Body, a: Term, op: str) -> Term:
     r = x
     for part in HALF_PI:
         r = fma(n, -part, r)
-    r = k.let("r", r)
+    value = _turned(k, k.let("r", r), cast(n, I32), op)
+    return select(near, value, call(f"far_{op}", a))
+
+
+def _turned(k: Body, r: Term, quarters: Term, op: str) -> Term:
+    """The function of so many quarter turns and `r`, which is within half a one."""
     s = k.let("s", r * r)
     sine = k.let("sine", fma(r * s, polynomial(s, SIN), r))
     cosine = k.let("cosine", fma(s * s, polynomial(s, COS), fma(s, -0.5, 1.0)))
-    quarter = k.let("quarter", cast(n, I32) + (1 if op == "cos" else 0))
+    quarter = k.let("quarter", quarters + (1 if op == "cos" else 0))
     value = select((quarter & 1).ne(0), cosine, sine)
-    value = select((quarter & 2).ne(0), -value, value)
-    return select(near, value, call(f"native_{op}", a))
+    return select((quarter & 2).ne(0), -value, value)
+
+
+def _far(k: Body, a: Term, op: str) -> Term:
+    """The same of 2**12 and more, on devices with integers of 64 bits (Payne and Hanek,
+    SIGNUM Newsletter 18, 1983): a = m 2**e is m times those digits of 2 / pi that make
+    quarter turns, up to 4, and parts of them; what is left out makes whole turns."""
+    b = k.let("b", bits(a, U32))
+    m = k.let("m", cast((b & 0x7FFFFF) | 0x800000, U64))
+    start = k.let("start", ((b >> 23) & 0xFF) - 120)  # of those digits: e + 30
+    word, by = k.let("word", start >> 5), k.let("by", start & 31)
+    w = [k.let(f"w{i}", _word(word, i)) for i in range(4)]
+    digits = [
+        k.let(f"d{i}", cast(w[i] << by | ((w[i + 1] >> 1) >> (lit(31, U32) - by)), U64))
+        for i in range(3)
+    ]
+    # In units of 2**-62 quarter turns, modulo 4 of them.
+    turns = (m * digits[0] << 32) + m * digits[1] + (m * digits[2] >> 32)
+    turns = k.let("turns", turns)
+    quarters = k.let("quarters", cast((turns + (1 << 61)) >> 62, U32))
+    rest = k.let("rest", turns - (cast(quarters, U64) << 62))
+    high, low = bits(cast(rest >> 32, U32), I32), bits(cast(rest, U32) >> 1, I32)
+    unit = math.pi / 2 * 2.0**-62
+    r = k.let("r", fma(cast(high, F32), unit * 2.0**32, cast(low, F32) * (unit * 2.0)))
+    negative = k.let("negative", b >= 0x80000000)
+    q = k.let("q", bits(quarters, I32))
+    value = _turned(k, select(negative, -r, r), select(negative, -q, q), op)
+    return select(call("abs", a) < INF, value, a - a)
+
+
+def _word(word: Term, plus: int) -> Term:
+    """Of `TWO_OVER_PI`, the one at `word`, 0 to 4, and so many more.  Bit by bit: of a
+    chain of equations gcc makes a table, which no loop over vectors reads."""
+    t = [lit(w, U32) for w in TWO_OVER_PI[plus : plus + 5]]
+    odd, above = (word & 1).ne(0), (word & 2).ne(0)
+    low = select(above, select(odd, t[3], t[2]), select(odd, t[1], t[0]))
+    return select(word > 3, t[4], low)
 
 
 def _sin(k: Body, a: Term) -> Term:
@@ -282,4 +326,6 @@ ELEMENTARY: dict[str, Maker] = {
     "sin": _sin,
     "cos": _cos,
     "pow": _pow,
+    "far_sin": partial(_far, op="sin"),
+    "far_cos": partial(_far, op="cos"),
 }

@@ -56,8 +56,8 @@ fn rw_fmod_f32(a: f32, b: f32) -> f32 {
 """
 
 NATIVE = {
-    ("native_sin", "f32"): "sin({a})",
-    ("native_cos", "f32"): "cos({a})",
+    ("far_sin", "f32"): "sin({a})",
+    ("far_cos", "f32"): "cos({a})",
     **{(op, "f32"): op + "({a})" for op in
        ("sqrt", "floor", "ceil", "trunc", "round", "abs")},
     ("isnan", "f32"): "((bitcast<u32>({a}) & 0x7fffffffu) > 0x7f800000u)",

@@ -14,8 +14,9 @@ KINDS = ("grid", "block", "thread", "serial", "simd", "unroll")
 CONSTANTS = ("true", "false", "inf", "nan")
 KEYWORDS = frozenset(
     (*KINDS, *CONSTANTS, "function", "threads", "out", "in", "scratch", "by", "let",
-     "var", "hold", "local", "shared", "if", "fetch", "stream", "barrier", "reduce", "product",
-     "transfer", "commit", "await", "mma", "of", "regroup", "ring", "beside", "group",
+     "var", "hold", "local", "shared", "if", "fetch", "stream", "barrier", "reduce",
+     "product", "transfer", "commit", "await", "mma", "of", "regroup", "ring",
+     "beside", "group",
      "fill", "full", "free", "at", "send", "to", "sort", "descending", "pack", "own",
      "settle", "fresh", "both", "turned", "windows")
 )  # fmt: skip
