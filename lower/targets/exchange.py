@@ -169,9 +169,7 @@ class Exchange(Besides):
             weight *= size
         return base, loops
 
-    def added_for_all(
-        self, s: Reduce, layout: Layout, shared: str, size: int
-    ) -> None:
+    def added_for_all(self, s: Reduce, layout: Layout, shared: str, size: int) -> None:
         """One thread for each result, which stands where its first part lay."""
         dtype, team = s.tile.dtype, self.grid.team
         t = Var(self.fresh("t"), self.index)

@@ -1,6 +1,6 @@
-"""Small integers as f32, by their bits: a number in the low bits of 2^23 is added to it.
-A GPU does that by instructions of which it has as many as of products; of those that
-convert integers of few bits it has an eighth (I2F, sm_90)."""
+"""Small integers as f32, by their bits: a number in the low bits of 2^23 is added to
+it.  A GPU does that by instructions of which it has as many as of products; of those
+that convert integers of few bits it has an eighth (I2F, sm_90)."""
 
 from __future__ import annotations
 

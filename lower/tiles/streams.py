@@ -16,89 +16,28 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F32, DType, compute
 from ...extract.schedule.kernel import Kernel, bits, factors
-from ..axes import ceil_div, coefficient, numel
+from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..families.nests.index_types import index_type
-from ..families.nests.plan import each, facts, reach
 from ..families.nests.values import convert, identity
 from ..families.nests.writer import parameters
-from ..families.rows import ordered, row_axes
 from ..fragments import HALVES
 from ..loops import Ex, Op, Param
 from ..model import DeviceModel
 from ..targets.layouts import up
 from . import ir
-from .build import Tiling, Writer, refusal
+from .build import Tiling, Writer
 from .family import Tiled, fitting
 from .folds import divided
 from .ir import Digit, Grid, Map, Place, Reduce, Tile, TileProgram, Update, var
+from .stream import EACH, Stream, stream_of
 
-MOST = 16  # rows that meet the stream
-EACH = 8  # elements of a stretch, and of one access
-SUMS = 16  # of a thread, at most
-TEAM = 256
-ACROSS = 4  # threads along rows that lie side by side, at least: a sector of memory
+SUMS = 32  # of a thread, at most
+ASKED = 64  # elements of the few rows that a thread asks for at once
+FEW = 4  # rows of the stream that a thread has, where one meets it
+TEAM = 512
+ACROSS = 4  # threads along rows; where these lie side by side: a sector of memory
 DEEP = 2  # turns at least, of which the next one is asked for early by other threads
-
-
-class Stream(NamedTuple):
-    """`own`: the axes of its elements beside summed ones; `few`: those of the rows that
-    meet it; `along`: the axes that are summed, the outermost first; `stretch`: that
-    of them of which a thread has neighbours."""
-
-    load: int
-    own: tuple[int, ...]
-    few: tuple[int, ...]
-    along: tuple[int, ...]
-    stretch: int
-    lies: int  # the axis that its elements lie along
-
-
-@lru_cache(maxsize=4096)
-def stream_of(kernel: Kernel) -> Stream | str:
-    if reason := refusal(kernel, True):
-        return reason
-    f = facts(kernel)
-    sums = {bits(kernel.exprs[r].attr[1]) for r in kernel.reductions}
-    monoids = {kernel.exprs[r].attr[0] for r in kernel.reductions}
-    if len(sums) != 1 or monoids != {"sum"}:
-        return "no sums along the same axes"
-    terms = tuple(kernel.exprs[r].args[0] for r in kernel.reductions)
-    inside = reach(f, bits(terms), 0)
-    if inside & f.reductions:
-        return "a sum of sums"
-    (summed,) = sums
-    rows = ordered(kernel, row_axes(kernel))
-    if summed & bits(tuple(rows)) or not rows:
-        return "no rows"
-
-    def size(e: int) -> int:
-        x = kernel.exprs[e]
-        slot: int = x.attr[0]
-        points = numel(kernel.extents, kernel.axes_of(kernel.free[e]))
-        return points * kernel.slots[slot][0].itemsize
-
-    loads = list(each(inside & f.loads))
-    load = max(loads, key=size, default=-1)
-    if load < 0:
-        return "it reads nothing"
-    at, free = kernel.exprs[load].attr[1], kernel.free[load]
-    own = tuple(a for a in rows if free >> a & 1)
-    few = tuple(a for a in rows if not free >> a & 1)
-    if not own or numel(kernel.extents, few) > MOST:
-        return "many rows meet what it reads"
-    mine = [a for a in kernel.axes_of(summed & free) if coefficient(at, a) > 0]
-    if not mine or bits(tuple(mine)) != summed & free:
-        return "it reads no matrix"
-    mine.sort(key=lambda a: -coefficient(at, a))
-    rest = kernel.axes_of(summed & ~free)
-    lies = next((a for a in (*mine, *own) if coefficient(at, a) == 1), -1)
-    stretch = mine[-1]
-    if lies not in (stretch, own[-1]):
-        return "its elements lie along another axis"
-    if kernel.extents[stretch] % EACH or numel(kernel.extents, rest) > EACH:
-        return "no stretches"
-    return Stream(load, own, few, (*mine, *rest), stretch, lies)
 
 
 class Blocks(NamedTuple):
@@ -109,6 +48,7 @@ class Blocks(NamedTuple):
     across: int
     along: int
     stretch: int
+    few: int  # rows that meet it
 
 
 class StreamWriter(Writer):
@@ -119,6 +59,7 @@ class StreamWriter(Writer):
         """`outer`: the axis of stretches."""
         s, self.blocks = stream, blocks
         grid = dict.fromkeys(s.own, 1) | {s.own[-1]: blocks.rows * blocks.across}
+        grid |= {a: blocks.few for a in s.few if kernel.extents[a] > blocks.few}
         inner = kernel.axes_of(bits(s.along) & ~kernel.free[s.load])
         self.stretch = (s.stretch, *inner)
         turning = [a for a in (*s.along, outer) if a not in self.stretch]
@@ -132,6 +73,8 @@ class StreamWriter(Writer):
         team = blocks.across * blocks.along
         tiling = Tiling(grid, (loop, self.threads[loop]), team)
         super().__init__(kernel, tiling, buffers, strict, index)
+        # Those of the same block of the stream side by side: one reads it for all.
+        self.grid.sort(key=lambda g: g.name in {f"g{a}" for a in s.few})
 
     def run(self) -> Grid:
         self._fetch(self.facts.stored)
@@ -219,7 +162,7 @@ class StreamWriter(Writer):
         left = [Digit(names[a], "register", ceil_div(self.block(a), self.threads[a]))
                 for a in turning]  # fmt: skip
         sums = [Digit(names[a], "thread", self.threads[a]) for a in turning]
-        few = [Digit(names[a], "register", self.kernel.extents[a])
+        few = [Digit(names[a], "register", self.block(a))
                for a in s.few if a in names]  # fmt: skip
         more = [Digit(names[a], "register", self.kernel.extents[a])
                 for a in self.stretch[1:] if a in names]  # fmt: skip
@@ -228,9 +171,25 @@ class StreamWriter(Writer):
         across = [Digit(names[last], "thread", b.across)] if last in names else []
         rows = [Digit(names[last], held, b.rows)] if last in names else []
         if s.lies == last:
-            made = [*left, *sums, *across, *more, Digit(stretch, "register", b.stretch), *few, *rows]
+            made = [
+                *left,
+                *sums,
+                *across,
+                *more,
+                Digit(stretch, "register", b.stretch),
+                *few,
+                *rows,
+            ]
         else:
-            made = [*left, *rows, *across, *sums, *more, *few, Digit(stretch, "lane", b.stretch)]
+            made = [
+                *left,
+                *rows,
+                *across,
+                *sums,
+                *more,
+                *few,
+                Digit(stretch, "lane", b.stretch),
+            ]
         return tuple(d for d in made if d.size > 1)
 
 
@@ -259,22 +218,27 @@ def _program(
 
 def _blocks(kernel: Kernel, s: Stream, model: DeviceModel, holes: Holes) -> Blocks:
     """As many threads along what is summed as have some turns each."""
-    few = numel(kernel.extents, s.few)
+    mine = tuple(a for a in s.along if kernel.free[s.load] >> a & 1)
     own = kernel.extents[s.own[-1]]
     lying = s.lies == s.own[-1]
     team = min(hole(holes, "team", TEAM), model.largest)
-    mine = tuple(a for a in s.along if kernel.free[s.load] >> a & 1)
     others = numel(kernel.extents, s.along) // numel(kernel.extents, mine)
+    few = numel(kernel.extents, s.few)
+    if len(s.few) == 1:
+        few = min(few, ASKED // (EACH * others))
     stretch = EACH // others if lying and few > 1 else EACH
     stretches = numel(kernel.extents, mine) // stretch
-    rows = EACH if lying else max(min(EACH, SUMS // few), 1)
-    rows = hole(holes, "rows", rows)
+    near = FEW if few == 1 else min(EACH // others, max(SUMS // few, 1))
+    rows = hole(holes, "rows", EACH if lying else near)
     tiles = own // rows * numel(kernel.extents, s.own[:-1])
-    busy = 2 * ACROSS if tiles >= 2 * ACROSS * model.units else ACROSS
-    across = hole(holes, "across", busy if lying else 1)
+    wide = tiles >= 2 * ACROSS * model.units if lying else few > 1
+    most = 2 * ACROSS if wide else ACROSS
+    while most > 1 and 2 * tiles < most * model.units:
+        most //= 2
+    across = hole(holes, "across", most)
     across = min(across, up(ceil_div(own, rows)))
     along = min(team // across, up(stretches // DEEP + 1) // 2 or 1)
-    return Blocks(min(rows, up(own)), across, max(along, 1), max(stretch, 1))
+    return Blocks(min(rows, up(own)), across, max(along, 1), max(stretch, 1), few)
 
 
 @dataclass(frozen=True)
