@@ -227,11 +227,12 @@ class Assembler:
         return self.expr("select", (test, *args), (), self.exprs[args[0]].dtype)
 
     def _cast(self, a: int, to: DType) -> int:
-        """To a float, of what lost nothing on its way there."""
+        """To a float, of an integer that lost nothing on its way there."""
         x = self.exprs[a]
         if x.op == "cast" and to.is_float:
             (inner,) = x.args
-            if widens(self.exprs[inner].dtype, x.dtype):
+            own = self.exprs[inner].dtype
+            if own.is_int and x.dtype.is_float and widens(own, x.dtype):
                 return self._cast(inner, to)
         return self.expr("cast", (a,), (), to)
 

@@ -189,8 +189,9 @@ class Writer:
 
     def _rounded(self, x: Expr, value: Ex) -> Ex:
         exact = x.op != "cast" and (not self.strict or x.op in UNROUNDED)
-        if x.op == "cast" and widens(self.kernel.exprs[x.args[0]].dtype, x.dtype):
-            exact = True
+        if x.op == "cast":  # of floats, values may be finer than their type
+            own = self.kernel.exprs[x.args[0]].dtype
+            exact = own.is_int and widens(own, x.dtype)
         return value if exact else rounded(value, x.dtype)
 
     def _scalar(self, x: Expr) -> Ex:

@@ -5,17 +5,23 @@ from __future__ import annotations
 
 import pytest
 
+from rewrite.backends.nvidia.nvrtc import emit, usage
 from rewrite.egraph.ir.dtypes import BF16, F16, F32
 from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.rules.rulefile import load_rules
+from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.assemble import build_kernel
-from rewrite.extract.schedule.kernel import Kernel
-from rewrite.extract.schedule.steps import GraphTerms
+from rewrite.extract.schedule.kernel import Kernel, Launch
+from rewrite.extract.schedule.plan import plan
+from rewrite.extract.schedule.steps import GraphTerms, schedule
 from rewrite.lower.axes import normalise
 from rewrite.lower.interpret import run as run_loops
-from rewrite.lower.model import model_of
+from rewrite.lower.lower import choose
+from rewrite.lower.model import kernel_cost, model_of
+from rewrite.lower.registry import FAMILIES
 from rewrite.lower.targets.simt import lowered
 from rewrite.lower.tiles.interpret import run
-from rewrite.lower.tiles.ir import TileProgram
+from rewrite.lower.tiles.ir import Load, TileProgram, walk
 from rewrite.lower.tiles.streams import STREAMED
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
@@ -58,3 +64,33 @@ def test_by_tiles_and_by_loops(case: Quantized) -> None:
         want = reference(kernel, buffers)
         runs(buffers)
         close(kernel, buffers[kernel.reads :], want)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Quantized(1, 4096, 4096),
+        Quantized(4, 4096, 4096, along=False, scale=BF16),
+        Quantized(1, 4096, 4096, block=64, along=False),
+        Quantized(1, 4096, 4096, 4, 128),
+        Quantized(1, 4096, 4096, 4, 32, along=False, halves=True),
+    ],
+    ids=str,
+)
+def test_a_plan_is_one_kernel_that_stores_no_weights(case: Quantized) -> None:
+    graph, model = case.graph, model_of(HOPPER)
+    price = kernel_cost(HOPPER, FAMILIES)
+    found = plan(graph, saturator(load_rules()), price, moves=20)
+    (step,) = schedule(found.graph, found.groups).steps
+    assert isinstance(step, Launch)
+    kernel = normalise(step.kernel)
+    family, _ = choose(kernel, model)
+    assert family is STREAMED
+    program = STREAMED.program(kernel, model, ())
+    assert isinstance(program, TileProgram)
+    assert not program.scratch
+    loads = [s for s in walk(program.body) if isinstance(s, Load)]
+    bytes_ = [s for s in loads if program.buffers[s.buffer].dtype.bits == 8]
+    assert len(bytes_) == 1
+    (used,) = usage(emit([lowered(program)]).text, "sm_90a").values()
+    assert not used.spilled
