@@ -1,7 +1,7 @@
 """Kernels on an NVIDIA GPU beside torch, in one process.
 
     python bench/nvidia.py [--rows softmax,copy] [--modes eager,compile] [--sweep]
-                         [--limit SECONDS] [--json FILE]
+                         [--queued] [--limit SECONDS] [--json FILE]
     compute-sanitizer --tool racecheck python bench/nvidia.py --rows gemm2k --once
 
 Each contestant reads and writes the same buffers, in rotation over
@@ -9,6 +9,7 @@ sets that are together larger than the second cache; contestants take turns, wit
 pauses; the table shows medians, bytes a second counted as each input and output once,
 the share of a copy, the ratio to the best of torch, the largest error against float64
 over the largest value, and what the cost model had predicted.  Outputs hold NaN before.
+`--queued` times the device alone, which short kernels else wait for the host to use;
 `--sweep` also tries what a search may set; `--once` launches ours a single time, and
 judges nothing.  Exits with 1 where a result is wrong.
 
@@ -35,6 +36,7 @@ from rows.convolutions import CONVOLUTIONS
 from rows.memory import ROWS as MEMORY
 from rows.memory import Call, Row, Tensors, torch
 from rows.products import PRODUCTS
+from rows.quantized import QUANTIZED
 
 from rewrite.backends.cuda import CudaBuffer, CudaDevice
 from rewrite.backends.nvidia.nvrtc import kept_cubin
@@ -48,13 +50,14 @@ from rewrite.lower.tiles.family import Tiled
 ROTATE = 256 << 20  # bytes of all sets of buffers together, at least
 PAUSE, BATCH, ROUNDS = 0.01, 4, 9
 SAMPLE = 1 << 20  # elements at both ends and between, that are held against float64
+QUEUED = 4_000_000  # cycles: more than the host takes to launch a turn of any
 NEAR = 1.15  # times the best of a sweep
 SWEPT = 24  # settings of a family
 TILED = [f for f in FAMILIES if isinstance(f, Tiled)]
 
 OWNED_BY_TORCH: Any = None  # the block that a buffer lies in
 
-ROWS = {**MEMORY, **PRODUCTS, **ATTENTION, **CONVOLUTIONS}
+ROWS = {**MEMORY, **PRODUCTS, **ATTENTION, **CONVOLUTIONS, **QUANTIZED}
 
 # ---- contestants
 
@@ -132,7 +135,7 @@ def peers(row: Row, modes: Sequence[str]) -> dict[str, Call]:
         if name in modes:
             torch._dynamo.reset()
             out[name] = torch.compile(row.peer, mode=mode, dynamic=False)
-    return {n: f for n, f in out.items() if n in modes}
+    return {n: f for n, f in out.items() if n in modes} | dict(row.also)
 
 
 # ---- judging and timing
@@ -165,8 +168,11 @@ def error(row: Row, inputs: Tensors, out: Any) -> float:
     return worst
 
 
-def race(entries: dict[str, Call], sets: Sequence[Tensors]) -> dict[str, float]:
-    """Median seconds of each, all taking turns over all sets of buffers."""
+def race(
+    entries: dict[str, Call], sets: Sequence[Tensors], queued: bool = False
+) -> dict[str, float]:
+    """Median seconds of each, all taking turns over all sets of buffers; `queued`: the
+    device waits until all that is timed has been launched."""
     marks: dict[str, list[tuple[Any, Any]]] = {name: [] for name in entries}
     for call in entries.values():
         for s in sets:
@@ -178,6 +184,8 @@ def race(entries: dict[str, Call], sets: Sequence[Tensors]) -> dict[str, float]:
             time.sleep(PAUSE)
             call(sets[turn % len(sets)])
             a, b = (torch.cuda.Event(enable_timing=True) for _ in "ab")
+            if queued:
+                torch.cuda._sleep(QUEUED)
             a.record()
             for _ in range(BATCH):
                 turn += 1
@@ -196,7 +204,7 @@ def entry(made: Ours) -> Call:
 
 
 def bench(
-    row: Row, device: CudaDevice, modes: Sequence[str], sweep: bool
+    row: Row, device: CudaDevice, modes: Sequence[str], sweep: bool, queued: bool
 ) -> dict[str, Any]:
     model = model_of(device.caps())
     kernel = row.kernel
@@ -233,7 +241,7 @@ def bench(
             print(f"  torch {name} does not run: {type(e).__name__}: {str(e)[:200]}")
             continue
         entries[name] = lambda s, f=f: f(s[:-1])
-    seconds = race(entries, sets)
+    seconds = race(entries, sets, queued)
     facts = {m.label: m for m in made}
     return {
         "row": row.name, "bytes": moved, "flops": row.flops,
@@ -292,6 +300,7 @@ def main() -> int:
     p.add_argument("--rows", default=",".join(ROWS))
     p.add_argument("--modes", default="eager,compile")
     p.add_argument("--sweep", action="store_true")
+    p.add_argument("--queued", action="store_true")
     p.add_argument("--limit", type=float, default=420.0)
     p.add_argument("--once", action="store_true")
     p.add_argument("--json", type=Path)
@@ -316,7 +325,8 @@ def main() -> int:
             continue
         late = spent > 0.7 * args.limit  # compiling takes torch tens of seconds
         modes = ["eager"] if late else args.modes.split(",")
-        result = bench(ROWS[name](), device, modes, args.sweep and not late)
+        result = bench(ROWS[name](), device, modes, args.sweep and not late,
+                       args.queued)  # fmt: skip
         if name == "copy":
             rate = result["bytes"] / min(result["seconds"].values())
         results.append(result)

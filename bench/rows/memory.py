@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -35,6 +35,8 @@ class Row:
     turned: bool = False  # the output's second axis is the inputs' first one
     along: tuple[int, ...] = ()  # inputs of those rows, where others have as many
     flops: float = 0.0  # of products
+    # Other operators of torch, of what they want made before; one may not run.
+    also: Mapping[str, Call] = field(default_factory=dict[str, Call])
 
 
 def random(*shape: int, dtype: Any = torch.float32) -> Any:

@@ -67,7 +67,7 @@ AMPLE = 1e30
 
 def _dtype_facts(d: DType) -> list[str]:
     out = [f'(set (wide "{d}") "{compute(d)}")']
-    out += [f'(widens "{d}" "{e}")' for e in dtypes.ALL if _widens(d, e)]
+    out += [f'(widens "{d}" "{e}")' for e in dtypes.ALL if widens(d, e)]
     if d.kind == "bool":
         return out
     low, high, tiny, splitter = _range(d)
@@ -98,14 +98,14 @@ def _finfo(d: DType) -> Any:
     return finfo(d.numpy)
 
 
-def _widens(a: DType, b: DType) -> bool:
+def widens(a: DType, b: DType) -> bool:
     """Whether every value of `a` is a value of `b`."""
     if a is b or "bool" in (a.kind, b.kind):
         return a is b
     if a.is_float:
         return b.is_float and a.bits < b.bits and (a.bits > 8 or b.bits > 8)
     if b.is_float:
-        return a.bits <= int(_finfo(b).nmant)
+        return a.bits - (a.kind == "int") <= int(_finfo(b).nmant) + 1  # the first one
     (la, ha, *_), (lb, hb, *_) = _range(a), _range(b)
     return a.bits < b.bits and lb <= la and ha <= hb
 

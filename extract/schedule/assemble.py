@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from ...egraph.ir.dtypes import BOOL, I32, I64, DType
 from ...egraph.ir.ops import TensorType
+from ...egraph.rules.tables import widens
 from ..dag.postorder import postorder
 from .affine import Digit, Ranges, atoms, map_atoms
 from .chosen import SORTS, Terms, Untraceable
@@ -193,6 +194,8 @@ class Assembler:
                 return self._reduce(o, args)
             case "scan":
                 return self._scan(o, args)
+            case "cast":
+                return self._cast(args[0], o.dtype)
             case "foreign":
                 raise Untraceable(f"{o.payload} runs on its own")
             case _:
@@ -222,6 +225,16 @@ class Assembler:
             free |= self.bits(c.value)
         test = self.expr("inside", (), (inside,), BOOL, free)
         return self.expr("select", (test, *args), (), self.exprs[args[0]].dtype)
+
+    def _cast(self, a: int, to: DType) -> int:
+        """To a float, of an integer that lost nothing on its way there."""
+        x = self.exprs[a]
+        if x.op == "cast" and to.is_float:
+            (inner,) = x.args
+            own = self.exprs[inner].dtype
+            if own.is_int and x.dtype.is_float and widens(own, x.dtype):
+                return self._cast(inner, to)
+        return self.expr("cast", (a,), (), to)
 
     def _clip(self, a: int, top: int) -> tuple[int, int]:
         """`a` and `min(max(a, 0), top)` in a type that holds both."""

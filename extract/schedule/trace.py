@@ -20,10 +20,12 @@ from .movement import Index, operand_index
 
 MOVED = VIEWS - {"pad", "concat", "gather"}  # by `operand_index` alone
 LOGICAL = {"add": "or", "mul": "and", "max": "or", "min": "and"}  # of truth values
+DEEP = 8  # elementwise ops and movements above what parts of a `concat` read
 NEAR = 24  # classes below a reduction that are looked for
 MAX_OCCURRENCES = 300  # bounds the work of one trace, hence of a search
 
 type Guard = tuple[Cond, ...]
+type Read = tuple[int, Index]  # a class, and where
 
 
 class Conflict(Exception):
@@ -264,6 +266,9 @@ class Tracer:
         axis: int = node.attrs[0]
         at, start = o.index[axis], 0
         parts: list[tuple[Guard, int]] = []
+        if (alike := self._alike(o, node, axis)) is not None:
+            self._digits(o, node, axis, alike)
+            return
         for a in node.args:
             n = self._shape(a)[axis]
             if n:
@@ -282,6 +287,47 @@ class Tracer:
             o.kind, o.args = "same", [parts[0][1]]
         else:
             o.kind, o.payload, o.args = "guarded", parts[0][0], [parts[0][1], rest]
+
+    def _alike(self, o: Occurrence, node: Term, axis: int) -> Index | None:
+        """The index of all parts, where they are as long and read the same elements, as
+        both halves of bytes do: then these are read once, and not tested for each."""
+        at, (first, *rest) = o.index[axis], node.args
+        n = self._shape(first)[axis]
+        if not rest or n == 0 or any(self._shape(a)[axis] != n for a in rest):
+            return None
+        if self.ranges.bottom(at) < 0 or self.ranges.top(at) >= n * len(node.args):
+            return None
+        index = list(o.index)
+        index[axis] = self.ranges.window(at, 1, n)
+        found = {self._read(a, tuple(index)) for a in node.args}
+        return tuple(index) if len(found) == 1 and all(found) else None
+
+    def _read(self, c: int, index: Index, depth: int = DEEP) -> frozenset[Read]:
+        """What a value at an index reads, by elementwise ops and movements."""
+        node = self.terms.node(c)
+        op = node.op
+        if op == "const":
+            return frozenset()
+        if c in self.stored or not depth or op not in (ELEMENTWISE | MOVED):
+            return frozenset({(c, index)})
+        if op in MOVED:
+            (a,) = node.args
+            shapes = self._shape(a), self._shape(c)
+            index = operand_index(op, node.attrs, index, *shapes, self.ranges)
+            return self._read(a, index, depth - 1)
+        below = (self._read(a, index, depth - 1) for a in node.args)
+        return frozenset(r for part in below for r in part)
+
+    def _digits(self, o: Occurrence, node: Term, axis: int, index: Index) -> None:
+        """Of parts that read the same: which one it is, is a digit of the place."""
+        count, n = len(node.args), self._shape(node.args[0])[axis]
+        part = self.ranges.window(o.index[axis], n, count)
+        made = [self.meet(a, index, o.guard) for a in node.args]
+        rest = made[-1]
+        for k in reversed(range(1, count - 1)):
+            conds = (Cond(part, k, k + 1),)
+            rest = self.pseudo("guarded", [made[k], rest], conds, o, o.dtype)
+        o.kind, o.payload, o.args = "guarded", (Cond(part, 0, 1),), [made[0], rest]
 
     def _gather(self, o: Occurrence, node: Term) -> None:
         axis: int = node.attrs[0]

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
-from ...egraph.ir.dtypes import DType, compute
-from ..families.nests.values import add, combine, identity, mul
+from ...egraph.ir.dtypes import BOOL, DType, compute
+from ..families.nests.values import add, combine, divide, identity, mul
 from ..fragments import WARP
 from ..loops import (
     Array,
@@ -17,6 +18,7 @@ from ..loops import (
     GroupReduce,
     If,
     Let,
+    Op,
     Regroup,
     Stmt,
     Var,
@@ -36,6 +38,23 @@ from .places import Point
 from .quads import quads, quads_of
 
 PAD = 1  # elements after each row of a copy: columns fall into other banks
+
+
+class _Own(NamedTuple):
+    """What a thread has: an array, or a variable."""
+
+    held: str | Var
+    dtype: DType
+
+    def read(self, i: Ex) -> Ex:
+        if isinstance(self.held, Var):
+            return self.held
+        return Read(self.held, i, self.dtype)
+
+    def write(self, i: Ex, value: Ex) -> Stmt:
+        if isinstance(self.held, Var):
+            return Assign(self.held, value)
+        return Write(self.held, i, value)
 
 
 class Exchange(Besides):
@@ -79,50 +98,104 @@ class Exchange(Besides):
         self.emit(For(i, size, "unroll", total))
 
     def through_shared(self, s: Reduce, layout: Layout, held: str | Var) -> None:
-        """Each thread leaves what it has; then each takes those that it adds up."""
-        dtype = s.tile.dtype
+        """Each thread leaves what it has, or each warp, where all of it is one sum;
+        then each takes those that it adds up, or, where results are fewer than threads,
+        some add them up for all."""
+        digits = [d for d in layout if d.place == "thread"]
+        cut = [d.axis in s.over for d in digits]
+        width = prod(d.size for d, c in zip(digits, cut, strict=True) if c)
         size = 1 if isinstance(held, Var) else product(
             of_axes(layout, s.tile.axes), "register", "lane"
         )  # fmt: skip
+        warp = 1
+        if isinstance(held, str) and cut == sorted(cut) and width % WARP == 0:
+            self.one_by_one(s, layout, held, WARP)
+            warp = WARP
+        dtype, team = s.tile.dtype, self.grid.team // warp
         shared = self.fresh("s")
-        team = self.grid.team
         self.emit(Array(shared, dtype, size * team, "shared"))
-
-        def own(i: Ex) -> Ex:
-            return held if isinstance(held, Var) else Read(held, i, dtype)
-
-        def keep(i: Ex, value: Ex) -> Stmt:
-            if isinstance(held, Var):
-                return Assign(held, value)
-            return Write(held, i, value)
-
+        own = _Own(held, dtype)
         i = Var(self.fresh("i"), self.index)
         t = Var(self.fresh("t"), self.index)
-        leave = Write(shared, add(mul(i, team), t), own(i))
-        self.emit(For(t, team, "thread", (For(i, size, "unroll", (leave,)),)))
+        at = divide(t, warp, False)
+        leave: Stmt = For(i, size, "unroll", (
+            Write(shared, add(mul(i, team), at), own.read(i)),
+        ))  # fmt: skip
+        if warp > 1:
+            first = Op("eq", (divide(t, warp, True), self.zero), BOOL)
+            leave = If(first, (leave,))
+        self.emit(For(t, self.grid.team, "thread", (leave,)))
+        kept = self.grid.team // width
+        few = warp == 1 and size > 1 and size * kept <= team
+        if few:
+            self.added_for_all(s, layout, shared, size)
         inner = self.inside()
-        base: Ex = self.zero
-        weight = 1
-        loops: list[tuple[Var, int, int]] = []
         thread, found = self.digits(layout)
-        for k in sorted(found, reverse=True):
-            d = layout[k]
-            if d.axis in s.over:
-                loops.append((Var(self.fresh("k"), self.index), d.size, weight))
-            else:
-                base = add(base, mul(found[k], weight))
-            weight *= d.size
+        base, loops = self.parts(s, layout, found, warp)
         i = Var(self.fresh("i"), self.index)
         place = add(mul(i, team), base)
+        if few:
+            done: tuple[Stmt, ...] = (own.write(i, Read(shared, place, dtype)),)
+        else:
+            for var, _, w in loops:
+                place = add(place, mul(var, w))
+            more = combine(s.monoid, own.read(i), Read(shared, place, dtype))
+            taken = own.write(i, more)
+            for var, n, _ in loops:
+                taken = For(var, n, "serial", (taken,))
+            done = own.write(i, identity(s.monoid, dtype)), taken
+        self.emit(For(i, size, "unroll", done))
+        self.out.pop()
+        self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
+
+    def parts(
+        self, s: Reduce, layout: Layout, found: Mapping[int, Ex], warp: int
+    ) -> tuple[Ex, list[tuple[Var, int, int]]]:
+        """Where a thread's first part lies, and loops over its parts: how many, and how
+        far apart; `warp`: threads of which one part is left."""
+        base: Ex = self.zero
+        weight, left = 1, warp
+        loops: list[tuple[Var, int, int]] = []
+        for k in sorted(found, reverse=True):
+            d = layout[k]
+            size = d.size
+            if d.axis in s.over:
+                done = min(left, size)
+                left, size = left // done, size // done
+                if size > 1 or warp == 1:
+                    loops.append((Var(self.fresh("k"), self.index), size, weight))
+            else:
+                base = add(base, mul(found[k], weight))
+            weight *= size
+        return base, loops
+
+    def added_for_all(self, s: Reduce, layout: Layout, shared: str, size: int) -> None:
+        """One thread for each result, which stands where its first part lay."""
+        dtype, team = s.tile.dtype, self.grid.team
+        t = Var(self.fresh("t"), self.index)
+        found: dict[int, Ex] = {}
+        count = 1
+        for k in reversed(range(len(layout))):
+            d = layout[k]
+            if d.place == "thread":
+                own = d.axis not in s.over
+                part = divide(t, count, False)
+                found[k] = divide(part, d.size, True) if own else self.zero
+                count *= d.size if own else 1
+        base, loops = self.parts(s, layout, found, 1)
+        first = add(mul(divide(t, count, False), team), base)
+        total = Var(self.fresh("r"), dtype)
+        place = first
         for var, _, w in loops:
             place = add(place, mul(var, w))
-        taken: Stmt = keep(i, combine(s.monoid, own(i), Read(shared, place, dtype)))
+        more = combine(s.monoid, total, Read(shared, place, dtype))
+        taken: Stmt = Assign(total, more)
         for var, n, _ in loops:
             taken = For(var, n, "serial", (taken,))
-        start = keep(i, identity(s.monoid, dtype))
-        self.emit(For(i, size, "unroll", (start, taken)))
-        self.out.pop()
-        self.emit(For(thread, team, "thread", tuple(inner)))
+        start = Let(total, identity(s.monoid, dtype), True)
+        made = (start, taken, Write(shared, first, total))
+        mine = Op("lt", (t, self.number(size * count)), BOOL)
+        self.emit(For(t, team, "thread", (If(mine, made),)))
 
     def pitches(self, axes: Sequence[str], last: str) -> tuple[dict[str, int], int]:
         """Elements between neighbours along each axis of a copy, and in all of it."""

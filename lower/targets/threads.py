@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import gcd
 
 from ...egraph.ir.dtypes import BOOL
-from ..families.nests.values import combine, identity
+from ..families.nests.values import add, combine, identity, mul
 from ..loops import (
     Array,
     Assign,
@@ -40,7 +41,7 @@ from ..tiles.ir import (
     Update,
 )
 from .exchange import Exchange
-from .layouts import names_in, of_axes, product
+from .layouts import Scene, names_in, of_axes, product
 from .places import Point, both
 
 MANY = 64  # elements of a thread, for which there is no room beside as many sums
@@ -263,7 +264,10 @@ class GridWriter(Exchange):
         assert isinstance(array, str)
         axis = next((d.axis for d in point.layout if d.place == "lane"), "")
         wide = lane is not None and self.scene.even(s.index, s.where, axis, lane[1])
-        if lane is not None and not wide:
+        between = woven(self.scene, s, point.layout)
+        if lane is not None and between is not None:
+            self.load_woven(s, array, point, lane, between)
+        elif lane is not None and not wide:
             inner = self.inside()
             self.load_at(s, array, point, 1)
             self.out.pop()
@@ -272,6 +276,32 @@ class GridWriter(Exchange):
             if lane is not None:
                 point = _at_lane(point, lane[0], self.zero)
             self.load_at(s, array, point, lane[1] if lane else 1)
+
+    def load_woven(
+        self, s: Load, array: str, point: Point, lane: tuple[Var, int], between: int
+    ) -> None:
+        """For all values of a digit at once, whose elements lie between the lanes."""
+        dtype, (var, lanes) = s.tile.dtype, lane
+        count = point.layout[between].size
+        digit = point.digits[between]
+
+        def at(k: Ex, v: Ex) -> Point:
+            named = {id(digit): k, id(var): v}
+            return Point(point.layout, tuple(named.get(id(d), d) for d in point.digits))
+
+        held = self.fresh("w")
+        first = self.at(s.index, at(self.zero, self.zero), {})
+        body: list[Stmt] = [Array(held, dtype, count * lanes)]
+        for k in range(count):
+            place = self.number(k * lanes)
+            taken = Read(s.buffer, add(first, place), dtype, lanes)
+            body.append(Write(held, place, taken, lanes))
+        part = Var(self.fresh("j"), self.index)
+        slot = at(part, var).slot(s.tile.axes, self.zero)
+        own = Read(held, add(mul(var, count), part), dtype)
+        inner = For(part, count, "unroll", (Write(array, slot, own),))
+        body.append(For(var, lanes, "unroll", (inner,)))
+        self.emit(If(Op("eq", (digit, self.zero), BOOL), tuple(body)))
 
     def load_at(self, s: Load, array: str, point: Point, lanes: int) -> None:
         dtype = s.tile.dtype
@@ -383,6 +413,26 @@ class GridWriter(Exchange):
         slot = point.slot(s.tile.axes, self.zero)
         before = Read(held, slot, s.tile.dtype)
         self.when(test, Write(held, slot, combine(s.monoid, before, value)))
+
+
+def woven(scene: Scene, s: Load, layout: Layout) -> int | None:
+    """The place of the digit in registers whose elements lie between those of the
+    lanes, where all of them together are whole wide accesses."""
+    lane = next((d for d in layout if d.place == "lane"), None)
+    step = scene.along(s.index, lane.axis) if lane else None
+    if lane is None or s.where is not None or s.tile.space != "register":
+        return None
+    for k, d in enumerate(layout):
+        alone = [x.axis for x in layout].count(d.axis) == 1
+        if d.place != "register" or d.size != step or not alone:
+            continue
+        found = scene.form(s.index)
+        rest = (n * scene.steps.get(a, 1) for a, n in found.axes.items()
+                if a not in (d.axis, lane.axis))  # fmt: skip
+        even = gcd(found.const, *rest) % (lane.size * d.size) == 0
+        if scene.along(s.index, d.axis) == 1 and even and not found.rest:
+            return k
+    return None
 
 
 def _at_lane(point: Point, lane: Var, zero: Lit) -> Point:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from functools import reduce as fold
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import BOOL, DType, compute
+from ...egraph.ir.dtypes import BOOL, F32, DType, compute
 from ...egraph.ir.scalars import BY_NAME, CHOICES, MONOIDS, UNROUNDED
+from ...egraph.rules.tables import widens
 from ...extract.schedule.kernel import (
     Affine,
     Cond,
@@ -57,6 +58,7 @@ from .ir import (
     Update,
     var,
 )
+from .small import as_float
 
 
 class Tiling(NamedTuple):
@@ -187,6 +189,9 @@ class Writer:
 
     def _rounded(self, x: Expr, value: Ex) -> Ex:
         exact = x.op != "cast" and (not self.strict or x.op in UNROUNDED)
+        if x.op == "cast":  # of floats, values may be finer than their type
+            own = self.kernel.exprs[x.args[0]].dtype
+            exact = own.is_int and widens(own, x.dtype)
         return value if exact else rounded(value, x.dtype)
 
     def _scalar(self, x: Expr) -> Ex:
@@ -199,7 +204,7 @@ class Writer:
             return self.conds(x.attr[0]) or Lit(True, BOOL)
         args = [self.value(a) for a in x.args]
         if x.op == "cast":
-            return convert(args[0], to)
+            return (as_float(args[0]) if to is F32 else None) or convert(args[0], to)
         if x.op == "select":
             return Op("select", tuple(args), to)
         if x.op == "bitcast":
@@ -415,8 +420,9 @@ def _levels(kernel: Kernel, looped: int) -> list[list[int]]:
     return out
 
 
-def refusal(kernel: Kernel) -> str | None:
-    """Why no tiling can write the kernel."""
+def refusal(kernel: Kernel, paired: bool = False) -> str | None:
+    """Why no tiling can write the kernel; `paired`: products may be of what is read for
+    several."""
     if kernel.updates:
         return "it changes what lies in a buffer"
     if kernel.orders:
@@ -429,7 +435,7 @@ def refusal(kernel: Kernel) -> str | None:
             return f"it reduces by {x.attr[0]}"
         if bits(x.attr[1]) & ~kernel.free[x.args[0]]:
             return "it reduces along an axis that the term lacks"
-        if not _read_once(kernel, x.args[0]):
+        if not paired and not _read_once(kernel, x.args[0]):
             return "its terms pair what is read for several of them: a product"
     return None
 

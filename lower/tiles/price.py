@@ -79,12 +79,19 @@ def price(program: TileProgram, model: DeviceModel) -> Parts:
 def flops(x: Ex) -> float:
     """Of one evaluation; index arithmetic is not counted."""
     match x:
+        case Op("cast", (a,)) if x.dtype.is_int and a.dtype.is_int:
+            return flops(a)
         case Op(op, args):
             known = BY_NAME.get(op)
             own = known.flops if known else op in ONE
             return own + sum(map(flops, args))
         case _:
             return 0.0
+
+
+def is_product(x: Ex) -> bool:
+    """Which goes into a sum by an fma."""
+    return isinstance(x, Op) and x.op == "mul" and x.dtype.is_float
 
 
 class _Ring(NamedTuple):
@@ -365,9 +372,11 @@ class _Price:
                     )
                 self.access(view, buffer, index, where, over, times, layout, False)
                 self.work += flops(value) * self.points(over) * times
-            case Reduce(tile, _, value, over):
+            case Reduce(tile, monoid, value, over):
                 axes = tuple({*tile.axes, *over})
-                self.work += (1 + flops(value)) * self.points(axes) * times
+                each = 1 + flops(value) - (monoid == "sum" and is_product(value))
+                made = each * self.points(axes) - self.points(tile.axes)
+                self.work += made * times  # n terms are n - 1 sums
                 self.meetings += product(of_axes(self.grid.layout, over), "thread") > 1
             case Copy(tile, Var(name)) if tile.space == "held" or self.shared(name):
                 self.work += self.points(tile.axes) * times

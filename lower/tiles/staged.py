@@ -30,6 +30,7 @@ from .family import COLUMNS, MAPS, ROWS, TURNED, Tiled
 from .folds import FOLDED
 from .ir import TileProgram
 from .price import price
+from .streams import STREAMED
 
 PIECES = 2  # of a long reduction, for each unit
 CELLS = 4096  # results of a product that are work enough for one piece
@@ -193,4 +194,6 @@ def _seconds(program: TileProgram, model: DeviceModel) -> float:
 
 
 STAGED = Staged()
-TILED: tuple[Tiled, ...] = (MAPS, ROWS, COLUMNS, TURNED, FOLDED, STAGED, *MULTIPLIED)
+TILED: tuple[Tiled, ...] = (
+    MAPS, ROWS, COLUMNS, TURNED, FOLDED, STREAMED, STAGED, *MULTIPLIED
+)  # fmt: skip

@@ -16,6 +16,7 @@ from ..families.transpose import tile_axes
 from ..model import DeviceModel
 from ..targets.layouts import up
 from .build import Tiling, refusal
+from .stream import stream_of
 
 FULL = 4  # instances for each unit, from which on larger ones do no harm
 HELD = 64  # elements of one tile that a thread may hold of a row
@@ -107,6 +108,9 @@ def column_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | 
     """Columns side by side, rows block by block."""
     if reason := refusal(kernel):
         return reason
+    s = stream_of(kernel)
+    if model.wide and not isinstance(s, str) and kernel.exprs[s.load].dtype.bits <= 8:
+        return "it is a stream of bytes, for which stretches are faster"
     rows = ordered(kernel, row_axes(kernel))
     inner = [a for a in range(len(kernel.extents)) if a not in rows]
     if not kernel.reductions or not rows or len(inner) != 1:
