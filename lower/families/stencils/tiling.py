@@ -22,12 +22,13 @@ from .windows import Boxed, Windows, windows
 
 HIGHEST = 8  # rows or vectors of a register tile: as many sums are under way
 TAPS = 64  # terms that are written out
-PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 32)  # of an axis
+PARTS = (1, 2, 4, 8, 16, 32)  # of an axis
 LONGEST = 1024  # points of a line
 LINE = 60  # flops worth of beginning a line of a box, and
 VECTOR = 4  # of a vector of results
 UNIT = 600  # and of a unit of work
-PADS = 2  # times what an element of a box takes that lies beyond an edge
+LOADS = 1.3  # multiply-adds worth of a load of the box and what it is multiplied by
+LATENCY = 8.0  # multiply-adds under way at once that hide the time one takes
 
 
 class Stencil(NamedTuple):
@@ -179,46 +180,53 @@ def price(kernel: Kernel, s: Stencil, model: DeviceModel) -> Parts:
     return Parts(_traffic(kernel, s, model), scalar * share, macs * share)
 
 
-def _work(kernel: Kernel, s: Stencil, model: DeviceModel) -> tuple[float, float]:
-    """Seconds of a unit, if all of the device did it: of boxes and results, and of
-    windows."""
-    dtype, tile = s.w.dtype, dict(s.tile)
-    rows = prod(n for a, n in tile.items() if a != s.w.vector)
-    points, places = rows * s.width, rows * tile[s.w.vector]
-    flops = float(UNIT) + VECTOR * points
-    for b in s.w.boxed:
-        x, each_ = shape(kernel, s, b), flops_of(kernel, 1 << b.expr, 0) + PACK
+class Rates(NamedTuple):
+    """What the parts of a kernel take, whatever the tiles: flops, and multiply-adds
+    worth."""
+
+    places: tuple[float, ...]  # of each box
+    point: float  # of what follows the sums
+    term: float  # of all reductions
+
+
+@lru_cache(maxsize=4096)
+def _rates(kernel: Kernel) -> Rates:
+    w = windows(kernel)
+    assert not isinstance(w, str), w
+    places: list[float] = []
+    for b in w.boxed:
         strided = 0.0 if _contiguous(kernel, b) else GATHER
-        strided = max(strided, GATHER / 4 * (x.phases > 1))
-        flops += x.size * (each_ + strided) + prod(x.outer) * x.phases * LINE
+        strided = max(strided, GATHER / 4 * (b.step > 1))
+        places.append(flops_of(kernel, 1 << b.expr, 0) + PACK + strided)
     f = facts(kernel)
     stored = bits(tuple(o.expr for o in kernel.outputs))
     after = reach(f, stored, bits(kernel.reductions))
-    flops += sum(f.heavy[e] for e in each(after)) * places
-    flops += GATHER * places * sum(
-        coefficient(o.offset, s.w.vector) != 1 for o in kernel.outputs
-    )  # fmt: skip
-    macs = points * numel(kernel.extents, s.w.summed) * _slots(kernel, s)
-    return flops / model.scalar_rate(dtype), macs / model.product_rate(dtype)
-
-
-def _slots(kernel: Kernel, s: Stencil) -> float:
-    """Multiply-adds worth of a term of all reductions: what one takes waits for loads
-    of the box, many of which take two lines, and of what is the same in all lanes."""
-    f = facts(kernel)
-    have = bits(tuple(b.expr for b in s.w.boxed))
-    total = 0.0
+    point = float(sum(f.heavy[e] for e in each(after)))
+    apart = sum(coefficient(o.offset, w.vector) != 1 for o in kernel.outputs)
+    have, term = bits(tuple(b.expr for b in w.boxed)), 0.0
     for r in kernel.reductions:
         (e,) = kernel.exprs[r].args
         own = sum(f.heavy[i] for i in each(reach(f, 1 << e, have)))
         fused = MONOIDS[kernel.exprs[r].attr[0]].op == "add" and own > 0
-        total += taking(kernel, r) + own - fused
+        term += taking(kernel, r) + own - fused
+    return Rates(tuple(places), point + GATHER * apart, term)
+
+
+def _work(kernel: Kernel, s: Stencil, model: DeviceModel) -> tuple[float, float]:
+    """Seconds of a unit, if all of the device did it: of boxes and results, and of
+    windows.  A term waits for loads of the box, many of which take two lines, and of
+    what is the same in all lanes."""
+    dtype, tile, rates = s.w.dtype, dict(s.tile), _rates(kernel)
+    rows = prod(n for a, n in tile.items() if a != s.w.vector)
+    points, places = rows * s.width, rows * tile[s.w.vector]
+    flops = UNIT + VECTOR * points + rates.point * places
+    for b, each_ in zip(s.w.boxed, rates.places, strict=True):
+        x = shape(kernel, s, b)
+        flops += x.size * each_ + prod(x.outer) * x.phases * LINE
     sums = s.height * s.vectors
-    return total * max(LOADS + 1 / sums, LATENCY / sums)
-
-
-LOADS = 1.3
-LATENCY = 8.0
+    slots = rates.term * max(LOADS + 1 / sums, LATENCY / sums)
+    macs = points * numel(kernel.extents, s.w.summed) * slots
+    return flops / model.scalar_rate(dtype), macs / model.product_rate(dtype)
 
 
 def _contiguous(kernel: Kernel, b: Boxed) -> bool:
