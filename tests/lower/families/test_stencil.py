@@ -17,6 +17,7 @@ from rewrite.lower.interpret import run as interpret
 from rewrite.lower.lower import choose
 from rewrite.lower.model import DeviceModel, model_of
 from rewrite.lower.text import show
+from rewrite.lower.verify import faults
 from tests.lower.harness import (
     CPU,
     NARROW,
@@ -171,6 +172,7 @@ CASES["computed weights"] = computed_weights()
 def test_cases(name: str) -> None:
     assert taken(CASES[name])
     check_interpreted(STENCIL, CASES[name], CPU)
+    assert faults(lowered(STENCIL, CASES[name], CPU)) == ()
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -207,3 +209,16 @@ def test_any_height(height: int) -> None:
     want = reference(kernel, buffers)
     interpret(STENCIL.lower(kernel, CPU, "f", False, holes), buffers)
     close(kernel, buffers[kernel.reads :], want)
+
+
+def test_a_place_found_by_many_quotients_costs_more() -> None:
+    """Rows of five elements, of an image whose other axes are turned."""
+
+    def seconds(*perm: int) -> float:
+        b = Builder()
+        sizes = [10, 20, 10, 15]
+        x = b.input("x", F32, (*(sizes[p] for p in perm), 5))
+        turned = b.permute(x, (*sorted(range(4), key=perm.__getitem__), 4))
+        return choose(normalise(kernel_of(b, [b.un("neg", turned)])), MODEL)[1].seconds
+
+    assert seconds(3, 2, 1, 0) > 1.2 * seconds(1, 0, 2, 3)
