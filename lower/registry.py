@@ -8,6 +8,7 @@ from .families.order import ORDER
 from .families.rows import COLUMN, MAP, ROW
 from .families.scan import SCAN
 from .families.scatter import SCATTER
+from .families.stencil import STENCIL
 from .families.transpose import TRANSPOSE
 from .families.window import WINDOW
 from .families.winograd import WINOGRAD
@@ -22,6 +23,7 @@ FAMILIES: tuple[Family, ...] = (
     CONTRACT,
     WINDOW,
     WINOGRAD,
+    STENCIL,
     FOLD,
     MAP,
     ROW,

@@ -26,6 +26,9 @@ CHOICE = 6  # flops worth of comparing a term, with its place, to the best so fa
 BOUND = 3  # and of keeping the larger of two floats, or one that is no number
 RESIDENT = 2048  # threads that a unit of a GPU keeps
 GATHER = 6  # flops worth of an access that is not contiguous
+# Flops worth of a quotient and its remainder, by which a unit finds its place: each
+# waits for the one before; the first one is done beside the unit before.
+PLACE = 64
 
 
 def price(
@@ -37,6 +40,8 @@ def price(
     p = _Price(kernel, todo, model, dealt, tiled)
     for s in todo.steps:
         p.step(s, todo.outer)
+    if model.cpu_like:
+        p.scalar += grid * PLACE * max(len(todo.outer) - 2, 0) / model.scalar
     units = model.units if model.cpu_like or dealt else model.units * model.group
     spread = occupancy(grid, units)
     streams = max(spread, ONE_CORE) if model.cpu_like else spread

@@ -18,6 +18,7 @@ from rewrite.lower.families.contract import CONTRACT
 from rewrite.lower.families.full import FULL
 from rewrite.lower.families.order import ORDER
 from rewrite.lower.families.rows import ROW
+from rewrite.lower.families.stencil import STENCIL
 from rewrite.lower.families.window import WINDOW
 from rewrite.lower.families.winograd import WINOGRAD
 from rewrite.lower.interpret import Trap
@@ -52,12 +53,12 @@ TAKEN = [
     for f in FAMILIES
     if not isinstance(f, Tiled) and f.accepts(normalise(k)) is None
     if any(f.cost(normalise(k), model_of(c)) for c in (CPU, GPU))
-    if f not in (WINDOW, WINOGRAD, ORDER)
+    if f not in (WINDOW, WINOGRAD, STENCIL, ORDER)
 ]  # these have their own tests; so have tiles
 BY_NAME = {
     f.name: f
     for f in FAMILIES
-    if f not in (WINDOW, WINOGRAD, ORDER) and not isinstance(f, Tiled)
+    if f not in (WINDOW, WINOGRAD, STENCIL, ORDER) and not isinstance(f, Tiled)
 }
 
 

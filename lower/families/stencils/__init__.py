@@ -1,0 +1,1 @@
+"""Reductions over windows: what slides, tiles of it, and their loops."""
