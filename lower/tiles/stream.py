@@ -57,6 +57,8 @@ def stream_of(kernel: Kernel) -> Stream | str:
     load = max(loads, key=size, default=-1)
     if load < 0:
         return "it reads nothing"
+    if not any(kernel.free[e] & summed for e in loads if e != load):
+        return "nothing meets what it reads"
     at, free = kernel.exprs[load].attr[1], kernel.free[load]
     own = tuple(a for a in rows if free >> a & 1)
     few = tuple(a for a in rows if not free >> a & 1)

@@ -8,6 +8,7 @@ import pytest
 from rewrite.backends.nvidia.nvrtc import emit, usage
 from rewrite.egraph.ir.dtypes import BF16, F16, F32
 from rewrite.egraph.ir.evaluate import expand_macros
+from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.saturate.saturate import saturator
 from rewrite.extract.schedule.assemble import build_kernel
@@ -23,12 +24,13 @@ from rewrite.lower.targets.simt import lowered
 from rewrite.lower.tiles.family import Tiled
 from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import Load, TileProgram, walk
+from rewrite.lower.tiles.stream import stream_of
 from rewrite.lower.tiles.streams import STREAMED
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
 
-from ..harness import buffers_for, close, reference
+from ..harness import buffers_for, close, kernel_of, reference
 from .quantized import Quantized
 from .test_products import HOPPER
 
@@ -95,3 +97,11 @@ def test_a_plan_is_one_kernel_that_stores_no_weights(case: Quantized) -> None:
     assert len(bytes_) == 1
     (used,) = usage(emit([lowered(program)]).text, "sm_90a").values()
     assert not used.spilled
+
+
+def test_sums_of_one_matrix_are_no_streams() -> None:
+    b = Builder()
+    x = b.input("x", F32, (4096, 4096))
+    for axis in (0, 1):
+        kernel = normalise(kernel_of(b, [b.reduce("sum", x, [axis])]))
+        assert stream_of(kernel) == "nothing meets what it reads"
