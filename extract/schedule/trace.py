@@ -289,11 +289,13 @@ class Tracer:
             o.kind, o.payload, o.args = "guarded", parts[0][0], [parts[0][1], rest]
 
     def _alike(self, o: Occurrence, node: Term, axis: int) -> Index | None:
-        """The index of all parts, where they are as long and read the same elements, as
-        both halves of bytes do: then these are read once, and not tested for each."""
+        """The index of all parts, where they are as long, unlike, and read the same
+        elements, as both halves of bytes do: these are read once then, and not tested
+        for each part."""
         at, (first, *rest) = o.index[axis], node.args
         n = self._shape(first)[axis]
-        if not rest or n == 0 or any(self._shape(a)[axis] != n for a in rest):
+        unlike = len({*node.args}) > 1  # else each is one array, repeated
+        if not unlike or n == 0 or any(self._shape(a)[axis] != n for a in rest):
             return None
         if self.ranges.bottom(at) < 0 or self.ranges.top(at) >= n * len(node.args):
             return None

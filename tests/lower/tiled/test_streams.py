@@ -105,3 +105,13 @@ def test_sums_of_one_matrix_are_no_streams() -> None:
     for axis in (0, 1):
         kernel = normalise(kernel_of(b, [b.reduce("sum", x, [axis])]))
         assert stream_of(kernel) == "nothing meets what it reads"
+
+
+def test_an_array_repeated_is_no_digit() -> None:
+    """Angles of a rotary embedding stand twice: each is read at its place modulo."""
+    b = Builder()
+    angles = b.input("a", F32, (64, 8))
+    twice = b.un("cos", b.concat([angles, angles], 1))
+    kernel = kernel_of(b, [b.bin("mul", twice, b.input("x", F32, (64, 16)))])
+    loads = [e for e in kernel.exprs if e.op == "load" and e.attr[2]]
+    assert len(loads) == 2  # one behind each guard
