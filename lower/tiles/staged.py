@@ -30,7 +30,7 @@ from .family import COLUMNS, MAPS, ROWS, TURNED, Tiled
 from .folds import FOLDED
 from .ir import TileProgram
 from .price import price
-from .streams import STREAMED
+from .streaming.streams import STREAMED
 
 PIECES = 2  # of a long reduction, for each unit
 CELLS = 4096  # results of a product that are work enough for one piece

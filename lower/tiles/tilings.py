@@ -16,7 +16,7 @@ from ..families.transpose import tile_axes
 from ..model import DeviceModel
 from ..targets.layouts import up
 from .build import Tiling, refusal
-from .stream import stream_of
+from .streaming.stream import stream_of
 
 FULL = 4  # instances for each unit, from which on larger ones do no harm
 HELD = 64  # elements of one tile that a thread may hold of a row

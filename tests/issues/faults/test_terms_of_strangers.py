@@ -23,8 +23,6 @@ WRONG = {
     "other-input": ('(Cast (Input "n0" "f16" (vec-of 2 3)) "f32")', "no such input"),
     "call": ('(Call "n0" 3 "f32" (vec-of 2 3) (vec-of x))', "no such call"),
     "odd": ('(Odd "0x7" "f32" (vec-of 2 3))', "0x7"),
-    "random": ('(Random "bar" "7" "f32" (vec-of 2 3))', "bar"),
-    "random-key": ('(Random "normal" "bar" "f32" (vec-of 2 3))', "bar"),
     "gather": ("(Gather x x 77)", "axis 77|integer"),
     "pad": ("(Pad x (vec-of 0 0) (vec-of 0 0) y)", "constant"),
     "slice": ("(Slice x (vec-of 0) (vec-of 2 3) (vec-of 1 1))", "2 starts"),

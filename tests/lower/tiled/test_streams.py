@@ -24,8 +24,8 @@ from rewrite.lower.targets.simt import lowered
 from rewrite.lower.tiles.family import Tiled
 from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import Load, TileProgram, walk
-from rewrite.lower.tiles.stream import stream_of
-from rewrite.lower.tiles.streams import STREAMED
+from rewrite.lower.tiles.streaming.stream import stream_of
+from rewrite.lower.tiles.streaming.streams import STREAMED
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops

@@ -14,22 +14,22 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import F32, DType, compute
-from ...extract.schedule.kernel import Kernel, bits, factors
-from ..axes import ceil_div, numel
-from ..choice import Domains, Holes, hole
-from ..families.nests.index_types import index_type
-from ..families.nests.values import convert, identity
-from ..families.nests.writer import parameters
-from ..fragments import HALVES
-from ..loops import Ex, Op, Param
-from ..model import DeviceModel
-from ..targets.layouts import up
-from . import ir
-from .build import Tiling, Writer
-from .family import Tiled, fitting
-from .folds import divided
-from .ir import Digit, Grid, Map, Place, Reduce, Tile, TileProgram, Update, var
+from ....egraph.ir.dtypes import F32, DType, compute
+from ....extract.schedule.kernel import Kernel, bits, factors
+from ...axes import ceil_div, numel
+from ...choice import Domains, Holes, hole
+from ...families.nests.index_types import index_type
+from ...families.nests.values import convert, identity
+from ...families.nests.writer import parameters
+from ...fragments import HALVES
+from ...loops import Ex, Op, Param
+from ...model import DeviceModel
+from ...targets.layouts import up
+from .. import ir
+from ..build import Tiling, Writer
+from ..family import Tiled, fitting
+from ..folds import divided
+from ..ir import Digit, Grid, Map, Place, Reduce, Tile, TileProgram, Update, var
 from .stream import EACH, Stream, stream_of
 
 SUMS = 32  # of a thread, at most

@@ -6,11 +6,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...extract.schedule.kernel import Kernel, bits
-from ..axes import coefficient, numel
-from ..families.nests.plan import each, facts, reach
-from ..families.rows import ordered, row_axes
-from .build import refusal
+from ....extract.schedule.kernel import Kernel, bits
+from ...axes import coefficient, numel
+from ...families.nests.plan import each, facts, reach
+from ...families.rows import ordered, row_axes
+from ..build import refusal
 
 MOST = 16  # rows that meet the stream
 EACH = 8  # elements of a stretch, and of one access
