@@ -15,6 +15,7 @@ import numpy as np
 
 from ..egraph.ir.dtypes import described
 from ..egraph.ir.evaluate import InputError, as_given
+from ..egraph.ir.graph import Alias
 from ..egraph.ir.ops import TensorType
 from ..egraph.ir.scalars import Array
 from ..extract.schedule.assemble import concrete
@@ -33,18 +34,25 @@ class Port(NamedTuple):
     shape: tuple[int, ...]
     free: bool  # of an output: kernels alone write it, and nothing else lies there
     written: tuple[int, ...]  # of an input: the outputs that lie on it
+    onto: int | None = None  # of an output: the input that it updates
 
 
 class Ports:
     """What all calls of a program have in common."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, named: Sequence[Alias]) -> None:
+        """`named`: the aliases of the graph, which tell outputs of one buffer apart."""
         self.schedule, self.memory = program.schedule, program.memory
         buffers = self.schedule.buffers
         self.inputs = tuple(
             self._port(b, x.label) for b, x in enumerate(buffers) if x.kind == "input"
         )
-        self.outputs = tuple(self._port(b, label) for label, b in self.schedule.outputs)
+        at = {p.label: p.b for p in self.inputs}
+        onto = {a.output: at[a.input] for a in named if a.kind == "must"}
+        self.outputs = tuple(
+            self._port(b, label)._replace(onto=onto.get(label))
+            for label, b in self.schedule.outputs
+        )
         aliases = self.schedule.aliases
         self.must = tuple((o, i) for o, i, kind in aliases if kind == "must")
 
@@ -99,10 +107,14 @@ class Binding:
         )
 
     def offer(self, out: Mapping[str, Array] | None) -> None:
-        """Binds the outputs: the caller's arrays, or new ones."""
+        """Binds the outputs: the caller's arrays, or new ones; one that an input is
+        updated by is that input."""
         if out is not None:
             check_out(self.ports.outputs, out)
         for p in self.ports.outputs:
+            if out is None and p.onto is not None:
+                self.made.append((p, self.given[p.onto]))
+                continue
             array = empty(p.shape, p.dtype) if out is None else out[p.label]
             if self._may_write(p, array, out is None):
                 buffer = self.device.wrap(array)
@@ -128,13 +140,20 @@ class Binding:
             if self.wrapped.get(i) is not self.given[i]
             or (o, i) not in self.ports.memory.in_place
         }
-        apart = [(p.b, a) for p, a in self.made if self.wrapped.get(p.b) is not a]
+        apart = [
+            (p.b, a) for p, a in self.made
+            if self.wrapped.get(p.b) is not a and not self._is_input(p, a)
+        ]  # fmt: skip
         values = {b: self._value(b) for b, _ in apart}
         for b, array in apart:
             array[...] = values[b]
         for i, value in kept.items():
             self.given[i][...] = value
         return {p.label: array for p, array in self.made}
+
+    def _is_input(self, p: Port, array: Array) -> bool:
+        """Whether the output is an input, which is updated by it."""
+        return p.onto is not None and array is self.given[p.onto]
 
     def _value(self, b: int) -> Array:
         buffer = self.moved.get(b, self.own[b])

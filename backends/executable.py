@@ -64,7 +64,7 @@ class Executable:
         self.launch()
         self._drop((*prologue, *program.steps))
         self.runs = self._prepared(program.steps)
-        self.ports = Ports(program)
+        self.ports = Ports(program, graph.aliases)
         # What is kept of constant inputs, and of which: None says of no known.
         self.prologue = self._prepared(prologue)
         self.constant_inputs = frozenset(

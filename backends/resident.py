@@ -46,8 +46,8 @@ class Resident:
             raise DeviceError("something is kept of inputs that nobody watches")
         self.ready, self.device = ready, ready.device
         ports = ready.ports
-        self.must = dict(ports.must)  # outputs that are told to lie on inputs
-        self.made = [p for p in ports.outputs if p.b not in self.must]
+        self.made = [p for p in ports.outputs if p.onto is None]
+        self.must = ports.must
         self.inputs = tuple(p.label for p in ports.inputs)
         ready.lend()
         self.outputs = tuple(p.label for p in self.made)
@@ -60,7 +60,7 @@ class Resident:
         for p, target in self._targets(given, out):
             if moved.get(p.b) is target:
                 continue
-            if p.free and p.b not in moved and p.b not in self.must:
+            if p.free and p.b not in moved and p.onto is None:
                 moved[p.b] = target
             else:
                 late.append((target, p.b))
@@ -76,8 +76,7 @@ class Resident:
         if self.must:
             ports = self.ready.ports
             at = {p.b: x for p, x in zip(ports.inputs, given, strict=True)}
-            told = (p for p in ports.outputs if p.b in self.must)
-            yield from ((p, at[self.must[p.b]]) for p in told)
+            yield from ((p, at[p.onto]) for p in ports.outputs if p.onto is not None)
 
     def _taken(self, given: Sequence[Memory]) -> dict[int, Memory]:
         ports = self.ready.ports.inputs
@@ -94,7 +93,7 @@ class Resident:
 
     def _is_safe(self, p: Port, buffer: Memory, others: Sequence[Memory]) -> bool:
         """Whether what is written over the input may be written there."""
-        asked = all(self.must.get(k) == p.b for k in p.written)
+        asked = all((k, p.b) in self.must for k in p.written)
         return asked and not any(_overlap(buffer, x) for x in others)
 
 

@@ -36,14 +36,25 @@ class Order(NamedTuple):
 
 
 class Straight:
-    """A program that is one run of such launches and writes to nothing but results."""
+    """A program that is one run of such launches and writes to nothing but results, and
+    to inputs that are to be updated."""
 
     def __init__(
         self, inputs: Sequence[Port], outputs: Sequence[Port], run: Tabled,
         aims: tuple[Aim, Aim],
     ) -> None:  # fmt: skip
         self.order = _order(inputs, outputs)
-        self.makers = [maker(p.shape, p.dtype) for p in outputs]
+        at = {p.b: k for k, p in enumerate(inputs)}
+        # Of each result what makes it, or the place of the input that it updates.
+        self.makers = [
+            maker(p.shape, p.dtype) if p.onto is None else at[p.onto] for p in outputs
+        ]
+        where = {o: at[p.b] for p in inputs for o in p.written}
+        # Places of inputs: the first holds what the second is to hold.
+        self.copies = [
+            (where[p.b], at[p.onto]) for p in outputs
+            if p.onto is not None and where[p.b] != at[p.onto]
+        ]  # fmt: skip
         self.moved = {p.b: None for p in (*inputs, *outputs)}
         self.run, (self._inputs, self._outputs) = run, aims
 
@@ -54,9 +65,13 @@ class Straight:
         """None, where a call has more to do or to look at, or another order is wanted
         of the same labels than there are."""
         every = (*ports.inputs, *ports.outputs)
-        apart = len({p.b for p in every}) == len(every) and not ports.must
-        apart = apart and not any(p.written for p in ports.inputs)
-        apart = apart and all(p.free for p in ports.outputs)
+        free = [p.b for p in ports.outputs if p.onto is None]
+        written = {o: p.b for p in ports.inputs for o in p.written}
+        apart = len({*free}) == len(free) and all(pair in ports.must for pair in
+                    written.items())  # fmt: skip
+        apart = apart and all(
+            p.free if p.onto is None else p.b in written for p in ports.outputs
+        )
         known = all(p.dtype.isbuiltin == 1 and prod(p.shape) for p in every)
         if not (apart and known and len(runs) == 1 and isinstance(runs[0], Tabled)):
             return None
@@ -67,7 +82,9 @@ class Straight:
         )
         if inputs is None or outputs is None:
             return None
-        to, of = (run.aim([_place(p, run) for p in some]) for some in (inputs, outputs))
+        onto = {p.onto for p in outputs}
+        to = run.aim([_place(p, run, p.b in onto) for p in inputs])
+        of = run.aim([_place(p, run) for p in outputs])
         return Straight(inputs, outputs, run, (to, of)) if to and of else None
 
     def __call__(self, given: tuple[Any, ...]) -> tuple[Array, ...] | None:
@@ -75,10 +92,12 @@ class Straight:
         where one is not an array of its port's type that lies in order in memory."""
         if not self._inputs.at(given):
             return None
-        results = tuple([made() for made in self.makers])
+        results = tuple([m() if callable(m) else given[m] for m in self.makers])
         aimed = self._outputs.at(results)
         assert aimed, "new arrays lie in order"
         self.run()
+        for source, target in self.copies:
+            given[target][...] = given[source]
         return results
 
 
@@ -92,5 +111,9 @@ def _sorted(ports: Sequence[Port], labels: Sequence[str]) -> list[Port] | None:
     return [by_label[x] for x in labels] if same else None
 
 
-def _place(p: Port, run: Tabled) -> Place:
-    return Place(p.dtype, p.shape, tuple(run.spots.get(p.b, ())))
+def _place(p: Port, run: Tabled, written: bool = False) -> Place:
+    """With where its address goes, which is where those of what lies on it go.  An
+    output that updates an input is aimed at with that."""
+    both = (p.b, *p.written) if p.onto is None else ()
+    spots = tuple(x for b in both for x in run.spots.get(b, ()))
+    return Place(p.dtype, p.shape, spots, written)

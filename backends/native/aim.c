@@ -13,13 +13,16 @@ typedef struct {
   int flags;
 } rw_array;
 
-enum { IN_ORDER = 0x101 }; /* NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED */
+/* NPY_ARRAY_C_CONTIGUOUS, NPY_ARRAY_ALIGNED; NPY_ARRAY_WRITEABLE */
+enum { IN_ORDER = 0x101, WRITEABLE = 0x400 };
 
 typedef struct {
   const void *descr;
   const intptr_t *shape;
   const int64_t *spots; /* where in the table the address goes */
   int64_t nd, count;    /* axes, spots */
+  int64_t itemsize;
+  int64_t written;      /* whether kernels write to it */
 } rw_port;
 
 typedef struct {
@@ -31,21 +34,46 @@ typedef struct {
   int64_t head;                     /* bytes of an object before its type */
 } rw_arrays;
 
-/* Whether each of the tuple's arrays is as its port says and lies in order in memory;
-   those before the first that is not have been aimed at. */
+static const rw_array *array_at(const rw_arrays *expected, void *tuple, int64_t i) {
+  const char *object = expected->item(tuple, i);
+  return object ? (const rw_array *)(object + expected->head) : 0;
+}
+
+static int64_t bytes_of(const rw_port *port) {
+  int64_t n = port->itemsize;
+  for (int64_t k = 0; k < port->nd; k++) n *= port->shape[k];
+  return n;
+}
+
+/* Whether nothing else of the call lies where the array at `i` does. */
+static int lies_alone(const rw_arrays *expected, void *tuple, int64_t i) {
+  const char *data = array_at(expected, tuple, i)->data;
+  const int64_t bytes = bytes_of(expected->ports + i);
+  for (int64_t j = 0; j < expected->count; j++) {
+    const char *other = array_at(expected, tuple, j)->data;
+    if (j != i && other < data + bytes && data < other + bytes_of(expected->ports + j))
+      return 0;
+  }
+  return 1;
+}
+
+/* Whether each of the tuple's arrays is as its port says and lies in order in memory,
+   alone where it is written; those before the first that is not have been aimed at. */
 int rw_aim(const rw_arrays *expected, void *tuple) {
   for (int64_t i = 0; i < expected->count; i++) {
     const rw_port *port = expected->ports + i;
-    const char *object = expected->item(tuple, i);
-    if (!object) return 0; /* no such place, or no tuple: the interpreter raises */
-    const rw_array *a = (const rw_array *)(object + expected->head);
+    const rw_array *a = array_at(expected, tuple, i);
+    if (!a) return 0; /* no such place, or no tuple: the interpreter raises */
     if (a->kind != expected->kind || a->descr != port->descr || a->nd != port->nd)
       return 0;
-    if ((a->flags & IN_ORDER) != IN_ORDER) return 0;
+    const int flags = port->written ? IN_ORDER | WRITEABLE : IN_ORDER;
+    if ((a->flags & flags) != flags) return 0;
     for (int k = 0; k < a->nd; k++)
       if (a->shape[k] != port->shape[k]) return 0;
     for (int64_t k = 0; k < port->count; k++)
       expected->table[port->spots[k]] = a->data;
   }
+  for (int64_t i = 0; i < expected->count; i++)
+    if (expected->ports[i].written && !lies_alone(expected, tuple, i)) return 0;
   return 1;
 }

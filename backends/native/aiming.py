@@ -24,12 +24,14 @@ class Place(NamedTuple):
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     spots: Sequence[int]
+    written: bool = False  # then it must be writeable, and nothing else lie there
 
 
 class _Port(ctypes.Structure):
     _fields_ = (("descr", ctypes.c_void_p), ("shape", ctypes.c_void_p),
                 ("spots", ctypes.c_void_p), ("nd", ctypes.c_int64),
-                ("count", ctypes.c_int64))  # fmt: skip
+                ("count", ctypes.c_int64), ("itemsize", ctypes.c_int64),
+                ("written", ctypes.c_int64))  # fmt: skip
 
 
 class _Arrays(ctypes.Structure):
@@ -48,11 +50,12 @@ class Aim:
     ) -> None:
         ports = (_Port * len(places))()
         held: list[Any] = [library, table, places, ports]
-        for port, (dtype, shape, spots) in zip(ports, places, strict=True):
+        for port, (dtype, shape, spots, written) in zip(ports, places, strict=True):
             sizes = (ctypes.c_ssize_t * len(shape))(*shape)
             where = (ctypes.c_int64 * len(spots))(*spots)
             held += sizes, where
             port.descr, port.nd, port.count = id(dtype), len(shape), len(spots)
+            port.itemsize, port.written = dtype.itemsize, written
             port.shape, port.spots = map(ctypes.addressof, (sizes, where))
         item = ctypes.cast(_ITEM, ctypes.c_void_p).value
         expected = _Arrays(
@@ -79,11 +82,18 @@ def _holds(made: ctypes.CDLL) -> bool:
     """Whether arrays that fit are told from those that do not."""
     table = (ctypes.c_void_p * 3)()
     f32 = np.dtype(np.float32)
-    aim = Aim(made, table, (Place(f32, (2, 3), (2, 0)), Place(f32, (), (1,))))
+    places = Place(f32, (2, 3), (2, 0), True), Place(f32, (), (1,))
+    aim = Aim(made, table, places)
     x, y = np.zeros((2, 3), f32), np.zeros((), f32)
+    fixed = x.copy()
+    fixed.flags.writeable = False
     wrong = (x.astype(np.float64), x[:, ::-1], x.T, x[:1], x.reshape(3, 2),
-             np.zeros((2, 3), ">f4"), x.view(np.recarray), [0.0] * 6, None)  # fmt: skip
-    if any(aim.at((a, y)) for a in wrong) or aim.at((x, x)) or not aim.at((x, y)):
+             np.zeros((2, 3), ">f4"), x.view(np.recarray), [0.0] * 6, None,
+             fixed)  # fmt: skip
+    inside = x[1, 2:].reshape(())
+    if any(aim.at((a, y)) for a in wrong) or aim.at((x, x)) or aim.at((x, inside)):
+        return False
+    if not aim.at((x, y)):
         return False
     return list(table) == [a.__array_interface__["data"][0] for a in (x, y, x)]
 

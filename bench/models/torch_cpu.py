@@ -10,7 +10,7 @@ finds the caches of the first.  Milliseconds of a call: in turns, medians; by th
 or, with `--cpu`, of processors, which other work on the machine weighs less on: all
 threads together, so that it is for one thread each.  *Error* is
 the largest of a result (of a gradient, where a step of training is timed) over the
-largest value.  Models need torchvision and transformers.
+largest value.  Models need torchvision, transformers and timm.
 """
 
 from __future__ import annotations
@@ -79,11 +79,19 @@ def cold(name: str, train: bool, rounds: int, cpu: bool) -> Row:
     row["nodes"] = sum(v.nodes for v in views)
     row["in eager"] = sum(len(v.fallbacks) for v in views)
     row["kernels"] = sum(v.kernels[1] for v in views)
-    row["error"] = error(runs["rewrite"](), runs["eager"]())
+    row["error"] = error(drawn(runs["rewrite"]), drawn(runs["eager"]))
     taken = turns(runs, rounds)
     return row | {
         k: median(t.cpu if cpu else t.wall for t in ts) for k, ts in taken.items()
     }
+
+
+def drawn(call: Callable[[], Any]) -> Any:
+    """What a call gives from one state of random numbers."""
+    import torch
+
+    torch.manual_seed(1)
+    return call()
 
 
 def warm(name: str, train: bool, _: int, __: bool) -> Row:
@@ -166,7 +174,7 @@ def written(page: Path, text: str) -> None:
 
 
 def main() -> None:
-    from tests.torch.zoo import MODELS, TRAINED
+    from tests.torch.zoo import MODELS, MORE, MORE_TRAINED, TRAINED
 
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
     parser.add_argument("names", nargs="*", help="models whose name begins so")
@@ -176,13 +184,14 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE")
     given = parser.parse_args()
     rows: dict[str, Row] = {}
-    for train, models in ((False, MODELS), (True, TRAINED)):
-        for name in models:
-            if given.names and not any(map(name.startswith, given.names)):
-                continue
-            label = name + (", a step of training" if train else "")
-            rows[label] = measured(name, train, given)
-            print(line(cells(label, rows[label])), file=sys.stderr, flush=True)
+    every = [(n, False) for n in (*MODELS, *MORE)]
+    every += [(n, True) for n in (*TRAINED, *MORE_TRAINED)]
+    for name, train in every:
+        if given.names and not any(map(name.startswith, given.names)):
+            continue
+        label = name + (", a step of training" if train else "")
+        rows[label] = measured(name, train, given)
+        print(line(cells(label, rows[label])), file=sys.stderr, flush=True)
     print(f"{table(rows)}\nLoad: {', '.join(f'{x:.1f}' for x in os.getloadavg())}")
     if given.write:
         written(given.write, table(rows))

@@ -78,15 +78,17 @@ def _placed(
 def _aliases(
     schedule: Schedule, reuse: Reuse
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """In place where no later step reads the input and the writer may overwrite it."""
+    """In place where no later step reads the input and the writer may overwrite it; an
+    output lies on one input, and is copied to others that are to hold it."""
     in_place: list[tuple[int, int]] = []
     copies: list[tuple[int, int]] = []
     used: set[int] = set()
     for out, source, kind in schedule.aliases:
-        own = schedule.buffers[out].kind == "output" and source not in used
-        if own and _safe(schedule, out, source, reuse):
+        own = schedule.buffers[out].kind == "output"
+        free = own and used.isdisjoint((out, source))
+        if free and _safe(schedule, out, source, reuse):
             in_place.append((out, source))
-            used.add(source)
+            used |= {out, source}
         elif kind == "must":
             copies.append((out, source))
     return tuple(in_place), tuple(copies)

@@ -99,3 +99,18 @@ def test_inputs_have_no_memory_beside_the_callers() -> None:
     ready.lend()
     found = ready({"x": values(64), "w": values(64, 1)})["y"]
     np.testing.assert_array_equal(found, values(64) * values(64, 1))
+
+
+def test_one_value_is_stored_in_both_inputs_that_it_updates() -> None:
+    b = Builder()
+    x, _, _ = (b.input(name, F32, (64,)) for name in "xyz")
+    two = b.bin("add", x, x)
+    for name in "yz":
+        b.alias(f"{name}_new", name, "must")
+    run = resident(b.build({"y_new": two, "out": two, "z_new": two}), Lending())
+    assert run.outputs == ("out",)
+    held = {k: values(64, 1) for k in run.inputs}
+    made, want = np.zeros(64, np.float32), 2 * held["x"]
+    run(lent(*held.values()), lent(made))
+    for array in (held["y"], held["z"], made):
+        np.testing.assert_array_equal(array, want)

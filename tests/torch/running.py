@@ -14,7 +14,7 @@ from rewrite.torch import backend
 from rewrite.torch.compiling import listening
 from rewrite.torch.program import Program
 
-from .zoo import MODELS, TRAINED
+from .zoo import MODELS, MORE, MORE_TRAINED, TRAINED
 
 # What PyTorch itself says of this Python, or of how it calls compilers.
 warnings.filterwarnings("ignore", message="Guards may run slower")
@@ -66,7 +66,8 @@ def calls(
 ) -> Callable[[], list[torch.Tensor]]:
     """What a model of the zoo does in a call, the same whoever compiles it."""
     torch.manual_seed(0)
-    model, inputs = (TRAINED if train else MODELS)[name]()
+    zoo = {**TRAINED, **MORE_TRAINED} if train else {**MODELS, **MORE}
+    model, inputs = zoo[name]()
     run = compiled(model)
     return step(model, run, inputs) if train else once(run, inputs)
 

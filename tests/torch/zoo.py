@@ -169,7 +169,7 @@ def tiny(name: str, **asked: Any) -> Model:
     return stirred(made), (torch.rand(1, 3, 224, 224),)
 
 
-# Read to see what of them runs in eager PyTorch; no times are told.
+# What no test compiles: `tests.torch.coverage` and the benchmark do.
 MORE: dict[str, Callable[[], Model]] = {
     "resnet50": lambda: vision("resnet50"),
     "mobilenet_v3_large": lambda: vision("mobilenet_v3_large"),
