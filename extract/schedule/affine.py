@@ -167,13 +167,18 @@ def map_atoms(v: Affine, f: Callable[[object], Affine], ranges: Ranges) -> Affin
     return ranges.combine([(atom(a), c) for a, c in v.terms], v.const)
 
 
-def atoms(v: Affine) -> Iterable[object]:
+def atoms(v: Affine) -> list[object]:
     """Every innermost atom of `v`."""
-    for a, _ in v.terms:
-        if isinstance(a, (Div, Mod)):
-            yield from atoms(a.value)
-        else:
-            yield a
+    found: list[object] = [a for a, _ in v.terms]
+    for a in found:
+        if type(a) is Div or type(a) is Mod:  # there are few of them
+            break
+    else:
+        return found
+    out: list[object] = []
+    for a in found:
+        out += atoms(a.value) if isinstance(a, (Div, Mod)) else [a]
+    return out
 
 
 def always(cond: Cond, ranges: Ranges) -> bool:

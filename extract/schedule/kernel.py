@@ -199,6 +199,12 @@ def subforms(*forms: Affine) -> list[Affine]:
 
 def gathered(e: Expr) -> tuple[int, ...]:
     """The expressions whose integer values index `e`."""
+    if e.op == "load" and not e.attr[2]:
+        for a, _ in e.attr[1].terms:
+            if type(a) is not int:
+                break
+        else:
+            return ()  # most loads: sums of loops
     found: list[int] = []
     for v in expr_affines(e):
         found += values(v)

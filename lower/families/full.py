@@ -8,8 +8,10 @@ is a sum over all that they met.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
 from typing import NamedTuple
 
 from ...extract.schedule.kernel import Cost, Kernel
@@ -19,7 +21,7 @@ from ..device import Caps
 from ..loops import Function, Param, Stmt
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from .contract import CONTRACT, Contract
-from .nests.price import least_work
+from .nests.price import least_time
 from .nests.staged import Cut, cut
 from .nests.writer import parameters
 from .products.products import classify
@@ -30,6 +32,7 @@ ENOUGH = 64  # rows for each unit; where there are more, stages cannot help
 CELLS = 4096  # cells of a product, likewise: they split into tiles by themselves
 LONG = 2048  # terms that are worth a stage of their own
 PIECES = 4  # of work for each unit
+PRODUCTS = frozenset({"reduce", "mul", "cast", "load"})  # what tiles make of products
 SMALL = 8  # of them on a CPU, where a piece costs nothing: a thread that slept is late
 
 
@@ -68,8 +71,14 @@ class Full(AsTheyAre):
         return best
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        least = least_work(kernel, model)
-        return 2 * model.launch + least * min(1.0, model.scalar / model.product)
+        if not model.cpu_like:  # stages are walks
+            return 2 * model.launch + least_time(kernel, model)
+        terms = 0
+        for r in kernel.reductions:
+            axes = kernel.axes_of(kernel.free[r]) + kernel.exprs[r].attr[1]
+            terms += numel(kernel.extents, axes)
+        least = terms / max(model.scalar, model.product)
+        return 2 * model.launch + least_time(kernel, model, PRODUCTS, least)
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         return {"pieces": (1, 2, 4, 8, 16, 32)}
@@ -145,15 +154,24 @@ def _long(kernel: Kernel, least: int) -> bool:
     return all(numel(kernel.extents, a) >= least for a in axes)
 
 
+@lru_cache(maxsize=4096)
 def _best(kernel: Kernel, model: DeviceModel) -> Chosen:
-    walks: tuple[Walk, ...] = (MAP, ROW, COLUMN)
-    tiles = (CONTRACT, WINDOW) if model.cpu_like else ()
-    options = [
+    """The cheapest; tiles come first, beside which most walks need no look."""
+    found = _chosen((CONTRACT, WINDOW), kernel, model) if model.cpu_like else []
+    least = min((_seconds([c], model) for c in found), default=inf)
+    if model.launch + least_time(kernel, model) <= least:
+        found = _chosen((MAP, ROW, COLUMN), kernel, model) + found
+    return min(found, key=lambda c: _seconds([c], model))
+
+
+def _chosen(
+    families: Sequence[Walk | Contract | Window], kernel: Kernel, model: DeviceModel
+) -> list[Chosen]:
+    return [
         Chosen(kernel, f, parts)
-        for f in (*walks, *tiles)
+        for f in families
         if f.accepts(kernel) is None and (parts := f.parts(kernel, model)) is not None
     ]
-    return min(options, key=lambda c: _seconds([c], model))
 
 
 def _seconds(stages: list[Chosen], model: DeviceModel) -> float:

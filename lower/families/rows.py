@@ -21,7 +21,7 @@ from .nests.groups import GroupNest
 from .nests.nest import Nest
 from .nests.plan import LoopOrder, Step, facts, plan, reach
 from .nests.prefetch import asks
-from .nests.price import least_work, price
+from .nests.price import least_time, price
 from .nests.writer import parameters
 
 STRETCHES = (8192, 4096, 2048, 1024, 512, 256)  # elements of a map's unit of work
@@ -114,7 +114,8 @@ class Walk(AsTheyAre, ABC):
     ) -> Body: ...
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return least_work(kernel, model)
+        alone = model.alone or model.launch
+        return min(alone, model.launch) + least_time(kernel, model)
 
     def cost(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()

@@ -96,6 +96,14 @@ def facts(kernel: Kernel) -> Facts:
     )
 
 
+def needed(f: Facts) -> int:
+    """The expressions that outputs are computed from."""
+    found = 0
+    for i in each(f.stored):
+        found |= f.cones[i]
+    return found
+
+
 def axis_order(kernel: Kernel) -> tuple[int, ...]:
     """Axes from the one with the longest strides to the contiguous one."""
     rank = len(kernel.extents)

@@ -3,7 +3,7 @@ reads, and from where."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from math import gcd
 
 from ....egraph.ir.dtypes import DType
@@ -11,8 +11,9 @@ from ....egraph.ir.scalars import CHOICES
 from ....extract.schedule.affine import atoms
 from ....extract.schedule.kernel import Affine, Expr, Kernel, Output, Val
 from ...axes import ceil_div, coefficient, numel
-from ...model import DeviceModel, Parts
-from .plan import LoopOrder, Step, each, facts
+from ...costs import bytes_moved
+from ...model import DeviceModel, Parts, overlapped
+from .plan import LoopOrder, Step, each, facts, needed
 
 LINE = 64  # bytes that one scattered access moves
 PAGE = 4096  # bytes after which lines meet the same set of a first cache again
@@ -25,6 +26,7 @@ END = 8  # flops worth of each lane of a sum, which become one in the end
 CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
 BOUND = 3  # and of keeping the larger of two floats, or one that is no number
 RESIDENT = 2048  # threads that a unit of a GPU keeps
+LOAD = 0.5  # flops worth of a load
 GATHER = 6  # flops worth of an access that is not contiguous
 # Flops worth of a quotient and its remainder, by which a unit finds its place: each
 # waits for the one before; the first one is done beside the unit before.
@@ -48,13 +50,26 @@ def price(
     return Parts(p.traffic() / streams, p.scalar / spread, 0.0)
 
 
-def least_work(kernel: Kernel, model: DeviceModel) -> float:
-    """Seconds that any walk over the kernel's loops takes for its reductions alone."""
-    terms = 0
-    for r in kernel.reductions:
-        axes = kernel.axes_of(kernel.free[r]) + kernel.exprs[r].attr[1]
-        terms += numel(kernel.extents, axes)
-    return terms / model.scalar
+def least_time(
+    kernel: Kernel, model: DeviceModel, but: Container[str] = (), other: float = 0.0
+) -> float:
+    """Seconds that any walk over the kernel's loops takes: each value is made at least
+    once for every point of the loops along which it differs, and what is read or
+    stored goes through memory once.  Work `but` that of these ops takes `other`."""
+    extents, f, flops = kernel.extents, facts(kernel), 0.0
+    for e in each(needed(f)):
+        x = kernel.exprs[e]
+        if x.op in but:
+            continue
+        points = numel(extents, kernel.axes_of(kernel.free[e]))
+        if x.op == "reduce":
+            flops += taking(kernel, e) * points * numel(extents, x.attr[1])
+        elif x.op == "load":
+            flops += LOAD * _lanes(x.dtype) * points
+        else:
+            flops += f.heavy[e] * _lanes(x.dtype) * points
+    moved = 0 if kernel.updates else bytes_moved(kernel)
+    return overlapped(Parts(model.moving(moved), flops / model.scalar + other))
 
 
 def taking(kernel: Kernel, r: int) -> int:
@@ -197,7 +212,7 @@ class _Price:
         if again > 0:
             waste /= self.model.share(dtype.itemsize)
             self._again(again * dtype.itemsize, inside, dtype.itemsize, waste)
-        own = 0.5 * _lanes(dtype) + 2 * len(guard) + self._widening(dtype)
+        own = LOAD * _lanes(dtype) + 2 * len(guard) + self._widening(dtype)
         return own + GATHER * (anywhere or (step > 1 and not self.tiled))
 
     def _looked_up(self, offset: Affine, neighbour: int) -> bool:
