@@ -18,7 +18,7 @@ from typing import Any
 
 from .collect import models
 
-SECONDS, GIGABYTES = 120, 12
+SECONDS, GIGABYTES = 240, 12
 HEAD = """\
 `nodes`: of the file, optimized, and of the best of onnxsim, onnxslim, onnxscript,
 onnxoptimizer; `error`: between the file and the optimized one; `file x`: ONNX Runtime's

@@ -15,7 +15,7 @@ from typing import Any
 from .draws import drawn
 from .library import FxNode, torch
 from .reading import is_getitem, is_tensor, name_of, places_of, reason_unread
-from .site import COPY, base_of, is_written, storage_of
+from .site import COPY, base_of, is_written, shown_by, storage_of
 from .sizes import Sizes
 
 
@@ -50,6 +50,7 @@ class View:
 
     base: FxNode
     value: Any  # as traced: its sizes, strides and offset
+    origin: FxNode  # as traced, the tensor that it is a view of
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,8 @@ def _is_impure(node: FxNode) -> bool:
 
 def _on_bases(results: Sequence[Any]) -> tuple[Any, ...]:
     """Results that share memory in eager PyTorch share it here, as views of one; so do
-    those that show an input, as what is saved for a backward graph often does."""
+    those that show an input, as what is saved for a backward graph often does, or what
+    inputs that overlap are to hold: then PyTorch asks of a result where it lies."""
     traced = [r for r in dict.fromkeys(results) if isinstance(r, torch.fx.Node)]
     shared = Counter(storage_of(n) for n in traced if is_tensor(n.meta["val"]))
 
@@ -188,9 +190,11 @@ def _on_bases(results: Sequence[Any]) -> tuple[Any, ...]:
         if not isinstance(r, torch.fx.Node) or not is_tensor(r.meta["val"]):
             return r
         base = base_of(r)
+        if base is not r and (place := shown_by(base)) is not None:
+            return View(place, r.meta["val"], base)
         is_input = base.op == "placeholder" and not is_written(base)
         known = is_input or (base.op == "call_function" and shared[storage_of(r)] > 1)
-        return View(base, r.meta["val"]) if known and base is not r else r
+        return View(base, r.meta["val"], base) if known and base is not r else r
 
     return tuple(map(on_base, results))
 

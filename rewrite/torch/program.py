@@ -105,7 +105,7 @@ def _result(r: Any, sizes: Sizes) -> Callable[[Scope], Any]:
     if isinstance(r, View):
         name, v = r.base.name, r.value
         shape, strides = numbers(v.shape, sizes), numbers(v.stride(), sizes)
-        starts = v.storage_offset(), r.base.meta["val"].storage_offset()
+        starts = v.storage_offset(), r.origin.meta["val"].storage_offset()
         offset, own = numbers(starts, sizes)
         # Where an input begins differs from call to call.
         return lambda scope: scope[name].as_strided(

@@ -80,6 +80,7 @@ class Site:
         return [in_dtype(x, common) for x in operands]
 
 
+SCATTERED = "aten.as_strided_scatter.default"
 COPY = "aten.copy_.default"
 
 
@@ -97,6 +98,20 @@ def base_of(node: FxNode) -> FxNode:
             break
         node = source
     return node
+
+
+def shown_by(node: FxNode) -> FxNode | None:
+    """The input that holds what the node makes when the model is done: the memory of
+    inputs that overlap, which is one tensor here, with what was written to it."""
+    if str(node.target) != SCATTERED:
+        return None
+    for u in node.users:
+        if str(u.target) == COPY and u.args[1] is node:
+            place = u.args[0]
+            here, there = node.meta["val"], place.meta["val"]
+            same = here.shape == there.shape and here.stride() == there.stride()
+            return place if same and place.op == "placeholder" else None
+    return None
 
 
 def is_written(place: FxNode) -> bool:
