@@ -15,7 +15,7 @@ import numpy as np
 
 from ..egraph.ir.dtypes import described
 from ..egraph.ir.evaluate import InputError, apply
-from ..egraph.ir.graph import Graph
+from ..egraph.ir.graph import Graph, GraphError
 from ..egraph.ir.ops import TensorType
 from ..egraph.ir.scalars import Array
 from ..egraph.looping.branch import Branch
@@ -32,8 +32,9 @@ from .flows.rounds import looping
 from .straight import Order, Straight
 
 type Shapes = Sequence[tuple[int, ...]]
-# The programs of the bodies of a loop or a branch, by target and operands.
-type BodiesOf = Callable[[str, Shapes], tuple[Executable, ...] | None]
+# The programs of the bodies of a loop or a branch, by target and operands; why a side
+# has none at these sizes.
+type BodiesOf = Callable[[str, Shapes], tuple[Executable | GraphError, ...] | None]
 
 
 class Executable:
@@ -265,11 +266,14 @@ class Executable:
 
 
 def _running(
-    flow: Flow, bodies: Sequence[Executable], given: Sequence[Buffer]
+    flow: Flow, bodies: Sequence[Executable | GraphError], given: Sequence[Buffer]
 ) -> Inner:
     match flow:
         case Loop():
-            return looping(flow, bodies[0], given)
+            (body,) = bodies
+            if isinstance(body, GraphError):
+                raise body
+            return looping(flow, body, given)
         case Branch():
             return branching(flow, bodies, given)
         case _:

@@ -1,4 +1,8 @@
-"""Branches on a device: the program of one side or the other."""
+"""Branches on a device: the program of one side or the other.
+
+A side that does not take the sizes of a call, as that of another sampling rate may not,
+is known by why: an error only where it is the one to run.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...egraph.ir.node import GraphError
 from ...egraph.ir.scalars import Array
 from ...egraph.looping.branch import Branch
 from ...egraph.looping.flow import Run
@@ -15,15 +20,19 @@ from ...extract.schedule.kernel import Buffer
 from ..binding import fetch
 from .inner import UNREAD, Body, Inner, Tables, is_listed
 
+type Side = Body | GraphError
 
-def branching(branch: Branch, bodies: Sequence[Body], given: Sequence[Buffer]) -> Inner:
+
+def branching(branch: Branch, sides: Sequence[Side], given: Sequence[Buffer]) -> Inner:
     """What runs a branch on operands that are such buffers."""
-    made = Listed if all(map(_is_plain, bodies)) else Sides
-    return made(branch, bodies, given)
+    made = Listed if all(map(_is_plain, sides)) else Sides
+    return made(branch, sides, given)
 
 
-def _is_plain(body: Body) -> bool:
-    return is_listed(body) and not body.prologue
+def _is_plain(side: Side) -> bool:
+    if isinstance(side, GraphError):
+        return False
+    return is_listed(side) and not side.prologue
 
 
 class Sides:
@@ -32,10 +41,12 @@ class Sides:
     count = 1
 
     def __init__(
-        self, branch: Branch, bodies: Sequence[Body], given: Sequence[Buffer]
+        self, branch: Branch, sides: Sequence[Side], given: Sequence[Buffer]
     ) -> None:
-        self.branch = branch
-        self.bodies: Sequence[Body] = bodies
+        self.branch, self.sides = branch, sides
+        self.bodies: Sequence[Body] = [
+            s for s in sides if not isinstance(s, GraphError)
+        ]
         self.types = [x.type for x in given]
 
     def forget(self) -> None:
@@ -49,14 +60,17 @@ class Sides:
             fetch(device, a, t) if k in read else test
             for k, (a, t) in enumerate(zip(args, self.types, strict=True))
         ]
-        runs = [self._run(k) for k in range(len(self.bodies))]
+        runs = [self._run(k) for k in range(len(self.sides))]
         device.copy_in(out, branch.folded([test, *arrays[1:]], runs, branch.dtype))
 
     def _run(self, body: int) -> Run:
         labels = [label for label, _ in self.branch.bodies[body].outputs]
 
         def run(inputs: Mapping[str, Array]) -> Sequence[Array]:
-            made = self.bodies[body](inputs)
+            side = self.sides[body]
+            if isinstance(side, GraphError):
+                raise side
+            made = side(inputs)
             return [made[label] for label in labels]
 
         return run
@@ -67,13 +81,13 @@ class Listed(Sides):
     lie."""
 
     def __init__(
-        self, branch: Branch, bodies: Sequence[Body], given: Sequence[Buffer]
+        self, branch: Branch, sides: Sequence[Side], given: Sequence[Buffer]
     ) -> None:
-        super().__init__(branch, bodies, given)
-        self.tables = [Tables(body.runs[0], 1) for body in bodies]
+        super().__init__(branch, sides, given)
+        self.tables = [Tables(body.runs[0], 1) for body in self.bodies]
         self.runs = [tables.runs(0, 1) for tables in self.tables]
-        self.inputs = [self._inputs(k) for k in range(len(bodies))]
-        self.outputs = [self._outputs(k) for k in range(len(bodies))]
+        self.inputs = [self._inputs(k) for k in range(len(sides))]
+        self.outputs = [self._outputs(k) for k in range(len(sides))]
 
     def _inputs(self, body: int) -> list[tuple[int, int]]:
         """The buffer of each input, and its operand."""

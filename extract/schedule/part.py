@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from .symbols import Symbols
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
 SMALL = 64  # nodes
 SIZES = (1, 2, 5, 11, 23, 47, 95)  # of the first symbol, to be compared at
+LARGE = (191, 449, 1021, 4099)  # likewise, where it does not take any of these
 ENOUGH = 3  # of these
 MOST = 1 << 25  # elements of an array there, in f64 256 MiB
 SHARED = 1 / 32  # of the bytes that a graph computes, computed twice and once by rules
@@ -185,16 +186,24 @@ def check_sizes(before: Graph, after: Graph) -> list[dict[str, int]]:
     """Equal results at small sizes too, or GraphError: the witness is no proof.  The
     sizes at which they were compared: those that the graph takes, whose arrays fit, and
     at which a result says something: a maximum of nothing spoils all that reads it."""
+    names = before.symbols
+    return _compared(before, after, _small(names)) or _compared(
+        before, after, _large(names)
+    )
+
+
+def _compared(
+    before: Graph, after: Graph, tried: Iterable[dict[str, int]]
+) -> list[dict[str, int]]:
     compared: list[dict[str, int]] = []
-    for first in SIZES:
-        sizes = {name: first + i for i, name in enumerate(before.symbols)}
+    for sizes in tried:
         try:
             small = substitute(before, sizes)
         except GraphError:
             continue  # a size that the graph itself does not take
         if max(_count(n.type) for n in small.nodes) > MOST:
-            break
-        rng = np.random.default_rng(first)
+            continue
+        rng = np.random.default_rng(min(sizes.values()))
         inputs = {n.attrs[0]: _draw(rng, n.type) for n in small.inputs}
         want = evaluate(small, inputs, "f64")
         got = evaluate(substitute(after, sizes), inputs, "f64")
@@ -206,6 +215,19 @@ def check_sizes(before: Graph, after: Graph) -> list[dict[str, int]]:
         if len(compared) == ENOUGH:
             break
     return compared
+
+
+def _small(names: Sequence[str]) -> Iterator[dict[str, int]]:
+    for first in SIZES:
+        yield {name: first + i for i, name in enumerate(names)}
+
+
+def _large(names: Sequence[str]) -> Iterator[dict[str, int]]:
+    """One after the other is large, the others small; or all of them."""
+    for n in LARGE:
+        for long in names if len(names) > 1 else ():
+            yield {s: n if s == long else 2 + i for i, s in enumerate(names)}
+        yield {name: n + i for i, name in enumerate(names)}
 
 
 def _count(t: TensorType) -> int:

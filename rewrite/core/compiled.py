@@ -127,14 +127,17 @@ class Compiled:
         module = self.device.build(made.source, functions, not self.strict, earlier)
         return Executable(made.program, self.source, self.device, module, self._bodies)
 
-    def _bodies(self, target: str, shapes: Shapes) -> tuple[Executable, ...] | None:
+    def _bodies(
+        self, target: str, shapes: Shapes
+    ) -> tuple[Executable | GraphError, ...] | None:
         """The programs of the bodies of a loop or a branch whose operands have these
-        shapes."""
+        shapes, or why one does not take them."""
         flow = self.source.calls[target]
         if target not in self.bodies or not isinstance(flow, Flow):
             return None
         made = [
-            body.executable(flow.sizes(k, shapes))
+            _refusal(body.source, flow.sizes(k, shapes))
+            or body.executable(flow.sizes(k, shapes))
             for k, body in enumerate(self.bodies[target])
         ]
         ready = tuple(x for x in made if x is not None)
@@ -153,7 +156,8 @@ class Compiled:
             assert runs is None or isinstance(runs, int)
             for k, body in enumerate(self.bodies.get(target, ())):
                 own = flow.sizes(k, shapes)
-                yield Planned(target, flow, k, body, own, runs)
+                if _refusal(body.source, own) is None:
+                    yield Planned(target, flow, k, body, own, runs)
 
     def built(self, sizes: Mapping[str, int], others: Sequence[Forms] = ()) -> Built:
         """The program for these sizes and its text: kept, or made and kept.  `others`:
@@ -229,6 +233,15 @@ class Compiled:
             seconds = once * (1 if x.runs is None else x.runs)
             inner[x.target] = max(seconds, inner.get(x.target, 0.0))
         return kernel_infos(self.schedule(sizes), price, self.choices, inner)
+
+
+def _refusal(graph: Graph, sizes: Mapping[str, int]) -> GraphError | None:
+    """Why a graph does not take these sizes, if it does not."""
+    try:
+        substitute(graph, sizes)
+    except GraphError as e:
+        return e
+    return None
 
 
 def scheduled(plan: Plan, sizes: Mapping[str, int]) -> Schedule:
