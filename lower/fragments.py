@@ -22,6 +22,7 @@ FOUR = 4  # warps of a group
 HIGH, WIDEST = 64, 256  # rows of a group's instruction, and columns at most
 HALVES = (BF16, F16)  # that all instructions multiply
 EIGHTS = (F8E4M3, F8E5M2)  # those of groups alone, where sides lie along k; f32, too
+MORE = 64  # that may be added to halves of bytes, which bf16 then has all of
 LOST = 13  # low bits of f32 that they do not see
 
 
@@ -101,6 +102,40 @@ def refusal(
     if m % (down * ROWS) or n % (across * PAIR) or k % DEPTH or not m * n * k:
         return f"{down} x {across} warps do not share a product of {m} x {n} x {k} out"
     return None
+
+
+class Quads(NamedTuple):
+    """A product m x n x k of one warp that holds both sides: four neighbours have rows
+    of the left side, and of the right one columns, of which each has as many places of
+    k in a row.  Which of those an instruction meets at once is alike for both sides,
+    so that a thread may have neighbours in memory."""
+
+    m: int
+    n: int
+    k: int
+
+    @property
+    def refusal(self) -> str | None:
+        m, n, k = self
+        fits = min(self) > 0 and not (m % ROWS or n % COLUMNS or k % DEPTH)
+        return None if fits else f"a warp does not multiply {m} x {n} x {k}"
+
+    def sides(self) -> tuple[Any, Any, Any]:
+        """By thread and element rows of the left side, columns of the right one, and
+        places of k of both."""
+        thread, *_ = np.indices((WARP, 1))
+        m, n = (np.arange(size // COLUMNS) for size in (self.m, self.n))
+        place = thread % 4 * (self.k // 4) + np.arange(self.k // 4)
+        return m * COLUMNS + thread // 4, n * COLUMNS + thread // 4, place
+
+    def sums(self) -> tuple[Any, Any]:
+        """By thread and element its row and its column."""
+        return _placed(
+            (Part(True, "element", self.m // COLUMNS),
+             Part(False, "element", self.n // COLUMNS), Part(True, "thread", 8),
+             Part(False, "thread", 4), Part(False, "element", 2)),
+            WARP, self.m * self.n // WARP,
+        )  # fmt: skip
 
 
 @cache

@@ -210,8 +210,10 @@ class Machine(Products):
 
                 def product(env: Env) -> Generator[Meeting]:
                     yield ("product", (s, env))
-                    if s.warps == 1:
+                    if s.warps == 1 and not s.own:
                         self.multiply(s, env)
+                    elif s.warps == 1:
+                        pass  # of a warp, where its threads met
                     else:
                         env[PRODUCTS].append((s, self.kept(s, env)))
 

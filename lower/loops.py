@@ -312,7 +312,8 @@ class Mma:
     f32 without its last 13 bits (`fragments.seen`), where both sides lie along k.  The
     left side of those of two bytes may be `own`: threads hold it in `a.array` as they
     would hold a product of m x k.  A
-    `fresh` one of four is `out` = `a` times `b`, whatever `out` was."""
+    `fresh` one of four is `out` = `a` times `b`, whatever `out` was.  An `own` one of
+    one warp is of each warp by itself, which holds both sides (`fragments.Quads`)."""
 
     m: int
     n: int
@@ -329,7 +330,9 @@ class Mma:
     def matrices(self) -> tuple[tuple[Matrix, int, int], ...]:
         """Those in shared space, with rows and columns."""
         right = self.b, self.k, self.n
-        return (right,) if self.own else ((self.a, self.m, self.k), right)
+        if self.own:
+            return (right,) if self.warps > 1 else ()
+        return (self.a, self.m, self.k), right
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,10 +348,16 @@ class Settle:
 @dataclass(frozen=True, slots=True)
 class Pack:
     """What a thread holds in `source`, of f32, rounded to the type of `to`, its own
-    array of as many elements of two bytes, for products (`Mma.own`) alone."""
+    array of as many elements of two bytes, for products (`Mma.own`) alone.
+
+    With `bits`, `source` is of bytes: small integers of 8 bits, or halves of bytes.  Of
+    each `run` of bytes first the low halves, then the high ones; `more` is added."""
 
     to: str
     source: str
+    bits: int = 0
+    more: int = 0
+    run: int = 0
 
 
 class Windows(NamedTuple):

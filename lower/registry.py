@@ -18,6 +18,7 @@ from .tiles.contract import BY_GROUP, BY_WARP
 from .tiles.folds import FOLDED
 from .tiles.laid import LAID
 from .tiles.staged import TILED
+from .tiles.streaming.warps import BY_WARPS
 
 FAMILIES: tuple[Family, ...] = (
     CONTRACT,
@@ -40,7 +41,7 @@ FAMILIES: tuple[Family, ...] = (
 
 
 # A sum is of other terms than the kernel says, or rounded otherwise.
-LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED, LAID, ONLINE)
+LOOSE = (FOLD, WINOGRAD, BY_WARP, BY_GROUP, FOLDED, LAID, ONLINE, BY_WARPS)
 
 
 def families_for(strict: bool) -> tuple[Family, ...]:

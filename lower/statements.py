@@ -101,6 +101,17 @@ class Statements(Values):
                 return lambda env: env[COPIES].append([])
             case Ring(name, places):
                 return lambda env: env[ASIDE].ring(name, places)
+            case Pack(to, source, bits, more, run) if bits:
+
+                def unpack(env: Env) -> None:
+                    held = env[source].reshape(-1, 1, run)
+                    if bits < 8:
+                        low = np.arange(0, 8, bits, dtype=held.dtype)[:, None]
+                        held = held >> low & ((1 << bits) - 1)
+                    whole = held.astype(np.float32).ravel() + more
+                    env[to][:] = whole.astype(env[to].dtype)
+
+                return unpack
             case Pack(to, source):
 
                 def pack(env: Env) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..egraph.ir.dtypes import BF16, F32
+from ..egraph.ir.scalars import Array
 from . import fragments
 from .evaluate import Env
 from .loops import PANEL, Mma, Regroup, Send
@@ -18,7 +19,11 @@ LEFT = "the left side of a product, as all threads hold it"
 
 class Products(Statements):
     def put_together(self, s: Mma, envs: list[Env]) -> None:
-        """A left side that threads hold."""
+        """A left side that threads hold, or both sides that warps do."""
+        if s.warps == 1:
+            for first in range(0, len(envs), fragments.WARP):
+                self.by_quads(s, envs[first : first + fragments.WARP])
+            return
         held = [e[s.a.array] for e in envs]
         of = F32 if held[0].dtype == np.float32 else BF16
         places = fragments.left_places(s.m, s.k, self.threads, of)
@@ -26,6 +31,21 @@ class Products(Statements):
         whole[places] = np.stack(held)
         for e in envs:
             e[LEFT] = whole, e[s.a.array].copy()
+
+    def by_quads(self, s: Mma, envs: list[Env]) -> None:
+        """A warp's product of what its threads hold."""
+        quads = fragments.Quads(s.m, s.n, s.k)
+        rows, columns, k = quads.sides()
+        whole: list[Array] = []
+        for side, own, size in ((s.a, rows, s.m), (s.b, columns, s.n)):
+            held = np.stack([e[side.array] for e in envs]).astype(np.float32)
+            made = np.zeros((size, s.k), np.float32)
+            made[own[:, :, None], k[:, None]] = held.reshape(*own.shape, -1)
+            whole.append(made)
+        left, right = whole
+        product = left @ right.T
+        for e, i, j in zip(envs, *quads.sums(), strict=True):
+            e[s.out] += product[i, j]
 
     def multiply(self, s: Mma, env: Env) -> None:
         """A thread's own elements of the product, in its own array."""

@@ -74,7 +74,7 @@ def _roomy(text: str, arch: str, contract: bool) -> tuple[bytes, dict[str, Usage
     short = "|".join(name for name, u in result.items() if u.spilled)
     if not short:
         return cubin, result
-    bounds = rf"__launch_bounds__\((\d+)\) ({short})\("
+    bounds = rf"__launch_bounds__\((\d+)(?:, 2)?\) ({short})\("
     alone = re.sub(bounds, r"__launch_bounds__(\1, 1) \2(", text)
     return _compiled(alone, arch, contract)
 

@@ -182,6 +182,7 @@ QUANTIZED: dict[str, Callable[[], Row]] = {
     "int8some": lambda: quantized(16, BOTH[0]),
     "int8someturned": lambda: quantized(16, Weights(8192, 8192, 8, along=False)),
     "int4few": lambda: quantized(4, BOTH[1]),
+    "int4some": lambda: quantized(16, BOTH[1]),
     "int8many": lambda: quantized(2048, BOTH[0]),
     "int4many": lambda: quantized(2048, BOTH[1]),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ...egraph.ir.dtypes import DType
+from ...egraph.ir.dtypes import U32, DType
 from ...egraph.ir.scalars import MONOIDS
 from ..device import DeviceError, Grid, KernelSource, Start
 from ..fragments import FOUR, HIGH
@@ -26,6 +26,7 @@ from ..loops import (
     Function,
     GroupReduce,
     Let,
+    Load,
     Mma,
     Pack,
     Param,
@@ -94,6 +95,7 @@ class KernelPrinter(Printer):
     places: dict[str, int] = field(default_factory=dict[str, int])  # of its rings
     turns: dict[int, bool] = field(default_factory=dict[int, bool])
     sizes: dict[str, int] = field(default_factory=dict[str, int])  # of its arrays
+    bytes: frozenset[str] = frozenset()  # those of them that are unpacked
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
@@ -104,6 +106,9 @@ class KernelPrinter(Printer):
         self.own = tuple(walk(stage.body))
         self.groups = any(isinstance(s, Mma) and s.warps == FOUR for s in self.own)
         self.sizes = {s.name: s.size for s in self.own if isinstance(s, Array)}
+        self.bytes = frozenset(
+            s.source for s in self.own if isinstance(s, Pack) and s.bits
+        )
         self.places = {s.name: s.places for s in self.own if isinstance(s, Ring)}
         beside = sum(s.threads for s in self.own if isinstance(s, Beside))
         self.meeting = self.dialect.barrier
@@ -120,7 +125,10 @@ class KernelPrinter(Printer):
         wide = self.dialect.index is not None
         for loop in stage.loops:
             scope = scope.with_index(loop.var.name, loop.step, wide)
-        bound = f"{launch.threads}, 1" if beside else launch.threads
+        streams = any(isinstance(s, Mma) and s.own and s.warps == 1 for s in self.own)
+        bound = str(launch.threads)
+        if beside or streams:  # one group works while another one waits for memory
+            bound += ", 1" if beside else ", 2"
         qualifiers = self.dialect.kernel.format(n=bound)
         if paired(self.own):
             qualifiers = qualifiers.replace("void ", "void __cluster_dims__(2, 1, 1) ")
@@ -144,6 +152,20 @@ class KernelPrinter(Printer):
         if stmt.space == "local" and stmt.dtype.itemsize == 2:
             return [f"u32 {name_of(stmt.name)}[{stmt.size // 2}];"]
         return Printer.array(self, stmt)
+
+    def store(self, stmt: Store, scope: Scope) -> str:
+        """Bytes that are unpacked two at a time are copied as words."""
+        value, words = stmt.value, stmt.lanes // 4
+        if stmt.array not in self.bytes or not isinstance(value, Load) or not words:
+            return Printer.store(self, stmt, scope)
+        if not self.fits(value, scope):
+            return Printer.store(self, stmt, scope)
+        v = self.type(U32, words)
+        to, source = (
+            f"({name_of(x.array)} + {self.index(x.index, scope)})"
+            for x in (stmt, value)
+        )
+        return f"*({v} *){to} = *(const {v} *){source};"
 
     def promises(self, params: Sequence[Param], stage: Stage) -> list[str]:
         """Threads of a group may store several elements at once, if the compiler knows
@@ -305,11 +327,19 @@ class KernelPrinter(Printer):
                     self.helpers.setdefault("beside", wgmma.BESIDE)
                     lines.insert(len(made), f"rw_beside({' + '.join(told)});")
                 return lines
+            case Pack(to, source, bits) if bits:
+                self.helpers.setdefault("bits", wgmma.BITS)
+                name, text = wgmma.unpacked(scope.arrays[to], stmt)
+                self.helpers.setdefault(name, text)
+                words, view = self.sizes[source] // 4, f"(const u32 *){name_of(source)}"
+                return [f"{name}<{words}>({name_of(to)}, {view});"]
             case Pack(to, source):
                 name, text = wgmma.packed(scope.arrays[to])
                 self.helpers.setdefault(name, text)
                 count = self.sizes[source] // 2
                 return [f"{name}<{count}>({name_of(to)}, {name_of(source)});"]
+            case Mma(own=True, warps=1):
+                return mma.by_quads(stmt, scope)
             case Mma():
                 at = tuple(bare(self.index(x.at, scope)) for x in (stmt.a, stmt.b))
                 if stmt.warps == 1:

@@ -7,6 +7,7 @@ once, transposed where they lie so, and multiplies them 16 x 8 at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product as every
 
 from ...egraph.ir.dtypes import BF16
 from ..fragments import COLUMNS, DEPTH, PAIR, ROWS, WARP
@@ -119,6 +120,26 @@ def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope) -> list[str
     return [x for line in lines for x in line.split("\n")]
 
 
+def by_quads(s: Mma, scope: Scope) -> list[str]:
+    """The lines of a product of which each warp holds both sides: each instruction
+    takes the next four elements that threads have of rows and of columns."""
+    mi, ni, deep = s.m // ROWS, s.n // COLUMNS, s.k // 4
+    brain = _truth(scope.arrays[s.a.array] is BF16)
+    out, a, b = (name_of(x) for x in (s.out, s.a.array, s.b.array))
+    lines: list[str] = []
+    for i, j, k in every(range(mi), range(ni), range(0, deep, 4)):
+        cells = ", ".join(
+            f"{out}[{((i * 2 + h) * ni + j) * 2 + e}]" for h in (0, 1) for e in (0, 1)
+        )
+        left = (f"{a}[{((i * 2 + h) * deep + k) // 2 + e}]"
+                for e in (0, 1) for h in (0, 1))  # fmt: skip
+        right = (f"{b}[{(j * deep + k) // 2 + e}]" for e in (0, 1))
+        sides = f"{{{', '.join(left)}}}, rw_b[2] = {{{', '.join(right)}}}"
+        lines.append(f"{{ const u32 rw_a[4] = {sides}; "
+                     f"rw_mma<{brain}>({cells}, rw_a, rw_b); }}")  # fmt: skip
+    return lines
+
+
 def turned(x: Matrix, left: bool) -> bool:
     """Whether its rows lie along the product's own axis instead of the summed one."""
     return (x.across if left else x.down) != 1
@@ -165,4 +186,4 @@ def _address(
     return f"rw_{name}_at + ({row}) * {2 * pitch} + {mixed} * {2 * PIECE}"
 
 
-__all__ = ["HELPERS", "REGROUP", "product"]
+__all__ = ["HELPERS", "REGROUP", "by_quads", "product"]

@@ -7,16 +7,26 @@ it where they meet, and at the end of its loop.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...egraph.ir.dtypes import BF16, F8E4M3, F8E5M2, F16, F32, DType
 from ..fragments import DEPTH, FOUR, HALVES, HIGH, WARP, depth
-from ..loops import PANEL, ROW, Matrix, Mma, Settle, Stmt
+from ..loops import PANEL, ROW, Matrix, Mma, Pack, Settle, Stmt
 from .expressions import Scope, name_of
 
+PAIR = 0x10001  # of two halves of a word alike
+SIGNS = 0x80 * PAIR
 ALIGN = 1024  # bytes: the rows that are mixed among each other
 KINDS = {BF16: "bf16", F16: "f16", F32: "tf32", F8E4M3: "e4m3", F8E5M2: "e5m2"}
 STEP = 32  # bytes of a row that an instruction multiplies
 FRESH = "_fresh"
 INLINE = "static __device__ __forceinline__"
+BITS = f"""{INLINE} u32 rw_bits(u32 x, u32 mask, u32 more) {{
+  u32 r;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(r) : "r"(x), "r"(mask), "r"(more));
+  return r;
+}}
+"""
 HELPERS = r"""static __device__ __forceinline__
 u64 rw_matrix(const void *p, u32 apart) {
   const u64 at = ((u32)__cvta_generic_to_shared(p) & 0x3ffff) >> 4;
@@ -173,6 +183,49 @@ def packed(of: DType) -> tuple[str, str]:
 }}
 """,
     )
+
+
+def unpacked(of: DType, s: Pack) -> tuple[str, str]:
+    """Name and text of the function that unpacks small integers from bytes, two at a
+    time: their bits are the low ones of numbers that have no others, of which a
+    constant is subtracted, or, of bytes in bf16, the number that their signs stand for.
+    Of four bytes the middle ones change places, so that a word's halves are two
+    neighbours."""
+    brain, halves = of is BF16, s.bits == 4
+    kind, base = ("bf16", 128) if brain else ("f16", 1024)
+    signs = brain and not halves
+    less = s.more - base - (0 if halves else 128)
+    first, one, add = (_twice(of, x) for x in (base, -1 if signs else 1, less))
+    mask = (0x0F if halves else 0x7F if brain else 0xFF) * PAIR
+    words, digits = s.run // 4, 8 // s.bits
+    flip = " ^ 0x80808080u" * (not brain and not halves)
+    lines = [f"const u32 w = __byte_perm(from[i]{flip}, 0, 0x3120);"]
+    for n, shift in enumerate((0, 8, 4, 12)[: 2 * digits]):
+        place = f"to[(i / {words} * {digits} + {n // 2}) * {words * 2}"
+        place += f" + i % {words} * 2 + {n % 2}]"
+        part = f"w >> {shift}" if shift else "w"
+        low = f"rw_bits({part}, {mask:#x}u, {first:#x}u)"
+        sign = f"rw_bits({part}, {SIGNS:#x}u, {first:#x}u)"
+        value, plus = (sign, low) if signs else (low, f"{add:#x}u")
+        lines.append(f'asm("fma.rn.{kind}x2 %0, %1, %2, %3;" : "=r"({place})')
+        lines.append(f'    : "r"({value}), "r"({one:#x}u), "r"({plus}));')
+    body = "\n    ".join(lines)
+    name = f"rw_unpack{s.bits}_{kind}_{s.run}_{'m' * (s.more < 0)}{abs(s.more)}"
+    return (
+        name,
+        f"""template <int N> {INLINE} void {name}(u32 *to, const u32 *from) {{
+  #pragma unroll
+  for (int i = 0; i < N; i++) {{
+    {body}
+  }}
+}}
+""",
+    )
+
+
+def _twice(of: DType, x: int) -> int:
+    """The bits of a number in both halves of a word."""
+    return int(np.asarray(x, of.numpy).view(np.uint16)) * PAIR
 
 
 def product(s: Mma, threads: int, at: tuple[str, ...], scope: Scope, name: str

@@ -165,7 +165,7 @@ def renamed(body: Iterable[Stmt], names: Mapping[str, str]) -> tuple[Stmt, ...]:
             case Regroup(to, source):
                 return replace(s, to=name(to), source=name(source))
             case Pack(to, source):
-                return Pack(name(to), name(source))
+                return replace(s, to=name(to), source=name(source))
             case Settle(left, sums, made):
                 return Settle(left, tuple(map(name, sums)), tuple(map(name, made)))
             case Barrier() | Commit() | Await():

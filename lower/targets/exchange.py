@@ -8,6 +8,7 @@ from math import prod
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import BOOL, DType, compute
+from ..axes import ceil_div
 from ..families.nests.values import add, combine, divide, identity, mul
 from ..fragments import WARP
 from ..loops import (
@@ -37,6 +38,8 @@ from .layouts import of_axes, product
 from .places import Point
 from .quads import quads, quads_of
 
+ALL = 64  # parts that a thread asks for at once
+PARTS = 8  # of a result, from which on no two threads add the same ones up
 PAD = 1  # elements after each row of a copy: columns fall into other banks
 
 
@@ -126,7 +129,7 @@ class Exchange(Besides):
             leave = If(first, (leave,))
         self.emit(For(t, self.grid.team, "thread", (leave,)))
         kept = self.grid.team // width
-        few = warp == 1 and size > 1 and size * kept <= team
+        few = warp == 1 and size > 1 and (size * kept <= team or width >= PARTS)
         if few:
             self.added_for_all(s, layout, shared, size)
         inner = self.inside()
@@ -170,9 +173,13 @@ class Exchange(Besides):
         return base, loops
 
     def added_for_all(self, s: Reduce, layout: Layout, shared: str, size: int) -> None:
-        """One thread for each result, which stands where its first part lay."""
+        """One thread for each result, which stands where its first part lay; for
+        several, one after the other, where there are more."""
         dtype, team = s.tile.dtype, self.grid.team
-        t = Var(self.fresh("t"), self.index)
+        thread, turn = (Var(self.fresh(x), self.index) for x in "ti")
+        kept = [d.size for d in layout if d.place == "thread" and d.axis not in s.over]
+        turns = ceil_div(size * prod(kept), team)
+        t = add(mul(turn, team), thread) if turns > 1 else thread
         found: dict[int, Ex] = {}
         count = 1
         for k in reversed(range(len(layout))):
@@ -191,11 +198,15 @@ class Exchange(Besides):
         more = combine(s.monoid, total, Read(shared, place, dtype))
         taken: Stmt = Assign(total, more)
         for var, n, _ in loops:
-            taken = For(var, n, "serial", (taken,))
+            taken = For(var, n, "unroll" if n <= ALL else "serial", (taken,))
         start = Let(total, identity(s.monoid, dtype), True)
         made = (start, taken, Write(shared, first, total))
-        mine = Op("lt", (t, self.number(size * count)), BOOL)
-        self.emit(For(t, team, "thread", (If(mine, made),)))
+        if size * count % team:
+            mine = Op("lt", (t, self.number(size * count)), BOOL)
+            made = (If(mine, made),)
+        if turns > 1:
+            made = (For(turn, turns, "unroll", made),)
+        self.emit(For(thread, team, "thread", made))
 
     def pitches(self, axes: Sequence[str], last: str) -> tuple[dict[str, int], int]:
         """Elements between neighbours along each axis of a copy, and in all of it."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import prod
 
 from ..fragments import FOUR as WARPS
-from ..fragments import HIGH, parts, refusal
-from ..tiles.ir import Axis, Digit, Grid, Layout
+from ..fragments import HIGH, Quads, parts, refusal
+from ..tiles.ir import Axis, Digit, Grid, Layout, Tile
 from .layouts import of_axes
 
 FOUR, PAIR = 4, 2
@@ -71,6 +71,35 @@ def product_layout(
         out.append(Digit(axis[p.rows], place, p.size))
     out[-1] = out[-1]._replace(place="lane")
     return tuple(d for d in out if d.size > 1)
+
+
+def warp_product(
+    grid: Grid, left: Tile, right: Tile, sums: Tile, over: tuple[str, ...]
+) -> Quads | str:
+    """What a warp multiplies of sides that it holds, or why they do not lie so."""
+    tiles = left, right, sums
+    whole = [t.layout or grid.layout for t in tiles]
+    (m,), (n,) = ({*x.axes} - {*y.axes} for x, y in ((left, right), (right, left)))
+    threads = [[(d.axis, d.size) for d in x if d.place == "thread"] for x in whole]
+    a, b, c = (of_axes(x, t.axes) for x, t in zip(whole, tiles, strict=True))
+    held = [[(d.axis, d.size) for d in x if d.place != "thread"] for x in (a, b, c)]
+    run = [(x, size) for x, size in held[0] if x in over]
+    rows, columns = ([d for d in held[i] if d[0] == x] for i, x in enumerate((m, n)))
+    k = threads[0][-1][0] if threads[0] else ""
+    near = [[(m, 8), (k, 4)], [(n, 8), (k, 4)], [(m, 8), (n, 4)]]
+    if k not in over or [x[-2:] for x in threads] != near:
+        return f"neighbours do not hold {sums.name!r} and its sides as fragments"
+    alike = (
+        threads[0][:-2] == threads[1][:-2] == threads[2][:-2]
+        and of_axes(a, (m,)) == of_axes(c, (m,))
+        and of_axes(a, over) == of_axes(b, over)
+        and of_axes(b, (n,))[:-1] == of_axes(c, (n,))[:-2]
+    )
+    if not alike or held != [rows + run, columns + run, rows + columns + [(n, PAIR)]]:
+        return f"threads hold {sums.name!r} in another order than its sides"
+    high, wide, deep = (prod(size for _, size in x) for x in (rows, columns, run))
+    made = Quads(high * 8, wide * 8, deep * 4)
+    return made.refusal or made
 
 
 def _place(layout: Layout) -> int | None:

@@ -47,6 +47,8 @@ from ..tiles.ir import (
 )
 from .layouts import names_in, of_axes, product
 from .places import Places, Point
+from .quads import warp_product
+from .unpacking import unpacked
 
 PAD = 4  # elements after each row that is filled across: neighbours in other banks
 
@@ -58,6 +60,7 @@ class Ringed(Places):
     def __init__(self, grid: ir.Grid, program: ir.TileProgram) -> None:
         super().__init__(grid, program)
         self.rings: dict[str, str] = {}
+        self.unpacked = unpacked(grid)
         self.slot: Ex = self.zero
         self.later: Ex | None = None
         self.panels = {  # tiles that lie in panels
@@ -318,7 +321,8 @@ class Ringed(Places):
     def pack(self, tile: Tile, value: Ex) -> None:
         """A left side that threads hold, from what they hold of it."""
         assert isinstance(value, Var)
-        source = self.held[value.name]
+        small = self.unpacked.get(value.name)
+        source = self.held[small.source if small else value.name]
         assert isinstance(source, str)
         if tile.name not in self.held:
             layout = of_axes(tile.layout or self.grid.layout, tile.axes)
@@ -327,17 +331,29 @@ class Ringed(Places):
             self.emit(Array(name, tile.dtype, size))
         to = self.held[tile.name]
         assert isinstance(to, str)
-        self.emit(Pack(to, source))
+        self.emit(Pack(to, source, *(small[1:] if small else ())))
 
     def multiply(self, s: Mma) -> None:
         assert isinstance(s.left, Var) and isinstance(s.right, Var)
         a, b = self.tiles[s.left.name], self.tiles[s.right.name]
-        (over,) = s.over
+        over = s.over[0]
         m, n = (next(x for x in t.axes if x != over) for t in (a, b))
-        if s.warps:
+        if s.warps == 1 and held_left(b):
+            self.by_quads(s, a, b)
+        elif s.warps:
             self.by_warps(s, a, b, m, n, over)
         else:
             self.by_threads(s, a, b, m, n, over)
+
+    def by_quads(self, s: Mma, a: Tile, b: Tile) -> None:
+        """Of sides that each warp holds."""
+        made = warp_product(self.grid, a, b, self.tiles[s.name], s.over)
+        assert not isinstance(made, str), made
+        held = [self.held[x] for x in (s.name, a.name, b.name)]
+        out, *sides = (x for x in held if isinstance(x, str))
+        left, right = (Matrix(x, self.zero, made.k, 1) for x in sides)
+        m, n, k = made
+        self.emit(Multiply(m, n, k, 1, out, left, right, 1, True))
 
     def by_warps(self, s: Mma, a: Tile, b: Tile, m: str, n: str, over: str) -> None:
         held = self.held[s.name]

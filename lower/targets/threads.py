@@ -76,6 +76,8 @@ class GridWriter(Exchange):
     def body(self, body: tuple[ir.Stmt, ...]) -> None:
         groups: list[Group | ir.Stmt] = []
         for s in body:
+            if isinstance(s, Map) and s.tile.name in self.unpacked:
+                continue
             if self.alone(s):
                 groups.append(s)
                 continue
@@ -301,6 +303,11 @@ class GridWriter(Exchange):
         own = Read(held, add(mul(var, count), part), dtype)
         inner = For(part, count, "unroll", (Write(array, slot, own),))
         body.append(For(var, lanes, "unroll", (inner,)))
+        test = self.beyond(point, s.tile.axes)
+        if test is not None:
+            zero = Write(array, slot, Lit(0, dtype))
+            none = For(part, count, "unroll", (zero,))
+            body = [For(var, lanes, "unroll", (none,)), If(test, tuple(body))]
         self.emit(If(Op("eq", (digit, self.zero), BOOL), tuple(body)))
 
     def load_at(self, s: Load, array: str, point: Point, lanes: int) -> None:

@@ -163,7 +163,8 @@ class _Parser(Expressions):
                     self.take()
                     to = self.word("an array's name").text
                     self.expect("=")
-                    return Pack(to, self.word("an array's name").text)
+                    source = self.word("an array's name").text
+                    return Pack(to, source, *self.of_bytes())
                 case "settle":
                     self.take()
                     return self.settle()
@@ -329,6 +330,17 @@ class _Parser(Expressions):
     def settle(self) -> Settle:
         left = self.integer("a number of products")
         return Settle(left, self.names_after(":"), self.names_after("beside"))
+
+    def of_bytes(self) -> tuple[int, ...]:
+        """Of what small integers are unpacked from bytes."""
+        if not self.skip("of"):
+            return ()
+        bits = self.integer("a number of bits")
+        self.expect("by")
+        run = self.integer("a number of bytes")
+        less = self.skip("-")
+        more = self.integer("a number") if less or self.skip("+") else 0
+        return bits, -more if less else more, run
 
     def names_after(self, head: str) -> tuple[str, ...]:
         """Names after a word, if it is there."""

@@ -148,8 +148,10 @@ class _Printer:
                 return [f"{pad}transfer {place} = {start}{test}"]
             case Regroup(to, source, mid, last):
                 return [f"{pad}regroup {word(to)} = {word(source)} by {mid} {last}"]
-            case Pack(to, source):
-                return [f"{pad}pack {word(to)} = {word(source)}"]
+            case Pack(to, source, bits, more, run):
+                tail = f" of {bits} by {run}" if bits else ""
+                tail += f" {'-' if more < 0 else '+'} {abs(more)}" if more else ""
+                return [f"{pad}pack {word(to)} = {word(source)}{tail}"]
             case Settle(left, sums, made):
                 ended, other = (", ".join(map(word, x)) for x in (sums, made))
                 other = " beside " * bool(made) + other

@@ -164,7 +164,10 @@ class Wait:
 class Mma:
     """A mutable tile plus the products of two shared ones, summed over an axis; the
     left one may be in registers, rounded.  An instruction of several warps goes on, to
-    a `Wait`, a `Settle` or the end of the loop."""
+    a `Wait`, a `Settle` or the end of the loop.
+
+    By one warp, both may be in registers.  Such products may be summed over several
+    axes, and be many at once: one for each point of axes that sides and sums have."""
 
     SYNTAX: ClassVar[str] = (
         "mma {name} by {left} and {right} over {over} ?warps {warps}"
@@ -172,7 +175,7 @@ class Mma:
     name: str = field(metadata=CHANGES)
     left: Ex = field(metadata=VALUE)
     right: Ex = field(metadata=VALUE)
-    over: tuple[str, ...] = field(metadata=NAMES)  # one
+    over: tuple[str, ...] = field(metadata=NAMES)  # one, of shared tiles
     warps: int = field(metadata=NUMBER, default=0)  # of an instruction; 0: by threads
 
 

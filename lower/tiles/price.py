@@ -17,7 +17,8 @@ from ..fragments import FOUR, HIGH, WARP
 from ..loops import ROW, Ex, Op, Var
 from ..model import DeviceModel, Parts
 from ..targets.layouts import Scene, names_in, of_axes, product, scene
-from ..targets.quads import lying
+from ..targets.quads import lying, warp_product
+from ..targets.unpacking import Unpacked, unpacked
 from . import ir
 from .interpret import share_of_turns
 from .ir import (
@@ -38,6 +39,7 @@ from .rings import is_beside, is_common
 
 ACCESS = 0.5  # flops worth of one access
 CONVERT = 1  # and of reading or making a small float
+UNPACK = 1  # and of a small integer that goes from its byte to a side
 TO_SHARED = 4  # and of an element that threads exchange
 # Of a digit of a place, and of a bound that is tested of digits: of what a thread works
 # out for each access of its own (windows of images, gathered one by one: H100).
@@ -67,12 +69,18 @@ LINE_OF_CACHE = 128  # bytes
 ASTRIDE = {16: 2.7, 32: 1.6, 64: 1.5}
 
 
+# What it costs to read pieces of lines by many, each by a warp at a time: a vector by
+# 8192 x 8192 in bf16 took 51.6 us of half lines and 47.7 of whole ones, int8 of a
+# quarter 38, where a copy of as many bytes takes 22 (H100).
+PIECES = {32: 1.6, 64: 1.08}
 SECTOR, ACROSS, ASTRAY = 32, 3.0, 12.0  # bytes; of the half of `END` that is to store
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
     """Seconds of all grids, without their launches."""
-    parts = [_Price(g, program, model).parts() for g in program.body]
+    parts = [
+        _Price(g, program, model, unpacked=unpacked(g)).parts() for g in program.body
+    ]
     return Parts(*(sum(p[i] for p in parts) for i in range(3)))
 
 
@@ -211,6 +219,7 @@ class _Price:
     work: float = 0.0
     meetings: float = 0.0
     product: float = 0.0  # seconds
+    unpacked: dict[str, Unpacked] = field(default_factory=dict[str, Unpacked])
     seen: dict[tuple[str, Ex], int] = field(default_factory=dict[tuple[str, Ex], int])
 
     def parts(self) -> Parts:
@@ -230,6 +239,11 @@ class _Price:
         if ring.bytes:  # what is under way decides, not how many wait for it
             under_way = min(instances, ring.resident) * ring.bytes
             asked = min(under_way / (model.bandwidth * LATENCY), 1.0)
+        asks = 0 if ring.bytes or not model.wide else self.asked_at_once()
+        if asks and (instances < model.units or self.by_warps):
+            under_way = min(instances, model.units // 2 * resident) * team * asks
+            asked = min(under_way / (model.bandwidth * LATENCY), 1.0)
+            spread = occupancy(instances * max(team // model.group, 1), model.units)
         moved = (model.moving(self.far) + self.seconds) / asked
         moved += self.near / model.cache_bandwidth
         work = self.work * idle / model.scalar / spread
@@ -245,6 +259,31 @@ class _Price:
             pair = PAIR if self.grid.together else 0.0
             return Parts(moved + met, work, -(-instances // teams) * each + pair)
         return Parts(moved + met, work, self.product / busy + fills)
+
+    def asked_at_once(self) -> int:
+        """Bytes that a thread asks for at once: in a turn of a loop, of what it reads
+        most of."""
+        most = 0
+        for loop in (s for s in self.grid.body if isinstance(s, Loop)):
+            for s in (s for s in loop.body if isinstance(s, Load)):
+                layout = of_axes(s.tile.layout or self.grid.layout, s.tile.axes)
+                size = self.program.buffers[s.buffer].dtype.itemsize
+                most = max(most, size * product(layout, "register", "lane"))
+        return most
+
+    @property
+    def by_warps(self) -> bool:
+        """Whether warps multiply what they read as they read it."""
+        tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
+        sides = [tiles[x.name] for s in ir.walk(self.grid.body) if isinstance(s, Mma)
+                 for x in (s.left, s.right) if isinstance(x, Var)]  # fmt: skip
+        return bool(sides) and all(map(ir.held_left, sides))
+
+    def walks(self, view: Scene, index: Ex, size: int) -> bool:
+        """Whether later turns read what else lies in the lines of this one."""
+        loops = (s for s in self.grid.body if isinstance(s, Loop))
+        steps = (view.along(index, s.axes[0].name) for s in loops)
+        return any(step and abs(step) * size < LINE for step in steps)
 
     def ends(self, view: Scene) -> float:
         """How long the end of an instance is: half of it is to store what it made."""
@@ -387,6 +426,10 @@ class _Price:
                 tile = ir.bound(s)
                 axes = tile.axes if tile else self._axes(s)
                 each = sum(map(flops, ir.values(s)))
+                if tile is not None and ir.held_left(tile) and self.by_warps:
+                    each += CONVERT
+                elif tile is not None and tile.name in self.unpacked:
+                    each = UNPACK
                 self.work += each * self.points(axes) * times
             case Mma():
                 self.multiply(s, times)
@@ -410,6 +453,13 @@ class _Price:
         """By warps, of elements of two bytes; else by each thread for itself."""
         tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
         out = tiles[s.name]
+        a, b = (tiles[x.name] for x in (s.left, s.right) if isinstance(x, Var))
+        if s.warps == 1 and ir.held_left(a) and ir.held_left(b):
+            made = warp_product(self.grid, a, b, out, s.over)
+            assert not isinstance(made, str), made
+            macs = prod(made) * max(self.grid.team // WARP, 1) * times
+            self.product += macs / self.model.matrix
+            return
         layout = of_axes(self.grid.layout, out.axes)
         (left,) = (tiles[x.name] for x in (s.left,) if isinstance(x, Var))
         macs = self.points((*out.axes, *s.over)) * times
@@ -453,6 +503,11 @@ class _Price:
         waste = 1.0 if abs(step) <= 1 else float(min(LINE // size, abs(step)))
         if self.grid.resident:  # of other programs that was not measured
             waste = min(waste, max(SECTOR / (near * size), 1.0))
+        across = near * size * (lanes if step == 1 else 1)
+        if reads and whole > self.model.cache and not self.walks(view, index, size):
+            waste *= PIECES.get(across, 1.0)
+        if self.by_warps and self.walks(view, index, size):
+            waste = 1.0
         key = buffer, index
         again = self.seen.get(key, 0) if reads else 0
         self.seen[key] = moved
@@ -467,7 +522,8 @@ class _Price:
             share = self.model.share(size * product(layout, "lane", "register"))
             self.far += once * waste
             self.seconds += once * waste * (1 / share - 1) / self.model.bandwidth
-            self.near += moved - once if whole > self.model.on_chip else 0
+            again = whole > self.model.on_chip and not self.by_warps  # else beside it
+            self.near += moved - once if again else 0
         own = ACCESS / (lanes if wide else 1)
         own += CONVERT * (compute(held.dtype) is not held.dtype and not copied)
         own += digits(view, index, where, axes) / (lanes if wide else 1)

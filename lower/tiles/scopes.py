@@ -49,6 +49,10 @@ class Scopes(ABC):
             self.fault(f"products are added to {s.name!r}, which is no mutable tile")
             return
         sides = [self.tiles.get(x.name) for x in (s.left, s.right) if type(x) is Var]
+        held = [t for t in sides if t is not None and held_left(t)]
+        if len(held) == 2 and s.warps == 1:
+            self.by_warps(s, out, *held)
+            return
         tiles = [
             t for i, t in enumerate(sides)
             if t is not None and (t.space == "shared" or (i == 0 and held_left(t)))
@@ -67,6 +71,18 @@ class Scopes(ABC):
         ):
             kinds = ", ".join(str(t.dtype) for t in (out, *tiles))
             self.fault(f"{s.name!r}: a product of {kinds}")
+
+    def by_warps(self, s: Mma, out: Tile, a: Tile, b: Tile) -> None:
+        """Of sides in registers."""
+        left, right, sums = ({*t.axes} for t in (a, b, out))
+        over, both = {*s.over}, left & right & sums
+        own = left - over - both, right - over - both
+        one = all(len(x) == 1 for x in own)
+        whole = over <= left & right and sums == own[0] | own[1] | both
+        if not one or not whole or over & sums or not over:
+            self.fault(f"{s.name!r}: the axes are those of no product")
+        if a.dtype is not b.dtype or out.dtype is not compute(a.dtype):
+            self.fault(f"{s.name!r}: a product of {out.dtype}, {a.dtype}, {b.dtype}")
 
     def seen(self, name: str) -> None:
         """What runs ahead is of another turn; shared tiles are for products alone."""

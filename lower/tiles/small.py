@@ -47,6 +47,34 @@ def as_float(x: Ex) -> Ex | None:
     return _raised(x, more)
 
 
+class Digits(NamedTuple):
+    """Small integers in the bytes of a tile: all bits of each, or halves of them, by
+    which of the two an axis says, plus a number."""
+
+    tile: str
+    bits: int
+    more: int = 0
+    axis: str = ""
+
+
+def digits_of(x: Ex) -> Digits | None:
+    """What an integer expression of eight bits takes of bytes, if it is no more."""
+    if isinstance(x, Var) and x.dtype is I8:
+        return Digits(x.name, 8)
+    x, more = _apart(x)
+    match x:
+        case Op("select", (Op("lt", (Var(axis), Lit(1))), a, b)):
+            (low, one), (high, two) = _apart(a), _apart(b)
+        case _:
+            return None
+    match low, high:
+        case Op("and", (Var(tile, of), Lit(15))), Op("shr", (Var(same), Lit(4))):
+            alike = tile == same and one == two and of is U8
+            return Digits(tile, 4, more + one, axis) if alike else None
+        case _:
+            return None
+
+
 def _raised(x: Ex, more: int) -> Ex:
     bits, more = Op("cast", (x,), U32), more - WHOLE
     if span(x).low < 0:

@@ -31,6 +31,7 @@ from .folds import FOLDED
 from .ir import TileProgram
 from .price import price
 from .streaming.streams import STREAMED
+from .streaming.warps import BY_WARPS
 
 PIECES = 2  # of a long reduction, for each unit
 CELLS = 4096  # results of a product that are work enough for one piece
@@ -195,5 +196,5 @@ def _seconds(program: TileProgram, model: DeviceModel) -> float:
 
 STAGED = Staged()
 TILED: tuple[Tiled, ...] = (
-    MAPS, ROWS, COLUMNS, TURNED, FOLDED, STREAMED, STAGED, *MULTIPLIED
+    MAPS, ROWS, COLUMNS, TURNED, FOLDED, STREAMED, BY_WARPS, STAGED, *MULTIPLIED
 )  # fmt: skip

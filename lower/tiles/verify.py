@@ -21,7 +21,7 @@ from ..intervals import Interval, interval
 from ..loops import Ex, Lit, Op, Param, Var
 from ..targets.boxes import sent
 from ..targets.layouts import of_axes, product, scene
-from ..targets.quads import lying
+from ..targets.quads import lying, warp_product
 from ..targets.windows import panels_of
 from ..text.syntax import ARITY
 from . import ir
@@ -205,7 +205,10 @@ class _Grid(Scopes):
                 if min(pending, products) < 0 or not self.directly_in_loop():
                     self.fault(f"a wait for all but {pending}, in no loop")
             case Mma():
+                before = len(self.found)
                 self.multiply(s)
+                if self.grid.layout and len(self.found) == before:
+                    self.in_fragments(s)
             case Load():
                 self.load(s)
             case Map(tile, value, mutable):
@@ -229,6 +232,14 @@ class _Grid(Scopes):
             first = not self.around and not self.looped
             lasts = isinstance(s, Copy | Load) and first
             self.bind(tile, isinstance(s, Map) and held_left(tile), lasts)
+
+    def in_fragments(self, s: Mma) -> None:
+        """Sides that warps hold, as their instructions take them."""
+        a, b = (self.tiles[x.name] for x in (s.left, s.right) if isinstance(x, Var))
+        if held_left(a) and held_left(b):
+            made = warp_product(self.grid, a, b, self.tiles[s.name], s.over)
+            if isinstance(made, str):
+                self.fault(made)
 
     def reads_shared(self, s: Copy) -> bool:
         """Whether it takes what lies there to registers."""

@@ -157,6 +157,8 @@ class Kinds(Walk):
             self.fault(f"a product in {s.out!r}, which is no thread's own")
         if s.own and self.spaces.get(s.a.array) != "local":
             self.fault(f"a product of {s.a.array!r}, which is no thread's own")
+        if s.own and s.warps == 1 and self.spaces.get(s.b.array) != "local":
+            self.fault(f"a product of {s.b.array!r}, which is no thread's own")
         for x, _, _ in s.matrices:
             if self.spaces.get(x.array) != "shared":
                 self.fault(f"a product of {x.array!r}, which is not shared")

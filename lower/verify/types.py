@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 
-from ...egraph.ir.dtypes import BOOL, F32, I32, I64, U8, DType, compute
+from ...egraph.ir.dtypes import BOOL, F32, I8, I32, I64, U8, DType, compute
 from ...egraph.ir.scalars import BY_NAME, MONOIDS
-from ..fragments import EIGHTS, FOUR, HALVES, HIGH, ROWS, WARP, refusal
+from ..fragments import EIGHTS, FOUR, HALVES, HIGH, MORE, ROWS, WARP, Quads, refusal
 from ..intervals import of_type
 from ..loops import (
     PANEL,
@@ -137,6 +137,8 @@ class Types(Walk):
                 self.multiplied(s)
             case Regroup():
                 self.regrouped(s)
+            case Pack(bits=bits) if bits:
+                self.unpacked(s)
             case Pack(to, source):
                 sides = self.arrays.get(to), self.arrays.get(source)
                 sizes = {x.size if x else 0 for x in sides}
@@ -305,7 +307,39 @@ class Types(Walk):
         if sorted(n for n in s.box.tensor.sizes[1:] if n > 1) != [rows]:
             self.fault(f"sent by boxes of {s.box.tensor.sizes}")
 
+    def unpacked(self, s: Pack) -> None:
+        """Small integers, which numbers of two bytes have all of."""
+        to, source = (self.arrays.get(x) for x in (s.to, s.source))
+        if to is None or source is None or to.dtype not in HALVES:
+            self.fault(f"{s.source!r} is not unpacked to {s.to!r}")
+            return
+        kinds = {8: (I8,), 4: (U8,)}.get(s.bits, ())
+        whole = s.run > 0 and s.run % 4 == 0 and source.size % s.run == 0
+        whole = whole and to.size * s.bits == source.size * 8
+        if source.dtype not in kinds or not whole:
+            self.fault(f"{s.source!r} is not unpacked to {s.to!r}")
+        if abs(s.more) > (MORE if s.bits == 4 else 0):
+            self.fault(f"{s.more} is added to what is unpacked to {s.to!r}")
+
+    def by_quads(self, s: Mma) -> None:
+        """Of each warp by itself."""
+        m, n, k = s.m, s.n, s.k
+        if reason := Quads(m, n, k).refusal:
+            self.fault(reason)
+        if s.across != 1 or self.function.threads % WARP:
+            self.fault("warps that hold both sides of a product stand by themselves")
+        held = [self.arrays.get(x) for x in (s.out, s.a.array, s.b.array)]
+        sizes = [x.size * WARP if x else 0 for x in held]
+        kinds = [x.dtype if x else None for x in held]
+        if sizes != [m * n, m * k, n * k] or kinds[1] is not kinds[2]:
+            self.fault(f"{s.out!r} and its sides are no product {m} x {n} x {k}")
+        if kinds[0] is not F32 or kinds[1] not in HALVES:
+            self.fault(f"a product of {', '.join(map(str, kinds))}")
+
     def multiplied(self, s: Mma) -> None:
+        if s.own and s.warps == 1:
+            self.by_quads(s)
+            return
         out = self.arrays.get(s.out)
         held = [self.place(x.array, x.at, 1) for x in (s.a, s.b)]
         of = held[0]

@@ -49,6 +49,11 @@ class Blocks(NamedTuple):
     along: int
     stretch: int
     few: int  # rows that meet it
+    near: int = 1  # threads that have a row and a stretch among them
+
+    @property
+    def team(self) -> int:
+        return self.across * self.along * self.near
 
 
 class StreamWriter(Writer):
@@ -70,8 +75,7 @@ class StreamWriter(Writer):
             left = max(left // self.threads[a], 1)
         loop = turning[0]
         self.stream, self.turning = s, turning
-        team = blocks.across * blocks.along
-        tiling = Tiling(grid, (loop, self.threads[loop]), team)
+        tiling = Tiling(grid, (loop, self.threads[loop]), blocks.team)
         super().__init__(kernel, tiling, buffers, strict, index)
         # Those of the same block of the stream side by side: one reads it for all.
         self.grid.sort(key=lambda g: g.name in {f"g{a}" for a in s.few})

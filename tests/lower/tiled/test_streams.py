@@ -16,18 +16,22 @@ from rewrite.extract.schedule.kernel import Kernel, Launch
 from rewrite.extract.schedule.plan import plan
 from rewrite.extract.schedule.steps import GraphTerms, schedule
 from rewrite.lower.axes import normalise
+from rewrite.lower.choice import Holes
 from rewrite.lower.interpret import run as run_loops
 from rewrite.lower.lower import choose
 from rewrite.lower.model import kernel_cost, model_of
 from rewrite.lower.registry import FAMILIES
 from rewrite.lower.targets.simt import lowered
+from rewrite.lower.text import parse as parse_loops
+from rewrite.lower.text import show as show_loops
 from rewrite.lower.tiles.family import Tiled
 from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import Load, TileProgram, walk
 from rewrite.lower.tiles.streaming.stream import stream_of
 from rewrite.lower.tiles.streaming.streams import STREAMED
+from rewrite.lower.tiles.streaming.warps import BY_WARPS
 from rewrite.lower.tiles.text import parse, show
-from rewrite.lower.tiles.verify import verify
+from rewrite.lower.tiles.verify import TileVerifyError, verify
 from rewrite.lower.verify import verify as verify_loops
 
 from ..harness import buffers_for, close, kernel_of, reference
@@ -69,9 +73,67 @@ def test_by_tiles_and_by_loops(case: Quantized) -> None:
         close(kernel, buffers[kernel.reads :], want)
 
 
+FEW = [
+    (Quantized(16, 96, 512), (("team", 128),)),
+    (Quantized(5, 40, 256, out=F32), (("rows", 2), ("team", 64))),
+    (Quantized(9, 64, 256, x=F16, out=F16), (("across", 2), ("rows", 4), ("team", 64))),
+    (Quantized(3, 24, 512, block=64, scale=F32), (("deep", 2), ("team", 64))),
+    (Quantized(16, 128, 512, 4, 64), (("team", 128),)),
+    (Quantized(2, 32, 1024, 4, 128, scale=BF16), (("deep", 2), ("team", 64))),
+    (Quantized(4, 48, 512, 4, 64, halves=True), (("team", 64),)),
+]
+
+
+@pytest.mark.parametrize(("case", "holes"), FEW, ids=str)
+def test_by_warps(case: Quantized, holes: Holes) -> None:
+    """Both sides are registers: tiles, loops and their text."""
+    kernel = kernel_for(case)
+    program = BY_WARPS.program(kernel, model_of(HOPPER), holes)
+    assert isinstance(program, TileProgram), program
+    verify(program, 227 << 10)
+    assert parse(show(program)) == program
+    loops = verify_loops(lowered(program))
+    assert parse_loops(show_loops(loops)) == loops
+    assert f"__launch_bounds__({loops.threads}, 2)" in emit([loops]).text
+    for runs in (lambda b: run(program, b), lambda b: run_loops(loops, b)):
+        buffers = buffers_for(kernel)
+        want = reference(kernel, buffers)
+        runs(buffers)
+        close(kernel, buffers[kernel.reads :], want)
+
+
+@pytest.mark.parametrize(
+    ("case", "why"),
+    [
+        (Quantized(1, 32, 256), "one row meets them"),
+        (Quantized(4, 32, 256, along=False), "do not lie along"),
+        (Quantized(4, 32, 256, x=F32, out=F32), "sides of f32 and f32"),
+        (Quantized(4, 32, 256, block=8, scale=F32), "no stretches"),
+    ],
+    ids=str,
+)
+def test_not_by_warps(case: Quantized, why: str) -> None:
+    made = BY_WARPS.program(kernel_for(case), model_of(HOPPER), (("team", 64),))
+    assert isinstance(made, str)
+    assert why in made
+
+
+def test_sides_that_lie_otherwise_are_no_fragments() -> None:
+    kernel = kernel_for(FEW[0][0])
+    program = BY_WARPS.program(kernel, model_of(HOPPER), FEW[0][1])
+    assert isinstance(program, TileProgram)
+    text = show(program)
+    turned = text.replace("i1/thread 8, i0/thread 4", "i1/thread 4, i0/thread 8")
+    assert turned != text
+    with pytest.raises(TileVerifyError, match="as fragments"):
+        verify(parse(turned))
+
+
 @pytest.mark.parametrize(
     "case",
     [
+        Quantized(16, 8192, 8192),
+        Quantized(16, 8192, 8192, 4, 128, scale=BF16),
         Quantized(1, 4096, 4096),
         Quantized(4, 4096, 4096, along=False, scale=BF16),
         Quantized(1, 4096, 4096, block=64, along=False),
