@@ -75,6 +75,8 @@ def test_by_tiles_and_by_loops(case: Quantized) -> None:
 
 FEW = [
     (Quantized(16, 96, 512), (("team", 128),)),
+    # Where a thread adds up several results.
+    (Quantized(16, 64, 512), (("rows", 4), ("team", 256))),
     (Quantized(5, 40, 256, out=F32), (("rows", 2), ("team", 64))),
     (Quantized(9, 64, 256, x=F16, out=F16), (("across", 2), ("rows", 4), ("team", 64))),
     (Quantized(3, 24, 512, block=64, scale=F32), (("deep", 2), ("team", 64))),

@@ -132,6 +132,14 @@ def test_it_compiles_and_fits() -> None:
         assert not found.spilled
 
 
+@pytest.mark.parametrize(("width", "turns"), [(64, False), (128, True)])
+def test_groups_take_turns_at_long_products(width: int, turns: bool) -> None:
+    """And of rings of two or more turns, which cost alike, there are two."""
+    made = program(gradients(["both"], plain, (64, 4096, 4096, width)), 132)
+    assert "by 64 stages 2" in show(made)
+    assert ("rw_take<2>(" in emit([lowered(made)]).text) is turns
+
+
 def test_it_is_chosen_where_groups_multiply() -> None:
     kernel = gradients(["both"], soft_cap, (8, 1024, 1024, 64))
     assert choose(kernel, model_of(HOPPER))[0] is ONLINE
