@@ -6,7 +6,7 @@ weight 0.1 beside the largest gives plateaus a slope, so that a search sees prog
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -215,10 +215,16 @@ SHOWS = 0.1  # of the seconds that are hidden behind others
 
 
 class Anywhere:
-    """Of a family for every device."""
+    """Of a family for every device, whose units may read what others store."""
 
     def meant(self, model: DeviceModel) -> bool:
         return True
+
+    def overwrites(
+        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
+        holes: Holes = (),
+    ) -> bool:  # fmt: skip
+        return False
 
 
 class Plain(Anywhere):
@@ -254,6 +260,11 @@ def overlapped(parts: Parts) -> float:
     """Seconds of parts that run side by side."""
     work = parts.scalar + parts.product
     return max(parts.bytes, work) + SHOWS * min(parts.bytes, work)
+
+
+def summed(parts: Iterable[Parts]) -> Parts:
+    """Of stages, one after the other."""
+    return Parts(*(sum(each) for each in zip(*parts, strict=True)))
 
 
 class Roofline:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..extract.frames import in_one_chunk
 from ..extract.memory.lifetimes import Pairs
 from ..extract.memory.place import MemoryPlan, plan_memory
 from ..extract.schedule.kernel import Host, Kernel, Launch, Schedule
@@ -40,6 +41,7 @@ class Program:
     forms: Forms = ()  # of the launches of a run, by what decides their statements
 
 
+@in_one_chunk
 def build(
     schedule: Schedule, caps: Caps | None, *, strict: bool = False, prefix: str = "k",
     choices: Choices = NONE, others: Sequence[Forms] = (),

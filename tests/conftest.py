@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from rewrite.backends.c import CDevice
 from rewrite.backends.store import Store
 from rewrite.egraph.ir.dtypes import ALL
+from rewrite.extract.frames import in_one_chunk
 from rewrite.lower.device import Caps
 from tests.effort import LONG, left_out
 from tests.once import share_in
@@ -25,6 +27,16 @@ MACHINE = Caps(
 # A deadline by the clock measures what else the machine does.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """As pytest's own, in one chunk: tests stand deep, many in a bad place."""
+    told = {"nodeid": item.nodeid, "location": item.location}
+    item.ihook.pytest_runtest_logstart(**told)
+    in_one_chunk(runtestprotocol)(item, nextitem=nextitem)
+    item.ihook.pytest_runtest_logfinish(**told)
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,13 +11,11 @@ import numpy as np
 type Kind = Literal["float", "int", "uint", "bool"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DType:
-    """An element type, one object each.  `str(dtype)` is its name in all text forms."""
+class Named:
+    """What all dtypes have in common, those of complex arrays among them."""
 
+    __slots__ = ()
     name: str
-    kind: Kind
-    bits: int
     numpy: np.dtype[Any]
 
     @property
@@ -28,14 +26,6 @@ class DType:
     def dtype(self) -> np.dtype[Any]:
         """Where NumPy looks for a dtype: `np.zeros(3, F32)`, `x.dtype == F32`."""
         return self.numpy
-
-    @property
-    def is_float(self) -> bool:
-        return self.kind == "float"
-
-    @property
-    def is_int(self) -> bool:
-        return self.kind in ("int", "uint")
 
     def __eq__(self, other: object) -> bool:
         """One object each; NumPy's scalar types count as their dtypes."""
@@ -52,6 +42,24 @@ class DType:
 
     def __repr__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DType(Named):
+    """An element type, one object each.  `str(dtype)` is its name in all text forms."""
+
+    name: str
+    kind: Kind
+    bits: int
+    numpy: np.dtype[Any]
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_int(self) -> bool:
+        return self.kind in ("int", "uint")
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return of, (self.name,)

@@ -30,12 +30,13 @@ from .kernel import (
     Update,
     Val,
     bits,
+    computed_again,
     exactly,
     out_of_order,
 )
 from .movement import Index
-from .nested import computed_again
-from .trace import Conflict, Guard, Occurrence, Scattered, Sorted, Tracer
+from .occurrences import Guard, Occurrence
+from .trace import Conflict, Scattered, Sorted, Tracer
 
 ALONE = SORTS | {"scatter"}  # ops that are stored by a kernel of their own
 

@@ -10,7 +10,7 @@ as data compile to the same code whatever they read.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import copysign
+from math import copysign, prod
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from ...egraph.ir.dtypes import DType, compute
@@ -176,6 +176,42 @@ def out_of_order(kernel: Kernel) -> str | None:
         return "its scans stand beside loops of another order"
     inside = not any(bits(axes) & ~every for axes in orders for every in over)
     return None if inside else "its scans go along loops that outputs lack"
+
+
+# The terms of an outer product may ask for an inner one at more points than it has
+# values: scores inside the sum of weighted rows, for each of their columns.  One such
+# step is attention, whose families keep the scores of a row.  Two of them, the one
+# inside the other, no family keeps: the work is that of all loops at once.
+AGAIN = 1  # reductions computed again, one inside another, that a kernel may hold
+FEW = 1 << 20  # points of all its loops, up to which that is no matter
+
+
+def computed_again(kernel: Kernel) -> str | None:
+    """Why a kernel does its work many times over, if it does."""
+    if len(kernel.reductions) <= AGAIN + 1 or prod(kernel.extents) <= FEW:
+        return None
+    below, depth = _below(kernel), dict.fromkeys(kernel.reductions, 0)
+    for outer in reversed(kernel.reductions):
+        bound = bits(kernel.exprs[outer].attr[1])
+        for inner in below[outer]:
+            free = kernel.free[inner]
+            again = free & bound and (kernel.free[outer] | bound) & ~free
+            depth[inner] = max(depth[inner], depth[outer] + bool(again))
+    if max(depth.values()) <= AGAIN:
+        return None
+    return "its reductions would be computed again and again inside one another"
+
+
+def _below(kernel: Kernel) -> dict[int, frozenset[int]]:
+    """By reduction: the nearest ones that its terms are computed from."""
+    met: list[frozenset[int]] = []
+    found: dict[int, frozenset[int]] = {}
+    for i, e in enumerate(kernel.exprs):
+        under = frozenset[int]().union(*(met[a] for a in needs(e)))
+        if e.op == "reduce":
+            found[i], under = under, frozenset((i,))
+        met.append(under)
+    return found
 
 
 def expr_affines(e: Expr) -> list[Affine]:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from .assemble import Traced, build_kernel, with_constants, with_over
 from .chosen import READS, Term, Terms, Untraceable
 from .kernel import Bounded, Cost, Kernel, KernelCost
+from .occurrences import MAX_OCCURRENCES
 from .space import Space
-from .trace import MAX_OCCURRENCES
 
 LARGEST = 2 * MAX_OCCURRENCES  # classes below the roots, of forms that are remembered
 

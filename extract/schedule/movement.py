@@ -1,6 +1,7 @@
 """Movement ops as maps of indices: where in its operand an element of the result lies.
 
-`pad` and `concat`, whose elements lie there only under a condition, are in `trace.py`.
+`pad` and `concat`, whose elements lie there only under a condition, are in
+`sources.py`.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from ...egraph.saturate.encode import ENode
 from ...egraph.saturate.explore import Limit
 from ...egraph.saturate.saturate import Saturated
 from ..dag.postorder import postorder
+from ..symbols import Symbols
 from .assemble import concrete
 from .chosen import LEAVES, VIEWS
 from .climb import choose
@@ -32,7 +33,6 @@ from .seed import with_epilogues
 from .space import Extraction, Space, Start, over_of, own_space, space_of
 from .start import Form, Level, seconds_of, start_at
 from .state import State
-from .symbols import Symbols
 
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
 SMALL = 64  # nodes

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ...egraph.ir.evaluate import expand_macros
 from ...egraph.ir.graph import Builder, Graph, substitute, witness
 from ...egraph.saturate.saturate import Saturator
+from ..frames import in_one_chunk
 from ..paused import collector_paused
 from .assemble import build_kernel
 from .chosen import LEAVES
@@ -50,6 +51,7 @@ class Plan:
         return dict(sorted(total.items()))
 
 
+@in_one_chunk
 @collector_paused()
 def plan(
     graph: Graph,

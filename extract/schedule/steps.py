@@ -10,7 +10,7 @@ from ...egraph.ir.ops import TensorType
 from .assemble import Traced, build_kernel
 from .chosen import HOST, LEAVES, READS, VARYING, VIEWS, Untraceable
 from .kernel import Buffer, Host, Launch, Schedule, Step, bits, reads_of, writes_of
-from .trace import MAX_OCCURRENCES
+from .occurrences import MAX_OCCURRENCES
 
 
 class GraphTerms:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
-from ...extract.schedule.kernel import Cost, Kernel, bits
+from ...extract.schedule.kernel import Kernel, bits
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
-from ..loops import Function, Param
-from ..model import Anywhere, DeviceModel, Layout, Parts, model_of, total
+from ..loops import Param
+from ..model import Anywhere, DeviceModel, Layout, Parts, model_of, summed
+from .common import Written, refusal
 from .nests.plan import each, facts, reach
 from .nests.price import PACK, RAGGED, TURN, occupancy
-from .nests.writer import function, parameters
 from .products.blocking import (
     Blocking,
     blocking,
@@ -42,15 +42,14 @@ from .products.strips import layout, resized
 
 
 @dataclass(frozen=True, slots=True)
-class Contract(Anywhere):
+class Contract(Written, Anywhere):
     """Kernels all of whose reductions are sums of products, on the same axes for all
     outputs over the same axes."""
 
     name: str = "contract"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        result = classify(kernel)
-        return result if isinstance(result, str) else None
+        return refusal(classify(kernel))
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         return 0.0 if model.cpu_like else inf
@@ -63,12 +62,6 @@ class Contract(Anywhere):
         own = [_blocking(kernel, c, model) for c in cs]
         parts = _parts(kernel, model) or Parts()
         return {**tiles_of(sizes, own), "turned": (0, 1), **model.sharing(parts)}
-
-    def cost(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
-    ) -> Cost | None:
-        parts = _parts(kernel, model, holes)
-        return None if parts is None else total(self.name, 1, parts, model, holes)
 
     def overwrites(
         self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
@@ -113,12 +106,6 @@ class Contract(Anywhere):
         panels.grid = model.outermost(parts, holes)
         panels.run(cs, blocks)
         return panels
-
-    def lower(
-        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
-    ) -> Function:
-        made = self.write(kernel, caps, parameters(kernel), strict, holes)
-        return function(name, made)
 
 
 class Tile(NamedTuple):
@@ -186,7 +173,7 @@ def _parts(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts | Non
     known = [p for p in parts if p is not None]
     if len(known) < len(parts):
         return None
-    return Parts(*(sum(column) for column in zip(*known, strict=True)))
+    return summed(known)
 
 
 def _part(

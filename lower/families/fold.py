@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...extract.schedule.kernel import Cost, Kernel
+from ...extract.schedule.kernel import Kernel
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Function
-from ..model import AsTheyAre, DeviceModel, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of
+from .common import InParts, refusal
 from .folds import group_tiles as fold_groups
 from .folds import tiles as fold_tiles
 from .folds.online import Online
@@ -26,17 +27,14 @@ from .products.blocking import registers
 
 
 @dataclass(frozen=True, slots=True)
-class Folding(AsTheyAre):
-    """Kernels whose reductions over one set of axes are a cascade."""
+class Folding(InParts, AsTheyAre):
+    """Kernels whose reductions over one set of axes are a cascade.  Rows are read while
+    others of the same block are stored."""
 
     name: str = "fold"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        result = classify(kernel)
-        return result if isinstance(result, str) else None
-
-    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 0.0
+        return refusal(classify(kernel))
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         result = classify(kernel)
@@ -45,15 +43,14 @@ class Folding(AsTheyAre):
         sizes = fold_tiles if model.cpu_like else fold_groups
         return sizes.domains(kernel, result, model)
 
-    def cost(
+    def parts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
-    ) -> Cost | None:
+    ) -> Parts | None:
         result = classify(kernel)
         if isinstance(result, str):
             return None
         sizes = fold_tiles if model.cpu_like else fold_groups
-        parts = sizes.parts(kernel, result, model, holes)
-        return None if parts is None else total(self.name, 1, parts, model, holes)
+        return sizes.parts(kernel, result, model, holes)
 
     def form(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Holes:
         result = classify(kernel)
@@ -62,13 +59,6 @@ class Folding(AsTheyAre):
         if not (result.inner or result.wide):
             return holes
         return registers(fold_tiles.tiles(kernel, result, model, holes), holes)
-
-    def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
-        holes: Holes = (),
-    ) -> bool:  # fmt: skip
-        """Rows are read while others of the same block are stored."""
-        return False
 
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()

@@ -19,7 +19,7 @@ from ..axes import SIDE_BY_SIDE, nested, normalise, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
-from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, summed, total
 from .contract import CONTRACT, Contract
 from .nests.price import least_time
 from .nests.staged import Cut, cut
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Full(AsTheyAre):
-    """In stages, through scratch."""
+    """In stages, which read from scratch what earlier ones have stored."""
 
     name: str = "full"
 
@@ -99,15 +99,7 @@ class Full(AsTheyAre):
             return None
         costs = [total(self.name, 1, c.parts, model) for c in result[1]]
         seconds, launch = sum(c.seconds for c in costs), sum(c.launch for c in costs)
-        parts = _sum([c.parts for c in result[1]])
-        return Cost(seconds, launch, *parts, self.name)
-
-    def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
-        holes: Holes = (),
-    ) -> bool:  # fmt: skip
-        """Stages read what earlier ones have stored."""
-        return False
+        return Cost(seconds, launch, *summed(c.parts for c in result[1]), self.name)
 
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
@@ -176,10 +168,6 @@ def _chosen(
 
 def _seconds(stages: list[Chosen], model: DeviceModel) -> float:
     return sum(model.launch + overlapped(c.parts) for c in stages)
-
-
-def _sum(parts: list[Parts]) -> Parts:
-    return Parts(*(sum(p[i] for p in parts) for i in range(3)))
 
 
 FULL = Full()

@@ -16,12 +16,13 @@ from itertools import product
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F32
-from ...extract.schedule.kernel import Affine, Cost, Kernel
+from ...extract.schedule.kernel import Affine, Kernel
 from ..axes import nested, normalise
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import PRODUCTS, Function, Gemm, Matrix, Param, Stmt
-from ..model import AsTheyAre, DeviceModel, Parts, total
+from ..model import AsTheyAre, DeviceModel, Parts, summed
+from .common import InParts, refusal
 from .nests.staged import Cut, parted
 from .nests.writer import Writer, parameters
 from .products.products import Contraction, Plain, classify, even, steps_along, turned
@@ -54,8 +55,9 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Library(AsTheyAre):
-    """Sums of products of two plain operands, and maps of them."""
+class Library(InParts, AsTheyAre):
+    """Sums of products of two plain operands, and maps of them.  Both sides are read
+    until the last cell is complete."""
 
     name: str = "library"
 
@@ -67,40 +69,29 @@ class Library(AsTheyAre):
         first, *rest = (normalise(k) for k in _stages(kernel).stages)
         if any(MAP.accepts(k) is not None for k in rest):
             return "more than a map follows the product"
-        result = call_of(first)
-        return result if isinstance(result, str) else None
-
-    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 0.0
+        return refusal(call_of(first))
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         return {}
 
-    def cost(
+    def parts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
-    ) -> Cost | None:
+    ) -> Parts | None:
         """As if it multiplied at the rate of our own products, and packed for free."""
         if not model.library:
             return None
         first, *rest = (normalise(k) for k in _stages(kernel).stages)
-        result = call_of(first)
-        assert not isinstance(result, str), result
-        calls = 1 if model.cpu_like else result.launches(first)
-        if calls > CALLS or (result.small and model.cpu_like):
+        result = _product(first)
+        if _calls(first, model) > CALLS or (result.small and model.cpu_like):
             return None
         batch, m, n, k = result.contraction.sizes(first)
         rate = model.product_rate(result.contraction.dtype)
-        parts = [Parts(0.0, 0.0, batch * m * n * k / rate)]
-        parts += [MAP.parts(k, model) for k in rest]
-        summed = Parts(*(sum(p[i] for p in parts) for i in range(3)))
-        return total(self.name, calls + len(rest), summed, model)
+        multiplied = Parts(0.0, 0.0, batch * m * n * k / rate)
+        return summed((multiplied, *(MAP.parts(k, model) for k in rest)))
 
-    def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
-        holes: Holes = (),
-    ) -> bool:  # fmt: skip
-        """Both sides are read until the last cell is complete."""
-        return False
+    def launches(self, kernel: Kernel, model: DeviceModel) -> int:
+        first, *rest = (normalise(k) for k in _stages(kernel).stages)
+        return _calls(first, model) + len(rest)
 
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
@@ -125,10 +116,19 @@ def _stages(kernel: Kernel) -> Cut:
     return Cut((kernel,), ()) if alone else parted(kernel, root)
 
 
-def _products(first: Kernel, strict: bool, buffers: tuple[Param, ...]) -> list[Stmt]:
-    """A call for each matrix of the batch, a loop for each of its axes."""
+def _product(first: Kernel) -> Call:
     result = call_of(first)
     assert not isinstance(result, str), result
+    return result
+
+
+def _calls(first: Kernel, model: DeviceModel) -> int:
+    return 1 if model.cpu_like else _product(first).launches(first)
+
+
+def _products(first: Kernel, strict: bool, buffers: tuple[Param, ...]) -> list[Stmt]:
+    """A call for each matrix of the batch, a loop for each of its axes."""
+    result = _product(first)
     writer = Writer(first, strict, buffers)
     _, m, n, k = result.contraction.sizes(first)
     with ExitStack() as loops:

@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import I32, U8, compute
-from ...extract.schedule.kernel import Affine, Cost, Kernel, Order, Output
+from ...extract.schedule.kernel import Affine, Kernel, Order, Output
 from ..axes import coefficient, normalise, numel
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Function, LoopKind, Param, Row, Sort, Stmt
-from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, summed
 from ..orders import few, room
+from .common import InParts
 from .nests.network import Network, stages_of
 from .nests.staged import prune
 from .nests.writer import Writer, parameters
@@ -43,39 +44,29 @@ class Stages(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class InOrder(AsTheyAre):
+class InOrder(InParts, AsTheyAre):
+    """A line is read again while it is stored."""
+
     name: str = "order"
 
     def accepts(self, kernel: Kernel) -> str | None:
         return None if kernel.orders else "it sorts nothing"
 
-    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 0.0
-
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         return {}
 
-    def cost(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
-    ) -> Cost | None:
+    def parts(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts:
         made = stages(kernel)
-        if model.sorts:
-            launches, parts = 1, _by_lines(made.sort, model)
-        else:
-            launches = stages_of(numel(kernel.extents, _order(kernel).axes)) + 2
-            parts = _by_network(made.sort, launches, model)
+        sort = _by_lines if model.sorts else _by_network
+        parts = [sort(made.sort, model)]
         if made.fill is not None:
-            filled = _filling(made.fill, model).parts(made.fill, model)
-            parts = Parts(*(a + b for a, b in zip(parts, filled, strict=True)))
-            launches += 1
-        return total(self.name, launches, parts, model)
+            parts.append(_filling(made.fill, model).parts(made.fill, model))
+        return summed(parts)
 
-    def overwrites(
-        self, kernel: Kernel, model: DeviceModel, output: int, loads: int,
-        holes: Holes = (),
-    ) -> bool:  # fmt: skip
-        """A line is read again while it is stored."""
-        return False
+    def launches(self, kernel: Kernel, model: DeviceModel) -> int:
+        made = stages(kernel)
+        sorting = 1 if model.sorts else _steps(made.sort)
+        return sorting + (made.fill is not None)
 
     def lower(
         self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
@@ -231,12 +222,17 @@ class Lines(Writer):
 # ---- by a network --------------------------------------------------------------------
 
 
-def _by_network(kernel: Kernel, launches: int, model: DeviceModel) -> Parts:
+def _steps(kernel: Kernel) -> int:
+    """Launches of the network: its stages, what goes before and what follows."""
+    return stages_of(numel(kernel.extents, _order(kernel).axes)) + 2
+
+
+def _by_network(kernel: Kernel, model: DeviceModel) -> Parts:
     """Every stage reads and stores each element and its place."""
     (o,) = kernel.outputs
     size = compute(kernel.exprs[o.expr].dtype).itemsize + I32.itemsize
     moved = 2 * numel(kernel.extents, o.axes) * size
-    return Parts(launches * model.moving(moved), 0.0)
+    return Parts(_steps(kernel) * model.moving(moved), 0.0)
 
 
 ORDER = InOrder()

@@ -5,18 +5,19 @@ They differ in the unit of work: a stretch of elements, a row, a tile of columns
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F64
-from ...extract.schedule.kernel import Cost, Kernel, bits
+from ...extract.schedule.kernel import Kernel, bits
 from ..axes import SIDE_BY_SIDE, ceil_div, nested, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Function, Param, Stmt
-from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of
+from .common import InParts
 from .nests.groups import GroupNest
 from .nests.nest import Nest
 from .nests.plan import LoopOrder, Step, facts, plan, reach
@@ -89,10 +90,8 @@ class Body(NamedTuple):
     threads: int
 
 
-class Walk(AsTheyAre, ABC):
+class Walk(InParts, AsTheyAre):
     """A family of one top-level loop nest over a plan."""
-
-    name: str
 
     @abstractmethod
     def accepts(self, kernel: Kernel) -> str | None: ...
@@ -116,11 +115,6 @@ class Walk(AsTheyAre, ABC):
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         alone = model.alone or model.launch
         return min(alone, model.launch) + least_time(kernel, model)
-
-    def cost(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
-    ) -> Cost | None:
-        return total(self.name, 1, self.parts(kernel, model, holes), model, holes)
 
     @abstractmethod
     def plan(

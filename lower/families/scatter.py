@@ -20,7 +20,7 @@ from ..axes import ceil_div, normalise, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Assign, Ex, Function, Load, Op, Stmt, Store, Var
-from ..model import AsTheyAre, DeviceModel, Parts, model_of, total
+from ..model import AsTheyAre, DeviceModel, Parts, model_of, summed, total
 from .nests.nest import Nest
 from .nests.plan import LoopOrder, Step, facts, plan, reach
 from .nests.price import occupancy, price
@@ -74,8 +74,7 @@ class Scatter(AsTheyAre):
         parts = [change_parts(change, model)]
         if fill is not None and not _lies_there(kernel):
             parts.append(_filling(fill, model).parts(fill, model))
-        summed = Parts(*(sum(p[i] for p in parts) for i in range(3)))
-        return total(self.name, len(parts), summed, model)
+        return total(self.name, len(parts), summed(parts), model)
 
     def _one(self, kernel: Kernel, model: DeviceModel) -> Cost:
         return total(self.name, 1, _pull_parts(kernel, model), model)

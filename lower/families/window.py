@@ -8,15 +8,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from ...extract.schedule.kernel import Cost, Kernel
+from ...extract.schedule.kernel import Kernel
 from ..axes import ceil_div, coefficient
 from ..choice import Domains, Holes
 from ..device import Caps
-from ..loops import Ex, Function, Lit, Load, Param, Store
-from ..model import DeviceModel, Layout, Parts, Plain, model_of, total
+from ..loops import Ex, Lit, Load, Param, Store
+from ..model import DeviceModel, Layout, Parts, Plain, model_of
+from .common import Written, refusal
 from .contract import CONTRACT, epilogue, traffic
 from .nests.values import add, mul
-from .nests.writer import function, parameters
 from .products.blocking import Whole
 from .products.boxes import Boxes
 from .products.panels import Panel
@@ -34,29 +34,19 @@ from .products.strips import layout, resized
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Plain):
+class Window(Written, Plain):
     """One product, of which a side is a function of sums of kept and summed axes."""
 
     name: str = "window"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        result = slides(kernel)
-        return result if isinstance(result, str) else None
-
-    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 0.0
+        return refusal(slides(kernel))
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         s = sliding(kernel, model)
         if s is None:
             return {}
         return {**domains(kernel), **model.sharing(_parts(kernel, s, model))}
-
-    def cost(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
-    ) -> Cost | None:
-        parts = self.parts(kernel, model, holes)
-        return parts and total(self.name, 1, parts, model, holes)
 
     def parts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
@@ -76,12 +66,6 @@ class Window(Plain):
         s = _sliding(kernel, model, holes)
         panels = panels_of(kernel, s)
         return (layout(kernel, s.c, s.other, panels),) if panels else ()
-
-    def lower(
-        self, kernel: Kernel, caps: Caps, name: str, strict: bool, holes: Holes = ()
-    ) -> Function:
-        params = parameters(kernel)
-        return function(name, self.write(kernel, caps, params, strict, holes))
 
     def write(
         self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...extract.schedule.kernel import Cost, Kernel
+from ...extract.schedule.kernel import Kernel
 from ..axes import ceil_div
 from ..choice import Domains, Holes
 from ..device import Caps
 from ..loops import Function, Param
-from ..model import DeviceModel, Layout, Parts, Plain, model_of, total
+from ..model import DeviceModel, Layout, Parts, Plain, model_of
+from .common import InParts, refusal
 from .contract import CONTRACT, epilogue, traffic
 from .nests.writer import function, parameters
 from .products.filter_tiles import Tiles, domains, seconds, tiles, work
@@ -20,31 +21,21 @@ from .products.spread import layout, spread_of
 
 
 @dataclass(frozen=True, slots=True)
-class Winograd(Plain):
+class Winograd(InParts, Plain):
     """One product of which a side slides over three places along some axes."""
 
     name: str = "winograd"
 
     def accepts(self, kernel: Kernel) -> str | None:
-        result = convolution(kernel)
-        return result if isinstance(result, str) else None
-
-    def floor(self, kernel: Kernel, model: DeviceModel) -> float:
-        return 0.0
+        return refusal(convolution(kernel))
 
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         parts = self.parts(kernel, model)
         return {**domains(), **model.sharing(parts)} if parts else {}
 
-    def cost(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes = ()
-    ) -> Cost | None:
-        c, of = _convolution(kernel)
-        t = tiles(of, model, holes)
-        if t is None:
-            return None
-        parts, launches = _parts(kernel, c, t, model), 1 if of.fixed else 2
-        return total(self.name, launches, parts, model, holes)
+    def launches(self, kernel: Kernel, model: DeviceModel) -> int:
+        """Filters that may change are spread first."""
+        return 1 if _convolution(kernel)[1].fixed else 2
 
     def parts(
         self, kernel: Kernel, model: DeviceModel, holes: Holes = ()

@@ -15,7 +15,7 @@ from rewrite.egraph.rules.sexpr import laid_out
 from rewrite.extract.schedule.kernel import KernelCost
 from rewrite.extract.schedule.part import Part
 from rewrite.extract.schedule.plan import Plan
-from rewrite.extract.schedule.symbols import Symbols
+from rewrite.extract.symbols import Symbols
 
 from ..core.explaining import explained_part, put_together
 from .account import RuleView, StepView, TermView

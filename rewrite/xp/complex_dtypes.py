@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.ir.dtypes import F32, F64, DType
+from rewrite.egraph.ir.dtypes import F32, F64, DType, Named
 
 from .arrays import is_scalar
 from .promote import as_dtype, default_dtype, promoted, weakly, widest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComplexDType:
+class ComplexDType(Named):
     """The dtype of a pair of arrays of dtype `part`, one object each."""
 
     name: str
@@ -31,37 +31,12 @@ class ComplexDType:
         return 2 * self.part.bits
 
     @property
-    def itemsize(self) -> int:
-        return self.numpy.itemsize
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Where NumPy looks for a dtype: `np.zeros(3, xp.complex64)`."""
-        return self.numpy
-
-    @property
     def is_float(self) -> bool:
         return False
 
     @property
     def is_int(self) -> bool:
         return False
-
-    def __eq__(self, other: object) -> bool:
-        """One object each; NumPy's scalar types count as their dtypes."""
-        if self is other:
-            return True
-        if isinstance(other, type) and issubclass(other, np.generic):
-            return self.numpy == other
-        return NotImplemented
-
-    __hash__ = object.__hash__
-
-    def __str__(self) -> str:
-        return self.name
-
-    def __repr__(self) -> str:
-        return self.name
 
     def __reduce__(self) -> str:
         return self.name.upper()

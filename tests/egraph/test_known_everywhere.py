@@ -83,7 +83,7 @@ def places(op: str) -> list[str]:
         f"{head} to ALIKE in rewrite/authoring/smt/lengths.py, or its rank there": (
             ranked(head)
         ),
-        "its index rule in extract/schedule/movement.py or trace.py, as it is a view": (
+        "its index rule in extract/schedule/movement.py or sources.py, being a view": (
             not TABLE[op].view or op == "reshape" or f'"{op}"' in INDEXED
         ),
     }

@@ -14,7 +14,7 @@ from rewrite.egraph.saturate.saturate import Saturated, Saturator
 from rewrite.extract.dag.dag import Problem
 from rewrite.extract.operators import choose
 from rewrite.extract.operators.constants import store
-from rewrite.extract.schedule.symbols import Symbols
+from rewrite.extract.symbols import Symbols
 
 from ..value import Value
 from . import price, products, tiles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # tiles register themselves

@@ -20,6 +20,7 @@ from .manipulation import moveaxis, pad, roll, slice_axis
 type Norm = Literal["backward", "ortho", "forward"]
 type Sizes = Sequence[int] | None
 type Axes = Sequence[int] | None
+type Place = tuple[int, int | None]  # an axis, and the size of its transform
 
 
 # ---- of one axis ---------------------------------------------------------------------
@@ -81,17 +82,13 @@ def ihfft(x: Any, /, *, n: int | None = None, axis: int = -1, norm: Norm = "back
 def fftn(x: Any, /, *, s: Sizes = None, axes: Axes = None, norm: Norm = "backward"
          ) -> ComplexTracer:  # fmt: skip
     z = pair(x)
-    for at, n in _over("fftn", z, s, axes):
-        z = fft(z, n=n, axis=at, norm=norm)
-    return z
+    return _along(_over("fftn", z, s, axes), fft, z, norm)
 
 
 def ifftn(x: Any, /, *, s: Sizes = None, axes: Axes = None, norm: Norm = "backward"
           ) -> ComplexTracer:  # fmt: skip
     z = pair(x)
-    for at, n in _over("ifftn", z, s, axes):
-        z = ifft(z, n=n, axis=at, norm=norm)
-    return z
+    return _along(_over("ifftn", z, s, axes), ifft, z, norm)
 
 
 def rfftn(x: Any, /, *, s: Sizes = None, axes: Axes = None, norm: Norm = "backward"
@@ -99,10 +96,7 @@ def rfftn(x: Any, /, *, s: Sizes = None, axes: Axes = None, norm: Norm = "backwa
     """`rfft` along the last of the axes, then `fft` along the others."""
     real = _real("rfftn", x)
     *rest, (at, n) = _over("rfftn", real, s, axes)
-    z = rfft(real, n=n, axis=at, norm=norm)
-    for at, n in rest:
-        z = fft(z, n=n, axis=at, norm=norm)
-    return z
+    return _along(rest, fft, rfft(real, n=n, axis=at, norm=norm), norm)
 
 
 def irfftn(x: Any, /, *, s: Sizes = None, axes: Axes = None, norm: Norm = "backward"
@@ -110,14 +104,21 @@ def irfftn(x: Any, /, *, s: Sizes = None, axes: Axes = None, norm: Norm = "backw
     """The inverse of `rfftn`."""
     z = pair(x)
     *rest, (last, n) = _over("irfftn", z, s, axes)
-    for at, m in rest:
-        z = ifft(z, n=m, axis=at, norm=norm)
+    z = _along(rest, ifft, z, norm)
     return irfft(z, n=n if s is not None else None, axis=last, norm=norm)
 
 
-def _over(
-    what: str, x: Tracer | ComplexTracer, s: Sizes, axes: Axes
-) -> list[tuple[int, int | None]]:
+def _along(
+    places: Sequence[Place], each: Callable[..., ComplexTracer], z: ComplexTracer,
+    norm: Norm,
+) -> ComplexTracer:  # fmt: skip
+    """One transform after the other."""
+    for at, n in places:
+        z = each(z, n=n, axis=at, norm=norm)
+    return z
+
+
+def _over(what: str, x: Tracer | ComplexTracer, s: Sizes, axes: Axes) -> list[Place]:
     """The axes, which may be named twice, and the size along each."""
     if axes is None:
         count = x.ndim if s is None else len(s)

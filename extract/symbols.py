@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...egraph.ir import dims
-from ...egraph.ir.dims import Dim
-from ...egraph.ir.graph import Graph, attr_dims
+from ..egraph.ir import dims
+from ..egraph.ir.dims import Dim
+from ..egraph.ir.graph import Graph, attr_dims
 
 NEAR = 16  # places from an end, that a slice of a slice may begin at
 SMALL = 64  # a number that is as it is, whatever the sizes
