@@ -17,7 +17,7 @@ from rewrite.egraph.ir.dims import floor_div, symbol
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
 from rewrite.extract.schedule.part import check_sizes
-from rewrite.extract.schedule.symbols import Symbols
+from rewrite.extract.symbols import Symbols
 from rewrite.pipeline import optimize_graph
 
 
