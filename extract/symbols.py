@@ -9,13 +9,9 @@ from ..egraph.ir import dims
 from ..egraph.ir.dims import Dim
 from ..egraph.ir.graph import Graph, attr_dims
 
-NEAR = 16  # places from an end, that a slice of a slice may begin at
-SMALL = 64  # a number that is as it is, whatever the sizes
-
 
 class Symbols:
-    """Sizes at the witness back to polynomials: known ones, by their factors, or by a
-    known one that is near.  What it says is a guess, to be checked at other sizes."""
+    """Sizes at the witness back to polynomials: known ones, else by their factors."""
 
     def __init__(self, graph: Graph, values: Mapping[str, int]) -> None:
         self.values = values
@@ -33,10 +29,6 @@ class Symbols:
         for name, prime in self.values.items():
             while rest and rest % prime == 0:
                 rest, out = rest // prime, out * dims.symbol(name)
-        if rest == n > SMALL:
-            near = min(self.known, key=lambda k: abs(k - n), default=0)
-            if abs(near - n) <= NEAR:
-                return self.known[near] + (n - near)
         return out * rest
 
     def attr(self, value: Any, kind: str) -> Any:

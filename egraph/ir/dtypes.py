@@ -44,7 +44,7 @@ class Named:
         return self.name
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DType(Named):
     """An element type, one object each.  `str(dtype)` is its name in all text forms."""
 

@@ -14,7 +14,7 @@ from .arrays import is_scalar
 from .promote import as_dtype, default_dtype, promoted, weakly, widest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ComplexDType(Named):
     """The dtype of a pair of arrays of dtype `part`, one object each."""
 

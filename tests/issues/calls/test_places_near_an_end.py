@@ -12,12 +12,10 @@ import numpy as np
 import pytest
 
 from rewrite.core.options import Options
-from rewrite.egraph.ir import dims
 from rewrite.egraph.ir.dims import floor_div, symbol
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
 from rewrite.extract.schedule.part import check_sizes
-from rewrite.extract.symbols import Symbols
 from rewrite.pipeline import optimize_graph
 
 
@@ -39,14 +37,6 @@ def test_they_begin_where_they_should(n: int) -> None:
     m = x[: 64 * (n // 64) : 64]
     want = np.concatenate([m[:4], m[-3], m[-4], m[-5]], axis=None)
     np.testing.assert_array_equal(run({"x": x})["y"], want)
-
-
-def test_places_are_told_by_the_size_that_is_near() -> None:
-    graph = mirrored()
-    values = {"n": 64 * 1009 + 5}
-    n = floor_div(symbol("n"), 64)
-    place = dims.bind(n - 3, values)
-    assert Symbols(graph, values).attr((place, 3, 70), "shape") == (n - 3, 3, 70)
 
 
 def test_forms_of_graphs_that_take_no_small_sizes_are_compared() -> None:
