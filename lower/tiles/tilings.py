@@ -27,10 +27,11 @@ TEAM = 128  # threads that one instance has at least, for several rows
 COLUMNS = 16  # threads side by side in a tile of columns
 DEEP = 8  # accesses of a thread at once, where few stand side by side (H100: 60 us of
 # a vector by 8192 x 8192, with four 65)
-# Where wider tiles leave units of a device idle.  Of a vector by 8192 x 8192 in bf16
-# eight threads read a line of the cache at once, in 128 instances for 132 units: 47.7
-# us, and with four 51.6 (H100).
-WIDTHS, BUSY = (16, 8, 4), 0.9
+WIDTHS = (16, 8, 4)  # where wider tiles leave units of a device idle
+# Eight threads read a line of the cache at once, though a few units idle: a vector by
+# 8192 x 8192 in bf16, in 128 instances for 132 units, takes 47.7 us, with four of them
+# 51.6; with sixteen, a sum of 2^28 floats takes 360 us instead of 339 (H100).
+LINE, BUSY = 8, 0.9
 
 
 def lanes(kernel: Kernel, model: DeviceModel) -> int:
@@ -122,7 +123,8 @@ def column_tiling(kernel: Kernel, model: DeviceModel, holes: Holes) -> Tiling | 
     usual, team = (COLUMNS, 512) if model.wide else (32, 4 * model.group)
     strips = numel(kernel.extents, rows) // each  # that a thread each would take
     units = max(model.units // 2, 1)
-    busy = [w for w in WIDTHS if strips >= BUSY * w * units]
+    busy = [w for w in WIDTHS if 2 * strips >= w * model.units]
+    busy += [LINE] if strips >= BUSY * LINE * units else []
     fit = min(usual, max(busy, default=WIDTHS[-1])) if model.wide else usual
     wide = hole(holes, "columns", fit)
     alone = model.wide > 0 and strips < 1.5 * wide * units  # in its unit
