@@ -17,7 +17,8 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test long torch check fmt format lint types demo e2e wheel FORCE
+.PHONY: help setup test long torch with-torch check static fmt format lint types demo \
+    e2e wheel FORCE
 .DELETE_ON_ERROR:
 
 help:  ## this list
@@ -35,16 +36,20 @@ long: export REWRITE_TESTS := long
 long: setup  ## all tests, with each case and each draw (35 to 70 minutes on two cores)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-torch: setup  ## tests of the PyTorch backend; installs torch first (5 GB)
+torch: with-torch  ## tests of the PyTorch backend; installs torch first (5 GB)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/torch
+
+with-torch: setup
 	@$(BIN)/python -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))' \
 	    || $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile \
 	    --no-build-isolation --config-settings editable_mode=strict \
 	    -c $(CONSTRAINTS) -e '.[torch]'
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/torch
 
-check: format lint types  ## what decides: format, lint, types, tests
+check: static  ## what decides: format, lint, types, tests
 	@$(fingerprint) | cmp -s - $(VENV)/passed \
 	    && echo "tests: these very files have passed" || $(MAKE) --no-print-directory test
+
+static: format lint types
 
 format: setup
 	$(BIN)/ruff format --check $(CODE)

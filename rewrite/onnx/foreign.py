@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,11 @@ def call(site: Site, domain: str) -> Sequence[Value]:
     return result
 
 
-def result_types(site: Site, domain: str) -> list[TensorType | None]:
+def result_types(
+    site: Site, domain: str, unknown: Callable[[], Dim] | None = None
+) -> list[TensorType | None]:
+    """As the standard infers them; sizes that it does not say are those that `unknown`
+    gives, or an error."""
     schema = _schema(site, domain)
     names = [f"x{i}" if site.has(i) else "" for i in range(site.count)]
     node = _renamed(site, names)
@@ -109,25 +113,30 @@ def result_types(site: Site, domain: str) -> list[TensorType | None]:
         elif name not in result:
             site.fail("the type of its result depends on data")
         else:
-            out.append(_settled(result[name], site))
+            out.append(_settled(result[name], site, unknown))
     return out
 
 
-def _settled(info: onnx.TypeProto, site: Site) -> TensorType:
+def _settled(
+    info: onnx.TypeProto, site: Site, unknown: Callable[[], Dim] | None
+) -> TensorType:
     """A type that was inferred: its symbols are those of the operands."""
     if not info.HasField("tensor_type"):
         return tensor_type(info, site.place, {})
     t = info.tensor_type
-    given = {
-        a for i in range(site.count) if site.has(i) for a in symbols(site.shape(i))
-    }
-    shape = [_size(d) for d in t.shape.dim]
-    if not t.HasField("shape") or any(
-        d is None or symbols((d,)) - given for d in shape
-    ):
+    operands = (site.shape(i) for i in range(site.count) if site.has(i))
+    given = {a for shape in operands for a in symbols(shape)}
+    shape: list[Dim] = []
+    for found in t.shape.dim:
+        d = _size(found)
+        if d is None or symbols((d,)) - given:
+            d = unknown() if unknown else None
+        if d is None:
+            break
+        shape.append(d)
+    if not t.HasField("shape") or len(shape) < len(t.shape.dim):
         site.fail("the shape of its result depends on data")
-    known = tuple(d for d in shape if d is not None)
-    return TensorType(dtype_of(t.elem_type, site.place), known)
+    return TensorType(dtype_of(t.elem_type, site.place), tuple(shape))
 
 
 def _size(d: onnx.TensorShapeProto.Dimension) -> Dim | None:

@@ -45,10 +45,13 @@ def flatten(s: Site) -> int:
 def squeeze(s: Site) -> int:
     shape = s.shape(0)
     axes = s.ints("axes", 1)
-    drop = (
-        [i for i, d in enumerate(shape) if d == 1]
-        if axes is None else s.axes(axes, len(shape))
-    )  # fmt: skip
+    if axes is None:
+        for d in shape:
+            if not isinstance(d, int) and (lower_bound(d) or 0) < 2:
+                raise Unread(f"whether an axis of {d} is one of 1")
+        drop = [i for i, d in enumerate(shape) if d == 1]
+    else:
+        drop = s.axes(axes, len(shape))
     for i in drop:
         if shape[i] != 1:
             s.fail(f"axis {i} of {s.type(0)} is not 1")

@@ -104,7 +104,7 @@ class _Writer:
         node = onnx.NodeProto()
         node.CopyFrom(step.proto)
         inputs = ["" if a is None else self.name(a) for a in how.args]
-        count = len(step.operands)
+        count = len(inputs) - len(step.captured)  # maybe with a bias more
         del node.input[:], node.output[:]
         node.input.extend(inputs[:count])
         pairs = zip(outputs, step.proto.output, strict=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 from rewrite.egraph.ir.convolution import Frame
@@ -132,3 +133,21 @@ def conv(t: Cover, c: int, node: ENode) -> None:
     )
     none = t.number(bias) == 0
     t.way(c, "Conv", (x, w) if none else (x, w, bias), *attrs)
+
+
+@tile("bin")
+def conv_transpose(t: Cover, c: int, node: ENode) -> None:
+    """A term for each channel is the bias of a node that has none."""
+    shape = t.shape(c)
+    if node.attrs[0] != "add" or len(shape) < 3:
+        return
+    channels = (1, shape[1], *(1 for _ in shape[2:]))
+    for x, y in (node.args, node.args[::-1]):
+        row = operands(t, y)[0]
+        lead = (1,) * (len(shape) - len(t.shape(row)))
+        if (*lead, *t.shape(row)) != channels:
+            continue
+        for w in list(t.cells[x].ways):
+            if w.op == "ConvTranspose" and len(w.args) == 2:
+                bias = t.reshaped(row, (shape[1],))
+                t.cells[c].ways[replace(w, args=(*w.args, bias))] = None

@@ -9,12 +9,12 @@ computed as the model itself does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx
 
-from rewrite.egraph.ir.dims import Dim, Poly
-from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.dims import Dim, Poly, symbol
+from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.ir.table import TensorType
 
 from .. import foreign
@@ -73,6 +73,8 @@ class Keeper(Loader):
         super().__init__(model, bound)
         self.steps: list[Step] = []
         self.calls: dict[tuple[object, ...], int] = {}
+        self.cuts: set[int] = set()
+        self.unknown = 0  # sizes
 
     def reading(self) -> Reading:
         g = self.model.graph
@@ -113,9 +115,12 @@ class Keeper(Loader):
     def _anchors(self) -> Iterable[Value]:
         """Values that only nodes outside of the graph read."""
         for step in self.steps:
-            if any(r is not None and _bare(r) for r in step.results):
+            if any(r is not None and self._outside(r) for r in step.results):
                 yield from (v for v in step.operands if v is not None)
                 yield from (v for _, v in step.captured)
+
+    def _outside(self, value: Value) -> bool:
+        return _bare(value) or value.node in self.cuts
 
     def _node(
         self, node: onnx.NodeProto, values: list[Value | None],
@@ -151,11 +156,49 @@ class Keeper(Loader):
     def _as_calls(self, site: Site) -> Sequence[Value] | None:
         """Calls, equal for equal nodes; None where a type is not known."""
         try:
-            types = foreign.result_types(site, site.node.domain)
+            types = self._types(site)
             args = [site.x(i) for i in range(site.count) if site.has(i)]
             return self._calls(site, types, args)
         except Exception:
+            return self._as_inputs(site)
+
+    def _as_inputs(self, site: Site) -> Sequence[Value] | None:
+        """Results of sizes that nothing tells (two symbols that one may be repeated
+        along) are inputs of the graph, of new symbols; the node stays as it is."""
+        try:
+            types = foreign.result_types(site, site.node.domain, self._unknown)
+        except Exception:
             return None
+        return [
+            Value(label=name) if t is None else self._cut(t)
+            for name, t in zip(site.node.output, types, strict=True)
+        ]
+
+    def _unknown(self) -> Dim:
+        self.unknown += 1
+        return symbol(f"unknown{self.unknown}")
+
+    def _cut(self, t: TensorType) -> Value:
+        node = self.b.input(f"cut{len(self.cuts)}", t.dtype, t.shape)
+        self.cuts.add(node)
+        return Value(node)
+
+    def _types(self, site: Site) -> Sequence[TensorType | None]:
+        """As the standard infers them; it gives up on many symbolic sizes (windows
+        padded to `SAME_UPPER`), so else as the operator's reader makes them."""
+        try:
+            return foreign.result_types(site, site.node.domain)
+        except ModelError:
+            if site.key not in READERS:
+                raise
+            tried = Builder()
+            tried.nodes, tried.data = list(self.b.nodes), dict(self.b.data)
+            values = [v and replace(v) for v in site.values]  # which keep their nodes
+            alone = Site(tried, site.node, values, site.opset)
+            made = results_of(READERS[site.key](alone))
+            names = zip(site.node.output, made)  # noqa: B905  # trailing outputs may be unused
+            return [tried.type(v.node) if name and v.node is not None else None
+                    for name, v in names]  # fmt: skip
 
     def _calls(
         self, site: Site, types: Sequence[TensorType | None], args: Sequence[int]

@@ -29,6 +29,7 @@ DRAWS = 2
 LIMIT = 1 << 31  # bytes: the checker takes no larger model
 # Largest difference, relative to the largest value, by bits of the significand.
 TOLERANCE = {"f64": 1e-9, "f32": 1e-3, "f16": 2e-2, "bf16": 1e-1}
+NEAR = 2.0  # times the distance of the model itself: as many roundings, other ones
 
 WHOLE = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
 
@@ -140,15 +141,15 @@ def _nearer(
     got: Sequence[Any],
 ) -> tuple[float, float] | None:  # fmt: skip
     """How far the model's results and those of the other are from what the model gives
-    in f64, where these are as near as its own, or within the tolerance: where much
-    cancels, two right results differ."""
+    in f64, where these are as near as its own within a factor, or within the tolerance:
+    where much cancels, two right results differ."""
     exactly = exact(model, inputs)
     if exactly is None:
         return None
     own = list(map(distance, exactly, want))
     others = list(map(distance, exactly, got))
     near = zip(model.graph.output, own, others, strict=True)
-    if all(other <= max(tolerance(o), mine) for o, mine, other in near):
+    if all(other <= max(tolerance(o), NEAR * mine) for o, mine, other in near):
         return max(own), max(others)
     return None
 
