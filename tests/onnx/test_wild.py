@@ -127,6 +127,20 @@ def test_batches_that_are_drawn_are_small() -> None:
     ]  # fmt: skip
 
 
+def test_a_long_signal_beside_a_short_state_is_drawn() -> None:
+    model = parsed(
+        """g (float[b,n] x, float[2,c,8] state) => (float[b,p] y)
+        { pads = Constant <value = int64[4] {0, 0, 0, 64}> ()
+          long = Pad <mode = "reflect"> (x, pads)
+          first = Gather(state, zero)
+          sum = ReduceSum <keepdims = 1> (first, last)
+          y = Concat <axis = 1> (long, sum) }""",
+        {"zero": np.int64(0), "last": np.array([1])},
+    )
+    found = rewrite.onnx.optimize(model)
+    assert not found.notes and found.error is not None and found.error < 1e-6
+
+
 def test_exactly_at_the_sizes_of_a_call() -> None:
     """Sizes are those of the inputs, read again for them where they must be."""
     model = parsed(

@@ -24,6 +24,7 @@ SIZES = ((2, 16), (3, 2), (2, 3), (1, 1), (4, 4), (8, 8))
 TRIES = 32  # of sizes up to 4 at random: one may have to be the sum of others
 # (first axis, others), where strides want more entries, or multiples of a power of 2
 IMAGES = ((2, 64), (1, 64), (1, 32), (1, 128), (1, 320), (1, 512))
+SIGNALS = ((1, 512), (2, 512), (1, 1600), (1, 4096))  # long on last axes alone
 NUMBERS = 8  # that whole numbers are compared with, tried as values of inputs
 DRAWS = 2
 LIMIT = 1 << 31  # bytes: the checker takes no larger model
@@ -182,6 +183,9 @@ def _tries(
         yield {n: (few if n in lead else many) + i for i, n in enumerate(names)}
     for few, many in IMAGES:
         yield {n: few if n in lead else many for n in names}
+    last = _last(model)
+    for few, many in SIGNALS:
+        yield {n: many if n in last else few for n in names}
     for _ in range(TRIES):
         drawn = rng.integers(1, 5, len(names))
         yield {n: int(d) for n, d in zip(names, drawn, strict=True)}
@@ -225,6 +229,12 @@ def _leading(model: onnx.ModelProto) -> set[str]:
     """The names of first axes: how many there are of what the model takes."""
     firsts = ((i.name, i.type.tensor_type.shape.dim[:1]) for i in model.graph.input)
     return {size_name(d, name, 0) for name, dims in firsts for d in dims}
+
+
+def _last(model: onnx.ModelProto) -> set[str]:
+    """The names of last axes: samples of signals, features."""
+    infos = [(i.name, i.type.tensor_type.shape.dim) for i in model.graph.input]
+    return {size_name(dims[-1], name, len(dims) - 1) for name, dims in infos if dims}
 
 
 def _compared(model: onnx.ModelProto) -> list[int]:
