@@ -119,6 +119,23 @@ def test_a_slice_that_clamps_is_read_again() -> None:
         np.testing.assert_array_equal(run({"x": x})["y"], x[:, :, :5])
 
 
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize(("start", "end"), [(-1, 2), (2, -2), (3, 1), (-2, 3)])
+def test_a_slice_that_long_axes_leave_empty_is_read_again(
+    start: int, end: int, step: int
+) -> None:
+    """From the end on to an early entry: a few entries of a short axis, no number of
+    them below 0 of a long one, which planning stood before."""
+    stored = [
+        numpy_helper.from_array(np.array([v], np.int64), name)
+        for name, v in (("a", start), ("b", end), ("axis", 2), ("step", step))
+    ]
+    run = rewrite.onnx.compile(axis_model("Slice", {}, *stored), "numpy")
+    for n in (8, 3, 1, 2, 5):
+        x = np.arange(2 * n, dtype="f4").reshape(1, 2, n)
+        np.testing.assert_array_equal(run({"x": x})["y"], x[:, :, start:end:step])
+
+
 LAST = """g (float[b, 9] x, float[s] k) => (float[b, t] y) {
     n = Shape(k) minus = Neg(n) far = Constant<value_ints=[100000000000]>()
     one = Constant<value_ints=[1]>() y = Slice(x, minus, far, one) }"""

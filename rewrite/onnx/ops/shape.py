@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rewrite.egraph.ir.dims import Dim, exact_div, lower_bound, numel
+from rewrite.egraph.ir.dims import Dim, bind, exact_div, lower_bound, numel, symbols
 from rewrite.egraph.ir.dtypes import BOOL, I64, from_numpy
 
 from ..fold import fill_value
 from ..site import Site, Unread, op
 
 FAR = 1 << 29  # bounds of slices from here on mean the end of any axis
+LONG = 1 << 20  # an axis as long as any at which a size that falls is below 0
 
 
 @op("Reshape")
@@ -156,7 +157,10 @@ def _range(s: Site, n: Dim, start: Dim, end: Dim, step: int) -> tuple[Dim, Dim]:
         return (at.start if len(at) else 0), len(at)
     if step > 0:
         first, last = _placed(n, start), _placed(n, end)
-        return first, -((first - last) // step)
+        size = -((first - last) // step)
+        if bind(size, dict.fromkeys(symbols((size,)), LONG)) >= 0:
+            return first, size
+        # None of a long axis, and of a short one as many as are left, not `size`.
     if step == -1 and start == -1 and isinstance(end, int) and end < -(1 << 31):
         return n - 1, n
     raise Unread(f"entries {start}:{end}:{step} of {n}")
