@@ -280,6 +280,12 @@ def atoms(shape: Iterable[Dim]) -> frozenset[str]:
     return frozenset(found)
 
 
+def signs(d: Dim) -> tuple[Dim, Dim]:
+    """`d` as a difference of two that have no coefficient below 0."""
+    above = _collect((m, c) for m, c in _terms(d) if c > 0)
+    return above, above - d
+
+
 def symbols(shape: Iterable[Dim]) -> frozenset[str]:
     return frozenset(a for a in atoms(shape) if not is_quotient(a))
 

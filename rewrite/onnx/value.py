@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.dims import Dim, Poly, atoms, is_quotient, signs
 from rewrite.egraph.ir.dtypes import F64, I64, DType, from_numpy
 from rewrite.egraph.ir.graph import Builder
 from rewrite.egraph.ir.scalars import Array
 
 from .ratio import Ratio
+
+MORE = 2  # ones than are counted
 
 
 class ModelError(ValueError):
@@ -93,7 +95,7 @@ def _uniform(a: Array) -> bool:
 
 
 def _measure(b: Builder, d: Dim | float | Ratio) -> int:
-    """A dim as a scalar of the graph: the sum of as many ones."""
+    """A dim as a scalar of the graph: a sum of ones, or the difference of two."""
     if isinstance(d, float):
         return b.const(d, F64)
     if isinstance(d, Ratio):
@@ -101,6 +103,15 @@ def _measure(b: Builder, d: Dim | float | Ratio) -> int:
         return b.bin("div", over, b.const(d.by, F64))
     if isinstance(d, int):
         return b.const(d, I64)
+    above, below = signs(d)
+    if below == 0 and not any(map(is_quotient, atoms((d,)))):
+        return _count(b, above)
+    # No axis is of -1 then, or of 1 at one size and of more at others.
+    counts = _count(b, above + MORE), _count(b, below + MORE)
+    return b.bin("sub", *counts)
+
+
+def _count(b: Builder, d: Dim) -> int:
     ones = b.expand(b.const(1, I64, (1,)), (d,))
     return b.reshape(b.reduce("sum", ones, [0]), ())
 
