@@ -137,3 +137,25 @@ def test_on_a_device() -> None:
     want = ort.InferenceSession(proto.SerializeToString()).run(None, inputs)
     for have, w in zip(program(inputs).values(), want, strict=True):
         np.testing.assert_allclose(have, w, 1e-5, 1e-6)
+
+
+def test_what_is_known_of_sizes_as_floats_is_written() -> None:
+    """A condition on sizes is decided; the floats that it was computed from are no
+    tensors that could be stored."""
+    node, info = helper.make_node, helper.make_tensor_value_info
+    zero = onnx.numpy_helper.from_array(np.asarray(0, "i8"), "zero")
+    half = onnx.numpy_helper.from_array(np.asarray(0.5, "f4"), "half")
+    nodes = [
+        node("Shape", ["x"], ["shape"]), node("Gather", ["shape", "zero"], ["n"]),
+        node("Cast", ["n"], ["length"], to=F32),
+        node("Less", ["half", "length"], ["has"]), node("Neg", ["x"], ["a"]),
+        node("Neg", ["a"], ["b"]), node("Where", ["has", "b", "half"], ["y"]),
+        node("Add", ["y", "length"], ["z"]),
+    ]  # fmt: skip
+    graph = helper.make_graph(
+        nodes, "g", [info("x", F32, ["N", 3])], [info("z", F32, ["N", 3])], [zero, half]
+    )
+    versions = [helper.make_opsetid("", 17)]
+    proto = helper.make_model(graph, opset_imports=versions, ir_version=9)
+    found = rewrite.onnx.optimize(proto)
+    assert not found.notes and found.after.nodes < found.before.nodes

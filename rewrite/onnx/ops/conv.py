@@ -18,7 +18,7 @@ from ..site import Site, Unread, op
 from ..value import Value, materialise
 from .norm import mean, p_norm, powered, rooted
 from .shape import padded, part
-from .whole import as_floats, as_integers, centred, is_exact
+from .whole import as_float, as_integers, centred, is_exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,8 @@ def conv_integer(s: Site) -> int:
     terms = numel(s.shape(1)[1:])
     if not (isinstance(terms, int) and is_exact(s, 1, 3, 0, terms)):
         return _convolved(s, x, w, frames, group)
-    return as_integers(s, _convolved(s, *as_floats(s, x, w), frames, group))
+    total = _convolved(s, as_float(s, x), as_float(s, w), frames, group)
+    return as_integers(s, total)
 
 
 @op("ConvTranspose")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..site import Site, Unread, op
 from .elementwise import scaled
-from .whole import as_floats, as_integers, centred, is_exact
+from .whole import as_float, as_integers, centred, is_exact
 
 
 @op("MatMul")
@@ -62,7 +62,7 @@ def matmul_integer(s: Site) -> int:
     terms, rank = s.shape(0)[-1], s.rank(1)
     if not (rank == 2 and isinstance(terms, int) and is_exact(s, 1, 3, 1, terms)):
         return s.b.matmul(a, b)
-    return as_integers(s, s.b.matmul(*as_floats(s, a, b)))
+    return as_integers(s, s.b.matmul(as_float(s, a), as_float(s, b)))
 
 
 @op("Einsum")

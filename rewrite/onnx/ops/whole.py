@@ -46,8 +46,8 @@ def _known(s: Site, i: int) -> Array | None:
     return None if known is None else known.astype(np.int32)
 
 
-def as_floats(s: Site, *operands: int) -> tuple[int, ...]:
-    return tuple(s.b.cast(x, F32) for x in operands)
+def as_float(s: Site, x: int) -> int:
+    return s.b.cast(x, F32)
 
 
 def as_integers(s: Site, total: int) -> int:
@@ -55,4 +55,4 @@ def as_integers(s: Site, total: int) -> int:
     return s.b.cast(s.b.un("round", total), I32)
 
 
-__all__ = ["as_floats", "as_integers", "centred", "is_exact"]
+__all__ = ["as_float", "as_integers", "centred", "is_exact"]

@@ -9,7 +9,7 @@ from typing import ClassVar
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import F32
 
-from ...site import MICROSOFT, Site, Unread, op
+from ...site import MICROSOFT, Result, Site, Unread, op
 from ...value import Value
 from ..recurrent import KINDS, Cell, Kind, long_short, recurrent
 from .quantized import ranged
@@ -67,7 +67,7 @@ KINDS["DynamicQuantizeLSTM"] = Kind(
 
 
 @op("DynamicQuantizeLSTM", domain=MICROSOFT)
-def quantized(s: Site) -> list[int]:
+def quantized(s: Site) -> Result:
     if s.has(4):
         raise Unread("ranges of inputs of other lengths")
     s.idle("hidden_size")
