@@ -14,7 +14,7 @@ from rewrite.egraph.ir.graph import Builder
 
 from .course import Course
 from .looping import Inner, Reader, counted, scanned
-from .ops.recurrent import flipped
+from .ops.cumulative import flipped
 from .ops.shape import part
 from .site import Site, Unknown, Unread
 from .value import Value, materialise

@@ -2,6 +2,7 @@
 
 from . import (
     conv,
+    cumulative,
     elementwise,
     index,
     linear,
@@ -18,6 +19,7 @@ from . import (
 
 __all__ = [
     "conv",
+    "cumulative",
     "elementwise",
     "index",
     "linear",
