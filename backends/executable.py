@@ -28,6 +28,7 @@ from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch
 from .flows.branches import branching
 from .flows.inner import Inner
+from .flows.prologue import by_inputs
 from .flows.rounds import looping
 from .straight import Order, Straight
 
@@ -60,7 +61,7 @@ class Executable:
         self.inner: Mapping[int, Inner] = self._running(bodies_of) if bodies_of else {}
         self._moved: Mapping[int, None] = {}  # buffers, by the last call
         self.lent = False
-        first, prologue = _by_inputs(program)
+        first, prologue = by_inputs(program)
         self.runs = self._prepared(first)
         self.launch()
         self._drop((*prologue, *program.steps))
@@ -278,23 +279,6 @@ def _running(
             return branching(flow, bodies, given)
         case _:
             raise TypeError(f"a {type(flow).__name__} is neither a loop nor a branch")
-
-
-def _by_inputs(
-    program: Program,
-) -> tuple[list[Invoke | Host], list[Invoke | Host]]:
-    """Of the steps that are not for each run, those of data alone, and the others."""
-    buffers = program.schedule.buffers
-    given = {b for b, x in enumerate(buffers) if x.kind == "input"}
-    first: list[Invoke | Host] = []
-    rest: list[Invoke | Host] = []
-    for s in program.once:
-        if given.isdisjoint(s.args):
-            first.append(s)
-        else:
-            rest.append(s)
-            given.update((s.out,) if isinstance(s, Host) else s.args[s.kernel.reads :])
-    return first, rest
 
 
 def load(program: Program, device: Device) -> Module:

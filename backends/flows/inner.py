@@ -16,7 +16,7 @@ import numpy as np
 
 from ...egraph.ir.scalars import Array
 from ...extract.schedule.kernel import Host
-from ...lower.device import Device
+from ...lower.device import Device, Module
 from ...lower.program import Program
 from ..binding import Ports
 from ..straight import Tabled
@@ -30,11 +30,12 @@ class Body(Protocol):
 
     program: Program
     device: Device
+    module: Module
+    buffers: list[Any]
     ports: Ports
     inner: Mapping[int, Inner]
     runs: list[Any]
     prologue: list[Any]
-    witness: object
 
     def __call__(
         self, inputs: Mapping[str, Array], out: None = None, witness: object = None

@@ -22,6 +22,9 @@ from ...extract.schedule.assemble import concrete
 from ...extract.schedule.kernel import Buffer
 from ..binding import fetch
 from .inner import TABLE, UNREAD, Body, Inner, Tables, is_listed
+from .prologue import Prologue
+
+FIXED = frozenset(("data", "kept"))  # kinds of buffers that hold the same in all calls
 
 
 def looping(loop: Loop, body: Body, given: Sequence[Buffer]) -> Inner:
@@ -32,36 +35,32 @@ def looping(loop: Loop, body: Body, given: Sequence[Buffer]) -> Inner:
 
 
 class _Looped:
-    """What a round makes of what is the same in all rounds is made in a call, and again
-    in later ones, unless it is the same in all calls, too.  A body may be that of
-    several loops: its witness tells for whose operands it was made last."""
-
     def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
         self.loop, self.body = loop, body
         self.bodies: Sequence[Body] = (body,)
         runs = loop.runs([concrete(x.type) for x in given])
         self.count = runs if isinstance(runs, int) else 1
+
+
+class Turns(_Looped):
+    """A loop as calls of the program of a round, on any device.  What a round makes of
+    what is the same in all rounds is made in a call, and again in later ones, unless it
+    is the same in all calls, too.  A body may be that of several loops: its witness
+    tells for whose operands it was made last."""
+
+    def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
+        super().__init__(loop, body, given)
+        self.types = [x.type for x in given]
         kinds = {b.kind for b in given[loop.carries + loop.sequences :]}
-        self.is_fixed = kinds <= {"data", "kept"}
+        self.is_fixed = kinds <= FIXED
         self.forget()
 
     def forget(self) -> None:
         self._own = object()
 
-    def witness(self) -> object:
-        """Of the operands of this call."""
-        return self._own if self.is_fixed else object()
-
-
-class Turns(_Looped):
-    """A loop as calls of the program of a round, on any device."""
-
-    def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
-        super().__init__(loop, body, given)
-        self.types = [x.type for x in given]
-
     def __call__(self, args: Sequence[Any], out: Any) -> None:
-        device, loop, witness = self.body.device, self.loop, self.witness()
+        device, loop = self.body.device, self.loop
+        witness = self._own if self.is_fixed else object()
         pairs = zip(args, self.types, strict=True)
         arrays = [fetch(device, a, t) for a, t in pairs]
         labels = [label for label, _ in loop.body.outputs]
@@ -88,18 +87,27 @@ class _Listed(_Looped):
             b: [body.device.alloc(n) for _ in range(2)] for b, n in self.sizes.items()
         }
 
+        first = loop.carries + loop.sequences
+        self.same = slice(first, None)
+        moving = [
+            b for b, x in zip(self.inputs, given, strict=True) if x.kind not in FIXED
+        ]
+        self.prologue = Prologue(body, moving)
+
+    def forget(self) -> None:
+        self.prologue.forget()
+
+    def _tables(self, count: int) -> Tables:
+        """Of so many rounds, which read what the loop's own prologue makes."""
+        tables = Tables(self.body.runs[0], count)
+        own = self.prologue.own.items()
+        tables.place({b: np.full(count, x.address) for b, x in own})
+        return tables
+
     def _renew(self, args: Sequence[Any]) -> None:
         """What a round makes of what is the same in all."""
-        witness = self.witness()
-        if self.body.witness is witness:
-            return
-        same = slice(self.loop.carries + self.loop.sequences, None)
-        moved = dict(zip(self.inputs[same], args[same], strict=True))
-        self.body.witness = None
-        for run in self.body.prologue:
-            run.place(moved)
-            run()
-        self.body.witness = witness
+        same = zip(self.inputs[self.same], args[self.same], strict=True)
+        self.prologue.renew(dict(same))
 
 
 class Rounds(_Listed):
@@ -119,10 +127,23 @@ class Rounds(_Listed):
             self.starts.append(self.starts[-1] + each * every)
         one = body.runs[0]
         self.most = max(1, min(self.count, TABLE // max(ctypes.sizeof(one.table), 1)))
-        self.tables = Tables(one, self.most)
+        self.tables = self._tables(self.most)
+        self._at: tuple[int, ...] = ()  # where operands and result of the last call lay
+        self._there: dict[int, Array] = {}  # and where its rounds wrote
 
     def __call__(self, args: Sequence[Any], out: Any) -> None:
         self._renew(args)
+        at = (*(x.address for x in args), out.address)
+        if at == self._at:  # of one list, or it was not kept
+            self.tables.runs(0, self.count)()
+        else:
+            self._there = self._aimed(args, out)
+            self._at = at if self.most == self.count else ()
+        starts = [x.address for x in args[: self.loop.carries]]
+        self._deliver(starts, self._there, out.address)
+
+    def _aimed(self, args: Sequence[Any], out: Any) -> dict[int, Array]:
+        """Runs on these, and says where each round writes."""
         loop, first = self.loop, self.loop.carries
         written = {b: self._written(b, out.address) for b in self.sizes}
         columns: dict[int, Any] = {}
@@ -135,9 +156,10 @@ class Rounds(_Listed):
             else:
                 columns[b] = np.full(self.count, x.address)
         self._run({**columns, **written})
-        self._deliver([x.address for x in args[:first]], written, out.address)
+        return written
 
     def _run(self, columns: Mapping[int, Array]) -> None:
+        """In as many lists as it takes."""
         for start in range(0, self.count, self.most):
             rounds = min(self.most, self.count - start)
             end = start + rounds
@@ -187,7 +209,7 @@ class OpenRounds(_Listed):
 
     def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
         super().__init__(loop, body, given)
-        self.tables = Tables(body.runs[0], 3)
+        self.tables = self._tables(3)
         self.turns = [self.tables.runs(k, 1) for k in range(3)]
 
     def __call__(self, args: Sequence[Any], out: Any) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bench.onnx_tools import PEERS, nodes
+from rewrite.tuning.timing import turns
 
 ROUNDS = 9
 THREADS = 2
@@ -162,21 +163,21 @@ def optimized(
 
 
 def in_turns(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, ...]:
-    """Medians of seconds, interleaved: the machine is not always quiet."""
-    times: list[list[float]] = [[], []]
+    """Medians of seconds, interleaved: the machine is not always quiet.  A turn begins
+    once the other's threads sleep, for those of ONNX Runtime look out for work after a
+    call and hold their processors meanwhile."""
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
     end = time.perf_counter() + 2 * TURN
-    for k in _rounds(end):
-        for f, kept in zip((ours, theirs), times, strict=True):
-            start = time.perf_counter()
-            f()
-            if k:
-                kept.append(time.perf_counter() - start)
-    return tuple(map(statistics.median, times))
+    for _ in _rounds(end):
+        found = turns({"ours": ours, "theirs": theirs}, 1)
+        for name, taken in found.items():
+            times[name] += [t.wall for t in taken]
+    return tuple(map(statistics.median, times.values()))
 
 
 def _rounds(end: float) -> Iterator[int]:
-    for k in range(ROUNDS + 1):
-        if k < 3 or time.perf_counter() < end:
+    for k in range(ROUNDS):
+        if k < 2 or time.perf_counter() < end:
             yield k
 
 

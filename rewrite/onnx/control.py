@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import onnx
 
-from rewrite.egraph.ir.dims import Dim, Poly
+from rewrite.egraph.ir.dims import Dim, Poly, lower_bound
 from rewrite.egraph.ir.graph import Builder
 
+from .course import Course
 from .looping import Inner, Reader, counted, scanned
-from .ops.recurrent import flipped
+from .ops.cumulative import flipped
 from .ops.shape import part
 from .site import Site, Unknown, Unread
 from .value import Value, materialise
@@ -45,12 +46,14 @@ def _loop(s: Site, inner: Inner) -> Sequence[Value]:
     """As many rounds as `M` says, or until the condition, known each time, is false."""
     body: onnx.GraphProto = s.attributes["body"]
     go = s.value(1) if s.has(1) else Value(known=np.asarray(True))
-    count = _many(s) if s.loops and go.known is not None and _holds(s, go) else None
-    looped = None if count is None else counted(s, inner, count)
-    if looped is not None:
-        return looped
-    most = int(s.number(0, "the trip count")) if s.has(0) else STEPS + 1
     states = [s.value(i) for i in range(2, s.count)]
+    course = Course(body, tuple(states), inner.scope)
+    if s.loops and go.known is not None and _holds(s, go):
+        count, decided = _many(s, course)
+        looped = None if count is None else counted(s, inner, count, course, decided)
+        if looped is not None:
+            return looped
+    most = int(s.number(0, "the trip count")) if s.has(0) else STEPS + 1
     rows: list[list[Value]] = []
     while len(rows) < most and _holds(s, go):
         if len(rows) == STEPS:
@@ -65,15 +68,31 @@ def _loop(s: Site, inner: Inner) -> Sequence[Value]:
     return [*states, *(_stacked(s.b, column, 0) for column in scans)]
 
 
-def _many(s: Site) -> Dim | None:
-    """The trip count, where that is more than is unrolled, or a size of the inputs."""
+def _many(s: Site, course: Course) -> tuple[Dim | None, bool]:
+    """The number of rounds, where that is more than is unrolled, or a size of the
+    inputs; and whether the condition has had its say in that."""
     known = s.known(0) if s.has(0) else None
-    if known is None or known.size != 1:
-        return None
-    count = known.reshape(-1)[0]
-    if isinstance(count, Poly):
-        return count
-    return int(count) if known.dtype != object and count > STEPS else None
+    most = known.reshape(-1)[0] if known is not None and known.size == 1 else None
+    limit = None if known is None or most is None else _whole(most)
+    until = course.rounds if limit is not None or not s.has(0) else None
+    if until is None or (limit is not None and _never_less(until, limit)):
+        return _if_many(limit), False
+    if limit is None or _never_less(limit, until):
+        return _if_many(until), True
+    return None, False
+
+
+def _whole(count: Any) -> Dim:
+    return count if isinstance(count, Poly) else int(count)
+
+
+def _never_less(a: Dim, b: Dim) -> bool:
+    low = lower_bound(a - b)
+    return low is not None and low >= 0
+
+
+def _if_many(count: Dim | None) -> Dim | None:
+    return None if isinstance(count, int) and count <= STEPS else count
 
 
 def _holds(s: Site, go: Value) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rewrite.egraph.ir import dims
-from rewrite.egraph.ir.dims import Dim, Poly, exact_div, floor_div
+from rewrite.egraph.ir.dims import Dim, Poly, exact_div, floor_div, lower_bound
 from rewrite.egraph.ir.dtypes import F32, F64, I32, I64, DType
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder
@@ -206,6 +207,26 @@ def _equal(site: Site, a: list[Array]) -> Folded:
         else:
             return None
     return out
+
+
+@folds("Less", "LessOrEqual", "Greater", "GreaterOrEqual")
+def _compared(site: Site, a: list[Array]) -> Folded:
+    """Where it is so for all sizes that symbols stand for, or for none."""
+    if _numbers(*a):
+        return None
+    x, y = a if site.kind.startswith("Less") else (a[1], a[0])
+    out = _each(partial(_below, also_equal=site.kind.endswith("OrEqual")), x, y)
+    return None if any(v is None for v in out.flat) else out.astype(bool)
+
+
+def _below(p: Any, q: Any, also_equal: bool) -> bool | None:
+    """Whether p is less than q."""
+    span = (Ratio.of(q) - p).over  # over a positive number
+    for answer, d in ((True, span - (not also_equal)), (False, -span - also_equal)):
+        low = lower_bound(d)
+        if low is not None and low >= 0:
+            return answer
+    return None
 
 
 @folds("Where")

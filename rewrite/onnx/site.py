@@ -17,6 +17,7 @@ from rewrite.egraph.ir.table import TensorType
 from .value import ModelError, Value, materialise
 
 MICROSOFT = "com.microsoft"  # the domain of ONNX Runtime's own operators
+CLASSICAL = "ai.onnx.ml"  # the domain of classical models
 LATEST = 21  # the opset of operators that readers write
 TABLE = 1 << 26  # indices, computed while a model is read: 512 MiB
 type Result = int | Sequence[int] | Value | Sequence[Value]

@@ -2,10 +2,12 @@
 
 from . import (
     conv,
+    cumulative,
     elementwise,
     index,
     linear,
     microsoft,
+    ml,
     norm,
     quantize,
     recurrent,
@@ -17,10 +19,12 @@ from . import (
 
 __all__ = [
     "conv",
+    "cumulative",
     "elementwise",
     "index",
     "linear",
     "microsoft",
+    "ml",
     "norm",
     "quantize",
     "recurrent",

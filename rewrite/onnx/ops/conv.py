@@ -11,13 +11,14 @@ import numpy as np
 
 from rewrite.egraph.ir.convolution import Frame
 from rewrite.egraph.ir.dims import Dim, exact_div, floor_div, lower_bound, numel
-from rewrite.egraph.ir.dtypes import I32, I64, compute
+from rewrite.egraph.ir.dtypes import I64, compute
 from rewrite.egraph.ir.scalars import Array
 
 from ..site import Site, Unread, op
 from ..value import Value, materialise
 from .norm import mean, p_norm, powered, rooted
 from .shape import padded, part
+from .whole import as_float, as_integers, centred, is_exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,16 +175,16 @@ def _outside(width: Dim) -> Dim:
 
 @op("ConvInteger")
 def conv_integer(s: Site) -> int:
-    x, w = s.b.cast(s.x(0), I32), s.b.cast(s.x(1), I32)
-    if s.has(2):
-        x = s.bin("sub", x, s.b.cast(s.x(2), I32))
-    if s.has(3):
-        zero = s.b.cast(s.x(3), I32)
-        if s.rank(3):  # one for each output channel
-            zero = s.b.reshape(zero, (*s.shape(3), *([1] * (s.rank(1) - 1))))
-        w = s.bin("sub", w, zero)
-    frames = _spatial(s, 0, s.shape(1)[2:])
-    return _convolved(s, x, w, frames, s.attr("group", 1))
+    zero = s.x(3) if s.has(3) else None
+    if zero is not None and s.rank(3):  # one for each output channel
+        zero = s.b.reshape(zero, (*s.shape(3), *([1] * (s.rank(1) - 1))))
+    x, w = centred(s, 0, s.x(2) if s.has(2) else None), centred(s, 1, zero)
+    frames, group = _spatial(s, 0, s.shape(1)[2:]), s.attr("group", 1)
+    terms = numel(s.shape(1)[1:])
+    if not (isinstance(terms, int) and is_exact(s, 1, 3, 0, terms)):
+        return _convolved(s, x, w, frames, group)
+    total = _convolved(s, as_float(s, x), as_float(s, w), frames, group)
+    return as_integers(s, total)
 
 
 @op("ConvTranspose")

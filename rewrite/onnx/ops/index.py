@@ -314,9 +314,10 @@ def one_hot(s: Site) -> int:
 def top(s: Site) -> list[int]:
     """In order, as the standard lets it be where `sorted` is 0."""
     b, x, axis = s.b, s.x(0), s.axis(default=-1)
-    k = s.attr("k") if s.opset < 10 else int(s.number(1, "k"))
+    k = s.attr("k") if s.opset < 10 else s.dims(1, "k")[0]
     n = s.shape(0)[axis]
-    if k > n if isinstance(n, int) else k > 1:
+    if k != n and (not isinstance(k, int) or k > (n if isinstance(n, int) else 1)):
         raise Unread(f"the first {k} of {n}")
-    index = b.argsort(x, axis, bool(s.attr("largest", 1)), k)
+    first = None if k == n else k
+    index = b.argsort(x, axis, bool(s.attr("largest", 1)), first)
     return [b.gather(x, index, axis), index]

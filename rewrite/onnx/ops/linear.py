@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rewrite.egraph.ir.dtypes import I32
-
 from ..site import Site, Unread, op
 from .elementwise import scaled
+from .whole import as_float, as_integers, centred, is_exact
 
 
 @op("MatMul")
@@ -56,15 +55,14 @@ def _times(s: Site, x: int, factor: float) -> int:
 
 @op("MatMulInteger")
 def matmul_integer(s: Site) -> int:
-    a, b = s.b.cast(s.x(0), I32), s.b.cast(s.x(1), I32)
-    if s.has(2):
-        zero = s.b.cast(s.x(2), I32)
-        if len(s.b.shape(zero)) == 1:  # one for each row
-            zero = s.b.reshape(zero, (*s.b.shape(zero), 1))
-        a = s.bin("sub", a, zero)
-    if s.has(3):
-        b = s.bin("sub", b, s.b.cast(s.x(3), I32))
-    return s.b.matmul(a, b)
+    zero = s.x(2) if s.has(2) else None
+    if zero is not None and len(s.b.shape(zero)) == 1:  # one for each row
+        zero = s.b.reshape(zero, (*s.b.shape(zero), 1))
+    a, b = centred(s, 0, zero), centred(s, 1, s.x(3) if s.has(3) else None)
+    terms, rank = s.shape(0)[-1], s.rank(1)
+    if not (rank == 2 and isinstance(terms, int) and is_exact(s, 1, 3, 1, terms)):
+        return s.b.matmul(a, b)
+    return as_integers(s, s.b.matmul(as_float(s, a), as_float(s, b)))
 
 
 @op("Einsum")

@@ -1,18 +1,17 @@
 """Recurrences along an axis: RNN, GRU and LSTM, unrolled over few steps, a loop over
-many; running sums."""
+many."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import onnx
 
 from rewrite.egraph.ir.dims import Dim
 from rewrite.egraph.ir.dtypes import I64
 from rewrite.egraph.ir.graph import Builder
-from rewrite.egraph.ir.scalars import MONOIDS
 from rewrite.egraph.looping.build import Round, add_loop
 
 from ..site import READERS, Site, Unread, op
@@ -35,6 +34,8 @@ class Cell:
     place: int  # among the directions
     functions: list[Activation]
 
+    steps: ClassVar[tuple[int, ...]] = (2, 3, 4, 7)  # the operands that steps read
+
     def weight(self, i: int) -> int | None:
         """This direction's share of operand `i`."""
         if not self.s.has(i):
@@ -49,6 +50,15 @@ class Cell:
     @property
     def hidden(self) -> Dim:
         return self.s.shape(2)[2]
+
+    def inputs(self, x: int) -> int:
+        """The share of all inputs, rows of `x`, in the gates."""
+        return times(self.s, x, self.needed(1))
+
+    def recurrent(self) -> Callable[[int], int]:
+        """What makes of the last outputs their share in all gates."""
+        r = self.needed(2)
+        return lambda h: times(self.s, h, r)
 
 
 def gates(s: Site, x: int, size: Dim, count: int) -> list[int]:
@@ -71,15 +81,19 @@ def sum_of(s: Site, x: int, *more: int | None) -> int:
 # ---- activations ----
 
 
-def _activations(s: Site, default: Sequence[str], count: int) -> list[list[Activation]]:
+def _activations(s: Site, kind: Kind, count: int) -> list[list[Activation]]:
     """For each direction; alphas and betas go to those that take one, in order."""
+    default = kind.activations
     result: list[bytes] = s.attr("activations") or []
     names = [n.decode() for n in result] or list(default) * count
     if len(names) != len(default) * count:
         s.fail(f"{len(default) * count} activations expected, found {len(names)}")
     alphas, betas = (iter(s.attr(f"activation_{a}") or []) for a in ("alpha", "beta"))
-    made = [_activation(s, n, alphas, betas) for n in names]
-    each = len(default)
+    each, limit = len(default), s.attr("clip")
+    made = [
+        _activation(s, n, alphas, betas, limit if i % each < kind.clipped else None)
+        for i, n in enumerate(names)
+    ]
     return [made[i : i + each] for i in range(0, len(made), each)]
 
 
@@ -100,15 +114,15 @@ _KNOWN: dict[str, tuple[str, float | None, float | None]] = {
 
 
 def _activation(
-    s: Site, name: str, alphas: Iterator[float], betas: Iterator[float]
-) -> Activation:
+    s: Site, name: str, alphas: Iterator[float], betas: Iterator[float],
+    limit: float | None,
+) -> Activation:  # fmt: skip
     key = name.lower()
     if key not in _KNOWN:
         s.fail(f"unknown activation {name!r}; known: {', '.join(_KNOWN)}")
     kind, alpha, beta = _KNOWN[key]
     alpha = None if alpha is None else next(alphas, alpha)
     beta = None if beta is None else next(betas, beta)
-    limit = s.attr("clip")
 
     def apply(x: int) -> int:
         x = x if limit is None else clipped(s, x, -limit, limit)
@@ -146,10 +160,10 @@ type Step = Callable[[int, State], State]
 
 
 def _simple(cell: Cell) -> tuple[int | None, Step]:
-    s, (f,), r = cell.s, cell.functions, cell.needed(2)
+    s, (f,), share = cell.s, cell.functions, cell.recurrent()
 
     def step(x: int, state: State) -> State:
-        return (f(sum_of(s, x, times(s, state[0], r))),)
+        return (f(sum_of(s, x, share(state[0]))),)
 
     return _bias(cell, 1), step
 
@@ -162,9 +176,9 @@ def _bias(cell: Cell, count: int) -> int | None:
     return cell.s.bin("add", *gates(cell.s, b, cell.hidden * count, 2))
 
 
-def _long_short(cell: Cell) -> tuple[int | None, Step]:
+def long_short(cell: Cell) -> tuple[int | None, Step]:
     """Gates in the order input, output, forget, cell."""
-    s, (f, g, h), r = cell.s, cell.functions, cell.needed(2)
+    s, (f, g, h), share = cell.s, cell.functions, cell.recurrent()
     bin_, n, p = s.bin, cell.hidden, cell.weight(7)
     peep = [None] * 3 if p is None else gates(s, p, n, 3)
 
@@ -174,7 +188,7 @@ def _long_short(cell: Cell) -> tuple[int | None, Step]:
 
     def step(x: int, state: State) -> State:
         last, c = state
-        i, o, forget, new = gates(s, sum_of(s, x, times(s, last, r)), n, 4)
+        i, o, forget, new = gates(s, sum_of(s, x, share(last)), n, 4)
         i = f(seen(i, 0, c))
         if s.attr("input_forget", 0):
             forget = bin_("sub", s.full(1, i), i)
@@ -216,10 +230,23 @@ def _gated(cell: Cell) -> tuple[int | None, Step]:
     return b, step
 
 
-CELLS: dict[str, tuple[Callable[[Cell], tuple[int | None, Step]], tuple[str, ...]]] = {
-    "RNN": (_simple, ("Tanh",)),
-    "GRU": (_gated, ("Sigmoid", "Tanh")),
-    "LSTM": (_long_short, ("Sigmoid", "Tanh", "Tanh")),
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """An operator: what makes the bias and the step, the activations of a direction
+    where the node names none, the operands that are first states; of how many of the
+    activations, from the first on, the input is clipped."""
+
+    make: Callable[[Any], tuple[int | None, Step]]
+    activations: tuple[str, ...]
+    starts: tuple[int, ...] = (5,)
+    cell: type[Cell] = Cell
+    clipped: int = 3
+
+
+KINDS: dict[str, Kind] = {
+    "RNN": Kind(_simple, ("Tanh",)),
+    "GRU": Kind(_gated, ("Sigmoid", "Tanh")),
+    "LSTM": Kind(long_short, ("Sigmoid", "Tanh", "Tanh"), (5, 6)),
 }
 
 
@@ -233,17 +260,17 @@ def recurrent(s: Site) -> list[int]:
     x = b.permute(s.x(0), (1, 0, 2)) if batch_first else s.x(0)
     direction = s.attr("direction", "forward")
     count = 2 if direction == "bidirectional" else 1
-    make, default = CELLS[s.kind]
+    kind = KINDS[s.kind]
     time = b.shape(x)[0]
     unrolled = isinstance(time, int) and 0 < time * count <= STEPS
     if not (unrolled or s.loops):
         raise Unread(f"{time} time steps in {count} directions")
     outs: list[int] = []
     states: list[State] = []
-    for d, functions in enumerate(_activations(s, default, count)):
-        bias, step = make(cell := Cell(s, d, functions))
+    for d, functions in enumerate(_activations(s, kind, count)):
+        bias, step = kind.make(cell := kind.cell(s, d, functions))
         backward = direction == "reverse" or d == 1
-        inputs = _inputs(s, x, cell.needed(1), bias)
+        inputs = _inputs(cell, x, bias)
         start = _start(cell, inputs)
         if unrolled:
             y, state = _unrolled(s, inputs, start, step, backward)
@@ -261,10 +288,11 @@ def recurrent(s: Site) -> list[int]:
     return [y, *lasts]
 
 
-def _inputs(s: Site, x: int, w: int, bias: int | None) -> int:
+def _inputs(cell: Cell, x: int, bias: int | None) -> int:
     """The share of the input in all gates at all times: one product."""
+    s = cell.s
     time, batch, width = s.b.shape(x)
-    flat = times(s, s.b.reshape(x, (batch * time, width)), w)
+    flat = cell.inputs(s.b.reshape(x, (batch * time, width)))
     y = s.b.reshape(flat, (time, batch, s.b.shape(flat)[1]))
     return sum_of(s, y, bias)
 
@@ -274,7 +302,7 @@ def _start(cell: Cell, inputs: int) -> State:
     s = cell.s
     _, batch, _ = s.b.shape(inputs)
     result: list[int] = []
-    for i in (5, 6) if s.kind == "LSTM" else (5,):
+    for i in KINDS[s.kind].starts:
         if not s.has(i):
             dtype = s.b.type(inputs).dtype
             result.append(s.b.const(0, dtype, (batch, cell.hidden)))
@@ -313,13 +341,15 @@ def _looped(cell: Cell, inputs: int, state: State, backward: bool) -> tuple[int,
     x = given("input", inputs, 1)
     time = given("time", b.iota(0, I64, b.shape(inputs)[:1]), 1)
     carries = [given(f"state {k}", i) for k, i in enumerate(state)]
-    same = {i: given(f"operand {i}", s.x(i)) for i in (2, 3, 4, 7) if s.has(i)}
-    values = [Value(same[i][0]) if i in same else None for i in range(s.count)]
-    own = Site(inner, s.node, values, s.opset)
-    make, default = CELLS[s.kind]
+    same = {i: given(f"operand {i}", s.x(i)) for i in cell.steps if s.has(i)}
+    values = [
+        Value(same[i][0], s.known(i)) if i in same else None for i in range(s.count)
+    ]
+    own = Site(inner, s.node, values, s.opset, asked=s.asked)
+    kind = KINDS[s.kind]
     count = 2 if s.attr("direction", "forward") == "bidirectional" else 1
-    functions = _activations(own, default, count)[cell.place]
-    _, step = make(Cell(own, cell.place, functions))
+    functions = _activations(own, kind, count)[cell.place]
+    _, step = kind.make(kind.cell(own, cell.place, functions))
     last = tuple(i for i, _ in carries)
     y, new = _stepped(own, time[0], last, step(x[0], last))
     of = Round(inner, carries, (x, time), list(same.values()), new, (y,))
@@ -347,36 +377,3 @@ def _stacked(s: Site, x: int, axis: int) -> int:
     """With an axis of 1 more."""
     shape = s.b.shape(x)
     return s.b.reshape(x, (*shape[:axis], 1, *shape[axis:]))
-
-
-# ---- running sums and products ----
-
-
-def flipped(s: Site, x: int, axis: int) -> int:
-    n = s.b.shape(x)[axis]
-    return x if n == 0 else part(s, x, axis, n - 1, n, -1)
-
-
-@op("CumSum", "CumProd")
-def cumulative(s: Site) -> int:
-    (axis,) = s.axes([int(s.number(1, "the axis"))], s.rank(0))
-    monoid, x = "sum" if s.kind == "CumSum" else "prod", s.x(0)
-    reverse = s.attr("reverse", 0)
-    x = flipped(s, x, axis) if reverse else x
-    y = s.b.scan(monoid, x, axis)
-    y = _delayed(s, y, axis, monoid) if s.attr("exclusive", 0) else y
-    return flipped(s, y, axis) if reverse else y
-
-
-def _identity(s: Site, x: int, monoid: str) -> float | int | bool:
-    return MONOIDS[monoid].identity(s.b.type(x).dtype)
-
-
-def _delayed(s: Site, x: int, axis: int, monoid: str) -> int:
-    """One entry later; the first is what an empty fold gives."""
-    shape = s.b.shape(x)
-    if shape[axis] == 0:
-        return x
-    low = [int(i == axis) for i in range(len(shape))]
-    cut = part(s, x, axis, 0, shape[axis] - 1)
-    return s.b.pad(cut, low, [0] * len(shape), _identity(s, x, monoid))

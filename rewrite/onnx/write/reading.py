@@ -22,6 +22,7 @@ from ..fold import fold
 from ..loader import Loader, Scope, versions_of
 from ..order import captures
 from ..proto import array_of
+from ..ratio import Ratio
 from ..site import READERS, Site, results_of
 from ..value import ModelError, Value
 
@@ -228,9 +229,10 @@ def _attributes(node: onnx.NodeProto) -> tuple[bytes, ...]:
     )
 
 
-def poly_key(value: Value) -> tuple[Dim, ...] | None:
-    """The dims of a known vector that has symbols."""
+def poly_key(value: Value) -> tuple[Dim | Ratio | float, ...] | None:
+    """The entries of a known array that has symbols: dims, or floats made of them."""
     if value.known is None or value.known.dtype != object:
         return None
-    entries: list[Dim] = list(value.known.reshape(-1))
-    return tuple(entries) if any(isinstance(d, Poly) for d in entries) else None
+    entries: list[Dim | Ratio | float] = list(value.known.reshape(-1))
+    has = any(isinstance(d, (Poly, Ratio)) for d in entries)
+    return tuple(entries) if has else None

@@ -216,3 +216,33 @@ def _gather(d: Draw, op: str) -> Case:
     operands = _trimmed([data, index, scales, zero])
     return case(op, *operands, stored=_fixed(operands, (1,)), block_size=block,
                 quantize_axis=d.pick(1, -1), **attrs)  # fmt: skip
+
+
+@draws("DynamicQuantizeLSTM")
+def _recurrent(d: Draw, op: str) -> Case:
+    """Few steps: where one of ours rounds its last outputs to another step than the
+    runtime's, all later ones differ."""
+    way = d.pick("forward", "reverse", "bidirectional")
+    many, time, batch = 1 + (way == "bidirectional"), d.size(1, 2), d.size(1, 3)
+    width, hidden, dtype = d.size(), d.size(1, 7), d.pick("u1", "i1")
+    by_column = d.flip(0.4)
+    shape = (many, 4 * hidden) if by_column else (many,)
+    weights = [d.weights(dtype, many, n, 4 * hidden) for n in (width, hidden)]
+    pairs: list[Any] = []
+    for _ in weights:
+        zero = np.zeros(shape, dtype) if by_column else d.zero(dtype, *shape)
+        pairs += [d.scale(*shape, around=0.01), zero]
+    states = [d.maybe(d.real(many, batch, hidden)) for _ in "hc"]
+    operands = [
+        d.real(time, batch, width), *weights, d.maybe(d.real(many, 8 * hidden)), None,
+        *states, d.maybe(d.real(many, 3 * hidden)), *pairs,
+    ]  # fmt: skip
+    attrs: dict[str, Any] = d.some(input_forget=d.size(0, 1), clip=2.0)
+    if d.flip(0.3):
+        kinds = ("Sigmoid", "LeakyRelu", "Tanh")
+        attrs |= {"activations": [d.pick(*kinds) for _ in range(3 * many)]}
+        count = attrs["activations"].count("LeakyRelu")
+        attrs |= {"activation_alpha": [0.1] * count} if count else {}
+        attrs |= {"activation_beta": [0.0] * count} if count else {}
+    return case(op, *operands, stored=_fixed(operands, (0, 5, 6)), hidden_size=hidden,
+                direction=way, given=(1, 1, 1), **attrs)  # fmt: skip

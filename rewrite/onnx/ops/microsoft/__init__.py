@@ -12,6 +12,7 @@ from . import (
     moves,
     norms,
     quantized,
+    recurrent,
     rotary,
 )
 
@@ -24,5 +25,6 @@ __all__ = [
     "moves",
     "norms",
     "quantized",
+    "recurrent",
     "rotary",
 ]

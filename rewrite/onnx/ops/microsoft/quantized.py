@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import onnx
-
 from rewrite.egraph.ir.dims import numel
 from rewrite.egraph.ir.dtypes import F32, I32, U8
 
@@ -139,17 +137,16 @@ def to_float(s: Site) -> int:
 @op("DynamicQuantizeMatMul", domain=MICROSOFT)
 def dynamic(s: Site) -> int:
     """The left side is quantized to the range that it has."""
-    node = onnx.helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"])
-    q, scale, zero = _ranged(s, node)
+    q, scale, zero = ranged(s, s.x(0))
     rest = [s.maybe(i) for i in (1, 3)]
     total = s.made("MatMulInteger", q, rest[0], zero, rest[1])
     y = _rescaled(s, total, [scale, s.x(2)])
     return s.bin("add", y, s.x(4)) if s.has(4) else y
 
 
-def _ranged(s: Site, node: onnx.NodeProto) -> tuple[int, int, int]:
+def ranged(s: Site, x: int) -> tuple[int, int, int]:
     """As DynamicQuantizeLinear of the standard: to u8, with 0 in the range."""
-    b, x = s.b, s.x(0)
+    b = s.b
     axes = list(range(len(b.shape(x))))
     zero = s.const(0, F32)
     low, high = (
