@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
-from ...extract.schedule.kernel import Kernel
+from ...extract.schedule.kernel import Kernel, bits
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes
 from ..emit.rings import ALL, CROWDED, FEWER
@@ -123,9 +123,17 @@ def refused(a: Attention, s: Shape, model: DeviceModel) -> str | None:
     few, most = (FEWER, ALL) if sums > CROWDED else (FEW, MOST)
     room = min((REGISTERS - few * BESIDE) // s.team, most)
     left = s.places // 4  # a side of a product that goes on while the next is made
-    beside = s.late if a.above else len(along) - 1  # else it takes the place of scores
+    # Else it takes the place of scores.
+    beside = (s.late or _reads_scores(a)) if a.above else len(along) - 1
     held = sums + left * beside + (LOOSE if a.above else BARE)
     return "a thread would hold too much" if held > room else None
+
+
+def _reads_scores(a: Attention) -> bool:
+    """Whether something is read for each score: a mask, a bias."""
+    both = bits((a.m, a.j))
+    pairs = zip(a.kernel.exprs, a.kernel.free, strict=True)
+    return any(x.op == "load" and free & both == both for x, free in pairs)
 
 
 @lru_cache(maxsize=1024)

@@ -105,6 +105,16 @@ def test_groups_compute_while_others_multiply(size: int, causal: bool) -> None:
     assert own is not None and own.seconds * 1e6 == pytest.approx(min(said.values()))
 
 
+@pytest.mark.parametrize("score", [folds.plain, folds.causal, folds.bias])
+def test_three_groups_have_no_registers_for_what_each_score_reads(
+    score: folds.Score,
+) -> None:
+    kernel = normalise(folds.attend(score, (64, 1024, 1024, 64, 64), BF16))
+    holes = (("places", 128), ("rows", 192), ("stages", 2))
+    made = ONLINE.program(kernel, model_of(HOPPER), holes)
+    assert isinstance(made, str) == (score is folds.bias), made
+
+
 def test_what_a_product_reads_at_its_end_lies_along_its_rows() -> None:
     """Whichever side is longer; a tile that would have to test each column is dearer
     than one that comes out even."""
