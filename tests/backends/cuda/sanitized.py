@@ -19,6 +19,7 @@ from itertools import batched, islice
 
 from rewrite.backends.cuda import CudaDevice, CudaModule
 from rewrite.egraph.ir.dtypes import BF16, F16
+from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.loops import Function
@@ -28,7 +29,7 @@ from rewrite.lower.registry import FAMILIES
 from rewrite.lower.verify import verify
 from tests.lower.cases import CASES, LARGE
 from tests.lower.folds import attend, causal, plain, soft_cap, window
-from tests.lower.harness import buffers_for, close, launched, reference
+from tests.lower.harness import buffers_for, close, kernel_of, launched, reference
 from tests.lower.tiled import sums
 from tests.lower.tiled.convolutions import random_convolution
 from tests.lower.tiled.kernels import random_kernel
@@ -51,6 +52,13 @@ RANDOM: dict[str, Callable[[int], Kernel]] = {
 }  # fmt: skip
 
 
+def long_rows() -> Kernel:
+    """Which no group of threads holds."""
+    b = Builder()
+    x = b.input("x", BF16, (3, 40000))
+    return kernel_of(b, [b.macro("softmax", [x], (0, 1))])
+
+
 def several_turns() -> Iterator[Drawn]:
     """Rings that come round, two groups of warps or more, blocks in pairs."""
     for m, n, k in ((384, 520, 400), (1024, 1024, 136), (128, 256, 4096)):
@@ -59,6 +67,7 @@ def several_turns() -> Iterator[Drawn]:
         for d in (64, 128):
             sizes = (2, 320, 456, d, d)
             yield f"attention {score.__name__} {d}", attend(score, sizes, BF16)
+    yield "long rows", long_rows()
     yield "decoding", attend(plain, (3, 2, 1500, 64, 64), F16)
     for kind in ("both", "queries"):
         kernel = sums.gradients([kind], causal, (2, 320, 320, 64))
