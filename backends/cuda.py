@@ -39,12 +39,14 @@ from .memory import Block, Pool
 from .native.pool import thread_count
 from .nvidia import nvrtc
 from .nvidia.cublas import WORKSPACE, Arguments, Handle, arguments, cublas
+from .nvidia.overlaps import overlap, waits
 from .nvidia.tensor_maps import TensorMaps, checked, offsets
 from .pending import KEPT, late_error
 from .rates import Rates, rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 WIDE = 16  # bytes that a thread reads at once
+WAITING = (9, 0)  # from which on kernels wait by themselves for those before
 GRAPHS = 16  # of one program, for the sets of addresses used last
 REACHED = 0.875  # of the memory's rate, by what only reads and writes it
 
@@ -122,8 +124,13 @@ class _Graph:
 
     def __call__(self) -> None:
         self.device.launched.extend(self.names)
-        with self.device.current():
-            checked(self.driver.cuGraphLaunch(self.executable, self.stream))
+        if self.device.is_current:
+            (error,) = self.driver.cuGraphLaunch(self.executable, self.stream)
+        else:
+            with self.device.current():
+                (error,) = self.driver.cuGraphLaunch(self.executable, self.stream)
+        if error:
+            checked((error,))
 
 
 @dataclass(slots=True)
@@ -166,8 +173,12 @@ class CudaModule:
         finally:
             ended = cu.cuStreamEndCapture(handle)
         (graph,) = checked(ended)
+        every = [x for f, _ in calls for x in self.starts[f]]
+        waiting = all(isinstance(x, _Kernel) and x.waits for x in every)
+        if waiting and self.device.capability >= WAITING:
+            overlap(graph)
         (executable,) = checked(cu.cuGraphInstantiate(graph, 0))
-        names = tuple(x.name for f, _ in calls for x in self.starts[f])
+        names = tuple(x.name for x in every)
         held = (self, stream, graph, tuple(calls))
         return _Graph(cu, executable, handle, names, self.device, held)
 
@@ -197,6 +208,7 @@ class _Kernel:
     kernel: Any
     grid: Grid
     maps: TensorMaps
+    waits: bool  # for the one before, by itself
 
     @property
     def name(self) -> str:
@@ -243,11 +255,16 @@ class CudaDevice:
         atexit.register(context.pop)  # pycuda aborts the process if it is left pushed
         return drv
 
+    @property
+    def is_current(self) -> bool:
+        """Whether this thread has the primary context."""
+        return self.driver.Context.get_current() is not None
+
     @contextmanager
     def current(self) -> Generator[None]:
         """With the primary context current in this thread, as it is in the first one:
         PyTorch compiles and runs backward graphs in threads of its own."""
-        if self.driver.Context.get_current() is not None:
+        if self.is_current:
             yield
             return
         context = self.driver.Device(0).retain_primary_context()
@@ -262,8 +279,12 @@ class CudaDevice:
         return self.driver.Device(0)
 
     @cached_property
+    def capability(self) -> tuple[int, int]:
+        return self._gpu.compute_capability()
+
+    @cached_property
     def arch(self) -> str:
-        major, minor = self._gpu.compute_capability()
+        major, minor = self.capability
         return f"sm_{major}{minor}{'a' if major >= 9 else ''}"
 
     def probe(self) -> Probe:
@@ -284,7 +305,7 @@ class CudaDevice:
             threads=nvrtc.GRID_GROUP, max_threads=read(attribute.MAX_THREADS_PER_BLOCK),
             shared_bytes=read(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             vector_bytes=0, max_buffer=self._gpu.total_memory(), wide=WIDE,
-            warps=_warps(self._gpu.compute_capability()),
+            warps=_warps(self.capability),
             rates=(*self._memory_rate(), *rates(self.name, self.probe().detail)),
             library=cublas().detail if cublas().there else "",
         )  # fmt: skip
@@ -384,9 +405,10 @@ class CudaDevice:
             for unit, cubin in self._cubins(nvrtc.units(source), contract):
                 module, cubin = self._loaded(unit, contract, cubin)
                 owners.append(module)
+                alone = waits(unit.text)
                 for name, starts in unit.launches.items():
                     made[name] = tuple(
-                        self._start(module, by_name[name], x, cubin)
+                        self._start(module, by_name[name], x, cubin, alone)
                         for x in starts
                         if isinstance(x, Products) or x.groups
                     )
@@ -418,8 +440,9 @@ class CudaDevice:
         return self.driver.module_from_buffer(cubin), cubin
 
     def _start(
-        self, module: Any, function: Function, launch: Start, cubin: bytes
-    ) -> Started:
+        self, module: Any, function: Function, launch: Start, cubin: bytes,
+        waits: bool,
+    ) -> Started:  # fmt: skip
         if isinstance(launch, Products):
             return _Multiplied(launch.name, self.products, arguments(launch))
         kernel = module.get_function(launch.name)
@@ -433,7 +456,7 @@ class CudaDevice:
         if launch.shared_bytes > STATIC_SHARED:
             limit = self.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             kernel.set_attribute(limit, launch.shared_bytes)
-        return _Kernel(kernel, launch, maps)
+        return _Kernel(kernel, launch, maps, waits)
 
     def sync(self) -> None:
         with self._surfacing():

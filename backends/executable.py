@@ -76,6 +76,7 @@ class Executable:
         )
         self.witness: object = None  # of what was last made of constant inputs
         self._straight = Straight.of(self.ports, self.runs)
+        self._hosts = any(isinstance(run, Host) for run in self.runs)
 
     def _prepared(self, steps: Sequence[Invoke | Host]) -> list[Prepared | Host]:
         """Runs of launches, and the steps of the host between them."""
@@ -224,6 +225,19 @@ class Executable:
         """Runs once on these buffers by number, and waits for nothing."""
         self._place(moved)
         self._start(self.runs, moved)
+
+    @property
+    def placed(self) -> object:
+        """What the launches are aimed at; another object after any other call."""
+        return self._moved
+
+    def again(self, placed: object) -> bool:
+        """Runs as the last call did, if launches are still aimed so and the host has
+        nothing to do; else nothing has run."""
+        if placed is not self._moved or self._hosts:
+            return False
+        self._start(self.runs, {})
+        return True
 
     def _place(self, moved: Mapping[int, Any]) -> None:
         """Aims the launches at the caller's memory, and away from the last caller's."""

@@ -13,6 +13,7 @@ from ...lower.targets.engine import ends
 
 NBYTES = 128
 LINE = 128  # bytes, of the last cache
+ALIGNED = 16  # bytes, of each stride
 KEPT = 256  # maps of other addresses that a kernel keeps
 
 
@@ -77,10 +78,11 @@ def encoded(m: TensorMap, address: int) -> bytes:
         F8E4M3: kind.CU_TENSOR_MAP_DATA_TYPE_UINT8,
         F8E5M2: kind.CU_TENSOR_MAP_DATA_TYPE_UINT8,
     }
+    # Of a tensor of one axis no stride is read, but the driver refuses a null pointer.
+    strides = [n * m.dtype.itemsize for n in m.strides[1:]] or [ALIGNED]
     where = (
         kinds[m.dtype], len(m.extents), address,
-        [cu.cuuint64_t(n) for n in m.extents],
-        [cu.cuuint64_t(n * m.dtype.itemsize) for n in m.strides[1:]],
+        [cu.cuuint64_t(n) for n in m.extents], [cu.cuuint64_t(n) for n in strides],
     )  # fmt: skip
     how = (
         cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,

@@ -60,6 +60,7 @@ class Dialect:
     barrier: str = ""
     asynchronous: bool = False  # PTX: copies and products of warps (`mma.py`)
     shuffle: str = ""  # {a} of the thread whose number in its warp of 32 differs by {n}
+    begin: str = ""  # what a kernel does first
     library: str = ""  # of products that the host calls between launches
 
 
@@ -266,6 +267,14 @@ typedef unsigned long long u64;
 #endif
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) rw_vector { T lane[N]; };
+/* Lets the kernel that follows start as soon as there is room, and waits for the one
+   before, where a graph has them overlap. */
+static __device__ __forceinline__ void rw_begin() {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 static __device__ __forceinline__ f32 rw_from_half(u32 a) {
   f32 r;
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"((u16)a));
@@ -338,6 +347,7 @@ CUDA = Dialect(
     nan={"f32": "__int_as_float(0x7fc00000)",
          "f64": "__longlong_as_double(0x7ff8000000000000ll)"},
     index=None,
+    begin="rw_begin();",
     library="cuBLAS",
     restrict="__restrict__",
     vector="typedef rw_vector<{t}, {n}> {v};\n",

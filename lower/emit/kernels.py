@@ -136,6 +136,7 @@ class KernelPrinter(Printer):
         pointers += [f"const __grid_constant__ rw_tensor rw_tensor{i}"
                      for i in range(len(maps))]  # fmt: skip
         lines = [headed(f"{qualifiers} {stage.name}", pointers, " {")]
+        lines += [f"  {self.dialect.begin}"] * bool(self.dialect.begin)
         lines += [*self.promises(params, stage), *shared]
         lines += self.position(stage, count)
         lines += self.block(stage.body, scope, 1)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
-from ...extract.schedule.kernel import Kernel
+from ...extract.schedule.kernel import Kernel, bits
 from ..axes import ceil_div, numel
 from ..choice import Domains, Holes
 from ..emit.rings import ALL, CROWDED, FEWER
@@ -28,7 +28,7 @@ from .online import Blocks, OnlineWriter
 from .price import REGISTERS, price
 
 LOOSE = 36  # registers of a thread for all but tiles
-BARE = 32  # the same, without states of rows: left sides take the place of scores
+BARE = 32  # the same, without states of rows
 
 # Of passes with several products inside that cost alike the first one is taken, with
 # the fewest turns in rings (64 x 4096 x 64 backwards: two 958 us, three 1060; H100).
@@ -60,8 +60,8 @@ class Shape(NamedTuple):
 EARLY = (
     Shape(128, 128, 2), Shape(128, 128, 3), Shape(128, 64, 2), Shape(128, 64, 4),
     Shape(128, 64, 3),
-    Shape(192, 64, 3), Shape(64, 128, 3), Shape(64, 128, 2), Shape(64, 64, 6),
-    Shape(64, 64, 3), Shape(64, 64, 2),
+    Shape(192, 64, 3), Shape(192, 128, 2), Shape(64, 128, 3), Shape(64, 128, 2),
+    Shape(64, 64, 6), Shape(64, 64, 3), Shape(64, 64, 2),
 )  # fmt: skip
 SHAPES = (*EARLY, *(s._replace(late=1) for s in EARLY))
 
@@ -123,8 +123,17 @@ def refused(a: Attention, s: Shape, model: DeviceModel) -> str | None:
     few, most = (FEWER, ALL) if sums > CROWDED else (FEW, MOST)
     room = min((REGISTERS - few * BESIDE) // s.team, most)
     left = s.places // 4  # a side of a product that goes on while the next is made
-    held = sums + (left + LOOSE if a.above else left * (len(along) - 1) + BARE)
+    # Else it takes the place of scores.
+    beside = (s.late or _reads_scores(a)) if a.above else len(along) - 1
+    held = sums + left * beside + (LOOSE if a.above else BARE)
     return "a thread would hold too much" if held > room else None
+
+
+def _reads_scores(a: Attention) -> bool:
+    """Whether something is read for each score: a mask, a bias."""
+    both = bits((a.m, a.j))
+    pairs = zip(a.kernel.exprs, a.kernel.free, strict=True)
+    return any(x.op == "load" and free & both == both for x, free in pairs)
 
 
 @lru_cache(maxsize=1024)

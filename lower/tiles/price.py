@@ -55,6 +55,9 @@ LATENCY = 1e-6  # seconds from asking memory to its answer
 # that is tested: silu(x) * (a @ b) of 2048 x 14336 took 440 us of elements that lie
 # across and 490 of tested ones, where a @ b alone takes 310 (H200).
 ASKED, TESTED = 8, 0.4
+# Bytes a second that one unit reads: a sum of 2^28 floats by 64 of them takes 286 us,
+# by 32 440, by all 242 (H200).
+UNIT = 85e9
 FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
 HIDDEN = 0.3  # of the shorter of the two, that is not hidden
 # Where threads beside the team copy: how much more of their speed groups reach, seconds
@@ -63,6 +66,10 @@ ALONE, TURN, END = 1.28, 2e-7, 1e-6
 PAIR, ALIKE = 3e-6, 12  # seconds for two to begin and end together; of `hardly_more`
 TILE = 128 * 256  # points of such an instance
 DELAY = 6e-7  # of a turn's copies, over the turns that they are ahead
+# Seconds from the products of a turn to those that wait for what is computed of them.
+# While one group computes others multiply: 64 x 4096 x 64 forwards takes 611 us by two
+# of 64 rows and 128 places, 541 by three, 730 by two with 64 places (H200).
+STATES = 1.7e-7
 LINE_OF_CACHE = 128  # bytes
 # What rows cost of which all begin at multiples of so many bytes, but not of twice as
 # many (5120 x 2048 x 3072 and its neighbours, H100).
@@ -173,6 +180,19 @@ def near_threads(layout: ir.Layout) -> Iterator[ir.Digit]:
             yield d
 
 
+def few_units(instances: int, model: DeviceModel) -> float:
+    """How many times longer so many take to read what all units together would."""
+    units = max(model.units // 2, 1)
+    shares = (model.bandwidth / (n * UNIT) for n in (min(instances, units), units))
+    few, every = (1 + x**3 for x in shares)
+    return (few / every) ** (1 / 3)
+
+
+def has_states(loop: Loop) -> bool:
+    """Whether something is computed between products of a turn."""
+    return sum(isinstance(s, Mma) for s in loop.body) > 1
+
+
 def hardly_more(a: float, b: float) -> float:
     """Than the longer of two that run side by side, unless they are nearly alike."""
     return (a**ALIKE + b**ALIKE) ** (1 / ALIKE)
@@ -243,6 +263,7 @@ class _Price:
         if asks and (instances < model.units or self.by_warps):
             under_way = min(instances, model.units // 2 * resident) * team * asks
             asked = min(under_way / (model.bandwidth * LATENCY), 1.0)
+            asked /= few_units(instances, model)
             spread = occupancy(instances * max(team // model.group, 1), model.units)
         moved = (model.moving(self.far) + self.seconds) / asked
         moved += self.near / model.cache_bandwidth
@@ -257,6 +278,9 @@ class _Price:
             each = sum(self.turns(view, s) for s in beside) + END * self.ends(view)
             each += self.one_by_one(view)
             pair = PAIR if self.grid.together else 0.0
+            if any(map(has_states, beside)):
+                groups = max(team // (FOUR * WARP), 1)
+                work *= spread / occupancy(instances, teams) / groups
             return Parts(moved + met, work, -(-instances // teams) * each + pair)
         return Parts(moved + met, work, self.product / busy + fills)
 
@@ -337,7 +361,9 @@ class _Price:
         speed = speed_of_turns(macs, columns, self.model, itemsize)
         products = units * macs / speed
         turn = hardly_more(products, brought * units / self.model.engine)
-        if sum(isinstance(s, Mma) for s in loop.body) == 1:  # else states are computed
+        if has_states(loop):
+            turn += STATES
+        else:
             turn = hypot(turn, DELAY / max(loop.stages - 1, 1))
         return -(-loop.axes[0].extent // loop.step) * turn * self.share(loop)
 

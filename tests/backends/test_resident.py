@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -60,6 +61,31 @@ def test_outputs_are_written_where_they_belong() -> None:
     np.testing.assert_array_equal(made[run.outputs.index("y")], -given)
 
 
+def test_a_call_on_the_memory_of_the_last_one_places_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    b = Builder()
+    graph = b.build({"y": b.un("neg", b.input("x", F32, (64,)))})
+    run = resident(graph, Lending())
+    ready = run.ready
+    place = MagicMock(wraps=getattr(ready, "_place"))  # noqa: B009
+    monkeypatch.setattr(ready, "_place", place)
+    given, made = values(64), np.zeros(64, np.float32)
+    for n in range(3):
+        given += n
+        run(lent(given), lent(made))
+        np.testing.assert_array_equal(made, -given)
+    assert place.call_count == 1
+    np.testing.assert_array_equal(ready({"x": values(64, 5)})["y"], -values(64, 5))
+    run(lent(given), lent(made))  # after a call elsewhere
+    np.testing.assert_array_equal(made, -given)
+    other = np.zeros(64, np.float32)
+    run(lent(given), lent(other))
+    np.testing.assert_array_equal(other, -given)
+    run(lent(other), lent(other))  # each onto itself
+    np.testing.assert_array_equal(other, given)
+
+
 @pytest.mark.parametrize("overlap", [False, True])
 def test_an_input_holds_the_output_that_must_lie_on_it(overlap: bool) -> None:
     b = Builder()
@@ -70,6 +96,9 @@ def test_an_input_holds_the_output_that_must_lie_on_it(overlap: bool) -> None:
     x_at, y_at = memory[:64], memory[32:96] if overlap else memory[64:]
     want = x_at + y_at
     assert run.inputs == ("x", "y")
+    run(lent(x_at, y_at), [])
+    np.testing.assert_array_equal(x_at, want)
+    want = x_at + y_at
     run(lent(x_at, y_at), [])
     np.testing.assert_array_equal(x_at, want)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
 from rewrite.backends.nvidia import tensor_maps
-from rewrite.backends.nvidia.tensor_maps import KEPT, TensorMaps, checked
+from rewrite.backends.nvidia.tensor_maps import KEPT, TensorMaps, checked, encoded
 from rewrite.cache.frozen import freeze, thaw
-from rewrite.egraph.ir.dtypes import BF16
+from rewrite.egraph.ir.dtypes import BF16, F32
 from rewrite.lower.device import DeviceError, Grid, TensorMap
 from rewrite.lower.loops import Windows
 from rewrite.lower.targets.engine import ends
@@ -50,6 +52,19 @@ def test_a_driver_that_refuses_is_an_error() -> None:
     assert checked((0, "made")) == ("made",)
     with pytest.raises(DeviceError, match="error 1"):
         checked((1,))
+
+
+def test_a_tensor_of_one_axis_has_a_stride_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics of one head: the driver reads none, and refuses a null pointer."""
+    driver = MagicMock(cuuint64_t=int, cuuint32_t=int)
+    made = SimpleNamespace(opaque=[1] * 16)
+    driver.cuTensorMapEncodeTiled.return_value = 0, made
+    monkeypatch.setattr(tensor_maps, "import_module", MagicMock(return_value=driver))
+    line = TensorMap(0, F32, (130,), (1,), (64,))
+    for m, rank, strides in ((line, 1, [16]), (ROWS, 2, [128])):
+        assert len(encoded(m, 256)) == 128
+        _, count, address, sizes, told = driver.cuTensorMapEncodeTiled.call_args[0][:5]
+        assert (count, address, sizes, told) == (rank, 256, [*m.extents], strides)
 
 
 def test_launches_with_maps_are_kept() -> None:

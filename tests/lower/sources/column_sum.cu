@@ -5,6 +5,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     const f32 *__restrict__ b0,
     f32 *__restrict__ b1,
     f32 *__restrict__ s0) {
+  rw_begin();
   const u32 rw_point = (u32)(blockIdx.x * (u64)blockDim.x + threadIdx.x);
   const i32 i1 = rw_point;
   const i32 p2 = (i32)((u32)i1 % (u32)256);
@@ -23,6 +24,7 @@ extern "C" __global__ void __launch_bounds__(32) k0_1(
     const f32 *__restrict__ b0,
     f32 *__restrict__ b1,
     f32 *__restrict__ s0) {
+  rw_begin();
   b1 = (f32 *)__builtin_assume_aligned(b1, 16);
   s0 = (f32 *)__builtin_assume_aligned(s0, 16);
   extern __shared__ __align__(16) u8 rw_shared[];

@@ -15,6 +15,14 @@ typedef unsigned long long u64;
 #endif
 template <class T, int N>
 struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) rw_vector { T lane[N]; };
+/* Lets the kernel that follows start as soon as there is room, and waits for the one
+   before, where a graph has them overlap. */
+static __device__ __forceinline__ void rw_begin() {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 static __device__ __forceinline__ f32 rw_from_half(u32 a) {
   f32 r;
   asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"((u16)a));

@@ -6,6 +6,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_0(
     const f32 *__restrict__ b1,
     const f32 *__restrict__ b2,
     f32 *__restrict__ b3) {
+  rw_begin();
   const u32 rw_point = (u32)(blockIdx.x * (u64)blockDim.x + threadIdx.x);
   const i32 i1 = rw_point;
   const i32 p2 = (i32)((u32)i1 % (u32)128);

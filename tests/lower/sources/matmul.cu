@@ -5,6 +5,7 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
     const f32 *__restrict__ b0,
     const f32 *__restrict__ b1,
     f32 *__restrict__ b2) {
+  rw_begin();
   b2 = (f32 *)__builtin_assume_aligned(b2, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const s7 = (f32 *)(rw_shared + 0);

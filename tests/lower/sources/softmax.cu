@@ -4,6 +4,7 @@
 extern "C" __global__ void __launch_bounds__(32) k0_0(
     const f32 *__restrict__ b0,
     f32 *__restrict__ b1) {
+  rw_begin();
   b1 = (f32 *)__builtin_assume_aligned(b1, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const rw_reduce_a2 = (f32 *)(rw_shared + 0);

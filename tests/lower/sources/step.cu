@@ -6,6 +6,7 @@ extern "C" __global__ void __launch_bounds__(64) k0_0(
     const f32 *__restrict__ b1,
     const f32 *__restrict__ b2,
     f32 *__restrict__ b3) {
+  rw_begin();
   b3 = (f32 *)__builtin_assume_aligned(b3, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const s7 = (f32 *)(rw_shared + 0);
@@ -159,6 +160,7 @@ extern "C" __global__ void __launch_bounds__(64) k1_0(
     const f32 *__restrict__ b1,
     const f32 *__restrict__ b2,
     f32 *__restrict__ b3) {
+  rw_begin();
   b3 = (f32 *)__builtin_assume_aligned(b3, 16);
   extern __shared__ __align__(16) u8 rw_shared[];
   f32 *const s7 = (f32 *)(rw_shared + 0);

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
-from rewrite.egraph.ir.dtypes import BF16
+from rewrite.egraph.ir.dtypes import BF16, F32
 from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.axes import normalise
 from rewrite.lower.model import cheapest, model_of
 from rewrite.lower.registry import FAMILIES
 from rewrite.lower.targets.layouts import of_axes, scene
+from rewrite.lower.tiles.attention import ONLINE
 from rewrite.lower.tiles.contract import BY_GROUP
 from rewrite.lower.tiles.ir import Load, TileProgram
+from rewrite.lower.tiles.price import few_units
+from rewrite.lower.tiles.staged import STAGED
 from rewrite.lower.tiles.tilings import column_tiling
 
+from .. import folds
 from ..harness import kernel_of
 from .test_products import HOPPER
 from .test_programs import LIKE_H200
@@ -52,6 +58,61 @@ def test_tiles_of_columns_are_narrow_where_units_would_be_idle(
     assert not isinstance(made, str)
     (block,) = (n for n in made.grid.values() if n > 1)
     assert columns // block == instances
+
+
+def test_a_sum_is_read_by_all_units() -> None:
+    """By 64 instances of 132 units 2^28 floats take 286 us, by all 240 (H200)."""
+    b = Builder()
+    x = b.input("x", F32, (1 << 28,))
+    kernel = normalise(kernel_of(b, [b.reduce("sum", x, [0])]))
+    made = STAGED.program(kernel, MODEL, ())
+    assert isinstance(made, TileProgram)
+    assert prod(a.extent for a in made.body[0].axes) >= MODEL.units // 2
+    few, every = (few_units(n, MODEL) for n in (MODEL.units // 4, 4 * MODEL.units))
+    assert few == pytest.approx(1.13, abs=0.03) and every == 1
+
+
+def attention(size: int, causal: bool) -> Kernel:
+    score = folds.causal if causal else folds.plain
+    return normalise(folds.attend(score, (64, 4096, 4096, size, size), BF16, True))
+
+
+# Microseconds of rows and places of a turn, and turns in rings, on an H200.
+TURNS = {
+    (64, False): {(192, 128, 2): 541, (128, 128, 2): 611, (192, 64, 3): 671,
+                  (128, 64, 4): 730},
+    (64, True): {(192, 128, 2): 320, (128, 128, 2): 347, (192, 64, 3): 381,
+                 (128, 64, 4): 419},
+    (128, False): {(128, 128, 2): 806, (192, 64, 3): 938, (128, 64, 4): 961},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "causal"), TURNS)
+def test_groups_compute_while_others_multiply(size: int, causal: bool) -> None:
+    model, kernel = model_of(HOPPER), attention(size, causal)
+    said: dict[tuple[int, ...], float] = {}
+    for shape in TURNS[size, causal]:
+        names = ("rows", "places", "stages")
+        holes = tuple(sorted(zip(names, shape, strict=True)))
+        made = ONLINE.cost(kernel, model, holes)
+        assert made is not None
+        said[shape] = made.seconds * 1e6
+    taken = TURNS[size, causal]
+    assert min(said, key=said.__getitem__) == min(taken, key=taken.__getitem__)
+    for shape, seconds in taken.items():
+        assert said[shape] == pytest.approx(seconds, rel=0.17)
+    own = ONLINE.cost(kernel, model, ())
+    assert own is not None and own.seconds * 1e6 == pytest.approx(min(said.values()))
+
+
+@pytest.mark.parametrize("score", [folds.plain, folds.causal, folds.bias])
+def test_three_groups_have_no_registers_for_what_each_score_reads(
+    score: folds.Score,
+) -> None:
+    kernel = normalise(folds.attend(score, (64, 1024, 1024, 64, 64), BF16))
+    holes = (("places", 128), ("rows", 192), ("stages", 2))
+    made = ONLINE.program(kernel, model_of(HOPPER), holes)
+    assert isinstance(made, str) == (score is folds.bias), made
 
 
 def test_what_a_product_reads_at_its_end_lies_along_its_rows() -> None:
