@@ -109,9 +109,10 @@ def _window(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
     """A view: windows overlap, and a copy of all is many times the operand."""
     (x,), (axis, _, size, stride, dilation) = args, attrs
     count = dims.bind(attrs[1], {})
-    step: int = x.strides[axis]
+    each: tuple[int, ...] = x.strides
+    step = each[axis]
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-    before, after = x.strides[:axis], x.strides[axis + 1 :]
+    before, after = each[:axis], each[axis + 1 :]
     strides = (*before, step * stride, *after, step * dilation)
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
