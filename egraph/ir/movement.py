@@ -107,12 +107,11 @@ def _window_type(types: Types, attrs: Attrs) -> TensorType:
 
 def _window(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
     """A view: windows overlap, and a copy of all is many times the operand."""
-    (x,), (axis, _, size, stride, dilation) = args, attrs
+    x = args[0]
+    axis, size, stride, dilation = (int(attrs[i]) for i in (0, 2, 3, 4))
     count = dims.bind(attrs[1], {})
-    each: tuple[int, ...] = x.strides
-    step = each[axis]
+    step, before, after = x.strides[axis], x.strides[:axis], x.strides[axis + 1 :]
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
-    before, after = each[:axis], each[axis + 1 :]
     strides = (*before, step * stride, *after, step * dilation)
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
