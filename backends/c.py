@@ -6,7 +6,7 @@ import ctypes
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from .native.forms import Unit, form_of, open_text, unit_for
 from .native.libraries import address_of, function
 from .native.orders import join_orders
 from .native.pool import join_pool, thread_count
+from .native.shares import shares, side_by_side
 from .native.toolchain import Toolchain, find_toolchain
 from .rates import rates
 from .store import DIGEST
@@ -97,8 +98,8 @@ class Launches:
 
 @dataclass
 class CModule:
-    """The functions of a shared object, but for those that are `elsewhere`: compiled
-    at other sizes, they take `values`, which a launch brings before its buffers."""
+    """The functions of a shared object, but for those that are `elsewhere`; what was
+    compiled at other sizes takes `values`, which a launch brings before its buffers."""
 
     library: ctypes.CDLL
     functions: Mapping[str, Function]
@@ -248,8 +249,9 @@ class CDevice:
         known = [m for m in earlier if isinstance(m, CModule)]
         by_name = {f.name: f for f in functions}
         if not known:
-            made = self._library(source.text, contract, by_name)
-            return CModule(made, by_name, source.text, aims=aiming(self.toolchain))
+            library, elsewhere = self._libraries(source.text, contract, list(by_name))
+            return CModule(library, by_name, source.text, elsewhere,
+                           aims=aiming(self.toolchain))  # fmt: skip
         head, texts = functions_of(source.text)
         forms = {k: form_of(text) for k, text in zip(by_name, texts, strict=True)}
         opened: dict[str, Unit] = {}
@@ -272,6 +274,25 @@ class CDevice:
             library = next(iter(elsewhere.values()), known[0].library)
         return CModule(library, by_name, source.text, elsewhere, values, opened,
                        aiming(self.toolchain))  # fmt: skip
+
+    def _libraries(
+        self, text: str, contract: bool, names: Sequence[str]
+    ) -> tuple[ctypes.CDLL, dict[str, ctypes.CDLL]]:
+        """Compiled at a time, in so many parts as is worth it; which functions are in
+        another part than the first."""
+        head, texts = functions_of(text)
+        dealt = shares(texts, thread_count())
+        if len(dealt) < 2:
+            return self._library(text, contract, names), {}
+        _ = self.toolchain  # found once, before there are threads
+        jobs = [
+            partial(self._library, "\n".join((head, *(texts[i] for i in part))),
+                    contract, [names[i] for i in part])
+            for part in dealt
+        ]  # fmt: skip
+        first, *others = side_by_side(jobs)
+        where = zip(others, dealt[1:], strict=True)
+        return first, {names[i]: made for made, part in where for i in part}
 
     def _library(
         self, text: str, contract: bool, functions: Iterable[str]

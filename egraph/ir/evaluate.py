@@ -136,7 +136,7 @@ def _value(
             value = apply(node.op, narrow, node.attrs, node.type)
         case _:
             value = apply(node.op, args, node.attrs, out)
-    return value.astype(np.float64) if wide else value
+    return value.astype(np.float64, copy=False) if wide else value
 
 
 def _held(graph: Graph, node: Node) -> Array:

@@ -106,11 +106,14 @@ def _window_type(types: Types, attrs: Attrs) -> TensorType:
 
 
 def _window(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
-    axis: int = attrs[0]
-    size: int = attrs[2]
-    first = np.arange(dims.bind(attrs[1], {}))[:, None] * attrs[3]
-    index: Array = first + np.arange(size)[None, :] * attrs[4]
-    return np.moveaxis(np.take(args[0], index, axis=axis), axis + 1, -1)
+    """A view: windows overlap, and a copy of all is many times the operand."""
+    x = args[0]
+    axis, size, stride, dilation = (int(attrs[i]) for i in (0, 2, 3, 4))
+    count = dims.bind(attrs[1], {})
+    step, before, after = x.strides[axis], x.strides[:axis], x.strides[axis + 1 :]
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
+    strides = (*before, step * stride, *after, step * dilation)
+    return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
 
 def _concat_type(types: Types, attrs: Attrs) -> TensorType:

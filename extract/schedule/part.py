@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -218,8 +219,16 @@ def _compared(
 
 
 def _small(names: Sequence[str]) -> Iterator[dict[str, int]]:
-    for first in SIZES:
-        yield {name: first + i for i, name in enumerate(names)}
+    """All are small; then one after the other is larger, which costs less than all of
+    them; then all."""
+    every = ({name: n + i for i, name in enumerate(names)} for n in SIZES)
+    yield from islice(every, 2)
+    if len(names) > 1:
+        for k, n in enumerate(SIZES[2:], 1):
+            long = names[-k % len(names)]
+            yield {s: max(n, len(names) + 2) if s == long else 2 + i
+                   for i, s in enumerate(names)}  # fmt: skip
+    yield from every
 
 
 def _large(names: Sequence[str]) -> Iterator[dict[str, int]]:

@@ -24,6 +24,7 @@ EPSILON = 1e-12  # seconds: a smaller gain is none
 CLEARLY = 0.9  # of the cost of one start, that another must have
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
+JOINS = frozenset(("concat",))
 SHOWS = VIEWS | {"cast"}  # what a product reads the elements of another value by
 
 
@@ -318,9 +319,10 @@ class Search(State):
         return node.op == "permute" and node.attrs[0][-1] != len(node.attrs[0]) - 1
 
     def _free(self, c: int) -> bool:
-        """Whether it is a view, a copy of which would be read no faster."""
+        """Whether it is a view, a copy of which would be read no faster: where parts
+        are joined, each element that is read is a choice among them."""
         turned = self.turning and self._turned(c)
-        return self.node(c).op in VIEWS and not turned
+        return self.node(c).op in VIEWS - JOINS and not turned
 
     def _may_store(self, c: int) -> bool:
         """Where a kernel computes `c` once an element, storing it can only cost, unless

@@ -7,7 +7,7 @@ header defines them.  A small float is stored as an unsigned integer of its widt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...egraph.ir.dtypes import I64, DType
 from .streams import STREAM_C
@@ -46,6 +46,10 @@ class Dialect:
     stream: str = ""  # the helper that writes {n} bytes past the caches; empty: none
     hold: str = ""  # has the variable {a} in a register; empty: as the compiler likes
     fetch: str = ""  # asks for {a} at {i}, to be written if {w}; empty: left out
+    # Helpers of vectors that have a form of their own, where a macro says so.
+    whole: Mapping[str, tuple[str, str]] = field(
+        default_factory=dict[str, tuple[str, str]]
+    )
     aligned: bool = False  # the vector forms of access want multiples of {n}
     local: str = ""  # qualifiers of a thread's own array
     # For devices with groups of threads; empty for the host.
@@ -135,6 +139,11 @@ typedef uint64_t u64;
 #else
 #define RW_FMA(f, a, b, c) (a * b + c)
 #endif
+#if defined RW_CONTRACT && defined __FMA__ && defined __has_builtin
+#if __has_builtin(__builtin_ia32_vfmaddps256)
+#define RW_FMA_256
+#endif
+#endif
 #define RW_FETCH(p, i, write) \\
   __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
 #if defined __AVX512F__
@@ -172,6 +181,10 @@ C = Dialect(
     infix=True,
     convert="__builtin_convertvector({a}, {v})",
     lane_loop=True,
+    whole={
+        "rw_fma_f32_x8": ("RW_FMA_256", "__builtin_ia32_vfmaddps256({a}, {b}, {c})"),
+        "rw_fma_f64_x4": ("RW_FMA_256", "__builtin_ia32_vfmaddpd256({a}, {b}, {c})"),
+    },
     contract="",
     load_lanes="*(const {v}_u *)({a} + {i})",
     store_lanes="*({v}_u *)({a} + {i}) = {b};",

@@ -132,6 +132,8 @@ class Expressions(Lanes):
                 return self.conversion(ex.op, sources[0], dtype, args[0])
             case "fma":
                 text = self.fma(args, compute(dtype), n)
+            case "max" | "min" if self.bounds(ex):
+                text = self.bounded(ex, args)
             case _:
                 text = self.opcode(ex.op, sources, dtype, args, n)
         return self.rounded(text, dtype, n)
@@ -153,6 +155,25 @@ class Expressions(Lanes):
             return self.infix(op, of, args)
         kinds = tuple(compute(s) for s in sources)
         return self.call(op, kinds, args, compute(dtype), n)
+
+    def bounds(self, ex: Op) -> bool:
+        """Whether the second operand is a number, and the device has no instruction
+        for any two."""
+        of, value = compute(ex.dtype), _literal(ex.args[1])
+        if value is None or not of.is_float or math.isnan(value):
+            return False
+        native = (ex.op, of.name) in self.dialect.native
+        return not native and (value != 0 or math.copysign(1, value) > 0)
+
+    def bounded(self, ex: Op, args: list[str]) -> str:
+        """The number stands first, where a test for NaN is none: what is left of both
+        is one instruction.  Of two equal operands the other is then the result; they
+        differ where both are zeros, and adding zero makes that the one it was."""
+        sources = tuple(a.dtype for a in reversed(ex.args))
+        text = self.opcode(ex.op, sources, ex.dtype, args[::-1], ex.lanes)
+        if _literal(ex.args[1]):
+            return text
+        return self.infix("add", compute(ex.dtype), [text, args[1]])
 
     def fma(self, args: list[str], of: DType, n: int) -> str:
         """The one place where a product need not be rounded before it is added.
@@ -295,6 +316,13 @@ def swizzle(row: int, size: int = 2) -> tuple[int, int]:
     alike, and among how many places a piece moves."""
     pieces = row * size // BYTES
     return max(BANKS // pieces, 1), min(pieces, BANKS)
+
+
+def _literal(ex: Ex) -> float | None:
+    """The number that an expression is, in all lanes."""
+    if isinstance(ex, Op) and ex.op == "splat":
+        return _literal(ex.args[0])
+    return float(ex.value) if isinstance(ex, Lit) else None
 
 
 def _infix(op: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
@@ -12,10 +13,10 @@ from ..axes import ceil_div, numel
 from ..choice import Domains, Holes, hole
 from ..device import Caps
 from ..loops import Param
-from ..model import Anywhere, DeviceModel, Layout, Parts, model_of, summed
+from ..model import Anywhere, DeviceModel, Layout, Parts, model_of, overlapped, summed
 from .common import Written, refusal
 from .nests.plan import each, facts, reach
-from .nests.price import PACK, RAGGED, TURN, occupancy
+from .nests.price import PACK, QUOTIENT, RAGGED, TURN, occupancy
 from .products.blocking import (
     Blocking,
     blocking,
@@ -24,6 +25,7 @@ from .products.blocking import (
     tiles_of,
     whole_of,
 )
+from .products.images import by_image, quotients, uneven
 from .products.matmul import Matmul
 from .products.panels import packed, unpacked
 from .products.products import (
@@ -57,7 +59,7 @@ class Contract(Written, Anywhere):
     def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
         if not model.cpu_like:
             return {}
-        cs = _contractions(kernel)
+        cs = _contractions(kernel, model)
         sizes = [c.sizes(kernel) for c in cs]
         own = [_blocking(kernel, c, model) for c in cs]
         parts = _parts(kernel, model) or Parts()
@@ -78,12 +80,12 @@ class Contract(Written, Anywhere):
     ) -> tuple[Layout, ...]:
         return tuple(
             layout(kernel, c, side, s)
-            for c in _contractions(kernel, holes)
+            for c in _contractions(kernel, model, holes)
             for side, s in packed(kernel, c, _blocking(kernel, c, model, holes)).items()
         )
 
     def form(self, kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Holes:
-        c, *others = _contractions(kernel, holes)
+        c, *others = _contractions(kernel, model, holes)
         if not model.cpu_like or others:
             return holes
         return registers(_blocking(kernel, c, model, holes), holes)
@@ -97,7 +99,8 @@ class Contract(Written, Anywhere):
         self, kernel: Kernel, caps: Caps, buffers: tuple[Param, ...], strict: bool,
         holes: Holes = (),
     ) -> Matmul:  # fmt: skip
-        model, cs = model_of(caps), _contractions(kernel, holes)
+        model = model_of(caps)
+        cs = _contractions(kernel, model, holes)
         blocks = [_blocking(kernel, c, model, holes) for c in cs]
         for c, b in zip(cs, blocks, strict=True):
             buffers = resized(buffers, packed(kernel, c, b).values())
@@ -117,10 +120,26 @@ class Tile(NamedTuple):
     width: int
 
 
-def _contractions(kernel: Kernel, holes: Holes = ()) -> tuple[Contraction, ...]:
+@lru_cache(maxsize=4096)
+def _contractions(
+    kernel: Kernel, model: DeviceModel, holes: Holes = ()
+) -> tuple[Contraction, ...]:
+    """Images are a batch, or columns one after the other, by price."""
     result = classify(kernel)
     assert not isinstance(result, str), result
-    return tuple(map(turned, result)) if hole(holes, "turned", 0) else result
+    cs = tuple(map(turned, result)) if hole(holes, "turned", 0) else result
+    return tuple(_cheaper(kernel, c, model, holes) for c in cs)
+
+
+def _cheaper(
+    kernel: Kernel, c: Contraction, model: DeviceModel, holes: Holes
+) -> Contraction:
+    other = by_image(kernel, c) if model.cpu_like else None
+    if other is None:
+        return c
+    pairs = ((x, _part(kernel, x, model, holes)) for x in (c, other))
+    priced = [(overlapped(p), x) for x, p in pairs if p is not None]
+    return min(priced, key=lambda x: x[0], default=(0.0, c))[1]
 
 
 def _blocking(
@@ -145,8 +164,10 @@ def _packing(
     kernel: Kernel, c: Contraction, side: tuple[int, ...], straight: bool
 ) -> float:
     """Flops worth of packing an element; `straight`: it is read as it is stored."""
-    uneven = RAGGED if ragged(kernel, c, side) else TURN * (not straight)
-    return flops_of(kernel, bits(side), 0) + PACK + uneven
+    more = RAGGED if ragged(kernel, c, side) else TURN * (not straight)
+    if side in c.sides[1] and quotients(kernel, c, side):
+        more = max(more, QUOTIENT)
+    return flops_of(kernel, bits(side), 0) + PACK + more
 
 
 def _unpacked(
@@ -168,7 +189,7 @@ def _parts(kernel: Kernel, model: DeviceModel, holes: Holes = ()) -> Parts | Non
     """Side by side, contractions share the launch.  GPUs multiply by tile programs."""
     if not model.cpu_like:
         return None
-    cs = _contractions(kernel, holes)
+    cs = _contractions(kernel, model, holes)
     parts = [_part(kernel, c, model, holes) for c in cs]
     known = [p for p in parts if p is not None]
     if len(known) < len(parts):
@@ -200,12 +221,21 @@ def _part(
                 _packing(kernel, c, side, straight(kernel, side, axes)) * count * repeat
             )
     scalar += batch * epilogue(kernel, c, (m, n), (down, across), True)
+    scalar += batch * m * n * QUOTIENT * _computed(kernel, c, tile)
     rate = model.scalar_rate(c.dtype)
     return Parts(
         traffic(kernel, c, (down, across), model),
         scalar / rate / spread,
         macs / model.product_rate(c.dtype) / spread,
     )
+
+
+def _computed(kernel: Kernel, c: Contraction, tile: Tile) -> int:
+    """How many outputs are stored at places that follow from quotients; none where
+    tiles are whole lines."""
+    if c.n and tile.columns % kernel.extents[c.n[-1]] == 0:
+        return 0
+    return sum(uneven(kernel, c, kernel.outputs[i].offset) for i in c.outputs)
 
 
 def _stored(kernel: Kernel, c: Contraction) -> tuple[int, ...]:

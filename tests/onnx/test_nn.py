@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from onnx import helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 import rewrite.onnx  # noqa: E402
-from rewrite.egraph.ir.evaluate import evaluate  # noqa: E402
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros  # noqa: E402
 from rewrite.onnx import foreign  # noqa: E402
 
 type Arrays = Mapping[str, np.ndarray]
@@ -145,6 +146,34 @@ def test_conv_transpose(attributes: Any) -> None:
     stored = {"w": normal(3, 4, 3, 3), "b": normal(4)}
     check("ConvTranspose", {"x": normal(2, 3, 5, 6)}, stored, dims={0: "n"},
           **attributes)  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (5, 6)])
+@pytest.mark.parametrize("kernel", [(1, 2), (2, 2), (3, 5), (4, 3)])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"strides": [2, 2]},
+        {"strides": [3, 2], "output_padding": [2, 1]},
+        {"strides": [2, 3], "dilations": [1, 2], "pads": [0, 1, 0, 0]},
+        {"strides": [2, 1], "pads": [0, 0, 0, 1], "output_padding": [1, 0]},
+    ],
+)
+def test_conv_transpose_of_any_kernel(
+    sizes: tuple[int, int], kernel: tuple[int, int], attributes: Any
+) -> None:
+    check("ConvTranspose", {"x": normal(2, 3, *sizes)}, {"w": normal(3, 4, *kernel)},
+          dims={0: "n"}, **attributes)  # fmt: skip
+
+
+def test_conv_transpose_multiplies_by_no_zeros_between_entries() -> None:
+    """Four results of an entry by two steps, each of one product a channel."""
+    x, w = normal(1, 8, 10, 12), normal(8, 4, 2, 2)
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2])
+    graph = expand_macros(rewrite.onnx.load(model_of([node], {"x": x}, {"w": w})))
+    summed = [n for n in graph.nodes if n.op == "contract"]
+    products = sum(math.prod(n.attrs[0]) for n in summed)
+    assert products == 8 * 4 * 20 * 24
 
 
 def test_conv_transpose_in_groups_is_one_of_each_group() -> None:

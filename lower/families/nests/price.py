@@ -22,6 +22,7 @@ ONE_CORE = 0.4  # of the memory bandwidth, that one core of a CPU can use
 PACK = 4.0  # flops worth of packing an element of a side of products
 TURN = 6.0  # and more of them where it is transposed
 RAGGED = 24.0  # or its place follows from quotients along both of its directions
+QUOTIENT = 150.0  # or is read or stored by itself, at a place that a quotient gives
 END = 8  # flops worth of each lane of a sum, which become one in the end
 CHOICE = 6  # flops worth of comparing a term, with its place, to the best so far
 BOUND = 3  # and of keeping the larger of two floats, or one that is no number

@@ -136,7 +136,23 @@ class Panels(Sides):
         with self.when(whole):
             self._packed(s, first, False)
         with self.when(Op("not", (whole,), BOOL)):
-            self._packed(s, first, True)
+            if deep is None:
+                self._last(s, first)
+            else:
+                self._packed(s, first, True)
+
+    def _last(self, s: Strip, first: Ex) -> None:
+        """The strip that reaches beyond the edge: the places before it, then zeros.  Of
+        one wholly beyond nothing is read."""
+        depth, rest = self.blocks.depth, s.extent % s.unit
+        if rest:
+            inside = Op("lt", (s.at, self.number(s.extent)), BOOL)
+            with self.when(inside):
+                self._packed(s._replace(unit=rest), first, False)
+        with self.loop("serial", depth) as k, self.loop("simd", s.unit - rest) as i:
+            place = add(i, self.number(rest))
+            at = add(mul(k, s.strides[0]), mul(place, s.strides[1]))
+            self.emit(Store(s.array, add(s.base, at), Lit(0.0, self.c.dtype)))
 
     def _packed(self, s: Strip, first: Ex, guarded: bool) -> None:
         depth = self.blocks.depth

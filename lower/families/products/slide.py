@@ -15,7 +15,7 @@ from math import prod
 from typing import NamedTuple
 
 from ....extract.schedule.kernel import Kernel, bits
-from ...axes import ceil_div, numel
+from ...axes import ceil_div, coefficient, numel
 from ...choice import Domains, Holes, hole
 from ...model import DeviceModel
 from ..nests.price import PACK, TURN, occupancy
@@ -28,6 +28,8 @@ SUMS = 512 << 10  # bytes of an output tile, in the second cache
 BOX = 256 << 10  # bytes of a box, beside them
 BUSY = 8  # multiply-adds under way at once that hide the time one takes
 MOST_VECTORS = 4  # of a row of a register tile
+APART = 40.0  # flops worth of storing a result by itself
+LINE = 48.0  # or of beginning a line of results that is turned
 PARTS = 16  # tiles along an axis, at most, beyond what the caches ask for
 
 
@@ -214,7 +216,20 @@ def work(kernel: Kernel, s: Sliding) -> Work:
     if not fixed(kernel, c, s.other):
         each = flops_of(kernel, bits(s.other), 0) + PACK + TURN
         scalar += each * batch * down * width * deep * b.depth
+    scalar += _stored(kernel, s) * batch * down * b.rows * n
     return Work(macs, scalar, tiles)
+
+
+def _stored(kernel: Kernel, s: Sliding) -> float:
+    """Flops worth of storing a result, beyond what it is made of: where the columns of
+    a tile do not lie side by side, its rows are turned line by line, and short lines
+    take about as long as others."""
+    places = [kernel.outputs[i].offset for i in s.c.outputs]
+    if any(coefficient(p, s.c.n[-1]) == 1 for p in places):
+        return 0.0
+    along = s.register.along
+    apart = APART * any(coefficient(p, along) != 1 for p in places)
+    return TURN + apart + LINE / min(dict(s.tile)[along], kernel.extents[along])
 
 
 def seconds(w: Work, c: Contraction, model: DeviceModel) -> float:

@@ -13,6 +13,8 @@ from rewrite.egraph.ir.convolution import Frame
 from rewrite.egraph.ir.dims import Dim, exact_div, floor_div, lower_bound, numel
 from rewrite.egraph.ir.dtypes import I64, compute
 from rewrite.egraph.ir.scalars import Array
+from rewrite.xp.functions.convolution import spread_out
+from rewrite.xp.tracer import tracing, wrap
 
 from ..site import Site, Unread, op
 from ..value import Value, materialise
@@ -189,60 +191,41 @@ def conv_integer(s: Site) -> int:
 
 @op("ConvTranspose")
 def conv_transpose(s: Site) -> int:
-    """A convolution of the operand with zeros between its entries by the kernel
-    backwards."""
-    b, x, group = s.b, s.x(0), s.attr("group", 1)
-    channels, m, *kernel = s.shape(1)
-    c = exact_div(channels, group)
-    if c is None:
-        s.fail(f"{s.type(1)} in {group} groups")
-    frames = _transposed(s, kernel)
-    w = b.reshape(s.x(1), (group, c, m, *kernel))
-    w = b.permute(w, (0, 2, 1, *range(3, len(kernel) + 3)))
-    w = b.reshape(w, (group * m, c, *kernel))
-    strides = _attributes(s, len(kernel))[0]
-    for axis, f in enumerate(frames, 2):
-        x = _spaced(s, x, axis, strides[axis - 2])
-        w = part(s, w, axis, f.size - 1, f.size, -1) if f.size > 1 else w
-    return _convolved(s, x, w, frames, group)
+    """The transpose of the convolution that the attributes describe."""
+    group = s.attr("group", 1)
+    channels, _, *kernel = s.shape(1)
+    if exact_div(channels, group) is None or s.shape(0)[1] != channels:
+        s.fail(f"{s.type(0)} by {s.type(1)} in {group} groups")
+    strides, dilations, _ = _attributes(s, len(kernel))
+    lows, counts = _transposed(s, kernel)
+    none = (0,) * len(kernel)
+    frame = Frame(group, tuple(strides), tuple(dilations), lows, none)
+    with tracing(s.b):
+        bias = wrap(s.x(2)) if s.has(2) else None
+        return spread_out(wrap(s.x(0)), wrap(s.x(1)), bias, frame, counts).node
 
 
-def _spaced(s: Site, x: int, axis: int, stride: int) -> int:
-    """`stride - 1` zeros between the entries of one axis."""
-    if stride == 1:
-        return x
-    b, shape = s.b, list(s.b.shape(x))
-    n = shape[axis]
-    shape.insert(axis + 1, 1)
-    none = [0] * len(shape)
-    high = [stride - 1 if i == axis + 1 else 0 for i in range(len(shape))]
-    x = b.pad(b.reshape(x, shape), none, high, 0)
-    shape[axis : axis + 2] = [n * stride]
-    return part(s, b.reshape(x, shape), axis, 0, (n - 1) * stride + 1)
-
-
-def _transposed(s: Site, kernel: Sequence[Dim]) -> list[Windows]:
-    """Windows over the spaced operand; padding below zero cuts off."""
+def _transposed(s: Site, kernel: Sequence[Dim]) -> tuple[tuple[int, ...], list[Dim]]:
+    """What is cut off before the results, and how many are left, of each axis."""
     rank = len(kernel)
     strides, dilations, pads = _attributes(s, rank)
     extra = s.attr("output_padding") or [0] * rank
     auto, want = s.attr("auto_pad", "NOTSET"), s.attr("output_shape")
-    out: list[Windows] = []
+    lows: list[int] = []
+    counts: list[Dim] = []
     for k, (n, size) in enumerate(zip(s.shape(0)[2:], kernel, strict=True)):
-        spaced = (n - 1) * strides[k] + 1
-        w = Windows(_plain(size, "windows"), 1, dilations[k], 0, 0, 0)
+        extent = (_plain(size, "windows") - 1) * dilations[k] + 1
+        whole = (n - 1) * strides[k] + extent + extra[k]
         low, high = (0, 0) if auto == "VALID" else (pads[k], pads[k + rank])
         if want or auto.startswith("SAME"):
             target = want[k - rank] if want else n * strides[k]
-            total = spaced + extra[k] + w.extent - 1 - target
-            total = _plain(total, "an output")
+            total = _plain(whole - target, "an output")
             half = max(total, 0) // 2
             low = half if auto == "SAME_UPPER" else max(total, 0) - half
             high = total - low
-        low, high = w.extent - 1 - low, w.extent - 1 - high + extra[k]
-        count = spaced + low + high - w.extent + 1
-        out.append(Windows(w.size, 1, w.dilation, low, high, count))
-    return out
+        lows.append(low)
+        counts.append(whole - low - high)
+    return tuple(lows), counts
 
 
 # ---- pools ----

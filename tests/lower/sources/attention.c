@@ -31,7 +31,7 @@ static void k0_0(
   static _Thread_local f32 tile14[4608] __attribute__((aligned(64)));
   const i64 o23 = p3 * 8192;
   const i64 o33 = p3 * 8192;
-  const i64 o41 = p3 * 8192;
+  const i64 o39 = p3 * 8192;
   const i64 v106 = p3 * 8192;
   for (i64 i17 = 0; i17 < 8; i17++) {
     const i64 n18 = i17 * 16;
@@ -62,15 +62,21 @@ static void k0_0(
       }
     }
     if (rw_not_bool(w29)) {
-      for (i64 i36 = 0; i36 < 6; i36++) {
-        const i32 p38 = (i32)((u32)m27 + (u32)(i32)i36);
-        const bool ok39 = p38 <= 127;
-        const i64 p40 = rw_min_i32(p38, 127);
+      if (m27 < 128) {
+        for (i64 i36 = 0; i36 < 2; i36++) {
+          const i64 p38 = m27 + i36;
+          #pragma omp simd
+          for (i64 i37 = 0; i37 < 64; i37++) {
+            const i64 v40 = (o39 + (p38 * 64)) + i37;
+            const f32 v41 = b0[v40];
+            left11[(o28 + i37) + (i36 * 64)] = v41;
+          }
+        }
+      }
+      for (i64 i42 = 0; i42 < 64; i42++) {
         #pragma omp simd
-        for (i64 i37 = 0; i37 < 64; i37++) {
-          const i64 v42 = (o41 + (p40 * 64)) + i37;
-          const f32 v43 = b0[v42];
-          left11[(o28 + i37) + (i36 * 64)] = ok39 ? v43 : 0.0f;
+        for (i64 i43 = 0; i43 < 4; i43++) {
+          left11[o28 + (i42 + ((i43 + 2) * 64))] = 0.0f;
         }
       }
     }

@@ -17,6 +17,11 @@ typedef uint64_t u64;
 #else
 #define RW_FMA(f, a, b, c) (a * b + c)
 #endif
+#if defined RW_CONTRACT && defined __FMA__ && defined __has_builtin
+#if __has_builtin(__builtin_ia32_vfmaddps256)
+#define RW_FMA_256
+#endif
+#endif
 #define RW_FETCH(p, i, write) \
   __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
 #if defined __AVX512F__

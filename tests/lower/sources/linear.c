@@ -68,7 +68,7 @@ static void k0_0(
         const f32 r38 = sums6[(i34 * 64) + i36];
         const f32 v39 = b2[p37];
         const f32 v40 = r38 + v39;
-        const f32 v41 = rw_max_f32(v40, 0.0f);
+        const f32 v41 = rw_max_f32(0.0f, v40) + 0.0f;
         const i64 v43 = o42 + p37;
         b3[v43] = v41;
       }

@@ -21,6 +21,6 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void k0_0(
   }
   const f32 v11 = b2[p2];
   const f32 v12 = a4 + v11;
-  const f32 v13 = rw_max_f32(v12, 0.0f);
+  const f32 v13 = rw_max_f32(0.0f, v12) + 0.0f;
   b3[i1] = v13;
 }
