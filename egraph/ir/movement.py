@@ -113,7 +113,9 @@ def _window(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
     step, before, after = x.strides[axis], x.strides[:axis], x.strides[axis + 1 :]
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
     strides = (*before, step * stride, *after, step * dilation)
-    return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+    bits = x.view(f"u{x.itemsize}")  # NumPy has no views of small floats by strides
+    seen = np.lib.stride_tricks.as_strided(bits, shape, strides, writeable=False)
+    return seen.view(x.dtype)
 
 
 def _concat_type(types: Types, attrs: Attrs) -> TensorType:
