@@ -148,7 +148,7 @@ def small() -> list[Function]:
     return [f for f in every if work(f.body) < SMALL]
 
 
-@settings(MANY, max_examples=draws(80, 4))
+@settings(MANY, max_examples=draws(80, 8))
 @given(st.integers(0, 10_000), ORDERS)
 def test_any_order_on_what_families_make(at: int, order: list[str]) -> None:
     assert len(small()) > 80
