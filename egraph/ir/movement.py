@@ -113,7 +113,7 @@ def _window(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
     step, before, after = x.strides[axis], x.strides[:axis], x.strides[axis + 1 :]
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
     strides = (*before, step * stride, *after, step * dilation)
-    bits = x.view(f"u{x.itemsize}")  # NumPy has no views of small floats by strides
+    bits = x.view(f"V{x.itemsize}")  # NumPy has no views of small floats by strides
     seen = np.lib.stride_tricks.as_strided(bits, shape, strides, writeable=False)
     return seen.view(x.dtype)
 

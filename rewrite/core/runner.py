@@ -10,7 +10,7 @@ from rewrite.backends.executable import Executable
 from rewrite.backends.forks import Lock
 from rewrite.backends.straight import Order
 from rewrite.egraph.ir.evaluate import bind_inputs, evaluate
-from rewrite.egraph.ir.graph import Graph
+from rewrite.egraph.ir.graph import Graph, substitute
 from rewrite.egraph.ir.scalars import Array
 
 type Sizes = tuple[tuple[str, int], ...]
@@ -95,6 +95,7 @@ class Runner:
         found = self._sizes.get(shapes)
         if found is None:
             found = bind_inputs(self.source, inputs)
+            substitute(self.source, found)  # an error at sizes that it does not take
             if None in shapes:  # of what is no array yet
                 return found
             self._sizes[shapes] = found

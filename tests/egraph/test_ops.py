@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from rewrite.egraph.ir.dtypes import ALL, BOOL, F32, I32, U8, DType
 from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, GraphError
 from rewrite.egraph.ir.macros import MACROS
-from rewrite.egraph.ir.ops import TABLE
+from rewrite.egraph.ir.ops import TABLE, TensorType
 from rewrite.egraph.ir.scalars import BY_NAME, MONOIDS, Array, Scalar, SExpr
 from rewrite.fuzz import random_graph, random_inputs
 from rewrite.fuzz.draw import Mode
@@ -144,6 +145,16 @@ def test_gather_clips_and_scatter_drops() -> None:
     np.testing.assert_array_equal(value(b, b.gather(x, i, 0), **xs), [1, 4, 4])
     added = b.add("scatter", (x, i, v), ("add", 0))
     np.testing.assert_array_equal(value(b, added, **xs), [1, 2, 24])
+
+
+@pytest.mark.parametrize("dtype", [*(t.numpy for t in ALL), np.dtype(np.longdouble)])
+def test_windows_of_every_dtype(dtype: np.dtype[Any]) -> None:
+    """Of the wider floats too, in which rules are judged."""
+    a = np.arange(14).astype(dtype)[::-2]
+    got = TABLE["window"].numpy([a], (0, 3, 2, 2, 1), TensorType(F32, (3, 2)))
+    want = np.stack([a[i : i + 2] for i in (0, 2, 4)])
+    np.testing.assert_array_equal(got, want)
+    assert got.dtype == dtype
 
 
 def test_contract_sums_an_axis_that_neither_operand_has() -> None:
