@@ -9,10 +9,10 @@ scale of a block of weights) multiplies what the stretch comes to.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from ....egraph.ir.dtypes import F32, DType, compute
 from ....extract.schedule.kernel import Kernel, bits, factors
@@ -24,7 +24,7 @@ from ...families.nests.writer import parameters
 from ...fragments import HALVES
 from ...loops import Ex, Op, Param
 from ...model import DeviceModel
-from ...targets.layouts import up
+from ...targets.layouts import product, up
 from .. import ir
 from ..build import Tiling, Writer
 from ..family import Tiled, fitting
@@ -197,57 +197,23 @@ class StreamWriter(Writer):
         return tuple(d for d in made if d.size > 1)
 
 
-@lru_cache(maxsize=1024)
-def _program(
-    kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool,
-    buffers: tuple[Param, ...],
-) -> TileProgram | str:  # fmt: skip
-    s = stream_of(kernel)
-    if isinstance(s, str):
-        return s
-    if not model.wide:
-        return "the device reads one element at a time"
-    blocks = _blocks(kernel, s, model, holes)
-    if blocks.across * blocks.along > model.largest:
-        return "the device has no such groups"
-    split, outer = divided(kernel, s.stretch, blocks.stretch)
-    index = index_type(kernel, buffers)
-    writer = StreamWriter(split, s, outer, blocks, strict, buffers, index)
-    grid = writer.run()
-    if prod(d.size for d in grid.layout if d.place == "thread") != grid.team:
-        return "its sums are shorter than a team"
-    program = TileProgram("f", buffers, (grid,), (), index)
-    return fitting(program, model)
+class Unfit(Exception):
+    """Why a stream cannot be written so."""
 
 
-def _blocks(kernel: Kernel, s: Stream, model: DeviceModel, holes: Holes) -> Blocks:
-    """As many threads along what is summed as have some turns each."""
-    mine = tuple(a for a in s.along if kernel.free[s.load] >> a & 1)
-    own = kernel.extents[s.own[-1]]
-    lying = s.lies == s.own[-1]
-    team = min(hole(holes, "team", TEAM), model.largest)
-    others = numel(kernel.extents, s.along) // numel(kernel.extents, mine)
-    few = numel(kernel.extents, s.few)
-    if len(s.few) == 1:
-        few = min(few, ASKED // (EACH * others))
-    stretch = EACH // others if lying and few > 1 else EACH
-    stretches = numel(kernel.extents, mine) // stretch
-    near = FEW if few == 1 else min(EACH // others, max(SUMS // few, 1))
-    rows = hole(holes, "rows", EACH if lying else near)
-    tiles = own // rows * numel(kernel.extents, s.own[:-1])
-    wide = tiles >= 2 * ACROSS * model.units if lying else few > 1
-    most = 2 * ACROSS if wide else ACROSS
-    while most > 1 and 2 * tiles < most * model.units:
-        most //= 2
-    across = hole(holes, "across", most)
-    across = min(across, up(ceil_div(own, rows)))
-    along = min(team // across, up(stretches // DEEP + 1) // 2 or 1)
-    return Blocks(min(rows, up(own)), across, max(along, 1), max(stretch, 1), few)
+class Streams(Tiled):
+    """A way to share streams out: `blocks` of an instance, and what `writer` makes of
+    them where it `fits`."""
 
+    writer: ClassVar[type[StreamWriter]]
 
-@dataclass(frozen=True)
-class Streamed(Tiled):
-    name: str = "tilestream"
+    @abstractmethod
+    def blocks(
+        self, kernel: Kernel, s: Stream, model: DeviceModel, holes: Holes
+    ) -> Blocks | str: ...
+
+    @abstractmethod
+    def fits(self, program: TileProgram, model: DeviceModel) -> TileProgram | str: ...
 
     def accepts(self, kernel: Kernel) -> str | None:
         if reason := super().accepts(kernel):
@@ -255,15 +221,77 @@ class Streamed(Tiled):
         made = stream_of(kernel)
         return made if isinstance(made, str) else None
 
-    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
-        few = (1, 2, 4, 8)
-        return {"team": (128, 256, 512), "across": (*few, 16), "rows": few}
-
     def program(
         self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
         buffers: tuple[Param, ...] = (),
     ) -> TileProgram | str:  # fmt: skip
-        return _program(kernel, model, holes, strict, buffers or parameters(kernel))
+        buffers = buffers or parameters(kernel)
+        return _program(self, kernel, model, holes, strict, buffers)
+
+
+@lru_cache(maxsize=2048)
+def _program(
+    family: Streams, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool,
+    buffers: tuple[Param, ...],
+) -> TileProgram | str:  # fmt: skip
+    s = stream_of(kernel)
+    if isinstance(s, str):
+        return s
+    if not model.wide:
+        return "the device reads one element at a time"
+    blocks = family.blocks(kernel, s, model, holes)
+    if isinstance(blocks, str):
+        return blocks
+    split, outer = divided(kernel, s.stretch, blocks.stretch)
+    index = index_type(kernel, buffers)
+    try:
+        grid = family.writer(split, s, outer, blocks, strict, buffers, index).run()
+    except Unfit as reason:
+        return str(reason)
+    if product(grid.layout, "thread") != grid.team:
+        return "its sums are shorter than a team"
+    return family.fits(TileProgram("f", buffers, (grid,), (), index), model)
+
+
+@dataclass(frozen=True)
+class Streamed(Streams):
+    writer = StreamWriter
+    name: str = "tilestream"
+
+    def domains(self, kernel: Kernel, model: DeviceModel) -> Domains:
+        few = (1, 2, 4, 8)
+        return {"team": (128, 256, 512), "across": (*few, 16), "rows": few}
+
+    def blocks(
+        self, kernel: Kernel, s: Stream, model: DeviceModel, holes: Holes
+    ) -> Blocks | str:
+        """As many threads along what is summed as have some turns each."""
+        mine = tuple(a for a in s.along if kernel.free[s.load] >> a & 1)
+        own = kernel.extents[s.own[-1]]
+        lying = s.lies == s.own[-1]
+        team = min(hole(holes, "team", TEAM), model.largest)
+        others = numel(kernel.extents, s.along) // numel(kernel.extents, mine)
+        few = numel(kernel.extents, s.few)
+        if len(s.few) == 1:
+            few = min(few, ASKED // (EACH * others))
+        stretch = EACH // others if lying and few > 1 else EACH
+        stretches = numel(kernel.extents, mine) // stretch
+        near = FEW if few == 1 else min(EACH // others, max(SUMS // few, 1))
+        rows = hole(holes, "rows", EACH if lying else near)
+        tiles = own // rows * numel(kernel.extents, s.own[:-1])
+        wide = tiles >= 2 * ACROSS * model.units if lying else few > 1
+        most = 2 * ACROSS if wide else ACROSS
+        while most > 1 and 2 * tiles < most * model.units:
+            most //= 2
+        across = hole(holes, "across", most)
+        across = min(across, up(ceil_div(own, rows)))
+        along = min(team // across, up(stretches // DEEP + 1) // 2 or 1)
+        if across * max(along, 1) > model.largest:
+            return "the device has no such groups"
+        return Blocks(min(rows, up(own)), across, max(along, 1), max(stretch, 1), few)
+
+    def fits(self, program: TileProgram, model: DeviceModel) -> TileProgram | str:
+        return fitting(program, model)
 
 
 STREAMED = Streamed()

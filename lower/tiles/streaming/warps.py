@@ -9,7 +9,6 @@ A factor that is the same all along a stretch multiplies what the stretch comes 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import inf
 
 from ....egraph.ir.dtypes import F32, DType
@@ -17,22 +16,18 @@ from ....egraph.rules.tables import widens
 from ....extract.schedule.kernel import Kernel, bits
 from ...axes import ceil_div, numel
 from ...choice import Domains, Holes, hole
-from ...families.nests.index_types import index_type
 from ...families.nests.values import convert
-from ...families.nests.writer import parameters
 from ...fragments import COLUMNS, HALVES, WARP
-from ...loops import Lit, Op, Param, Var
+from ...loops import Lit, Op, Var
 from ...model import DeviceModel
-from ...targets.layouts import names_in, product
+from ...targets.layouts import names_in
 from ...targets.unpacking import most_held
 from .. import ir
-from ..family import Tiled
-from ..folds import divided
 from ..ir import Digit, Grid, Layout, Map, Mma, Place, Tile, TileProgram, Update, var
 from ..shapes.bounds import moved_and_work
 from ..small import WHOLES, digits_of
-from .stream import EACH, Stream, stream_of
-from .streams import Blocks, StreamWriter
+from .stream import EACH, Stream
+from .streams import Blocks, Streams, StreamWriter, Unfit
 
 QUAD = 4  # threads that have neighbours of what is summed
 HIGH = 4  # rows of the stream that a thread has
@@ -42,10 +37,6 @@ TEAM = 512
 # two teams of so many fit a unit; else half as many threads read twice as much at once
 # (8192 x 8192, H100: int4 by 4 rows 19.0 us and 25.7, by 16 rows 31.0 and 20.8).
 ROOM = 40
-
-
-class Unfit(Exception):
-    """Why a product is none of two sides that warps hold."""
 
 
 class WarpWriter(StreamWriter):
@@ -198,77 +189,15 @@ class WarpWriter(StreamWriter):
         return tuple(d for d in made if d.size > 1)
 
 
-@lru_cache(maxsize=1024)
-def _program(
-    kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool,
-    buffers: tuple[Param, ...],
-) -> TileProgram | str:  # fmt: skip
-    s = stream_of(kernel)
-    if isinstance(s, str):
-        return s
-    if not model.matrix or not model.wide:
-        return "the device has no such instructions"
-    if len(s.few) != 1 or s.lies != s.stretch:
-        return "its rows do not lie along what is summed, or one row meets them"
-    blocks = _blocks(kernel, s, model, holes)
-    if isinstance(blocks, str):
-        return blocks
-    split, outer = divided(kernel, s.stretch, blocks.stretch)
-    index = index_type(kernel, buffers)
-    try:
-        grid = WarpWriter(split, s, outer, blocks, strict, buffers, index).run()
-    except Unfit as reason:
-        return str(reason)
-    if product(grid.layout, "thread") != grid.team:
-        return "its sums are shorter than a team"
-    if most_held(grid) > HELD:
-        return "a thread would hold too much"
-    return TileProgram("f", buffers, (grid,), (), index)
-
-
-def _blocks(
-    kernel: Kernel, s: Stream, model: DeviceModel, holes: Holes
-) -> Blocks | str:
-    """As many warps along what is summed as a team has."""
-    mine = tuple(a for a in s.along if kernel.free[s.load] >> a & 1)
-    others = numel(kernel.extents, s.along) // numel(kernel.extents, mine)
-    own, few = kernel.extents[s.own[-1]], kernel.extents[s.few[0]]
-    units = max(model.units // 2, 1)
-    tiles = ceil_div(own, HIGH * COLUMNS) * numel(kernel.extents, s.own[:-1])
-    high = hole(holes, "rows", HIGH if tiles >= units else HIGH // 2)
-    held = high * EACH // 4 + _columns(few) * (
-        2 * high * min(others, 2) + EACH * others // 2
-    )
-    fits = held <= ROOM
-    twice = not fits and kernel.extents[s.stretch] % (2 * QUAD * EACH) == 0
-    deep = hole(holes, "deep", 1 + twice)
-    stretch = QUAD * EACH * deep
-    if kernel.extents[s.stretch] % stretch:
-        return "no stretches of a warp"
-    across = hole(holes, "across", 1)
-    team = hole(holes, "team", TEAM if fits else TEAM // 2)
-    warps = min(team, model.largest) // WARP // across
-    stretches = numel(kernel.extents, mine) // stretch
-    along = max(warps, 1)
-    while along > 1 and stretches % along:
-        along //= 2
-    return Blocks(high * COLUMNS, across, along, stretch, few, WARP)
-
-
 def _columns(few: int) -> int:
     """Instructions for as many rows as meet the stream."""
     return ceil_div(few, COLUMNS)
 
 
 @dataclass(frozen=True)
-class StreamedByWarps(Tiled):
+class StreamedByWarps(Streams):
+    writer = WarpWriter
     name: str = "tilestreams"
-
-    def accepts(self, kernel: Kernel) -> str | None:
-        if reason := super().accepts(kernel):
-            return reason
-        made = stream_of(kernel)
-        return made if isinstance(made, str) else None
 
     def floor(self, kernel: Kernel, model: DeviceModel) -> float:
         """All moves once; what is summed, warps multiply."""
@@ -279,11 +208,41 @@ class StreamedByWarps(Tiled):
         return {"team": (128, 256, 512), "across": (1, 2, 4), "rows": (2, 4, 8),
                 "deep": (1, 2)}  # fmt: skip
 
-    def program(
-        self, kernel: Kernel, model: DeviceModel, holes: Holes, strict: bool = False,
-        buffers: tuple[Param, ...] = (),
-    ) -> TileProgram | str:  # fmt: skip
-        return _program(kernel, model, holes, strict, buffers or parameters(kernel))
+    def blocks(
+        self, kernel: Kernel, s: Stream, model: DeviceModel, holes: Holes
+    ) -> Blocks | str:
+        """As many warps along what is summed as a team has."""
+        if not model.matrix:
+            return "the device has no such instructions"
+        if len(s.few) != 1 or s.lies != s.stretch:
+            return "its rows do not lie along what is summed, or one row meets them"
+        mine = tuple(a for a in s.along if kernel.free[s.load] >> a & 1)
+        others = numel(kernel.extents, s.along) // numel(kernel.extents, mine)
+        own, few = kernel.extents[s.own[-1]], kernel.extents[s.few[0]]
+        units = max(model.units // 2, 1)
+        tiles = ceil_div(own, HIGH * COLUMNS) * numel(kernel.extents, s.own[:-1])
+        high = hole(holes, "rows", HIGH if tiles >= units else HIGH // 2)
+        held = high * EACH // 4 + _columns(few) * (
+            2 * high * min(others, 2) + EACH * others // 2
+        )
+        fits = held <= ROOM
+        twice = not fits and kernel.extents[s.stretch] % (2 * QUAD * EACH) == 0
+        deep = hole(holes, "deep", 1 + twice)
+        stretch = QUAD * EACH * deep
+        if kernel.extents[s.stretch] % stretch:
+            return "no stretches of a warp"
+        across = hole(holes, "across", 1)
+        team = hole(holes, "team", TEAM if fits else TEAM // 2)
+        warps = min(team, model.largest) // WARP // across
+        stretches = numel(kernel.extents, mine) // stretch
+        along = max(warps, 1)
+        while along > 1 and stretches % along:
+            along //= 2
+        return Blocks(high * COLUMNS, across, along, stretch, few, WARP)
+
+    def fits(self, program: TileProgram, model: DeviceModel) -> TileProgram | str:
+        held = max(map(most_held, program.body))
+        return "a thread would hold too much" if held > HELD else program
 
 
 BY_WARPS = StreamedByWarps()
