@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ...egraph.ir.dtypes import compute
-from ..loops import Var
-from . import ir
-from .ir import Ahead, Copy, Load, Loop, Map, Mma, Stmt, Tile, held_left
+from ....egraph.ir.dtypes import compute
+from ...loops import Var
+from .. import ir
+from ..ir import Ahead, Copy, Load, Loop, Map, Mma, Stmt, Tile, held_left
 
 
 class Scopes(ABC):
