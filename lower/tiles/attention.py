@@ -25,7 +25,8 @@ from .family import Tiled
 from .ir import TileProgram
 from .joined import JoinWriter
 from .online import Blocks, OnlineWriter
-from .price import REGISTERS, price
+from .pricing.price import price
+from .pricing.speeds import REGISTERS
 
 LOOSE = 36  # registers of a thread for all but tiles
 BARE = 32  # the same, without states of rows

@@ -26,7 +26,7 @@ from ..targets.simt import Simt, shared_bytes
 from . import ir
 from .family import Tiled
 from .ir import TileProgram
-from .price import (
+from .pricing.speeds import (
     MANY,
     OTHERS,
     REGISTERS,

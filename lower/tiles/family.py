@@ -20,7 +20,7 @@ from ..targets.simt import Simt, lowered, registers, scheduled, shared_bytes
 from . import ir
 from .build import Tiling, written
 from .ir import Loop, TileProgram
-from .price import price
+from .pricing.price import price
 from .shapes.bounds import moved_and_work
 from .tilings import (
     MOST,

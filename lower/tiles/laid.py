@@ -17,15 +17,7 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import BOOL
 from ...extract.schedule.kernel import Affine, Cond, Expr, Kernel, Output, bits, exactly
-from ..axes import (
-    ceil_div,
-    coefficient,
-    free_axes,
-    nested,
-    normalise,
-    numel,
-    rebuild,
-)
+from ..axes import ceil_div, coefficient, free_axes, nested, normalise, numel, rebuild
 from ..choice import Domains, Holes
 from ..families.nests.plan import each, facts, reach
 from ..families.nests.staged import Cut, edited, prune
@@ -39,7 +31,8 @@ from ..targets.boxes import BYTES
 from .contract import BY_GROUP
 from .family import MAPS, TURNED, Tiled
 from .ir import TileProgram
-from .price import LINE_OF_CACHE, price
+from .pricing.accesses import LINE_OF_CACHE
+from .pricing.price import price
 from .products import Sides, sides_of
 from .shapes.bounds import moved_and_work
 from .staged import in_turn

@@ -29,7 +29,7 @@ from .contract import BY_THREAD, MULTIPLIED
 from .family import COLUMNS, MAPS, ROWS, TURNED, Tiled
 from .folds import FOLDED
 from .ir import TileProgram
-from .price import price
+from .pricing.price import price
 from .streaming.streams import STREAMED
 from .streaming.warps import BY_WARPS
 

@@ -15,7 +15,7 @@ from ...families.nests.plan import each, facts, reach
 from ...families.nests.price import RESIDENT, occupancy
 from ...fragments import HALVES
 from ...model import DeviceModel, Parts
-from ..price import (
+from ..pricing.speeds import (
     ACCESS,
     DELAY,
     END,

@@ -10,7 +10,7 @@ from math import inf
 from ...families.nests.price import occupancy
 from ...model import DeviceModel, Parts, overlapped
 from ..ir import TileProgram
-from ..price import price
+from ..pricing.price import price
 from .bounds import Need
 from .shape import Kind, Never, Shape
 

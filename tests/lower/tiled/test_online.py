@@ -34,7 +34,7 @@ from rewrite.lower.tiles.attention import ONLINE
 from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import TileProgram
 from rewrite.lower.tiles.powers import scaled
-from rewrite.lower.tiles.price import price
+from rewrite.lower.tiles.pricing.price import price
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import faults, verify
 from rewrite.lower.verify import verify as verify_loops

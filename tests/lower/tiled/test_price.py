@@ -16,7 +16,7 @@ from rewrite.lower.targets.layouts import of_axes, scene
 from rewrite.lower.tiles.attention import ONLINE
 from rewrite.lower.tiles.contract import BY_GROUP
 from rewrite.lower.tiles.ir import Load, TileProgram
-from rewrite.lower.tiles.price import few_units
+from rewrite.lower.tiles.pricing.speeds import few_units
 from rewrite.lower.tiles.staged import STAGED
 from rewrite.lower.tiles.tilings import column_tiling
 

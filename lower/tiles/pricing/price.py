@@ -1,27 +1,25 @@
-"""The price of a scheduled program, read off it: bytes, by how wide an access is and
-whether they were read before, scalar work, meetings of threads, occupancy."""
+"""The price of a scheduled program, read off it: accesses, scalar work, products,
+meetings of threads, occupancy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import gcd, hypot, prod
+from math import hypot, prod
 from typing import NamedTuple
 
-from ...egraph.ir.dtypes import BOOL, compute
-from ...egraph.ir.scalars import BY_NAME
-from ..axes import ceil_div
-from ..families.folds.shared_tiles import SPEEDS
-from ..families.nests.price import LINE, RESIDENT, occupancy
-from ..fragments import FOUR, HIGH, WARP
-from ..loops import ROW, Ex, Op, Var
-from ..model import DeviceModel, Parts
-from ..targets.layouts import Scene, names_in, of_axes, product, scene
-from ..targets.quads import lying, warp_product
-from ..targets.unpacking import Unpacked, unpacked
-from . import ir
-from .interpret import share_of_turns
-from .ir import (
+from ....egraph.ir.dtypes import BOOL
+from ....egraph.ir.scalars import BY_NAME
+from ...families.nests.price import RESIDENT, occupancy
+from ...fragments import FOUR, WARP
+from ...loops import Ex, Op, Var
+from ...model import DeviceModel, Parts
+from ...targets.layouts import Scene, names_in, of_axes, product, scene
+from ...targets.quads import warp_product
+from ...targets.unpacking import Unpacked, unpacked
+from .. import ir
+from ..interpret import share_of_turns
+from ..ir import (
     Ahead,
     Copy,
     Full,
@@ -35,52 +33,30 @@ from .ir import (
     TileProgram,
     Wait,
 )
-from .rings import is_beside, is_common
+from ..rings import is_beside
+from .accesses import Accesses
+from .speeds import (
+    CONVERT,
+    DELAY,
+    END,
+    FILL,
+    LATENCY,
+    OTHERS,
+    PAIR,
+    REGISTERS,
+    STATES,
+    TILE,
+    TO_SHARED,
+    UNPACK,
+    few_units,
+    hardly_more,
+    speed_of_groups,
+    speed_of_threads,
+    speed_of_turns,
+    speed_of_warps,
+)
 
-ACCESS = 0.5  # flops worth of one access
-CONVERT = 1  # and of reading or making a small float
-UNPACK = 1  # and of a small integer that goes from its byte to a side
-TO_SHARED = 4  # and of an element that threads exchange
-# Of a digit of a place, and of a bound that is tested of digits: of what a thread works
-# out for each access of its own (windows of images, gathered one by one: H100).
-DIGIT, BOUND = 6, 2
-REGISTERS, OTHERS = 1 << 16, 40  # of a unit; of a thread, that are no sums
-# Of a unit and cycle: multiply-adds of warps' instructions, and bytes that it reads
-# from shared memory for them.
-MATRIX, GROUPED, SHARED = 1290, 2048, 128
 ONE = {"fma", "select", "cast", "ex2", "tanh_approx"}  # instruction
-MANY = {64: 1.17, 128: 1.29}  # of a thread's sums, where it has registers for them
-LATENCY = 1e-6  # seconds from asking memory to its answer
-# Elements that a thread with many sums asks for at once, and how long it waits for one
-# that is tested: silu(x) * (a @ b) of 2048 x 14336 took 440 us of elements that lie
-# across and 490 of tested ones, where a @ b alone takes 310 (H200).
-ASKED, TESTED = 8, 0.4
-# Bytes a second that one unit reads: a sum of 2^28 floats by 64 of them takes 286 us,
-# by 32 440, by all 242 (H200).
-UNIT = 85e9
-FILL = 2.5e-6  # seconds to fill rings and to store sums, of those that run at once
-HIDDEN = 0.3  # of the shorter of the two, that is not hidden
-# Where threads beside the team copy: how much more of their speed groups reach, seconds
-# from a turn's copies to its products, and from the last product to the next instance.
-ALONE, TURN, END = 1.28, 2e-7, 1e-6
-PAIR, ALIKE = 3e-6, 12  # seconds for two to begin and end together; of `hardly_more`
-TILE = 128 * 256  # points of such an instance
-DELAY = 6e-7  # of a turn's copies, over the turns that they are ahead
-# Seconds from the products of a turn to those that wait for what is computed of them.
-# While one group computes others multiply: 64 x 4096 x 64 forwards takes 611 us by two
-# of 64 rows and 128 places, 541 by three, 730 by two with 64 places (H200).
-STATES = 1.7e-7
-LINE_OF_CACHE = 128  # bytes
-# What rows cost of which all begin at multiples of so many bytes, but not of twice as
-# many (5120 x 2048 x 3072 and its neighbours, H100).
-ASTRIDE = {16: 2.7, 32: 1.6, 64: 1.5}
-
-
-# What it costs to read pieces of lines by many, each by a warp at a time: a vector by
-# 8192 x 8192 in bf16 took 51.6 us of half lines and 47.7 of whole ones, int8 of a
-# quarter 38, where a copy of as many bytes takes 22 (H100).
-PIECES = {32: 1.6, 64: 1.08}
-SECTOR, ACROSS, ASTRAY = 32, 3.0, 12.0  # bytes; of the half of `END` that is to store
 
 
 def price(program: TileProgram, model: DeviceModel) -> Parts:
@@ -140,107 +116,16 @@ def _ring(grid: Grid, model: DeviceModel) -> _Ring:
     return _Ring(ahead, max(model.units // 2, 1) * max(each, 1))
 
 
-def speed_of_threads(sums: int, model: DeviceModel) -> float:
-    """Of the model's multiply-adds, where each thread has so many sums."""
-    known = {**SPEEDS, **MANY} if model.matrix else SPEEDS
-    return known.get(sums, min(SPEEDS.values()))
-
-
-def speed_of_warps(rows: int, columns: int) -> float:
-    """Of their multiply-adds, where a warp has so many rows and columns: what it reads
-    for them comes from shared memory."""
-    work = rows * columns / MATRIX
-    read = 2 * (rows + columns) / SHARED
-    return work / (max(work, read) + HIDDEN * min(work, read))
-
-
-def speed_of_groups(columns: int) -> float:
-    """Of their multiply-adds, where an instruction has so many columns and 64 rows."""
-    work, read = columns / GROUPED, 2 * (1 + columns / HIGH) / SHARED
-    return work / (max(work, read) + HIDDEN * min(work, read))
-
-
-def speed_of_turns(
-    macs: int, columns: int, model: DeviceModel, itemsize: int = 2
-) -> float:
-    """Multiply-adds a second of groups that do so many each turn, by instructions of so
-    many columns, and copy nothing; `itemsize`: an instruction takes as long for as many
-    bytes."""
-    units = max(model.units // 2, 1)
-    fastest = model.grouped * ALONE * speed_of_groups(columns) * 2 / itemsize
-    return units * macs / hypot(units * macs / fastest, TURN)
-
-
-def near_threads(layout: ir.Layout) -> Iterator[ir.Digit]:
-    """Digits of threads of one warp."""
-    count = 1
-    for d in reversed([d for d in layout if d.place == "thread"]):
-        count *= d.size
-        if count <= WARP:
-            yield d
-
-
-def few_units(instances: int, model: DeviceModel) -> float:
-    """How many times longer so many take to read what all units together would."""
-    units = max(model.units // 2, 1)
-    shares = (model.bandwidth / (n * UNIT) for n in (min(instances, units), units))
-    few, every = (1 + x**3 for x in shares)
-    return (few / every) ** (1 / 3)
-
-
 def has_states(loop: Loop) -> bool:
     """Whether something is computed between products of a turn."""
     return sum(isinstance(s, Mma) for s in loop.body) > 1
 
 
-def hardly_more(a: float, b: float) -> float:
-    """Than the longer of two that run side by side, unless they are nearly alike."""
-    return (a**ALIKE + b**ALIKE) ** (1 / ALIKE)
-
-
-def begins(view: Scene, index: Ex, last: str) -> Iterator[int]:
-    """Of what elements rows along an axis begin at multiples of, and their sums."""
-    found = view.form(index)
-    yield found.const
-    yield from (n * view.steps.get(a, 1) for a, n in found.axes.items() if a != last)
-    yield from (n * view.of_digit(x, last) for x, n in found.rest)
-
-
-def digits(view: Scene, index: Ex, where: Ex | None, axes: tuple[str, ...]) -> float:
-    """Flops worth of the digits of a place, each taken once; other index arithmetic is
-    done for many accesses at once."""
-    found: dict[Ex, float] = {}
-
-    def walk(x: Ex) -> bool:
-        if not isinstance(x, Op):
-            return False
-        inner = [walk(a) for a in x.args]
-        own = x.op in ("idiv", "imod") and any(view.varies(x, a) for a in axes)
-        if own:
-            found[x] = DIGIT
-        elif any(inner) and x.op in ("lt", "le"):
-            found[x] = BOUND
-        return own or any(inner)
-
-    for x in (index, where):
-        if x is not None:
-            walk(x)
-    return sum(found.values())
-
-
 @dataclass(slots=True)
-class _Price:
-    grid: Grid
-    program: TileProgram
-    model: DeviceModel
-    seconds: float = 0.0  # of bytes from and to memory
-    far: float = 0.0
-    near: float = 0.0
-    work: float = 0.0
+class _Price(Accesses):
     meetings: float = 0.0
     product: float = 0.0  # seconds
     unpacked: dict[str, Unpacked] = field(default_factory=dict[str, Unpacked])
-    seen: dict[tuple[str, Ex], int] = field(default_factory=dict[tuple[str, Ex], int])
 
     def parts(self) -> Parts:
         instances = prod(a.extent for a in self.grid.axes)
@@ -284,63 +169,11 @@ class _Price:
             return Parts(moved + met, work, -(-instances // teams) * each + pair)
         return Parts(moved + met, work, self.product / busy + fills)
 
-    def asked_at_once(self) -> int:
-        """Bytes that a thread asks for at once: in a turn of a loop, of what it reads
-        most of."""
-        most = 0
-        for loop in (s for s in self.grid.body if isinstance(s, Loop)):
-            for s in (s for s in loop.body if isinstance(s, Load)):
-                layout = of_axes(s.tile.layout or self.grid.layout, s.tile.axes)
-                size = self.program.buffers[s.buffer].dtype.itemsize
-                most = max(most, size * product(layout, "register", "lane"))
-        return most
-
-    @property
-    def by_warps(self) -> bool:
-        """Whether warps multiply what they read as they read it."""
-        tiles = {t.name: t for x in ir.walk(self.grid.body) for t in ir.seen_after(x)}
-        sides = [tiles[x.name] for s in ir.walk(self.grid.body) if isinstance(s, Mma)
-                 for x in (s.left, s.right) if isinstance(x, Var)]  # fmt: skip
-        return bool(sides) and all(map(ir.held_left, sides))
-
-    def walks(self, view: Scene, index: Ex, size: int) -> bool:
-        """Whether later turns read what else lies in the lines of this one."""
-        loops = (s for s in self.grid.body if isinstance(s, Loop))
-        steps = (view.along(index, s.axes[0].name) for s in loops)
-        return any(step and abs(step) * size < LINE for step in steps)
-
     def ends(self, view: Scene) -> float:
         """How long the end of an instance is: half of it is to store what it made."""
         stores = (s for s in self.grid.body if isinstance(s, Store))
         made = (self.points(s.over) / TILE * self.astray(view, s) for s in stores)
         return (1 + max(made, default=0)) / 2
-
-    def one_by_one(self, view: Scene) -> float:
-        """Seconds of what an instance reads beside the sides of its product: a thread
-        has room for few answers beside its sums, so that elements which are no
-        neighbours in memory are asked for a few at a time, and those that are tested
-        for each by itself."""
-        waits = 0.0
-        for s in self.grid.body:
-            if not isinstance(s, Load) or s.tile.space != "register":
-                continue
-            layout = of_axes(s.tile.layout or self.grid.layout, s.tile.axes)
-            last = layout[-1].axis if layout else ""
-            if s.where is not None and view.varies(s.where, last):
-                waits += product(layout, "register") * TESTED
-            elif last and abs(view.along(s.index, last) or 0) > 1:
-                waits += product(layout, "register", "lane") / ASKED
-        return waits * LATENCY
-
-    def astray(self, view: Scene, s: Store) -> float:
-        """What a store costs beside one of whole lines: a product that lies across goes
-        in pieces of as few bytes as a sector has, or of which each lies in two."""
-        found = lying(self.grid, s.over, self.grid.layout) if s.through else None
-        if found is None or not found[1]:
-            return 1.0
-        size = self.program.buffers[s.buffer].dtype.itemsize
-        steps = begins(view, s.index, s.over[-1])
-        return ACROSS if gcd(SECTOR, *(n * size for n in steps)) == SECTOR else ASTRAY
 
     def turns(self, view: Scene, loop: Loop) -> float:
         """Seconds of an instance's turns, where threads beside the team copy: what
@@ -367,17 +200,6 @@ class _Price:
             turn = hypot(turn, DELAY / max(loop.stages - 1, 1))
         return -(-loop.axes[0].extent // loop.step) * turn * self.share(loop)
 
-    def brought(self, view: Scene, s: Load) -> float:
-        """Bytes in whole lines that a team asks the cache for, of a turn's tile."""
-        size = s.tile.dtype.itemsize
-        *rows, last = (self.sizes[a] for a in s.tile.axes)
-        moved = prod(rows) * ceil_div(last * size, ROW) * ROW
-        steps = begins(view, s.index, s.tile.axes[-1])
-        even = gcd(LINE_OF_CACHE, *(n * size for n in steps))
-        teams = self.grid.together
-        teams = teams if teams > 1 and is_common(self.grid, s) else 1
-        return moved * ASTRIDE.get(even, 1.0) / teams
-
     def share(self, loop: Loop) -> float:
         return share_of_turns(self.grid, loop, self.program.index)
 
@@ -402,13 +224,6 @@ class _Price:
             return 1.0
         test = s.where if loop.where is None else Op("and", (s.where, loop.where), BOOL)
         return self.share(replace(loop, where=test)) / max(self.share(loop), 1e-9)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        return ir.extents(self.grid.points)
-
-    def points(self, axes: tuple[str, ...]) -> int:
-        return prod(self.sizes[a] for a in axes)
 
     def statement(self, view: Scene, s: ir.Stmt, times: int) -> None:
         match s:
@@ -508,49 +323,3 @@ class _Price:
         (name,) = ir.parts(s, "changes")
         tiles = (ir.bound(x) for x in ir.walk(self.grid.body))
         return next(t.axes for t in tiles if t and t.name == name)
-
-    def access(
-        self, view: Scene, buffer: str, index: Ex, where: Ex | None,
-        axes: tuple[str, ...], times: int, layout: ir.Layout, reads: bool = True,
-        copied: bool = False,
-    ) -> None:  # fmt: skip
-        held = self.program.buffers[buffer]
-        size = held.dtype.itemsize
-        layout = of_axes(layout or self.grid.layout, axes)
-        lanes = product(layout, "lane")
-        last = layout[-1].axis if layout else ""
-        step = (view.along(index, last) if last else 0) or 0
-        wide = lanes > 1 and view.even(index, where, last, lanes)
-        moved = self.points(axes) * times * size
-        whole = held.size * size
-        once = min(moved, whole)
-        near = prod(d.size for d in near_threads(layout)
-                    if view.along(index, d.axis) == 1)  # fmt: skip
-        waste = 1.0 if abs(step) <= 1 else float(min(LINE // size, abs(step)))
-        if self.grid.resident:  # of other programs that was not measured
-            waste = min(waste, max(SECTOR / (near * size), 1.0))
-        across = near * size * (lanes if step == 1 else 1)
-        if reads and whole > self.model.cache and not self.walks(view, index, size):
-            waste *= PIECES.get(across, 1.0)
-        if self.by_warps and self.walks(view, index, size):
-            waste = 1.0
-        key = buffer, index
-        again = self.seen.get(key, 0) if reads else 0
-        self.seen[key] = moved
-        if again:  # a stage that reads what another one has read
-            between = once / max(prod(a.extent for a in self.grid.axes), 1)
-            far = between * self.model.units > self.model.cache
-            self.far += once if far else 0
-            self.near += 0 if far else once
-        else:
-            # What a thread asks for at once hides how long each access takes, as a wide
-            # one does: a copy of bf16 by elements is as fast as one by 16 bytes.
-            share = self.model.share(size * product(layout, "lane", "register"))
-            self.far += once * waste
-            self.seconds += once * waste * (1 / share - 1) / self.model.bandwidth
-            again = whole > self.model.on_chip and not self.by_warps  # else beside it
-            self.near += moved - once if again else 0
-        own = ACCESS / (lanes if wide else 1)
-        own += CONVERT * (compute(held.dtype) is not held.dtype and not copied)
-        own += digits(view, index, where, axes) / (lanes if wide else 1)
-        self.work += own * self.points(axes) * times
