@@ -1,22 +1,18 @@
-"""NVIDIA GPUs: NVRTC compiles, pycuda holds memory and launches.
-
-Launches are made on the legacy default stream, or captured and replayed on one other
-stream, which waits for it and for which it waits: all are in order."""
+"""NVIDIA GPUs: NVRTC compiles, pycuda holds memory and launches."""
 
 from __future__ import annotations
 
 import atexit
 import ctypes
 import logging
-from collections import OrderedDict, deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +21,6 @@ from ..egraph.ir.scalars import Array
 from ..lower.device import (
     Caps,
     DeviceError,
-    Grid,
     KernelSource,
     Module,
     Probe,
@@ -34,204 +29,22 @@ from ..lower.device import (
 )
 from ..lower.loops import Function
 from .host_memory import flat, landing
-from .limits import check_count, check_functions, check_launches
-from .memory import Block, Pool
+from .limits import check_functions, check_launches
+from .memory import Pool
 from .native.pool import thread_count
 from .nvidia import nvrtc
-from .nvidia.cublas import WORKSPACE, Arguments, Handle, arguments, cublas
-from .nvidia.overlaps import overlap, waits
-from .nvidia.tensor_maps import TensorMaps, checked, offsets
+from .nvidia.cublas import WORKSPACE, Handle, arguments, cublas
+from .nvidia.launches import CudaBuffer, CudaModule, Kernel, Multiplied, Started
+from .nvidia.overlaps import waits
+from .nvidia.tensor_maps import TensorMaps, offsets
 from .pending import KEPT, late_error
 from .rates import Rates, rates
 
 STATIC_SHARED = 48 << 10  # bytes that a kernel may share without asking
 WIDE = 16  # bytes that a thread reads at once
-WAITING = (9, 0)  # from which on kernels wait by themselves for those before
-GRAPHS = 16  # of one program, for the sets of addresses used last
 REACHED = 0.875  # of the memory's rate, by what only reads and writes it
 
 log = logging.getLogger("rewrite")
-
-type Step = tuple[str, Sequence[int]]
-type Call = tuple[str, Sequence["CudaBuffer"]]
-type Addresses = tuple[int, ...]
-
-
-class Started(Protocol):
-    """A kernel or a library's call, on addresses of all buffers of its function."""
-
-    @property
-    def name(self) -> str: ...
-
-    def __call__(self, addresses: Sequence[int], stream: Any) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class CudaBuffer:
-    """Device memory; `owner` is the block that it lies in, None: somebody else's."""
-
-    address: int
-    nbytes: int
-    owner: Block[Any] | None
-
-
-class Replayed:
-    """Launches captured as CUDA graphs: one for each set of addresses that comes back,
-    as those of whoever takes memory from a pool do."""
-
-    def __init__(
-        self, module: CudaModule, steps: Sequence[Step], buffers: Sequence[CudaBuffer]
-    ) -> None:
-        self.module, self.steps, self.buffers = module, steps, list(buffers)
-        self.used = sorted({b for _, args in steps for b in args})
-        self.graphs: OrderedDict[Addresses, _Graph] = OrderedDict()
-        self.graph: _Graph | None = None  # of the buffers as they are now
-
-    def place(self, moved: Mapping[int, CudaBuffer]) -> None:
-        for b, buffer in moved.items():
-            before = self.buffers[b]
-            if before is not buffer and before != buffer:
-                self.buffers[b], self.graph = buffer, None
-
-    def __call__(self) -> None:
-        graph = self.graph
-        if graph is None:
-            graph = self.graph = self._graph()
-        graph()
-
-    def _graph(self) -> _Graph:
-        at = tuple([self.buffers[b].address for b in self.used])
-        found = self.graphs.pop(at, None)
-        if found is None:
-            calls = [(n, [self.buffers[b] for b in args]) for n, args in self.steps]
-            found = self.module.capture(calls)
-        self.graphs[at] = found
-        if len(self.graphs) > GRAPHS:
-            self.graphs.popitem(last=False)
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Graph:
-    """`names` of its kernels go to the `launched`; `held` is what they need."""
-
-    driver: Any
-    executable: Any
-    stream: Any
-    names: tuple[str, ...]
-    device: CudaDevice
-    held: tuple[Any, ...]
-
-    def __call__(self) -> None:
-        self.device.launched.extend(self.names)
-        if self.device.is_current:
-            (error,) = self.driver.cuGraphLaunch(self.executable, self.stream)
-        else:
-            with self.device.current():
-                (error,) = self.driver.cuGraphLaunch(self.executable, self.stream)
-        if error:
-            checked((error,))
-
-
-@dataclass(slots=True)
-class CudaModule:
-    """The kernels of cubins, which their `owners` keep loaded."""
-
-    device: CudaDevice
-    owners: tuple[Any, ...]
-    functions: Mapping[str, Function]
-    starts: Mapping[str, tuple[Started, ...]]
-    scratch: dict[str, tuple[CudaBuffer, ...]] = field(
-        default_factory=dict[str, tuple[CudaBuffer, ...]]
-    )
-
-    def launch(
-        self, name: str, buffers: Sequence[CudaBuffer], scratch: Any = None
-    ) -> None:
-        with self.device.current():
-            self._launch(name, buffers, scratch, None)
-
-    def prepare(self, steps: Sequence[Step], buffers: Sequence[CudaBuffer]) -> Replayed:
-        return Replayed(self, steps, buffers)
-
-    def capture(self, calls: Sequence[Call]) -> _Graph:
-        """The launches in order, as one CUDA graph that can be replayed."""
-        cu: Any = import_module("cuda.bindings.driver")
-        for name, _ in calls:
-            self._scratch(self.functions[name])  # no allocation inside a capture
-        with self.device.current():
-            return self._captured(cu, calls)
-
-    def _captured(self, cu: Any, calls: Sequence[Call]) -> _Graph:
-        stream = self.device.stream
-        handle = cu.CUstream(stream.handle)
-        mode = cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        checked(cu.cuStreamBeginCapture(handle, mode))
-        try:
-            for name, buffers in calls:
-                self._launch(name, buffers, None, stream)
-        finally:
-            ended = cu.cuStreamEndCapture(handle)
-        (graph,) = checked(ended)
-        every = [x for f, _ in calls for x in self.starts[f]]
-        waiting = all(isinstance(x, _Kernel) and x.waits for x in every)
-        if waiting and self.device.capability >= WAITING:
-            overlap(graph)
-        (executable,) = checked(cu.cuGraphInstantiate(graph, 0))
-        names = tuple(x.name for x in every)
-        held = (self, stream, graph, tuple(calls))
-        return _Graph(cu, executable, handle, names, self.device, held)
-
-    def _launch(
-        self, name: str, buffers: Sequence[CudaBuffer], scratch: Any, stream: Any
-    ) -> None:
-        function = self.functions[name]
-        check_count(function, buffers)
-        every = (*buffers, *(scratch or self._scratch(function)))
-        addresses = [b.address for b in every]
-        for start in self.starts[name]:
-            self.device.launched.append(start.name)
-            start(addresses, stream)
-
-    def _scratch(self, function: Function) -> tuple[CudaBuffer, ...]:
-        if function.name not in self.scratch:
-            self.scratch[function.name] = tuple(
-                self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
-            )
-        return self.scratch[function.name]
-
-
-@dataclass(frozen=True, slots=True)
-class _Kernel:
-    """A kernel and its grid."""
-
-    kernel: Any
-    grid: Grid
-    maps: TensorMaps
-    waits: bool  # for the one before, by itself
-
-    @property
-    def name(self) -> str:
-        return self.grid.name
-
-    def __call__(self, addresses: Sequence[int], stream: Any) -> None:
-        self.kernel.prepared_async_call(
-            (self.grid.groups, 1), (self.grid.threads, 1, 1), stream, *addresses,
-            *self.maps.of(addresses), shared_size=self.grid.shared_bytes,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Multiplied:
-    """A call of cuBLAS."""
-
-    name: str
-    handle: Handle
-    arguments: Arguments
-
-    def __call__(self, addresses: Sequence[int], stream: Any) -> None:
-        where = 0 if stream is None else int(stream.handle)
-        self.handle.multiply(self.arguments, addresses, where)
 
 
 class CudaDevice:
@@ -444,7 +257,7 @@ class CudaDevice:
         waits: bool,
     ) -> Started:  # fmt: skip
         if isinstance(launch, Products):
-            return _Multiplied(launch.name, self.products, arguments(launch))
+            return Multiplied(launch.name, self.products, arguments(launch))
         kernel = module.get_function(launch.name)
         buffers = len(function.params) + len(function.scratch)
         at: tuple[int, ...] = ()
@@ -456,7 +269,7 @@ class CudaDevice:
         if launch.shared_bytes > STATIC_SHARED:
             limit = self.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             kernel.set_attribute(limit, launch.shared_bytes)
-        return _Kernel(kernel, launch, maps, waits)
+        return Kernel(kernel, launch, maps, waits)
 
     def sync(self) -> None:
         with self._surfacing():

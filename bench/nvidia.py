@@ -38,7 +38,8 @@ from rows.memory import Call, Row, Tensors, torch
 from rows.products import PRODUCTS
 from rows.quantized import QUANTIZED
 
-from rewrite.backends.cuda import CudaBuffer, CudaDevice
+from rewrite.backends.cuda import CudaDevice
+from rewrite.backends.nvidia.launches import CudaBuffer
 from rewrite.backends.nvidia.nvrtc import kept_cubin
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower.choice import Holes

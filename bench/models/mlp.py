@@ -24,7 +24,7 @@ from typing import Any
 
 from torch_blocks import Block, made, mlp, torch
 
-from rewrite.backends.cuda import CudaBuffer
+from rewrite.backends.nvidia.launches import CudaBuffer
 from rewrite.backends.resident import Resident
 from rewrite.pipeline import optimize_graph
 from rewrite.torch import backend

@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import batched, islice
 
-from rewrite.backends.cuda import CudaDevice, CudaModule
+from rewrite.backends.cuda import CudaDevice
+from rewrite.backends.nvidia.launches import CudaModule
 from rewrite.egraph.ir.dtypes import BF16, F16
 from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel

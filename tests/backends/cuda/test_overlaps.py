@@ -8,9 +8,9 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from rewrite.backends import cuda
-from rewrite.backends.cuda import CudaDevice, CudaModule
-from rewrite.backends.nvidia import nvrtc, overlaps
+from rewrite.backends.cuda import CudaDevice
+from rewrite.backends.nvidia import launches, nvrtc, overlaps
+from rewrite.backends.nvidia.launches import CudaModule, Kernel
 from rewrite.backends.nvidia.overlaps import overlap, waits
 from rewrite.backends.nvidia.tensor_maps import TensorMaps
 from rewrite.lower.device import Grid
@@ -79,12 +79,11 @@ def test_only_graphs_all_of_which_wait_overlap(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     done: list[Any] = []
-    monkeypatch.setattr(cuda, "overlap", done.append)
+    monkeypatch.setattr(launches, "overlap", done.append)
     device = CudaDevice()
     device.__dict__.update(stream=MagicMock(), capability=capability)
-    made = getattr(cuda, "_Kernel")  # noqa: B009
     starts = tuple(
-        made(MagicMock(), Grid(f"f_{i}", 1, 32, 0), TensorMaps(()), w)
+        Kernel(MagicMock(), Grid(f"f_{i}", 1, 32, 0), TensorMaps(()), w)
         for i, w in enumerate(waiting)
     )
     module = CudaModule(device, (), {"f": Function("f", (), ())}, {"f": starts})
