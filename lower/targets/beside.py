@@ -35,15 +35,15 @@ from ..tiles.ir import Ahead, Full, Load, Loop, Release, Store
 from ..tiles.rings import is_beside, is_common, products_left
 from .boxes import sent
 from .layouts import names_in
+from .multiply import Multiplying
 from .quads import lying
-from .rings import Ringed
 from .windows import panels_of
 
 BARRIER = 8  # bytes; a place of a ring has two
 KEPT = 2  # places of what holds for an instance: the next one's is brought meanwhile
 
 
-class Besides(Ringed):
+class Besides(Multiplying):
     """`counts`: by loop the name of its ring; `sends`: by buffer the array that
     it is sent from; `alive`: by loop the number of its turn, where some are left out;
     `before`: how many instances the team has done; `team_number`:

@@ -11,31 +11,13 @@ from ...egraph.ir.dtypes import BOOL, DType, compute
 from ..axes import ceil_div
 from ..families.nests.values import add, combine, divide, identity, mul
 from ..fragments import WARP
-from ..loops import (
-    Array,
-    Assign,
-    Ex,
-    For,
-    GroupReduce,
-    If,
-    Let,
-    Op,
-    Regroup,
-    Stmt,
-    Var,
-)
+from ..loops import Array, Assign, Ex, For, GroupReduce, If, Let, Op, Regroup, Stmt, Var
 from ..loops import Load as Read
 from ..loops import Store as Write
 from ..tiles import ir
-from ..tiles.ir import (
-    Copy,
-    Layout,
-    Loop,
-    Reduce,
-)
+from ..tiles.ir import Copy, Layout, Loop, Reduce
 from .beside import Besides
 from .layouts import of_axes, product
-from .places import Point
 from .quads import quads, quads_of
 
 ALL = 64  # parts that a thread asks for at once
@@ -258,19 +240,10 @@ class Exchange(Besides):
         self, layout: Layout, axes: tuple[str, ...], source: ir.Tile, name: str,
         shared: str, pitches: Mapping[str, int], dtype: DType, goes: bool,
     ) -> None:  # fmt: skip
-        inner = self.inside()
+        self.inside()
         thread, threads = self.digits(layout)
-        whole = layout
-        values: list[Ex] = []
-        loops: list[tuple[Var, int]] = []
-        mine = [k for k, d in enumerate(whole) if d.axis in axes]
-        for k in mine:
-            if whole[k].place == "thread":
-                values.append(threads[k])
-            else:
-                loops.append((Var(self.fresh("j"), self.index), whole[k].size))
-                values.append(loops[-1][0])
-        point = Point(tuple(whole[k] for k in mine), tuple(values))
+        mine = [k for k, d in enumerate(layout) if d.axis in axes]
+        point, loops = self.own_digits(layout, threads, mine)
         place: Ex = self.zero
         for a in axes:
             place = add(place, mul(point.axis(a, self.zero), pitches[a]))
@@ -282,11 +255,7 @@ class Exchange(Besides):
             moved = Write(name, slot, Read(shared, place, dtype))
         test = self.beyond(point, axes)
         moved = moved if test is None else If(test, (moved,))
-        for var, n in reversed(loops):
-            moved = For(var, n, "unroll", (moved,))
-        self.emit(moved)
-        self.out.pop()
-        self.emit(For(thread, self.grid.team, "thread", tuple(inner)))
+        self.by_team(thread, loops, moved)
 
     def shared_bytes(self) -> int:
         total = self.more_bytes()

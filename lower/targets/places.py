@@ -8,25 +8,10 @@ from typing import NamedTuple
 
 from ...egraph.ir.dtypes import BOOL, DType
 from ..families.nests.values import add, divide, mul
-from ..loops import (
-    Ex,
-    Let,
-    Lit,
-    Op,
-    Stmt,
-    Var,
-)
+from ..loops import Ex, For, If, Let, Lit, Op, Stmt, Var
 from ..loops import Load as Read
 from ..tiles import ir
-from ..tiles.ir import (
-    Grid,
-    Layout,
-    Mma,
-    Reduce,
-    Store,
-    TileProgram,
-    Update,
-)
+from ..tiles.ir import Grid, Layout, Mma, Reduce, Store, TileProgram, Update
 from .layouts import Scene, names_in, scene
 
 
@@ -109,6 +94,36 @@ class Places:
             out[k] = self.let(value, "d")
             weight *= whole[k].size
         return thread, out
+
+    def own_digits(
+        self, layout: Layout, threads: Mapping[int, Ex], mine: Sequence[int],
+        wide: int = -1,
+    ) -> tuple[Point, list[tuple[Var, int]]]:  # fmt: skip
+        """A point by digits `mine`, and loops over those that a thread has for itself;
+        all of digit `wide` are moved at once."""
+        values: list[Ex] = []
+        loops: list[tuple[Var, int]] = []
+        for k in mine:
+            if k in threads:
+                values.append(threads[k])
+            elif k == wide:
+                values.append(self.zero)
+            else:
+                loops.append((Var(self.fresh("j"), self.index), layout[k].size))
+                values.append(loops[-1][0])
+        return Point(tuple(layout[k] for k in mine), tuple(values)), loops
+
+    def by_team(
+        self, thread: Var, loops: Sequence[tuple[Var, int]], s: Stmt,
+        where: Ex | None = None,
+    ) -> None:  # fmt: skip
+        """What each thread does in all turns of the loops; ends what `inside` began."""
+        for var, n in reversed(loops):
+            s = For(var, n, "unroll", (s,))
+        self.emit(s)
+        body = tuple(self.out.pop())
+        body = body if where is None else (If(where, body),)
+        self.emit(For(thread, self.grid.team, "thread", body))
 
     def beyond(self, point: Point, axes: Sequence[str]) -> Ex | None:
         """The test that a point is one, where digits count further than an axis."""
