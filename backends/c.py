@@ -21,6 +21,7 @@ from ..lower.loops import Function
 from . import host_memory
 from .blas import blas, join_blas
 from .limits import check_count
+from .memory import scratch_of
 from .native.aiming import Aim, Place
 from .native.aiming import library as aiming
 from .native.forms import Unit, form_of, open_text, unit_for
@@ -70,7 +71,7 @@ class Launches:
             starts.append(len(addresses))
             for k, b in enumerate(args, len(addresses)):
                 self.spots.setdefault(b, []).append(k)
-            own = module.scratch_of(called)
+            own = scratch_of(module.scratch, called, allocate)
             addresses += [b.address for b in (*(buffers[b] for b in args), *own)]
         self.table = (ctypes.c_void_p * len(addresses))(*addresses)
         self.entries = (_Call * len(steps))()
@@ -143,16 +144,9 @@ class CModule:
     ) -> ctypes.Array[ctypes.c_void_p]:
         called = self.functions[name]
         check_count(called, buffers)
-        every = [*buffers, *(scratch or self.scratch_of(called))]
+        every = [*buffers, *(scratch or scratch_of(self.scratch, called, allocate))]
         addresses = self.brought(name), *(b.address for b in every)
         return (ctypes.c_void_p * len(addresses))(*addresses)
-
-    def scratch_of(self, function: Function) -> tuple[HostBuffer, ...]:
-        if function.name not in self.scratch:
-            self.scratch[function.name] = tuple(
-                allocate(p.size * p.dtype.itemsize) for p in function.scratch
-            )
-        return self.scratch[function.name]
 
 
 _first_byte, _addressof = ctypes.c_char.from_buffer, ctypes.addressof

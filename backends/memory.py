@@ -17,6 +17,7 @@ from math import inf
 from typing import NamedTuple
 
 from ..lower.device import DeviceError
+from ..lower.loops import Function
 
 GRAIN = 256  # bytes: no class is smaller
 STEPS = 8  # classes in a power of two
@@ -27,6 +28,16 @@ def class_of(nbytes: int) -> int:
     """The least size of a class that holds so many bytes."""
     step = max(1 << max(nbytes - 1, 0).bit_length() >> (STEPS.bit_length()), GRAIN)
     return max(-(-nbytes // step), 1) * step
+
+
+def scratch_of[B](
+    held: dict[str, tuple[B, ...]], function: Function, alloc: Callable[[int], B]
+) -> tuple[B, ...]:
+    """What a function keeps between its launches: made once, `held` from then on."""
+    if function.name not in held:
+        sizes = (p.size * p.dtype.itemsize for p in function.scratch)
+        held[function.name] = tuple(map(alloc, sizes))
+    return held[function.name]
 
 
 class Usage(NamedTuple):

@@ -32,7 +32,7 @@ from ..lower.loops import Function
 from .binaries import binary, renewed
 from .host_memory import flat, landing
 from .limits import check_count, check_functions, check_launches
-from .memory import Block, Pool
+from .memory import Block, Pool, scratch_of
 from .pending import KEPT, late_error
 from .rates import rates
 from .turns import InTurn, Step
@@ -59,8 +59,8 @@ class OpenCLModule:
     device: OpenCLDevice
     functions: Mapping[str, Function]
     kernels: Mapping[str, tuple[tuple[Any, Grid], ...]]
-    scratch: dict[str, list[OpenCLBuffer]] = field(
-        default_factory=dict[str, list[OpenCLBuffer]]
+    scratch: dict[str, tuple[OpenCLBuffer, ...]] = field(
+        default_factory=dict[str, tuple[OpenCLBuffer, ...]]
     )
 
     def launch(
@@ -68,20 +68,14 @@ class OpenCLModule:
     ) -> None:
         function = self.functions[name]
         check_count(function, buffers)
-        every = (*buffers, *(scratch or self._scratch(function)))
+        own = scratch or scratch_of(self.scratch, function, self.device.alloc)
+        every = (*buffers, *own)
         for kernel, launch in self.kernels[name]:
             if launch.groups:
                 self.device.enqueue(kernel, launch, every)
 
     def prepare(self, steps: Sequence[Step], buffers: Sequence[OpenCLBuffer]) -> InTurn:
         return InTurn(self, steps, list(buffers))
-
-    def _scratch(self, function: Function) -> list[OpenCLBuffer]:
-        if function.name not in self.scratch:
-            self.scratch[function.name] = [
-                self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
-            ]
-        return self.scratch[function.name]
 
 
 class OpenCLDevice:

@@ -28,7 +28,7 @@ from ..lower.emit import wgsl
 from ..lower.loops import Function
 from .host_memory import flat
 from .limits import check_count, check_functions, check_launches
-from .memory import Block, Pool
+from .memory import Block, Pool, scratch_of
 from .pending import KEPT, late_error
 from .rates import rates
 from .turns import InTurn, Step
@@ -73,20 +73,14 @@ class WgpuModule:
     ) -> None:
         function = self.functions[name]
         check_count(function, buffers)
-        every = (*buffers, *(scratch or self._scratch(function)))
+        own = scratch or scratch_of(self.scratch, function, self.device.alloc)
+        every = (*buffers, *own)
         for pipeline, launch in self.pipelines[name]:
             if launch.groups:
                 self.device.dispatch(pipeline, launch, every)
 
     def prepare(self, steps: Sequence[Step], buffers: Sequence[Any]) -> InTurn:
         return InTurn(self, steps, list(buffers))
-
-    def _scratch(self, function: Function) -> tuple[WgpuBuffer, ...]:
-        if function.name not in self.scratch:
-            self.scratch[function.name] = tuple(
-                self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
-            )
-        return self.scratch[function.name]
 
 
 class WgpuDevice:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...lower.device import Grid
 from ...lower.loops import Function
 from ..limits import check_count
-from ..memory import Block
+from ..memory import Block, scratch_of
 from .cublas import Arguments, Handle
 from .overlaps import overlap
 from .tensor_maps import TensorMaps, checked
@@ -131,7 +131,8 @@ class CudaModule:
         """The launches in order, as one CUDA graph that can be replayed."""
         cu: Any = import_module("cuda.bindings.driver")
         for name, _ in calls:
-            self._scratch(self.functions[name])  # no allocation inside a capture
+            # No allocation inside a capture.
+            scratch_of(self.scratch, self.functions[name], self.device.alloc)
         with self.device.current():
             return self._captured(cu, calls)
 
@@ -160,18 +161,12 @@ class CudaModule:
     ) -> None:
         function = self.functions[name]
         check_count(function, buffers)
-        every = (*buffers, *(scratch or self._scratch(function)))
+        own = scratch or scratch_of(self.scratch, function, self.device.alloc)
+        every = (*buffers, *own)
         addresses = [b.address for b in every]
         for start in self.starts[name]:
             self.device.launched.append(start.name)
             start(addresses, stream)
-
-    def _scratch(self, function: Function) -> tuple[CudaBuffer, ...]:
-        if function.name not in self.scratch:
-            self.scratch[function.name] = tuple(
-                self.device.alloc(p.size * p.dtype.itemsize) for p in function.scratch
-            )
-        return self.scratch[function.name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from .expressions import Scope, name_of
 from .lanes import held, stored
 from .layout import LEGEND, comment, headed
 from .products import described, products
-from .stages import Stage, index_lets, stages
+from .stages import Stage, halving, index_lets, stages
 
 SHARED_ALIGN = 16  # bytes
 AHEAD = 128  # statements of a thread's loop, written out
@@ -195,17 +195,9 @@ class KernelPrinter(AsynchronousPrinter):
         lines.append(f"  const {wide} rw_point = ({wide}){number};")
         if stage.kind == "grid" and total > stage.points:
             lines.append(f"  if (rw_point >= {stage.points}) return;")
-        inner = 1
-        for loop in reversed(stage.loops):
-            n = -(-loop.extent // loop.step)
-            text = "rw_point" if inner == 1 else f"rw_point / {inner}"
-            if inner * n < stage.points:
-                text = f"{text} % {n}"
-            if loop.step > 1:
-                text = f"{text} * {loop.step}"
+        for loop, text in stage.coordinates:
             kind = self.dialect.index or loop.var.dtype
             lines.append(f"  const {kind} {name_of(loop.var.name)} = {text};")
-            inner *= n
         return lines
 
     def shared_arrays(self, stage: Stage) -> tuple[list[str], int]:
@@ -264,13 +256,7 @@ class KernelPrinter(AsynchronousPrinter):
         v, buffer = name_of(stmt.var.name), _buffer(stmt)
         if self.by_warps:
             return self.warp_reduce(stmt, v, buffer)
-        width = stmt.width or self.threads
-        first = 1 << (width - 1).bit_length() >> 1
-        fits = f"rw_thread < rw_s && rw_thread + rw_s < {width}"
-        begin = "0"
-        if width < self.threads:
-            fits = f"rw_thread % {width} < rw_s"
-            begin = f"rw_thread / {width} * {width}"
+        first, fits, begin = halving(stmt, self.threads)
         pair = (f"{buffer}[rw_thread]", f"{buffer}[rw_thread + rw_s]")
         return [
             f"{buffer}[rw_thread] = {v};",

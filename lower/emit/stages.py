@@ -28,6 +28,7 @@ from ..loops import (
     Full,
     Function,
     Gemm,
+    GroupReduce,
     If,
     Let,
     Load,
@@ -56,6 +57,30 @@ class Stage:
     @property
     def points(self) -> int:
         return math.prod(trips(loop) for loop in self.loops)
+
+    @property
+    def coordinates(self) -> Iterator[tuple[For, str]]:
+        """The loops, the innermost first, and where `rw_point` stands along each."""
+        inner = 1
+        for loop in reversed(self.loops):
+            n = trips(loop)
+            text = "rw_point" if inner == 1 else f"rw_point / {inner}"
+            if inner * n < self.points:
+                text = f"{text} % {n}"
+            if loop.step > 1:
+                text = f"{text} * {loop.step}"
+            yield loop, text
+            inner *= n
+
+
+def halving(stmt: GroupReduce, threads: int) -> tuple[int, str, str]:
+    """A reduction of a group in steps of `rw_s`: the first one, the test that a thread
+    takes part in a step, and whose place has the total."""
+    width = stmt.width or threads
+    first = 1 << (width - 1).bit_length() >> 1
+    if width < threads:
+        return first, f"rw_thread % {width} < rw_s", f"rw_thread / {width} * {width}"
+    return first, f"rw_thread < rw_s && rw_thread + rw_s < {width}", "0"
 
 
 def dtypes_of(function: Function) -> frozenset[DType]:

@@ -48,7 +48,7 @@ from ..walking import trips, walk
 from .convert import FORMATS
 from .kernels import SHARED_ALIGN
 from .layout import LEGEND, bare, comment
-from .stages import Stage, stages
+from .stages import Stage, halving, stages
 from .wgsl_values import (
     HEADER,
     ZERO,
@@ -150,16 +150,8 @@ class Printer(Values):
                 f"  if (rw_item >= {stage.points}u) {{ return; }}",
                 "  let rw_point = i32(rw_item);",
             ]
-        inner = 1
-        for loop in reversed(stage.loops):
-            n = trips(loop)
-            text = "rw_point" if inner == 1 else f"rw_point / {inner}"
-            if inner * n < stage.points:
-                text = f"{text} % {n}"
-            if loop.step > 1:
-                text = f"{text} * {loop.step}"
+        for loop, text in stage.coordinates:
             lines.append(f"  let {name_of(loop.var.name)} = {text};")
-            inner *= n
         return lines
 
     def shared_arrays(self, stage: Stage) -> tuple[list[str], int]:
@@ -262,13 +254,7 @@ class Printer(Values):
 
     def group_reduce(self, stmt: GroupReduce) -> list[str]:
         v, buffer = name_of(stmt.var.name), self.buffer(stmt)
-        width = stmt.width or self.threads
-        first = 1 << (width - 1).bit_length() >> 1
-        fits = f"rw_thread < rw_s && rw_thread + rw_s < {width}"
-        begin = "0"
-        if width < self.threads:
-            fits = f"rw_thread % {width} < rw_s"
-            begin = f"rw_thread / {width} * {width}"
+        first, fits, begin = halving(stmt, self.threads)
         mine, other = f"{buffer}[rw_thread]", f"{buffer}[rw_thread + rw_s]"
         dtype, op = stmt.var.dtype, MONOIDS[stmt.monoid].op
         both = self.opcode(op, (dtype, dtype), [mine, other])

@@ -47,6 +47,7 @@ from ..loops import Ex, Lit, Op, Param, Var
 from .ir import (
     Axis,
     Grid,
+    Layout,
     Load,
     Loop,
     Map,
@@ -339,9 +340,13 @@ class Writer:
             for e in level:
                 self.finish(e, accs[e])
         self.outputs()
+        return self.as_grid()
+
+    def as_grid(self, layout: Layout = ()) -> Grid:
+        """All that was written."""
         points = tuple(p for _, p in self.points)
         body = tuple(self.scopes[0].body)
-        return Grid(tuple(self.grid), points, body, self.tiling.team)
+        return Grid(tuple(self.grid), points, body, self.tiling.team, layout)
 
     def outputs(self) -> None:
         looped = bits(tuple(self._looped))

@@ -71,9 +71,7 @@ class FoldWriter(Writer):
             self.kernel = self.whole
         self._finished(accs)
         self.outputs()
-        points = tuple(p for _, p in self.points)
-        body = tuple(self.scopes[0].body)
-        return Grid(tuple(self.grid), points, body, self.tiling.team)
+        return self.as_grid()
 
     def _kept(self, s: State, outer: bool) -> tuple[str, ...]:
         free = self.whole.free[s.root] | outer << self.outer

@@ -46,9 +46,7 @@ class JoinWriter(FoldWriter):
         self._fetch(self.facts.stored)
         self._finished(accs)
         self.outputs()
-        points = tuple(p for _, p in self.points)
-        body = tuple(self.scopes[0].body)
-        return Grid(tuple(self.grid), points, body, self.tiling.team)
+        return self.as_grid()
 
     def _left(self, n: int) -> Tile:
         s = self.states[n]

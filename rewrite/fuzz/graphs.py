@@ -39,9 +39,6 @@ _PAIRS = {
 }  # fmt: skip
 
 
-_MONOIDS = ("sum", "sum", "sum", "max", "min", "prod")
-
-
 def random_graph(
     seed: int,
     mode: Mode = "exact",

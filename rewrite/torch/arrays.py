@@ -28,7 +28,6 @@ _NAMES = {
 DTYPES: dict[Any, DType] = {
     getattr(torch, name): dtypes.of(ours) for ours, name in _NAMES.items()
 }
-TORCH: dict[DType, Any] = {ours: theirs for theirs, ours in DTYPES.items()}
 # NumPy has no such floats in torch's eyes: they cross as integers of their width.
 _CARRIERS = {
     torch.bfloat16: torch.int16,

@@ -217,6 +217,12 @@ def pairs(*operands: Any) -> list[ComplexTracer]:
     return [pair(x, own) for x in operands]
 
 
+def times(x: ComplexTracer, y: ComplexTracer) -> ComplexTracer:
+    return ComplexTracer(
+        x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real
+    )
+
+
 def filled(x: Tracer, value: float) -> Tracer:
     """An array like `x` that is one number everywhere."""
     return wrap(x.builder.const(value, x.dtype, x.shape))

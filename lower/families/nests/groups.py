@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ....egraph.ir.dtypes import BOOL, DType
 from ....egraph.ir.scalars import CHOICES
@@ -89,10 +90,5 @@ class GroupNest(Nest):
         if self.threaded:
             super()._stores(s)
             return
-
-        def store() -> None:
-            for k in s.outputs:
-                o = self.kernel.outputs[k]
-                self.store(o.slot, o.offset, o.expr)
-
+        store = partial(self._outputs, s)
         self.descend(s, lambda: self._dealt(s, store), 1 if s.axes else 0)

@@ -343,11 +343,7 @@ class Nest(Blocks):
     # ---- stores ----
 
     def _stores(self, s: Step) -> None:
-        def store() -> None:
-            for k in s.outputs:
-                o = self.kernel.outputs[k]
-                self.store(o.slot, o.offset, o.expr)
-
+        store = partial(self._outputs, s)
         if self.vector is not None:
             wide = [k for k in s.outputs if self.vector in self.kernel.outputs[k].axes]
             assert len(wide) == len(s.outputs)
@@ -356,6 +352,11 @@ class Nest(Blocks):
             self.descend(s, lambda: self._along(s, store), 1)
         else:
             self.descend(s, store)
+
+    def _outputs(self, s: Step) -> None:
+        for k in s.outputs:
+            o = self.kernel.outputs[k]
+            self.store(o.slot, o.offset, o.expr)
 
     def _along(self, s: Step, store: Callable[[], None]) -> None:
         axis = s.axes[-1]

@@ -90,9 +90,7 @@ class StreamWriter(Writer):
         for e in sums:
             self.finish(e, accs[e])
         self.outputs()
-        points = tuple(p for _, p in self.points)
-        body = tuple(self.scopes[0].body)
-        return Grid(tuple(self.grid), points, body, self.tiling.team, self._layout())
+        return self.as_grid(self._layout())
 
     def _sum(self, e: int) -> Tile:
         """What each thread has so far."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..functions import elementwise as real
 from ..functions.elementwise import hypot, isinf, ordered, where
-from ..pair import ComplexTracer, common, is_complex, pair, pairs, real_operand
+from ..pair import ComplexTracer, common, is_complex, pair, pairs, real_operand, times
 from ..tracer import Tracer, lift
 
 
@@ -26,12 +26,6 @@ def subtract(a: Any, b: Any) -> ComplexTracer:
 
 def multiply(a: Any, b: Any) -> ComplexTracer:
     return times(*pairs(a, b))
-
-
-def times(x: ComplexTracer, y: ComplexTracer) -> ComplexTracer:
-    return ComplexTracer(
-        x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real
-    )
 
 
 def divide(a: Any, b: Any) -> ComplexTracer:

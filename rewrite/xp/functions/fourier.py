@@ -18,7 +18,7 @@ from rewrite.egraph.ir.dtypes import DType
 from rewrite.egraph.ir.scalars import Array
 
 from ..constants import constant
-from ..pair import ComplexTracer, filled
+from ..pair import ComplexTracer, filled, times
 from ..tracer import Tracer, lift
 from .linear import matmul
 from .manipulation import (
@@ -89,17 +89,11 @@ def _split(z: ComplexTracer, parts: list[int], inverse: bool) -> ComplexTracer:
         return _matrix(z, n, inverse)
     b, front = n // a, z.shape[:-1]
     columns = ComplexTracer(*(reshape(p, (*front, a, b)) for p in (z.real, z.imag)))
-    turned = _times(_columns(columns, a, inverse), _twiddles(a, b, inverse, z))
+    turned = times(_columns(columns, a, inverse), _twiddles(a, b, inverse, z))
     rows = _split(turned, rest, inverse)
     order = *range(len(front)), len(front) + 1, len(front)
     return ComplexTracer(
         *(reshape(permute_dims(p, order), (*front, n)) for p in (rows.real, rows.imag))
-    )
-
-
-def _times(x: ComplexTracer, y: ComplexTracer) -> ComplexTracer:
-    return ComplexTracer(
-        x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real
     )
 
 
@@ -131,11 +125,11 @@ def _by_chirp(z: ComplexTracer, n: int, inverse: bool) -> ComplexTracer:
     char = z.real.dtype.numpy.char
     chirp, other = (_pair(x) for x in _chirps(n, m, inverse, char))
     widths = [(0, 0)] * (z.ndim - 1) + [(0, m - n)]
-    near = _times(z, chirp)
+    near = times(z, chirp)
     wide = ComplexTracer(pad(near.real, widths), pad(near.imag, widths))
-    both = dft(_times(dft(wide), other), True)
+    both = dft(times(dft(wide), other), True)
     first = (slice_axis(p, z.ndim - 1, 0, n) for p in (both.real, both.imag))
-    return _times(ComplexTracer(*first), chirp)
+    return times(ComplexTracer(*first), chirp)
 
 
 def _pair(parts: tuple[Array, Array]) -> ComplexTracer:
@@ -190,7 +184,7 @@ def rfft(x: Tracer) -> ComplexTracer:
     gap = _difference(ahead, back)
     odd_part = ComplexTracer(gap.imag * 0.5, gap.real * -0.5)
     w = _row(m + 1, n, False, x.dtype)
-    return _sum(even_part, _times(w, odd_part))
+    return _sum(even_part, times(w, odd_part))
 
 
 def irfft(z: ComplexTracer, n: int) -> Tracer:
@@ -204,7 +198,7 @@ def irfft(z: ComplexTracer, n: int) -> Tracer:
     turned = ComplexTracer(flip(z.real, axis=-1), -flip(z.imag, axis=-1))
     back = _first(turned, m)
     even = _sum(ahead, back)
-    odd = _times(_difference(ahead, back), _row(m, n, True, z.real.dtype))
+    odd = times(_difference(ahead, back), _row(m, n, True, z.real.dtype))
     both = ComplexTracer(even.real - odd.imag, even.imag + odd.real)
     made = dft(both, True)
     parts = [expand_dims(p, -1) for p in (made.real, made.imag)]
