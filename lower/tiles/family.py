@@ -18,7 +18,7 @@ from ..loops import Function, Param
 from ..model import AsTheyAre, DeviceModel, Parts, model_of, overlapped, total
 from ..targets.simt import Simt, lowered, registers, scheduled, shared_bytes
 from . import ir
-from .build import Tiling, written
+from .build import written
 from .ir import Loop, TileProgram
 from .pricing.price import price
 from .shapes.bounds import moved_and_work
@@ -30,6 +30,7 @@ from .tilings import (
     transpose_tiling,
     whole,
 )
+from .values import Tiling
 
 LARGEST = 1 << 16  # points of one instance: more could not be held
 ON_CPU = "tile programs are for GPUs so far"

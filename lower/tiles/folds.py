@@ -30,10 +30,11 @@ from ..families.rows import ordered, row_axes
 from ..loops import Ex, Lit, Op, Param
 from ..model import DeviceModel
 from ..targets.simt import Simt, scheduled
-from .build import Tiling, Writer, refusal
+from .build import Writer, refusal
 from .family import TEAMS, Tiled, fitting
 from .ir import Grid, Map, Reduce, Tile, TileProgram, Update, var
 from .tilings import HELD, lanes
+from .values import Tiling
 
 VECTORS = 2  # wide accesses of a thread in a turn (H100: 768 us of 8192 rows of 128256
 # bf16, with one 918, with four 836)

@@ -10,9 +10,9 @@ from ...extract.schedule.kernel import bits
 from ..families.nests.plan import each, reach
 from ..loops import Ex, Lit, Param
 from .attends import LEFT, Attention, place, rows_of
-from .build import Tiling
 from .folds import FoldWriter
 from .ir import Grid, Load, Tile
+from .values import Tiling
 
 
 class JoinWriter(FoldWriter):

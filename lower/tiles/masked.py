@@ -14,10 +14,10 @@ from ...egraph.ir.dtypes import BOOL, DType
 from ...extract.schedule.cascade import State
 from ...extract.schedule.kernel import Kernel, bits
 from ..loops import Ex, Lit, Op, Param, Var
-from .build import Tiling
 from .dead import Ends, closing, doubtful
 from .folds import FoldWriter
 from .ir import Map, Tile, Update, var
+from .values import Tiling
 
 
 class MaskedWriter(FoldWriter):

@@ -26,7 +26,7 @@ from ..fragments import FOUR
 from ..loops import Ex, Lit, Op, Param, Var
 from ..passes.rebuild import substituted
 from .attends import LEFT, Attention, Inner, Wide, columns_of, place
-from .build import Scope, unrounded
+from .build import unrounded
 from .dead import alive
 from .folds import Running
 from .interpret import shares_of_turns
@@ -47,6 +47,7 @@ from .ir import (
 )
 from .passes.sides import Blocks, SidesWriter
 from .powers import plain, quick
+from .values import Scope
 
 LARGEST = float.fromhex("0x1.fffffep+127")
 

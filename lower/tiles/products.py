@@ -22,8 +22,9 @@ from ..families.products.products import Product, classify
 from ..fragments import EIGHTS, HALVES, LOST
 from ..loops import Ex, Lit, Op, Param, Var
 from . import ir
-from .build import Scope, Tiling, Writer
+from .build import Writer
 from .ir import Ahead, Axis, Copy, Grid, Load, Loop, Map, Mma, Stmt, Tile, Wait, var
+from .values import Scope, Tiling
 
 SEEN = 0xFFFFFFFF >> LOST << LOST  # bits of f32, of those
 

@@ -15,8 +15,9 @@ from ..families.rows import common_axes, ordered, row_axes
 from ..families.transpose import tile_axes
 from ..model import DeviceModel
 from ..targets.layouts import up
-from .build import Tiling, refusal
+from .build import refusal
 from .streaming.stream import stream_of
+from .values import Tiling
 
 FULL = 4  # instances for each unit, from which on larger ones do no harm
 HELD = 64  # elements of one tile that a thread may hold of a row

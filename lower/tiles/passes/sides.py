@@ -18,9 +18,9 @@ from ...families.nests.values import add, mul
 from ...loops import PANEL, Ex, Lit, Op, Param, Var
 from ...passes.rebuild import substituted
 from ..attends import Attention, Inner
-from ..build import Scope, Tiling
 from ..ir import Axis, Copy, Load, Map, Tile, bound, var
 from ..powers import PowersWriter
+from ..values import Scope, Tiling
 
 
 class Blocks(NamedTuple):

@@ -26,10 +26,11 @@ from ...loops import Ex, Op, Param
 from ...model import DeviceModel
 from ...targets.layouts import product, up
 from .. import ir
-from ..build import Tiling, Writer
+from ..build import Writer
 from ..family import Tiled, fitting
 from ..folds import divided
 from ..ir import Digit, Grid, Map, Place, Reduce, Tile, TileProgram, Update, var
+from ..values import Tiling
 from .stream import EACH, Stream, stream_of
 
 SUMS = 32  # of a thread, at most
