@@ -56,7 +56,7 @@ def cells(name: str, r: dict[str, Any]) -> tuple[str, ...]:
     pairs = zip(r.get("differs", ()), r.get("theirs", ()), strict=True)
     differs = " ".join(_off(*p) for p in pairs) or "-"
     on = f"{r['on']} {100 * r['share']:.0f} %" if "share" in r else "-"
-    memory = f"{r.get('their_gigabytes', '-')} {r.get('gigabytes', '-')}"
+    memory = f"{r.get('their_gigabytes', '-')} {r.get('our_gigabytes', '-')}"
     peers = [f"{tool}_error" for tool in ("onnxsim", "onnxslim", "onnxscript",
                                           "onnxoptimizer")]  # fmt: skip
     why = [r[k] for k in r if k.endswith("_error") and k not in peers]
@@ -89,6 +89,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
     on_c = [r for r in ran if r["on"] == "c" and r["share"] <= 0.05]
     ratios = [r["ratio"] for r in ran]
     seconds = sorted(r["first_s"] for r in rows if "first_s" in r)
+    small = [r for r in ran if r["our_gigabytes"] <= 3 * r["their_gigabytes"]]
     lines = [
         f"{n} models: optimized {len(done)}, checked "
         f"{sum(r.get('error') is not None for r in rows)}, run {len(ran)}, right "
@@ -100,7 +101,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
         lines.append(
             f"geometric mean {statistics.geometric_mean(ratios):.2f} x ONNX Runtime, "
             f"{sum(x < 0.7 for x in ratios)} below 0.7; seconds to the first result: "
-            f"median {statistics.median(seconds):.1f}, most {seconds[-1]:.1f}."
+            f"median {statistics.median(seconds):.1f}, most {seconds[-1]:.1f}; memory "
+            f"<= 3 x ONNX Runtime's {len(small)}."
         )
     return "\n".join(lines)
 

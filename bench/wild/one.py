@@ -42,7 +42,6 @@ def main(path: str, seconds: int, gigabytes: int) -> None:
             # The table is of what fails as well.
             result, report[f"{name}_error"] = None, f"{type(e).__name__}: {e}"[:160]
         report[f"{name}_s"] = round(time.perf_counter() - start, 2)
-        report["gigabytes"] = peak()
         print(json.dumps(report), flush=True)
         return result
 
@@ -55,6 +54,7 @@ def main(path: str, seconds: int, gigabytes: int) -> None:
     report["their_gigabytes"] = peak()
     if draws:
         step("run", lambda: run(model, peer, draws, report))
+        report["our_gigabytes"] = peak()  # before the tools below are imported
     step("optimize", lambda: optimized(model, peer, draws, report))
     for name, tool in PEERS.items():
         made = step(name, lambda tool=tool: tool(Path(path)))

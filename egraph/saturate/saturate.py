@@ -91,13 +91,18 @@ class Saturator:
         return facts_for(graph, self.rules)
 
     def __call__(
-        self, graph: Graph, symbolic: bool, nan_free: frozenset[int] | None = None
+        self,
+        graph: Graph,
+        symbolic: bool,
+        nan_free: frozenset[int] | None = None,
+        budget: Budget | None = None,
     ) -> Saturated:
         """`nan_free` as for `saturate`; what would be found at a witness is not so at
         other sizes, so that nothing is known of a symbolic graph without it."""
         if symbolic:
-            return saturate(graph, self.generic, nan_free=nan_free or frozenset())
-        return saturate(graph, self.rules, nan_free=nan_free)
+            known = nan_free or frozenset()
+            return saturate(graph, self.generic, budget, nan_free=known)
+        return saturate(graph, self.rules, budget, nan_free=nan_free)
 
 
 def saturator(rules: RuleSet) -> Saturator:

@@ -29,11 +29,11 @@ def choose(
     just those of `cuts`, and from those with the least work; where it costs too much,
     it starts again at `before`."""
     known = Known(cost, space)
-    best = _settled(space, known, moves, _climbed(space, known, moves))
+    best = _climbed(space, known, moves)
     if cuts and moves:
         other = _climbed(space, known, moves, cuts)
-        if other.seconds < best.seconds:
-            best = _settled(space, known, moves, other)
+        best = min(best, other, key=lambda found: found.seconds)
+    best = _settled(space, known, moves, best)
     if moves:
         best = _with_less_work(space, known, moves, best)
     if before and best.seconds > before.most:

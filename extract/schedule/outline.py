@@ -4,34 +4,42 @@ The computing nodes in order, each with its operands as relative distances, form
 string; a layer that repeats is a period of that string.  What is constant, as a weight
 that lies otherwise, stands where it is first read.  Runs of the best period are
 cut where the fewest bytes cross, if each layer reads the one before.  Whether two
-pieces are the same is decided by their structure alone, not by the period.
+pieces are the same is decided by their structure alone, not by the period.  What is
+long and does not repeat is cut at waists, for a search takes more than twice as long
+for twice the nodes, and pieces are optimized side by side.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from ...egraph.ir.graph import Graph, Node
-from ...egraph.ir.ops import ELEMENTWISE, LEAVES, VIEWS, TensorType
+from ...egraph.ir.ops import TensorType
 from ..dag.postorder import postorder
+from .chosen import ELEMENTWISE, FOLDS, LEAVES, VIEWS
 
 PLAIN = frozenset({"const", "iota"})  # built into each piece that reads them
 GRAM = 6  # nodes that must repeat to suggest a period
 MIN_PERIOD = 8
 SIBLINGS = 300  # nodes, from which on branches side by side are cut apart, too
+LONG = 400  # nodes, from which on what does not repeat is cut, too
+SHORT = 120  # nodes at least between such cuts
+WAIST = 4  # values at most that cross them
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Computing nodes in order, the outer values they read and those read from them."""
+    """Computing nodes in order, the outer values they read and those read from them.
+    `share`: whether it was cut from more of its kind only for the time that takes."""
 
     nodes: tuple[int, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    share: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +97,14 @@ def outline(graph: Graph, constant: Container[int] = ()) -> list[Piece]:
     line = _Line.of(graph, constant)
     end = len(line.order)
     inner = _cuts(line, 0, end)
-    if not inner:  # as it came
+    if not inner and end < LONG:  # as it came
         line = _Line.of(graph)
-    cuts = [0, *inner, end]
-    return [line.piece(a, b) for a, b in pairwise(cuts) if a < b]
+    pieces: list[Piece] = []
+    for low, high in pairwise((0, *inner, end)):
+        cuts = (low, *_waists(line, low, high), high)
+        found = (line.piece(a, b) for a, b in pairwise(cuts) if a < b)
+        pieces += (replace(p, share=len(cuts) > 2) for p in found)
+    return pieces
 
 
 def _cuts(line: _Line, low: int, high: int) -> list[int]:
@@ -116,6 +128,38 @@ def _cuts(line: _Line, low: int, high: int) -> list[int]:
         return []
     left, right = _cuts(line, low, cuts[0]), _cuts(line, cuts[-1], high)
     return [c for c in (*left, *cuts, *right) if low < c < high]
+
+
+def _waists(line: _Line, low: int, high: int) -> list[int]:
+    """Where few values cross, each of which a kernel stores anyway: elementwise ops
+    made them, and reductions, or views for them, come next."""
+    places = [(k, n) for k, n in _ends(line, low, high) if k >= low + SHORT]
+    cuts = [low]
+    while high - cuts[-1] >= LONG:
+        ahead = [(k, n) for k, n in places if cuts[-1] + SHORT <= k <= high - SHORT]
+        near = [(n, k) for k, n in ahead if k < cuts[-1] + 2 * SHORT]
+        if not ahead:
+            break
+        cuts.append(min(near)[1] if near else ahead[0][0])
+    return cuts[1:]
+
+
+def _ends(line: _Line, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """(place, how many values cross there) where kernels end.  What crosses beside the
+    last value must be made by a reduction, with elementwise ops that follow it: a mask
+    would be computed where it is used."""
+    nodes, order = line.graph.nodes, line.order
+    crossing, reduced = set[int](), set[int]()
+    for k in range(low + 1, high):
+        last = nodes[order[k - 1]]
+        if last.op in FOLDS or not reduced.isdisjoint(last.args):
+            reduced.add(order[k - 1])
+        crossing = {x for x in (*crossing, k - 1) if line.until[x] >= k}
+        if len(crossing) > WAIST or _severed(line, k):
+            continue
+        kept = all(order[x] in reduced for x in crossing)
+        if kept and nodes[order[k - 1]].op in ELEMENTWISE:
+            yield k, len(crossing)
 
 
 def _run(line: _Line, within: range, at: int, period: int) -> range:

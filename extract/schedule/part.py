@@ -21,7 +21,7 @@ from ...egraph.ir.graph import (
 from ...egraph.ir.ops import TensorType, cast_array
 from ...egraph.ir.scalars import Array
 from ...egraph.saturate.encode import ENode
-from ...egraph.saturate.explore import Limit
+from ...egraph.saturate.explore import Budget, Limit
 from ...egraph.saturate.saturate import Saturated
 from ..dag.postorder import postorder
 from ..symbols import Symbols
@@ -36,6 +36,7 @@ from .start import Form, Level, seconds_of, start_at
 from .state import State
 
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
+SHARE = Budget(enodes=2000)  # of a piece that is one of many
 SMALL = 64  # nodes
 SIZES = (1, 2, 5, 11, 23, 47, 95)  # of the first symbol, to be compared at
 LARGE = (191, 449, 1021, 4099)  # likewise, where it does not take any of these
@@ -71,6 +72,7 @@ class Problem:
     constant: frozenset[int]  # inputs that are the same in every run
     values: Mapping[str, int]  # of its symbols, at the witness
     weights: bool  # whether it reads data, or what was made of it
+    share: bool = False  # whether its budget is a share of that for more of its kind
 
     @staticmethod
     def of(
@@ -79,11 +81,13 @@ class Problem:
         constant: frozenset[int],
         hints: Mapping[str, int] | None,
         weights: bool | None = None,
+        share: bool = False,
     ) -> Problem:
         """`weights`: as its constants say, where it is not known."""
         if weights is None:
             weights = bool(constant) or any(n.op == "data" for n in graph.nodes)
-        return Problem(graph, nan_free, constant, witness(graph, hints), weights)
+        values = witness(graph, hints)
+        return Problem(graph, nan_free, constant, values, weights, share)
 
     @property
     def at_sizes(self) -> Graph:
@@ -118,8 +122,11 @@ def part_of(problem: Problem, levels: Sequence[Level], moves: int) -> Part:
     """
     own = form = None
     made: list[Part] = []
+    budget = SHARE if problem.share else None
     for level in levels:
-        found = level.saturate(problem.at_sizes, bool(problem.values), problem.nan_free)
+        found = level.saturate(
+            problem.at_sizes, bool(problem.values), problem.nan_free, budget
+        )
         first = not moves or problem.weights or len(levels) > 1
         if not made and (first or _shares(problem, found)):
             own = form = problem.as_it_is(level.cost, moves)

@@ -81,13 +81,14 @@ def plan(
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         given = tuple(i in same for i in piece.inputs)
         weights = not held.isdisjoint(piece.inputs)
-        key = structure(graph, piece), facts, given, weights, _aliases(graph, piece)
+        form = structure(graph, piece), _aliases(graph, piece)
+        key = form, facts, given, weights, piece.share
         keys.append(key)
         if key not in problems:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
             given = frozenset(where[i] for i in same.intersection(piece.inputs))
-            problems[key] = Problem.of(cut, local, given, hints, weights)
+            problems[key] = Problem.of(cut, local, given, hints, weights, piece.share)
     work = Work(tuple(problems.values()), (*before, Level(saturate, cost)), moves)
     found = dict(zip(problems, parts(work, jobs), strict=True))
     made = [(piece, found[key]) for piece, key in zip(pieces, keys, strict=True)]

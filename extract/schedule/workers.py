@@ -69,15 +69,14 @@ def parts(work: Work, jobs: int = 1) -> list[Part]:
     levels = work.remembering
     with contextlib.ExitStack() as stack:
         crew = [stack.enter_context(w) for w in _crew(work, work.workers(jobs))]
-        threads = [threading.Thread(target=w.serve, args=(left, made)) for w in crew]
-        for t in threads:
-            t.start()
+        for w in crew:
+            w.start(left, made)
         while len(made) < len(order):
             try:
                 k = left.popleft()
             except IndexError:
-                for t in threads:  # afterwards, what their workers left is in `left`
-                    t.join()
+                for w in crew:  # afterwards, what they left is in `left`
+                    w.thread.join()
                 continue
             made[k] = work.part(k, levels)
     return [made[k] for k in range(len(order))]
@@ -88,6 +87,7 @@ class _Worker:
 
     def __init__(self, work: bytes) -> None:
         self.work = work
+        self.thread = threading.Thread()
 
     def __enter__(self) -> _Worker:
         self.pipe, theirs = Pipe()
@@ -105,9 +105,15 @@ class _Worker:
     def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
+        if self.thread.is_alive():  # it uses the pipe, to which nobody answers now
+            self.thread.join()
         self.pipe.close()
 
-    def serve(self, left: deque[int], made: dict[int, Part]) -> None:
+    def start(self, left: deque[int], made: dict[int, Part]) -> None:
+        self.thread = threading.Thread(target=self._serve, args=(left, made))
+        self.thread.start()
+
+    def _serve(self, left: deque[int], made: dict[int, Part]) -> None:
         """Has the problems done that are left, until none is."""
         k = None
         try:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rewrite.egraph.ir.dtypes import F32
+from rewrite.core.options import Options
+from rewrite.egraph.ir.dtypes import F32, F64
+from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.egraph.ir.graph import Builder, Graph
-from rewrite.extract.schedule.outline import outline, structure
+from rewrite.egraph.ir.ops import ELEMENTWISE, LEAVES, VIEWS
+from rewrite.extract.schedule.outline import LONG, SHORT, WAIST, outline, structure
 from rewrite.extract.schedule.plan import constant_nodes
+from rewrite.pipeline import optimize_graph
 from tests.transformers import transformer
 
 
@@ -110,3 +114,52 @@ def test_what_is_constant_stands_where_it_is_read() -> None:
         assert max(map(keys.count, keys)) >= 5, [len(p.nodes) for p in pieces]
         ends = [graph.nodes[p.nodes[-1]] for p in pieces[:-1]]
         assert {n.attrs[0] for n in ends} <= {"exp", "relu"}
+
+
+def pyramid(layers: int = 80, skip: int = 9) -> Graph:
+    """Dense layers that all differ in width, and now and then a sum with an earlier."""
+    b = Builder()
+    y = b.input("x", F64, (8, 16))
+    seen: list[int] = []
+    for k in range(layers):
+        n = b.shape(y)[1]
+        y = b.matmul(y, b.input(f"w{k}", F64, (n, 16 + k)))
+        y = b.bin("add", y, b.expand(b.input(f"b{k}", F64, (1, 16 + k)), (8, 16 + k)))
+        y = b.un("tanh", y)
+        seen.append(y)
+        if k >= skip and k % skip == 0:
+            early = seen[k - skip]
+            wide = b.input(f"s{k}", F64, (b.shape(early)[1], 16 + k))
+            y = b.bin("add", y, b.matmul(early, wide))
+    return b.build([y])
+
+
+def test_what_is_long_is_cut_where_kernels_end() -> None:
+    graph = pyramid()
+    pieces = outline(graph)
+    computing = [i for i in graph.live if graph.nodes[i].op not in LEAVES]
+    assert len(computing) >= LONG
+    assert [i for p in pieces for i in p.nodes] == sorted(computing)
+    assert len(pieces) > 1 and all(p.share for p in pieces)
+    assert all(SHORT <= len(p.nodes) < LONG for p in pieces)
+    for p in pieces[:-1]:
+        assert 1 <= len(p.outputs) <= WAIST
+        assert all(graph.nodes[i].op in ELEMENTWISE for i in p.outputs)
+    for p in pieces[1:]:  # what is read first is no epilogue of a kernel before
+        first = next(i for i in p.nodes if graph.nodes[i].op not in VIEWS)
+        assert graph.nodes[first].op not in ELEMENTWISE
+
+
+def test_what_is_short_is_not() -> None:
+    (piece,) = outline(pyramid(layers=40))
+    assert not piece.share and len(piece.nodes) < LONG
+
+
+def test_a_piece_of_many_gives_what_the_whole_does() -> None:
+    graph = pyramid()
+    rng = np.random.default_rng(0)
+    x = {n.attrs[0]: rng.normal(0, 0.2, n.shape).astype("f8") for n in graph.inputs}
+    run = optimize_graph(graph, "c", Options(fallback=False, cache=False))
+    assert len(run.plan.parts) == len(outline(graph))
+    want = evaluate(graph, x, "f64")["out0"]
+    np.testing.assert_allclose(run(x)["out0"], want, rtol=1e-9, atol=1e-12)
