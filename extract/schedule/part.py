@@ -41,7 +41,7 @@ SMALL = 64  # nodes
 SIZES = (1, 2, 5, 11, 23, 47, 95)  # of the first symbol, to be compared at
 LARGE = (191, 449, 1021, 4099)  # likewise, where it does not take any of these
 ENOUGH = 3  # of these
-MOST = 1 << 25  # elements of an array there, in f64 256 MiB
+MOST = 1 << 23  # elements of an array there, in f64 64 MiB
 SHARED = 1 / 32  # of the bytes that a graph computes, computed twice and once by rules
 
 
@@ -227,7 +227,7 @@ def _compared(
 
 def _small(names: Sequence[str]) -> Iterator[dict[str, int]]:
     """All are small; then one after the other is larger, which costs less than all of
-    them; then all."""
+    them; then all but one; then all."""
     every = ({name: n + i for i, name in enumerate(names)} for n in SIZES)
     yield from islice(every, 2)
     if len(names) > 1:
@@ -235,6 +235,9 @@ def _small(names: Sequence[str]) -> Iterator[dict[str, int]]:
             long = names[-k % len(names)]
             yield {s: max(n, len(names) + 2) if s == long else 2 + i
                    for i, s in enumerate(names)}  # fmt: skip
+        for n in SIZES[2:]:  # images of several pixels, in small batches
+            for few in names:
+                yield {s: 2 if s == few else n + i for i, s in enumerate(names)}
     yield from every
 
 

@@ -254,12 +254,12 @@ class _Price:
     def _kept(self, stride: int, along: list[int]) -> bool:
         """Whether a first cache keeps a line of each point, so many bytes apart: they
         meet in few of its sets where the stride shares a large power of two with a
-        page."""
+        page.  It keeps no line of them where they fill it: others are read as well."""
         lines = numel(self.kernel.extents, tuple(along))
         if along == [self.todo.vector]:
             lines = self.todo.tile
         sets = min(PAGE // gcd(stride, PAGE), PAGE // LINE)
-        return lines * LINE * CLOSE <= self.model.on_chip * sets * LINE // PAGE
+        return lines * LINE * CLOSE < self.model.on_chip * sets * LINE // PAGE
 
     def traffic(self) -> float:
         """Seconds of memory and cache traffic."""
