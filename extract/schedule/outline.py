@@ -5,8 +5,7 @@ string; a layer that repeats is a period of that string.  What is constant, as a
 that lies otherwise, stands where it is first read.  Runs of the best period are
 cut where the fewest bytes cross, if each layer reads the one before.  Whether two
 pieces are the same is decided by their structure alone, not by the period.  What is
-long and does not repeat is cut at waists, for a search takes more than twice as long
-for twice the nodes, and pieces are optimized side by side.
+long and does not repeat is cut at waists, for pieces are optimized side by side.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ WAIST = 4  # values at most that cross them
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Computing nodes in order, the outer values they read and those read from them.
-    `share`: whether it was cut from more of its kind only for the time that takes."""
+    `share`: whether it was cut from something longer, to be optimized beside the rest
+    of that, whose budget it shares."""
 
     nodes: tuple[int, ...]
     inputs: tuple[int, ...]

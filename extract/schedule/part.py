@@ -36,7 +36,7 @@ from .start import Form, Level, seconds_of, start_at
 from .state import State
 
 CLEARLY = 0.99  # of the cost with rules, that the graph as it is must cost to be kept
-SHARE = Budget(enodes=2000)  # of a piece that is one of many
+SHARE = Budget(enodes=2000)  # of a piece of something longer
 SMALL = 64  # nodes
 SIZES = (1, 2, 5, 11, 23, 47, 95)  # of the first symbol, to be compared at
 LARGE = (191, 449, 1021, 4099)  # likewise, where it does not take any of these
@@ -72,7 +72,7 @@ class Problem:
     constant: frozenset[int]  # inputs that are the same in every run
     values: Mapping[str, int]  # of its symbols, at the witness
     weights: bool  # whether it reads data, or what was made of it
-    share: bool = False  # whether its budget is a share of that for more of its kind
+    share: bool = False  # whether its budget is a share of that of something longer
 
     @staticmethod
     def of(

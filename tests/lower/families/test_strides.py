@@ -63,3 +63,14 @@ def test_elements_looked_up_in_a_large_table_take_a_line_each() -> None:
     assert many > 2 * few
     rows = seconds((1 << 16, 1 << 8), (1 << 10,))
     assert rows < 1.5 * few
+
+
+@pytest.mark.parametrize("n", [512, 1024])
+def test_lines_that_fill_a_first_cache_do_not_stay_there(n: int) -> None:
+    """Sums of rows of 128, as lanes side by side: 64 lines, 512 bytes apart, are all
+    that the eight sets hold where they meet, and what else is read drives them out."""
+
+    def gates(x: Any, b: Any, w: Any) -> Any:
+        return xp.sum(xp.maximum(x[:, 0] + b, 0) * w, axis=1)
+
+    assert "column" not in families(gates, (128, 8), (128,), (n, 128))
