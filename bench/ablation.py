@@ -77,7 +77,11 @@ class Once(Saturator):
     """Each ruleset runs once."""
 
     def __call__(
-        self, graph: Graph, symbolic: bool, nan_free: frozenset[int] | None = None
+        self,
+        graph: Graph,
+        symbolic: bool,
+        nan_free: frozenset[int] | None = None,
+        budget: Budget | None = None,
     ) -> Saturated:
         return saturate(graph, self.rules, ONCE, nan_free=nan_free)
 

@@ -14,6 +14,7 @@ from rewrite.core.planning import own_plan
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import Precision, RuleSet, load_rules
 from rewrite.egraph.rules.ruleset import PRECISIONS
+from rewrite.egraph.saturate.explore import Budget
 from rewrite.egraph.saturate.saturate import Saturated, Saturator
 from rewrite.extract.schedule.kernel import Kernel, Launch
 from rewrite.extract.schedule.plan import Plan, plan
@@ -38,10 +39,14 @@ class Watched(Saturator):
     )
 
     def __call__(
-        self, graph: Graph, symbolic: bool, nan_free: frozenset[int] | None = None
+        self,
+        graph: Graph,
+        symbolic: bool,
+        nan_free: frozenset[int] | None = None,
+        budget: Budget | None = None,
     ) -> Saturated:
         start = perf_counter()
-        found = super().__call__(graph, symbolic, nan_free)
+        found = super().__call__(graph, symbolic, nan_free, budget)
         self.found.append((found, perf_counter() - start))
         return found
 

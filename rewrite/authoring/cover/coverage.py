@@ -20,6 +20,7 @@ from rewrite.core.options import MOVES, Precision
 from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import Goal, load_rules
 from rewrite.egraph.rules.ruleset import Rule, RuleSet, reads_sizes
+from rewrite.egraph.saturate.explore import Budget
 from rewrite.egraph.saturate.saturate import Saturated, Saturator
 from rewrite.extract.schedule.part import Problem, part_of
 from rewrite.extract.schedule.plan import Plan, plan
@@ -128,9 +129,13 @@ class Recorder(Saturator):
     found: list[Saturated] = field(default_factory=list[Saturated])
 
     def __call__(
-        self, graph: Graph, symbolic: bool, nan_free: frozenset[int] | None = None
+        self,
+        graph: Graph,
+        symbolic: bool,
+        nan_free: frozenset[int] | None = None,
+        budget: Budget | None = None,
     ) -> Saturated:
-        self.found.append(super().__call__(graph, symbolic, nan_free))
+        self.found.append(super().__call__(graph, symbolic, nan_free, budget))
         return self.found[-1]
 
 
