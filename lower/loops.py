@@ -81,10 +81,9 @@ class Op:
     """An opcode of `scalars.BY_NAME`, or one of: `select` (c, a, b), `cast`, `bitcast`
     (from the argument's type to `dtype`), `splat` (a scalar to all lanes), `fma`
     (a * b + c, the product rounded or not), `ex2` (2**a of f32 to 22 bits, 0 for one
-    that is subnormal) and `tanh_approx` (of f32, to 11 bits), both for devices that
-    multiply by groups of warps, `idiv`, `imod` (of
-    integers that are not negative).  Only in an `fma` may a device leave a product
-    unrounded."""
+    that is subnormal) and `tanh_approx` (of f32, to 11 bits), both for devices whose
+    warps multiply, `idiv`, `imod` (of integers that are not negative).  Only in an
+    `fma` may a device leave a product unrounded."""
 
     op: str
     args: tuple[Ex, ...]

@@ -6,6 +6,7 @@ in one dimension.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from ..loops import (
     Pack,
     Param,
     Ring,
+    Stmt,
     Store,
     paired,
 )
@@ -76,6 +78,7 @@ def source(
 @dataclass(slots=True)
 class KernelPrinter(AsynchronousPrinter):
     bytes: frozenset[str] = frozenset()  # its arrays that are unpacked
+    once: frozenset[str] = frozenset()  # buffers of reductions that are filled once
 
     def kernel(
         self, function: Function, stage: Stage, group_size: GroupSize
@@ -85,6 +88,7 @@ class KernelPrinter(AsynchronousPrinter):
         self.threads = sizes.get(stage.kind) or group_size(stage)
         self.own = tuple(walk(stage.body))
         self.groups = any(isinstance(s, Mma) and s.warps == FOUR for s in self.own)
+        self.once = _filled_once(stage.body)
         self.sizes = {s.name: s.size for s in self.own if isinstance(s, Array)}
         self.bytes = frozenset(
             s.source for s in self.own if isinstance(s, Pack) and s.bits
@@ -266,8 +270,12 @@ class KernelPrinter(AsynchronousPrinter):
             f"  {self.meeting}",
             "}",
             f"{v} = {buffer}[{begin}];",
-            self.meeting,
+            *self.before_again(buffer),
         ]
+
+    def before_again(self, buffer: str) -> list[str]:
+        """What has to be read before others store the next there."""
+        return [] if buffer in self.once else [self.meeting]
 
     def warp_reduce(self, stmt: GroupReduce, v: str, buffer: str) -> list[str]:
         t, cell = held(stmt.var.dtype), _cell(stmt.var.dtype)
@@ -291,7 +299,7 @@ class KernelPrinter(AsynchronousPrinter):
             self.meeting,
             f"{v} = {buffer}[{first}];",
             f"for (i32 rw_w = {second}; rw_w < {end}; rw_w++) {v} = {each};",
-            self.meeting,
+            *self.before_again(buffer),
         ]
 
     def combine(self, stmt: GroupReduce, a: str, b: str) -> str:
@@ -302,6 +310,15 @@ class KernelPrinter(AsynchronousPrinter):
 
 def _buffer(stmt: GroupReduce) -> str:
     return f"rw_reduce_{stmt.var.name}"
+
+
+def _filled_once(body: Sequence[Stmt]) -> frozenset[str]:
+    """Buffers of the reductions that stand outside of loops, each of its own name."""
+    loops = (s for s in walk(body) if isinstance(s, For))
+    looped = (s for x in loops for s in walk(x.body))
+    again = [_buffer(s) for s in looped if isinstance(s, GroupReduce)]
+    every = Counter(_buffer(s) for s in walk(body) if isinstance(s, GroupReduce))
+    return frozenset(b for b, n in every.items() if n == 1 and b not in again)
 
 
 def _cell(dtype: DType) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from ...egraph.ir.dtypes import BOOL
+from ..axes import ceil_div
 from ..families.nests.values import add, divide, mul
 from ..fragments import ROWS, WARP
 from ..loops import (
@@ -26,13 +27,14 @@ from ..loops import (
     Ring,
     Send,
     Stmt,
+    Tensor,
     Var,
 )
 from ..loops import Box as Brought
 from ..loops import Full as Arrived
 from ..tiles import ir
 from ..tiles.ir import Ahead, Full, Load, Loop, Release, Store
-from ..tiles.rings import is_beside, is_common, products_left
+from ..tiles.rings import MIXED, is_beside, is_common, products_left
 from .boxes import sent
 from .layouts import names_in
 from .multiply import Multiplying
@@ -243,11 +245,27 @@ class Besides(Multiplying):
         t = s.tile
         out: list[Brought] = []
         both = self.grid.together > 0 and is_common(self.grid, s)
+        tensor = made.tensor if both else self.wanted(s, made.tensor)
         for p, corner in enumerate(made.corners):
             at = add(mul(self.slot, self.ring_size(t)),
                      self.number(p * self.apart(t)))  # fmt: skip
-            out.append(Brought(self.rings[t.name], at, made.tensor, corner, both))
+            out.append(Brought(self.rings[t.name], at, tensor, corner, both))
         return out
+
+    def wanted(self, s: Load, tensor: Tensor) -> Tensor:
+        """Without rows beyond the end: each makes one of the product, which, where
+        nothing else is summed, is stored nowhere."""
+        row, rows = s.tile.axes[0], self.extents[s.tile.axes[0]]
+        every = tuple(ir.walk(self.grid.body))
+        summed = {a for x in every if isinstance(x, ir.Mma) for a in x.over}
+        apart = not any(isinstance(x, ir.Reduce) for x in every)
+        if row in summed or not apart or tensor.windows or len(s.tile.axes) != 2:
+            return tensor
+        few = (
+            min(n, ceil_div(there, MIXED) * MIXED) if n == rows else n
+            for n, there in zip(tensor.sizes[1:], tensor.extents[1:], strict=True)
+        )
+        return tensor._replace(sizes=(tensor.sizes[0], *few))
 
     def beside_loop(self, s: Loop) -> None:
         """The team's part: what it waits for, and what it is done with."""

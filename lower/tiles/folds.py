@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from ...egraph.ir.dtypes import BOOL, DType, compute
+from ...egraph.ir.dtypes import BOOL, F32, DType, compute
 from ...extract.schedule.cascade import Changed, State, cascade
-from ...extract.schedule.kernel import Affine, Div, Kernel, Mod, bits
+from ...extract.schedule.kernel import Affine, Div, Expr, Kernel, Mod, bits
 from ..axes import rebuild
 from ..choice import Domains, Holes, hole
 from ..families.folds.corrections import INVERSE, correction
@@ -36,20 +36,38 @@ from .ir import Grid, Map, Reduce, Tile, TileProgram, Update, var
 from .tilings import HELD, lanes
 from .values import Tiling
 
+LOG2E = 1.4426950408889634
 VECTORS = 2  # wide accesses of a thread in a turn (H100: 768 us of 8192 rows of 128256
 # bf16, with one 918, with four 836)
 
 type Running = dict[int, Ex]  # by state, as expressions read it
 
 
+def quick(x: Ex) -> Ex:
+    """With exponentials as powers of 2, which are about as exact."""
+    if not isinstance(x, Op):
+        return x
+    args = tuple(map(quick, x.args))
+    if x.op == "exp" and x.dtype is F32:
+        return Op("ex2", (Op("mul", (*args, Lit(LOG2E, F32)), F32),), F32)
+    return replace(x, args=args)
+
+
 class FoldWriter(Writer):
-    """Writes one grid; `inner` lies within an access, `outer` along the pass."""
+    """Writes one grid; `inner` lies within an access, `outer` along the pass.
+
+    `quickly`: exponentials of how far a row's elements are from its extreme, and
+    corrections, are powers of 2.  Their arguments are rounded once more: a term of
+    2**-n is n units of its last place off at most, no unit of a sum of such terms,
+    the largest of which is 1."""
 
     def __init__(
         self, kernel: Kernel, states: tuple[State, ...], axes: tuple[int, int],
         tiling: Tiling, strict: bool, buffers: tuple[Param, ...], index: DType,
+        quickly: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(kernel, tiling, buffers, strict, index)
+        self.quickly = quickly
         self.states, (self.outer, self.inner) = states, axes
         self.whole = kernel  # in which a state varies along rows alone
         self.running = bits(tuple(s.root for s in states))
@@ -147,7 +165,16 @@ class FoldWriter(Writer):
         return Op("select", (none, old, moved), old.dtype)
 
     def _by(self, s: State, by: Ex) -> Ex:
-        return by
+        return quick(by) if self.quickly else by
+
+    def _scalar(self, x: Expr) -> Ex:
+        value = super()._scalar(x)
+        return quick(value) if self.quickly and self._below(x) else value
+
+    def _below(self, x: Expr) -> bool:
+        """Whether it is an exponential of the pass that reads an extreme."""
+        inside = x.op == "exp" and self.kernel is self.partial
+        return inside and bool(self.running >> x.args[0] & 1)
 
     def finite(self, s: State) -> bool:
         """Whether corrections are, so that nothing has to be guarded."""
@@ -286,7 +313,9 @@ def _program(
     grid = dict.fromkeys(rows, 1)
     tiling = Tiling(grid, (outer, team * hole(holes, "vectors", VECTORS)), team)
     index = index_type(kernel, buffers)
-    writer = FoldWriter(split, states, (outer, axis), tiling, strict, buffers, index)
+    axes = outer, axis
+    quickly = model.matrix > 0 and not strict
+    writer = FoldWriter(split, states, axes, tiling, strict, buffers, index, quickly)
     program = TileProgram("f", buffers, (writer.run(),), (), index)
     return fitting(scheduled(program, Simt.of(model)), model)
 

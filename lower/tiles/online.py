@@ -28,7 +28,7 @@ from ..passes.rebuild import substituted
 from .attends import LEFT, Attention, Inner, Wide, columns_of, place
 from .build import unrounded
 from .dead import alive
-from .folds import Running
+from .folds import Running, quick
 from .interpret import shares_of_turns
 from .ir import (
     Ahead,
@@ -46,7 +46,7 @@ from .ir import (
     var,
 )
 from .passes.sides import Blocks, SidesWriter
-from .powers import plain, quick
+from .powers import plain
 from .values import Scope
 
 LARGEST = float.fromhex("0x1.fffffep+127")

@@ -9,20 +9,10 @@ from dataclasses import replace
 from ...egraph.ir.dtypes import BF16, F32, compute
 from ...extract.schedule.kernel import Expr
 from ..loops import Ex, Lit, Op, Var
+from .folds import LOG2E
 from .masked import MaskedWriter
 
-LOG2E = 1.4426950408889634
 SMALL = 1e-30  # of f32, whose reciprocal is not large, nor of few bits
-
-
-def quick(x: Ex) -> Ex:
-    """With exponentials as powers of 2, which are about as exact."""
-    if not isinstance(x, Op):
-        return x
-    args = tuple(map(quick, x.args))
-    if x.op == "exp" and x.dtype is F32:
-        return Op("ex2", (Op("mul", (*args, Lit(LOG2E, F32)), F32),), F32)
-    return replace(x, args=args)
 
 
 def plain(x: Ex) -> Ex:

@@ -42,7 +42,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_1(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a2 = rw_reduce_a2[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   for (i64 i6 = rw_thread; i6 < 1; i6 += rw_threads) {
     b1[i1] = a2;
   }

@@ -25,7 +25,6 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_0(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a2 = rw_reduce_a2[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   for (i64 i7 = rw_thread; i7 < 1; i7 += rw_threads) {
     s0[i1] = a2;
   }
@@ -53,7 +52,6 @@ __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void k0_1(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a2 = rw_reduce_a2[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   for (i64 i5 = rw_thread; i5 < 1; i5 += rw_threads) {
     b1[0] = a2;
   }

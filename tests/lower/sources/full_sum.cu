@@ -28,7 +28,6 @@ extern "C" __global__ void __launch_bounds__(128) k0_0(
   __syncthreads();
   a2 = rw_reduce_a2[0];
   for (i32 rw_w = 1; rw_w < 4; rw_w++) a2 = (a2 + (f32)rw_reduce_a2[rw_w]);
-  __syncthreads();
   for (i32 i7 = rw_thread; i7 < 1; i7 += rw_threads) {
     s0[i1] = a2;
   }
@@ -59,7 +58,6 @@ extern "C" __global__ void __launch_bounds__(128) k0_1(
   __syncthreads();
   a2 = rw_reduce_a2[0];
   for (i32 rw_w = 1; rw_w < 4; rw_w++) a2 = (a2 + (f32)rw_reduce_a2[rw_w]);
-  __syncthreads();
   for (i32 i5 = rw_thread; i5 < 1; i5 += rw_threads) {
     b1[0] = a2;
   }

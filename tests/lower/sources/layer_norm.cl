@@ -27,7 +27,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a2 = rw_reduce_a2[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   f32 a7 = 0.0f;
   const i64 o9 = i1 * 256;
   const f32 v12 = a2 * 0.00390625f;
@@ -45,7 +44,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a7 = rw_reduce_a7[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const i64 o15 = i1 * 256;
   const f32 v19 = a7 * 0.00390625f;
   const f32 v20 = v19 + 1e-05f;

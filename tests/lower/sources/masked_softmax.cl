@@ -29,7 +29,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a2 = rw_reduce_a2[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   f32 a10 = 0.0f;
   const i64 o12 = i1 * 256;
   #pragma unroll 8
@@ -50,7 +49,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a10 = rw_reduce_a10[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const f32 v20 = 1 / a10;
   const i64 o23 = i1 * 256;
   #pragma unroll 8

@@ -26,7 +26,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a2 = rw_reduce_a2[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   f32 a8 = 0.0f;
   const i64 o10 = i1 * 256;
   #pragma unroll 8
@@ -45,7 +44,6 @@ __kernel __attribute__((reqd_work_group_size(32, 1, 1))) void k0_0(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   a8 = rw_reduce_a8[0];
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   const f32 v16 = 1 / a8;
   const i64 o19 = i1 * 256;
   #pragma unroll 8

@@ -229,6 +229,10 @@ def test_traps_of_the_interpreter(old: str, new: str, says: str) -> None:
         run_loops(function, [*sides, out])
 
 
+THIN = {"rows": 64, "columns": 64, "depth": 64, "stages": 2, "down": 1, "across": 1,
+        "beside": 128}.items()  # fmt: skip
+
+
 def small(columns: int, stages: int, teams: int, seed: int) -> TileProgram | str:
     kernel = random_product(seed, (BF16, F16))
     holes = {"rows": 64, "columns": columns, "depth": 64, "stages": stages, "down": 1,
@@ -269,6 +273,8 @@ def test_random_products_as_loops() -> None:
         ((72, 136, 200), "ab", (64, 128, 2, 1), 2),
         ((136, 72, 64), "a", (128, 64, 4, 2), 1),
         ((130, 200, 72), "b", (128, 192, 2, 2), 2),
+        ((17, 200, 136), "", (64, 64, 3, 1), 3),
+        ((9, 72, 200), "b", (64, 64, 2, 1), 2),
     ],
 )
 def test_the_text(
@@ -286,3 +292,13 @@ def test_the_text(
     buffers = buffers_for(kernel)
     want = reference(kernel, buffers)
     close(kernel, emulate.run(lowered(made), tmp_path, *buffers), want)
+
+
+def test_rows_beyond_the_end_are_not_brought() -> None:
+    """Of 17 rows 24, since eight are mixed: all of what is summed, and of what has
+    several tiles."""
+    for (m, n, k), want in (((17, 200, 72), [24, 64]), ((72, 200, 8), [64, 64])):
+        made = BY_GROUP.program(matmul(m, n, k), model_of(HOPPER), tuple(sorted(THIN)))
+        assert isinstance(made, TileProgram), made
+        fills = [s for s in walk(lowered(made).body) if isinstance(s, Fill)]
+        assert [b.rows for b in fills[0].boxes] == want
