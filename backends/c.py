@@ -80,6 +80,7 @@ class Launches:
             entry.run = address_of(module.where(name), host.entry_name(name))
             entry.buffers = base + start * size
         self.run = function(module.library, "rw_run")  # of any list of launches
+        self.run_beside = function(module.library, "rw_run_beside")
         self._count = ctypes.c_int64(len(steps))
         self._held = module, list(buffers)  # what the table points to
 
@@ -291,7 +292,7 @@ class CDevice:
     def _library(
         self, text: str, contract: bool, functions: Iterable[str]
     ) -> ctypes.CDLL:
-        names = ("rw_run", *(host.entry_name(f) for f in functions))
+        names = ("rw_run", "rw_run_beside", *(host.entry_name(f) for f in functions))
         library = self.toolchain.library(text, contract, names)
         join_pool(library, self.toolchain)
         join_blas(library)

@@ -26,6 +26,7 @@ from ..extract.schedule.kernel import Buffer, Host, nbytes
 from ..lower.device import Device, Module, Prepared
 from ..lower.program import Invoke, Program
 from .binding import Binding, Ports, fetch
+from .flows import beside
 from .flows.branches import branching
 from .flows.inner import Inner
 from .flows.prologue import by_inputs
@@ -77,6 +78,7 @@ class Executable:
         self.witness: object = None  # of what was last made of constant inputs
         self._straight = Straight.of(self.ports, self.runs)
         self._hosts = any(isinstance(run, Host) for run in self.runs)
+        self._groups = beside.groups_of(self.runs, self.inner)
 
     def _prepared(self, steps: Sequence[Invoke | Host]) -> list[Prepared | Host]:
         """Runs of launches, and the steps of the host between them."""
@@ -255,10 +257,12 @@ class Executable:
 
     def _start(self, runs: Sequence[Prepared | Host], moved: Mapping[int, Any]) -> None:
         for run in runs:
-            if isinstance(run, Host):
-                self._host(run, moved)
-            else:
+            if not isinstance(run, Host):
                 run()
+            elif (group := self._groups.get(run.out)) is None:
+                self._host(run, moved)
+            elif run is group[0][0]:
+                beside.run(group, lambda b: moved.get(b, self.buffers[b]))
 
     def _host(self, step: Host, moved: Mapping[int, Any]) -> None:
         self.device.sync()

@@ -58,10 +58,17 @@ class Inner(Protocol):
 @runtime_checkable
 class Listed(Tabled, Protocol):
     """Launches that are a list of entries, each a function and where its part of the
-    table begins; `run` takes any such list."""
+    table begins; `run` takes any such list, `run_beside` a list of such lists."""
 
     entries: Any
     run: Callable[[Any, Any], None]
+    run_beside: Callable[[Any, Any], None]
+
+
+class List(ctypes.Structure):
+    """Entries, and how many."""
+
+    _fields_ = (("entries", ctypes.c_void_p), ("count", ctypes.c_int64))
 
 
 def is_listed(body: Body) -> bool:
@@ -100,12 +107,17 @@ class Tables:
             if spots := self.one.spots.get(b):
                 self.table[: len(at), spots] = at.astype(np.uintp)[:, None]
 
-    def runs(self, first: int, count: int) -> Callable[[], None]:
-        """What runs the program so many times, on the tables from `first` on."""
-        width = len(self.entries[0])
+    def list(self, first: int, count: int) -> List:
+        """Of so many runs, on the tables from `first` on."""
         at = self.entries.ctypes.data + first * self.entries.strides[0]
-        size = ctypes.c_int64(count * width)
-        return partial(self.one.run, ctypes.c_void_p(at), size)
+        return List(at, count * len(self.entries[0]))
+
+    def runs(self, first: int, count: int) -> Callable[[], None]:
+        """What runs them."""
+        return partial(self.run, self.list(first, count))
+
+    def run(self, x: List) -> None:
+        self.one.run(ctypes.c_void_p(x.entries), ctypes.c_int64(x.count))
 
 
-__all__ = ["TABLE", "UNREAD", "Body", "Inner", "Listed", "Tables", "is_listed"]
+__all__ = ["TABLE", "UNREAD", "Body", "Inner", "List", "Listed", "Tables", "is_listed"]

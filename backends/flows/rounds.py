@@ -10,18 +10,19 @@ Elsewhere arrays are handed to the program of each round.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...egraph.ir.scalars import Array
+from ...egraph.looping.ends import ends_of
 from ...egraph.looping.loop import Loop
 from ...extract.schedule.assemble import concrete
-from ...extract.schedule.kernel import Buffer
+from ...extract.schedule.kernel import Buffer, nbytes
 from ..binding import fetch
-from .inner import TABLE, UNREAD, Body, Inner, Tables, is_listed
+from .inner import TABLE, UNREAD, Body, Inner, List, Tables, is_listed
 from .prologue import Prologue
 
 FIXED = frozenset(("data", "kept"))  # kinds of buffers that hold the same in all calls
@@ -73,11 +74,13 @@ class Turns(_Looped):
 
 
 class _Listed(_Looped):
-    """A loop as lists of launches: where the inputs and outputs of a round are."""
+    """A loop as lists of launches: where the inputs and outputs of a round are.
+    `alone`: its kernels have memory that those of other loops with this body use."""
 
     def __init__(self, loop: Loop, body: Body, given: Sequence[Buffer]) -> None:
         super().__init__(loop, body, given)
         inputs = {p.label: p.b for p in body.ports.inputs}
+        self.alone = any(f.scratch for f in body.program.functions)
         self.inputs = [inputs.get(n.attrs[0], UNREAD) for n in loop.inputs]
         by_label = {p.label: p for p in body.ports.outputs}
         ports = [by_label[label] for label, _ in loop.body.outputs]
@@ -128,22 +131,56 @@ class Rounds(_Listed):
         one = body.runs[0]
         self.most = max(1, min(self.count, TABLE // max(ctypes.sizeof(one.table), 1)))
         self.tables = self._tables(self.most)
+        self.ends, self.types = ends_of(loop), [x.type for x in given]
         self._at: tuple[int, ...] = ()  # where operands and result of the last call lay
         self._there: dict[int, Array] = {}  # and where its rounds wrote
 
+    def part(self) -> None:
+        """Temporaries of its rounds lie apart from those of other loops that run the
+        same body."""
+        program, device = self.body.program, self.body.device
+        self.arena = arena = device.alloc(max(program.memory.arena, 1))
+        for b, at in program.memory.offsets:
+            size = max(nbytes(program.schedule.buffers[b].type), 1)
+            own = device.view(arena, at, size)
+            self.tables.place({b: np.full(self.most, own.address)})
+
     def __call__(self, args: Sequence[Any], out: Any) -> None:
+        for x in self.lists(args, out):
+            self.tables.run(x)
+
+    def lists(self, args: Sequence[Any], out: Any) -> Generator[List]:
+        """As many as it takes; each is to be run before the next one is asked for."""
         self._renew(args)
+        live = self._live(args)
         at = (*(x.address for x in args), out.address)
         if at == self._at:  # of one list, or it was not kept
-            self.tables.runs(0, self.count)()
+            yield self.tables.list(0, live)
         else:
-            self._there = self._aimed(args, out)
+            self._at = ()
+            columns = self._aimed(args, out)
+            for start in range(0, live, self.most):
+                end = min(start + self.most, live)
+                self.tables.place({b: at[start:end] for b, at in columns.items()})
+                yield self.tables.list(0, end - start)
             self._at = at if self.most == self.count else ()
         starts = [x.address for x in args[: self.loop.carries]]
-        self._deliver(starts, self._there, out.address)
+        self._deliver(starts, self._there, out.address, live)
+
+    def _live(self, args: Sequence[Any]) -> int:
+        """How many rounds there are before all others change nothing."""
+        if self.ends is None or not self.count:
+            return self.count
+        entries, limits = (
+            fetch(self.body.device, args[k], self.types[k])
+            for k in (self.ends.sequence, self.ends.limit)
+        )
+        ascend = bool(np.all(entries[1:] >= entries[:-1]))
+        last = limits.max(initial=np.iinfo(limits.dtype).min)
+        return np.count_nonzero(entries < last) if ascend else self.count
 
     def _aimed(self, args: Sequence[Any], out: Any) -> dict[int, Array]:
-        """Runs on these, and says where each round writes."""
+        """Where each round reads and writes."""
         loop, first = self.loop, self.loop.carries
         written = {b: self._written(b, out.address) for b in self.sizes}
         columns: dict[int, Any] = {}
@@ -155,16 +192,8 @@ class Rounds(_Listed):
                 columns[b] = x.address + self.strides[k] * self.turns
             else:
                 columns[b] = np.full(self.count, x.address)
-        self._run({**columns, **written})
-        return written
-
-    def _run(self, columns: Mapping[int, Array]) -> None:
-        """In as many lists as it takes."""
-        for start in range(0, self.count, self.most):
-            rounds = min(self.most, self.count - start)
-            end = start + rounds
-            self.tables.place({b: at[start:end] for b, at in columns.items()})
-            self.tables.runs(0, rounds)()
+        self._there = written
+        return {**columns, **written}
 
     def _written(self, b: int, out: int) -> Array:
         """Where each round writes an output."""
@@ -176,19 +205,30 @@ class Rounds(_Listed):
         return np.where(np.arange(self.count)[::-1] % 2, other, last)
 
     def _deliver(
-        self, init: Sequence[int], written: dict[int, Array], out: int
+        self, init: Sequence[int], written: dict[int, Array], out: int, live: int
     ) -> None:
         """The results that no round wrote where they belong."""
         loop, n = self.loop, self.count
         for at, r in enumerate(loop.results):
             b = self.outputs[loop.output(r)]
             home, size, to = self.homes[b], self.sizes[b], out + self.starts[at]
-            if loop.is_stack(r) and home != at and n:
-                ctypes.memmove(to, out + self.starts[home], size * n)
-            elif not loop.is_stack(r):
-                source = int(written[b][-1]) if n else init[r]
+            if loop.is_stack(r):
+                if live < n and self.ends and home == at:
+                    self._idle(r, to + size * live, n - live)
+                if home != at and n:
+                    ctypes.memmove(to, out + self.starts[home], size * n)
+            else:
+                source = int(written[b][live - 1]) if live else init[r]
                 if source != to:
                     ctypes.memmove(to, source, size)
+
+    def _idle(self, r: int, to: int, rounds: int) -> None:
+        """What rounds that change nothing stack."""
+        assert self.ends is not None
+        kind, j = self.loop.of(r).dtype.numpy, self.loop.output(r)
+        nbytes = self.sizes[self.outputs[j]] * rounds
+        there = np.frombuffer((ctypes.c_uint8 * nbytes).from_address(to), kind)
+        there[...] = self.ends.idle[j]
 
 
 def _homes(loop: Loop, outputs: Sequence[int]) -> dict[int, int]:

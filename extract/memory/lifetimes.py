@@ -81,6 +81,22 @@ def items_of(schedule: Schedule, reuse: Reuse) -> tuple[Item, ...]:
     return tuple(out)
 
 
+def at_once(
+    items: Sequence[Item], spans: Sequence[tuple[int, int]]
+) -> tuple[Item, ...]:
+    """With steps of which each such span runs side by side: all that they make is there
+    from its first one on, and all that they read until its last one ends."""
+    out = list(items)
+    for begin, end in spans:
+        own = items[begin:end]
+        writes = tuple(b for x in own for b in x.writes)
+        reads = tuple(dict.fromkeys(b for x in own for b in x.reads))
+        out[begin:end] = [x._replace(writes=()) for x in own]
+        out[begin] = out[begin]._replace(writes=writes)
+        out[end - 1] = out[end - 1]._replace(reads=(*reads, *writes))
+    return tuple(out)
+
+
 def sizes_of(schedule: Schedule) -> dict[int, int]:
     """Bytes of each temporary in the arena."""
     temps = ((b, x) for b, x in enumerate(schedule.buffers) if x.kind == "temp")

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ..schedule.beside import side_by_side
 from ..schedule.kernel import Launch, Schedule, reads_of, writes_of
 from .arena import Block, place
 from .lifetimes import (
     Item,
     Reuse,
+    at_once,
     items_of,
     last_uses,
     pointwise,
@@ -41,7 +43,8 @@ def plan_memory(schedule: Schedule, reuse: Reuse = pointwise) -> MemoryPlan:
 
     `reuse` knows which operands the kernels, as they are lowered, may overwrite.
     """
-    items, size = items_of(schedule, reuse), sizes_of(schedule)
+    size = sizes_of(schedule)
+    items = at_once(items_of(schedule, reuse), side_by_side(schedule.steps))
     bound = max(profile(items, size), default=0)
     reused = shared(items)
     offsets, arena = _placed(items, size, reused, bound)

@@ -3,7 +3,8 @@
 The points of a grid are numbered; a span of them is a function, which the pool of
 threads runs piece by piece, over a function of one point whose parameters carry
 `restrict`, but for buffers that may share memory (`Param`).  `rw_run` runs a list of
-launches, so that a program is one foreign call.
+launches, so that a program is one foreign call, and `rw_run_beside` several such lists,
+a thread each.
 """
 
 from __future__ import annotations
@@ -42,6 +43,17 @@ typedef struct {
 } rw_call;
 void rw_run(const rw_call *calls, i64 count) {
   for (i64 i = 0; i < count; i++) calls[i].run(calls[i].buffers);
+}
+typedef struct {
+  const rw_call *calls;
+  i64 count;
+} rw_list;
+static void rw_lists(void *const *lists, i64 begin, i64 end) {
+  const rw_list *list = (const rw_list *)lists;
+  for (i64 i = begin; i < end; i++) rw_run(list[i].calls, list[i].count);
+}
+void rw_run_beside(const rw_list *lists, i64 count) {
+  rw_pool(rw_lists, (void *const *)lists, count, 1);
 }
 """
 

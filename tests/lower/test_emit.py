@@ -112,7 +112,7 @@ def test_cuda_uses_vectors_only_where_they_are_aligned():
 
 
 def test_small_work_stays_on_one_thread():
-    assert "rw_pool(" not in host.source([grid(store(AT))])
+    assert "_span, rw_b" not in host.source([grid(store(AT))])
     n = 1 << 20
     params = (Param("x", F32, n, False), Param("y", F32, n, True))
     big = Function("f", params, (For(I, n, "grid", (store(AT),)),))

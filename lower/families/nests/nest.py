@@ -18,7 +18,7 @@ from .accumulate import Arrays, halves, vectors_in
 from .blocks import BLOCK, Blocks
 from .guards import guards, pieces
 from .index_types import Span
-from .plan import LoopOrder, Step, each
+from .plan import LoopOrder, Step, each, lie_along
 from .prefetch import LINE, Ask
 from .values import add, mul
 
@@ -92,9 +92,10 @@ class Nest(Blocks):
         elif not s.roots:
             self._over_columns(s, lambda _: self._fill(arrays))
         elif self.vector is not None and free[s.roots[0]] >> self.vector & 1:
-            self._columns(s, arrays)
+            rows = lie_along(self.kernel, s, self.vector) and self._lanes(s)
+            self._in_rows(s, rows) if rows else self._columns(s, arrays)
         elif self._lanes(s):
-            self._blocked(s, arrays, self._lanes(s))
+            self._define(*self._blocked(s, arrays, self._lanes(s)))
         else:
             self._scalars(s, arrays)
         for e, (array, where) in arrays.items():
@@ -170,7 +171,7 @@ class Nest(Blocks):
 
     def _blocked(
         self, s: Step, arrays: dict[int, tuple[str, Affine]], lanes: int
-    ) -> None:
+    ) -> tuple[Mapping[int, tuple[int, int]], Mapping[int, tuple[Ex, ...]]]:
         """Lane l takes every `lanes`-th term: vectors without reassociation later.
 
         What is left of a line is less than a vector; where there is one line, it waits
@@ -205,8 +206,7 @@ class Nest(Blocks):
                 self.halve(r, acc, width)
             if width in last:
                 take(extent - sum(n for n in last if n <= width), width)
-        ends = {r: self.held(r, acc, self.number(0)) for r, acc in accs.items()}
-        self._define(held, ends)
+        return held, {r: self.held(r, acc, self.number(0)) for r, acc in accs.items()}
 
     def _ask(self, s: Step, base: Ex, lanes: int) -> None:
         """Hints for as many lines as the lanes from `base` on take."""
@@ -227,6 +227,21 @@ class Nest(Blocks):
             for r, acc in accs.items():
                 self.accumulate(r, acc, lane, self.terms(r))
             self._fill(arrays)
+
+    def _in_rows(self, s: Step, lanes: int) -> None:
+        """The columns of the tile one after the other, each as a row, whose terms lie
+        side by side."""
+        assert self.vector is not None
+        kinds = {r: self.kernel.exprs[r].dtype for r in s.roots}
+        sums = {r: self.array("sum", t, self.columns) for r, t in kinds.items()}
+        with self.loop("serial", self.columns) as i:
+            self.at(self.vector, Op("add", (self.origin, i), self.index))
+            self.at(self.local, i)
+            held, ends = self._blocked(s, {}, lanes)
+            for r, (holder, part) in held.items():
+                self.emit(Store(sums[r], i, self.result(r, ends[holder][part])))
+        for r, array in sums.items():
+            self.keep(r, array, Affine(((self.local, 1),)))
 
     def _columns(self, s: Step, arrays: dict[int, tuple[str, Affine]]) -> None:
         """An accumulator for each column of the tile; columns innermost."""

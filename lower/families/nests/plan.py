@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ....egraph.ir.scalars import BY_NAME
 from ....extract.schedule.kernel import Kernel, Output, bits, needs, stored
-from ...axes import accesses, numel
+from ...axes import accesses, coefficient, numel
 
 HEAVY = 8  # flops from which on a value is staged rather than computed again
 
@@ -132,6 +132,20 @@ def reach(f: Facts, targets: int, have: int) -> int:
         seen |= 1 << i
         todo |= f.args[i] & ~have & ~seen
     return seen
+
+
+def lie_along(kernel: Kernel, s: Step, vector: int | None) -> bool:
+    """Whether what a step adds up for each place along `vector` lies along what it is
+    summed over: a product of a matrix, a row for each place, and a vector."""
+    if vector is None or not s.roots or not s.axes or s.inner[-1] or s.staged:
+        return False
+    if not all(kernel.free[r] >> vector & 1 for r in s.roots):
+        return False
+    offsets = [kernel.exprs[e].attr[1] for e in each(s.work & facts(kernel).loads)]
+    along = [coefficient(x, s.axes[-1]) for x in offsets]
+    across = [coefficient(x, vector) for x in offsets]
+    rows = any(a == 1 and abs(c) > 1 for a, c in zip(along, across, strict=True))
+    return rows and all(a in (0, 1) for a in along)
 
 
 @lru_cache(maxsize=8192)

@@ -13,7 +13,7 @@ from ....extract.schedule.kernel import Affine, Expr, Kernel, Output, Val
 from ...axes import ceil_div, coefficient, numel
 from ...costs import bytes_moved
 from ...model import DeviceModel, Parts, overlapped
-from .plan import LoopOrder, Step, each, facts, needed
+from .plan import LoopOrder, Step, each, facts, lie_along, needed
 
 LINE = 64  # bytes that one scattered access moves
 PAGE = 4096  # bytes after which lines meet the same set of a first cache again
@@ -112,19 +112,20 @@ class _Price:
         self.waste: dict[int, float] = {}  # by slot: bytes moved per byte used
 
     def step(self, s: Step, around: tuple[int, ...]) -> None:
-        loops = around + s.axes
+        loops, vector = around + s.axes, self.todo.vector
+        rows = self._in_rows(s)
         for i, inner in enumerate(s.inner):
             for t in inner:
                 self.step(t, around + s.axes[: i + 1])
-        if self.todo.vector is not None:
-            loops = (*loops, self.todo.vector)
+        if vector is not None:
+            loops = (*around, vector, *s.axes) if rows else (*loops, vector)
         extents = self.kernel.extents
         counts = [1]
         for a in loops:
             counts.append(counts[-1] * max(extents[a], 1))
         memo: dict[int, int] = {}
         taken = sum(taking(self.kernel, r) for r in s.roots) * counts[-1]
-        flops = float(taken) + self._ends(s, counts[-1])
+        flops = float(taken) + self._ends(s, counts[-1], rows)
         for e in each(s.work & (self.f.busy | self.f.loads)):
             free = self.kernel.free[e]
             times = memo.get(free)
@@ -135,14 +136,22 @@ class _Price:
                 flops += self._load(e, x, times, loops) * times
             else:
                 flops += self.f.heavy[e] * times * _lanes(x.dtype)
-        self.scalar += flops * self._slow(s, loops) / self.model.scalar
+        self.scalar += flops * self._slow(s, loops, rows) / self.model.scalar
         for k in s.outputs:
             self._store(self.kernel.outputs[k], loops)
 
-    def _ends(self, s: Step, points: int) -> float:
+    def _in_rows(self, s: Step) -> bool:
+        """Whether lanes are along what is summed, though places are the innermost loop
+        of other steps."""
+        lanes = self.model.vector_bytes // 4
+        rows = self.model.cpu_like and lie_along(self.kernel, s, self.todo.vector)
+        return rows and self.kernel.extents[s.axes[-1]] >= lanes
+
+    def _ends(self, s: Step, points: int, rows: bool) -> float:
         """Flops of adding up the lanes that sums along contiguous axes are made in."""
         model = self.model
-        if not model.cpu_like or self.todo.vector is not None or not s.axes:
+        columns = self.todo.vector is not None and not rows
+        if not model.cpu_like or columns or not s.axes:
             return 0.0
         n, lanes = self.kernel.extents[s.axes[-1]], model.vector_bytes // 4
         all_ = sum(taking(self.kernel, r) for r in s.roots)
@@ -171,7 +180,7 @@ class _Price:
         if step != 1:
             self.scalar += GATHER * points / self.model.scalar
 
-    def _slow(self, s: Step, loops: tuple[int, ...]) -> float:
+    def _slow(self, s: Step, loops: tuple[int, ...], rows: bool) -> float:
         """1, or the factor by which a short innermost loop loses."""
         model = self.model
         if self.tiled:
@@ -180,7 +189,7 @@ class _Price:
             n = numel(self.kernel.extents, s.axes[-1:]) if self.dealt else model.group
             return model.group / min(max(n, 1), model.group)
         lanes = max(model.vector_bytes // 4, 1)
-        if self.todo.vector is not None:
+        if self.todo.vector is not None and not rows:
             n = self.kernel.extents[self.todo.vector]
             # By vectors of half as many lanes, and again.
             whole = n.bit_count() * lanes / max(n, 1)

@@ -83,6 +83,17 @@ typedef struct {
 void rw_run(const rw_call *calls, i64 count) {
   for (i64 i = 0; i < count; i++) calls[i].run(calls[i].buffers);
 }
+typedef struct {
+  const rw_call *calls;
+  i64 count;
+} rw_list;
+static void rw_lists(void *const *lists, i64 begin, i64 end) {
+  const rw_list *list = (const rw_list *)lists;
+  for (i64 i = begin; i < end; i++) rw_run(list[i].calls, list[i].count);
+}
+void rw_run_beside(const rw_list *lists, i64 count) {
+  rw_pool(rw_lists, (void *const *)lists, count, 1);
+}
 
 /* A name is a word and a number.  b, s: buffers, scratch.  i: where a loop stands;
    t: the number of a tile; m, n, k: where a product stands; p, o: positions, offsets.
