@@ -132,7 +132,7 @@ class Rounds(_Listed):
         self.most = max(1, min(self.count, TABLE // max(ctypes.sizeof(one.table), 1)))
         self.tables = self._tables(self.most)
         self.ends, self.types = ends_of(loop), [x.type for x in given]
-        self._at: tuple[int, ...] = ()  # where operands and result of the last call lay
+        self._at: tuple[int, ...] = ()  # where those of the last call lay, and what ran
         self._there: dict[int, Array] = {}  # and where its rounds wrote
 
     def part(self) -> None:
@@ -153,22 +153,23 @@ class Rounds(_Listed):
         """As many as it takes; each is to be run before the next one is asked for."""
         self._renew(args)
         live = self._live(args)
-        at = (*(x.address for x in args), out.address)
+        first = self.count - live if self.loop.reverse else 0
+        at = (*(x.address for x in args), out.address, first, live)
         if at == self._at:  # of one list, or it was not kept
             yield self.tables.list(0, live)
         else:
             self._at = ()
-            columns = self._aimed(args, out)
-            for start in range(0, live, self.most):
-                end = min(start + self.most, live)
+            columns = self._aimed(args, out, first)
+            for start in range(first, first + live, self.most):
+                end = min(start + self.most, first + live)
                 self.tables.place({b: at[start:end] for b, at in columns.items()})
                 yield self.tables.list(0, end - start)
             self._at = at if self.most == self.count else ()
         starts = [x.address for x in args[: self.loop.carries]]
-        self._deliver(starts, self._there, out.address, live)
+        self._deliver(starts, self._there, out.address, first, live)
 
     def _live(self, args: Sequence[Any]) -> int:
-        """How many rounds there are before all others change nothing."""
+        """How many rounds there are, in a row, but for those that change nothing."""
         if self.ends is None or not self.count:
             return self.count
         entries, limits = (
@@ -177,10 +178,10 @@ class Rounds(_Listed):
         )
         ascend = bool(np.all(entries[1:] >= entries[:-1]))
         last = limits.max(initial=np.iinfo(limits.dtype).min)
-        return np.count_nonzero(entries < last) if ascend else self.count
+        return int(np.count_nonzero(entries < last)) if ascend else self.count
 
-    def _aimed(self, args: Sequence[Any], out: Any) -> dict[int, Array]:
-        """Where each round reads and writes."""
+    def _aimed(self, args: Sequence[Any], out: Any, start: int) -> dict[int, Array]:
+        """Where each round reads and writes; that of `start` is the first."""
         loop, first = self.loop, self.loop.carries
         written = {b: self._written(b, out.address) for b in self.sizes}
         columns: dict[int, Any] = {}
@@ -188,6 +189,7 @@ class Rounds(_Listed):
             if k < first:
                 before = written[self.outputs[loop.carried[k]]][:-1]
                 columns[b] = np.concatenate(([x.address], before))[: self.count]
+                columns[b][start : start + 1] = x.address
             elif loop.entered(k):
                 columns[b] = x.address + self.strides[k] * self.turns
             else:
@@ -205,8 +207,9 @@ class Rounds(_Listed):
         return np.where(np.arange(self.count)[::-1] % 2, other, last)
 
     def _deliver(
-        self, init: Sequence[int], written: dict[int, Array], out: int, live: int
-    ) -> None:
+        self, init: Sequence[int], written: dict[int, Array], out: int,
+        first: int, live: int,
+    ) -> None:  # fmt: skip
         """The results that no round wrote where they belong."""
         loop, n = self.loop, self.count
         for at, r in enumerate(loop.results):
@@ -218,7 +221,7 @@ class Rounds(_Listed):
                 if home != at and n:
                     ctypes.memmove(to, out + self.starts[home], size * n)
             else:
-                source = int(written[b][live - 1]) if live else init[r]
+                source = int(written[b][first + live - 1]) if live else init[r]
                 if source != to:
                     ctypes.memmove(to, source, size)
 

@@ -14,7 +14,7 @@ LAYOUT = ("reshape", "expand", "permute", "cast")
 
 class Ends(NamedTuple):
     """A round in which the entry of a sequence is below nothing of `limit` is idle: it
-    stacks constants, by the number of the body's output."""
+    leaves carries as they are and stacks constants, by the number of the output."""
 
     sequence: int  # operands of the loop
     limit: int
@@ -23,7 +23,7 @@ class Ends(NamedTuple):
 
 def ends_of(loop: Loop) -> Ends | None:
     """None: each round may matter, or changes what it gives."""
-    if loop.is_open or loop.reverse:
+    if loop.is_open:
         return None
     body = loop.body
     inputs = {body.nodes.index(n): k for k, n in enumerate(loop.inputs)}

@@ -23,6 +23,7 @@ from ..loops import (
     Free,
     If,
     Let,
+    Lit,
     Op,
     Ring,
     Send,
@@ -247,6 +248,8 @@ class Besides(Multiplying):
         both = self.grid.together > 0 and is_common(self.grid, s)
         tensor = made.tensor if both else self.wanted(s, made.tensor)
         for p, corner in enumerate(made.corners):
+            if self.is_beyond(s, tensor, corner) and not both:
+                continue
             at = add(mul(self.slot, self.ring_size(t)),
                      self.number(p * self.apart(t)))  # fmt: skip
             out.append(Brought(self.rings[t.name], at, tensor, corner, both))
@@ -256,16 +259,30 @@ class Besides(Multiplying):
         """Without rows beyond the end: each makes one of the product, which, where
         nothing else is summed, is stored nowhere."""
         row, rows = s.tile.axes[0], self.extents[s.tile.axes[0]]
-        every = tuple(ir.walk(self.grid.body))
-        summed = {a for x in every if isinstance(x, ir.Mma) for a in x.over}
-        apart = not any(isinstance(x, ir.Reduce) for x in every)
-        if row in summed or not apart or tensor.windows or len(s.tile.axes) != 2:
+        if row in self.summed() or tensor.windows or len(s.tile.axes) != 2:
             return tensor
         few = (
             min(n, ceil_div(there, MIXED) * MIXED) if n == rows else n
             for n, there in zip(tensor.sizes[1:], tensor.extents[1:], strict=True)
         )
         return tensor._replace(sizes=(tensor.sizes[0], *few))
+
+    def is_beyond(self, s: Load, tensor: Tensor, corner: tuple[Ex, ...]) -> bool:
+        """Whether a panel is of such rows of a side alone, which lie across in it."""
+        first, row = corner[0], s.tile.axes[-1]
+        if row in self.summed() or tensor.windows or len(s.tile.axes) != 2:
+            return False
+        return isinstance(first, Lit) and first.value >= tensor.extents[0]
+
+    def summed(self) -> frozenset[str]:
+        """The axes along which anything is added up, or else reduced."""
+        over: set[str] = set()
+        for x in ir.walk(self.grid.body):
+            if isinstance(x, ir.Mma):
+                over.update(x.over)
+            elif isinstance(x, ir.Reduce):
+                over.update(self.extents)
+        return frozenset(over)
 
     def beside_loop(self, s: Loop) -> None:
         """The team's part: what it waits for, and what it is done with."""

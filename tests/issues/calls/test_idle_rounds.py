@@ -37,9 +37,13 @@ def loops_of(program: Any) -> list[Rounds]:
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("kind", ["GRU", "LSTM", "RNN"])
-def test_lengths(kind: str, direction: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short, then long, then short ones, on the same arrays and on others."""
-    monkeypatch.setattr("rewrite.backends.flows.rounds.TABLE", 1 << 12)
+@pytest.mark.parametrize("table", [1 << 12, 1 << 18])
+def test_lengths(
+    kind: str, direction: str, table: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short, then long, then short ones, on the same arrays and on others; in several
+    lists, and in one that is kept."""
+    monkeypatch.setattr("rewrite.backends.flows.rounds.TABLE", table)
     proto = model(kind, TIME, True, direction=direction)
     program = rewrite.onnx.compile(proto, "c", fallback=False, cache=False)
     session = ort.InferenceSession(proto.SerializeToString())
