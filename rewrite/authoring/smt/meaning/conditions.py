@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as Set
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -16,12 +20,25 @@ from rewrite.egraph.ir.dims import Dim, Poly
 def solver() -> Any:
     """The solver's module; it is heavy and optional, so it comes in when first used."""
     try:
+        _brought_apart()
         import z3  # type: ignore[import-untyped]
     except ImportError:
         raise MissingSolver(
             "proofs need z3: pip install 'rewrite[prove]' (or pip install z3-solver)"
         ) from None
     return z3
+
+
+@cache
+def _brought_apart() -> None:
+    """Its library finds its own functions first: a driver of GPUs may have brought one
+    of another release, which all libraries would find before."""
+    found = find_spec("z3")
+    deep = getattr(os, "RTLD_DEEPBIND", 0)  # glibc's
+    folders = found.submodule_search_locations if found and deep else None
+    for folder in folders or ():
+        for library in Path(folder, "lib").glob("libz3.so*"):
+            ctypes.CDLL(str(library), os.RTLD_NOW | deep)
 
 
 class MissingSolver(RuntimeError):
