@@ -25,7 +25,7 @@ from .memory import scratch_of
 from .native.aiming import Aim, Place
 from .native.aiming import library as aiming
 from .native.forms import Unit, form_of, open_text, unit_for
-from .native.libraries import address_of, function
+from .native.libraries import address_of, found, function
 from .native.orders import join_orders
 from .native.pool import join_pool, thread_count
 from .native.shares import shares, side_by_side
@@ -80,7 +80,8 @@ class Launches:
             entry.run = address_of(module.where(name), host.entry_name(name))
             entry.buffers = base + start * size
         self.run = function(module.library, "rw_run")  # of any list of launches
-        self.run_beside = function(module.library, "rw_run_beside")
+        # Of any list of lists; None in what an older release has saved.
+        self.run_beside = found(module.library, "rw_run_beside")
         self._count = ctypes.c_int64(len(steps))
         self._held = module, list(buffers)  # what the table points to
 
@@ -292,7 +293,7 @@ class CDevice:
     def _library(
         self, text: str, contract: bool, functions: Iterable[str]
     ) -> ctypes.CDLL:
-        names = ("rw_run", "rw_run_beside", *(host.entry_name(f) for f in functions))
+        names = ("rw_run", *(host.entry_name(f) for f in functions))
         library = self.toolchain.library(text, contract, names)
         join_pool(library, self.toolchain)
         join_blas(library)

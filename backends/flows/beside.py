@@ -43,7 +43,8 @@ def _gain(loops: Sequence[Rounds]) -> bool:
     """Whether threads gain more by a loop each than by meeting in each round of one
     after the other."""
     threads = thread_count()
-    if threads < 2 or any(x.alone for x in loops):
+    alone = any(x.alone or x.tables.one.run_beside is None for x in loops)
+    if threads < 2 or alone:
         return False
     each = [x.count * _seconds(x) for x in loops]
     beside = max(*each, sum(each) / threads) + WAKING
@@ -61,10 +62,11 @@ def _seconds(loop: Rounds) -> float:
 def run(group: Group, buffers: Callable[[int], Any]) -> None:
     """Their lists go side by side, as many as each has; `buffers`: by number."""
     every = (x.lists([*map(buffers, s.args)], buffers(s.out)) for s, x in group)
-    one = group[0][1].tables.one
+    run_beside = group[0][1].tables.one.run_beside
+    assert run_beside is not None
     for turn in zip_longest(*every):
         lists = [x for x in turn if x is not None]
-        one.run_beside((List * len(lists))(*lists), ctypes.c_int64(len(lists)))
+        run_beside((List * len(lists))(*lists), ctypes.c_int64(len(lists)))
 
 
 __all__ = ["Group", "groups_of", "run"]

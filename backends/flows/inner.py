@@ -58,11 +58,12 @@ class Inner(Protocol):
 @runtime_checkable
 class Listed(Tabled, Protocol):
     """Launches that are a list of entries, each a function and where its part of the
-    table begins; `run` takes any such list, `run_beside` a list of such lists."""
+    table begins; `run` takes any such list, `run_beside`, where there is one, a list of
+    such lists, a thread for each."""
 
     entries: Any
     run: Callable[[Any, Any], None]
-    run_beside: Callable[[Any, Any], None]
+    run_beside: Callable[[Any, Any], None] | None
 
 
 class List(ctypes.Structure):
@@ -120,4 +121,13 @@ class Tables:
         self.one.run(ctypes.c_void_p(x.entries), ctypes.c_int64(x.count))
 
 
-__all__ = ["TABLE", "UNREAD", "Body", "Inner", "List", "Listed", "Tables", "is_listed"]
+__all__ = [
+    "TABLE",
+    "UNREAD",
+    "Body",
+    "Inner",
+    "List",
+    "Listed",
+    "Tables",
+    "is_listed",
+]

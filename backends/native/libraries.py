@@ -82,10 +82,18 @@ def function(library: ctypes.CDLL, name: str) -> Callable[..., None]:
     return _FUNCTION(address_of(library, name))
 
 
+def found(library: ctypes.CDLL, name: str) -> Callable[..., None] | None:
+    """As `function`; None where the library has none of the name."""
+    try:
+        return function(library, name)
+    except ValueError:
+        return None
+
+
 def _unload(handle: int) -> None:
     import _ctypes
 
     (_ctypes.FreeLibrary if sys.platform == "win32" else _ctypes.dlclose)(handle)
 
 
-__all__ = ["address_of", "from_memory", "function", "load", "loaded", "most"]
+__all__ = ["address_of", "found", "from_memory", "function", "load", "loaded", "most"]

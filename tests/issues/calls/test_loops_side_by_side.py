@@ -3,19 +3,22 @@ thread."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import rewrite as rw
 import rewrite.onnx
 from rewrite.backends.flows import beside
 from rewrite.backends.native.pool import thread_count
 from rewrite.extract.memory.lifetimes import Item, at_once, last_uses
 from rewrite.extract.schedule.beside import side_by_side
 from rewrite.extract.schedule.kernel import Host
+from rewrite.lower.emit import host
 
-from ...onnx.test_recurrent import compared, model
+from ...onnx.test_recurrent import HIDDEN, IN, RNG, compared, model
 
 pytest.importorskip("onnxruntime")
 
@@ -78,3 +81,27 @@ def test_small_loops_are_not_worth_waking_a_thread() -> None:
     program = rewrite.onnx.compile(proto, "c", fallback=False, cache=False)
     compared(proto, program, 4)
     assert not program.compiled.executable()._groups
+
+
+def test_what_an_older_release_saved_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its library has nothing that runs lists at once."""
+    monkeypatch.setattr(beside, "POINTS", 1e6)
+    proto = model("GRU", 300, direction="bidirectional")
+    with monkeypatch.context() as older:
+        older.setattr(
+            host, "_RUNNER", host._RUNNER.partition("typedef struct {\n  co")[0]
+        )
+        older.setattr(beside, "thread_count", lambda: 1)
+        program = rewrite.onnx.compile(proto, "c", fallback=False, cache=False)
+        compared(proto, program, 300)
+        program.compiled.save(tmp_path / "older.rw")
+    kept = rw.load(tmp_path / "older.rw")
+    arrays = {
+        "x": RNG.standard_normal((300, 3, IN), np.float32),
+        "h": RNG.standard_normal((2, 3, HIDDEN), np.float32),
+    }
+    want, got = program(arrays), kept(arrays["x"], arrays["h"])
+    for name, have in zip(want, got.values(), strict=True):
+        np.testing.assert_array_equal(have, want[name])
