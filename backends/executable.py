@@ -62,6 +62,7 @@ class Executable:
         self.inner: Mapping[int, Inner] = self._running(bodies_of) if bodies_of else {}
         self._moved: Mapping[int, None] = {}  # buffers, by the last call
         self.lent = False
+        self._groups: Mapping[int, beside.Group] = {}
         first, prologue = by_inputs(program)
         self.runs = self._prepared(first)
         self.launch()
