@@ -312,7 +312,7 @@ def _buffer(stmt: GroupReduce) -> str:
     return f"rw_reduce_{stmt.var.name}"
 
 
-def _filled_once(body: Sequence[Stmt]) -> frozenset[str]:
+def _filled_once(body: tuple[Stmt, ...]) -> frozenset[str]:
     """Buffers of the reductions that stand outside of loops, each of its own name."""
     loops = (s for s in walk(body) if isinstance(s, For))
     looped = (s for x in loops for s in walk(x.body))
