@@ -9,7 +9,7 @@ from itertools import zip_longest
 from math import prod
 from typing import Any
 
-from ...extract.schedule.beside import side_by_side
+from ...extract.memory.beside import side_by_side
 from ...extract.schedule.kernel import Host
 from ...lower.program import Invoke
 from ..native.pool import thread_count

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..schedule.beside import side_by_side
 from ..schedule.kernel import Launch, Schedule, reads_of, writes_of
 from .arena import Block, place
+from .beside import side_by_side
 from .lifetimes import (
     Item,
     Reuse,

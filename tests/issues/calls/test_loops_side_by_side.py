@@ -13,8 +13,8 @@ import rewrite as rw
 import rewrite.onnx
 from rewrite.backends.flows import beside
 from rewrite.backends.native.pool import thread_count
+from rewrite.extract.memory.beside import side_by_side
 from rewrite.extract.memory.lifetimes import Item, at_once, last_uses
-from rewrite.extract.schedule.beside import side_by_side
 from rewrite.extract.schedule.kernel import Host
 from rewrite.lower.emit import host
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .kernel import Host
+from ..schedule.kernel import Host
 
 
 def side_by_side(steps: Sequence[object]) -> list[tuple[int, int]]:
