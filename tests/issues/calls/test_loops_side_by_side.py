@@ -58,6 +58,7 @@ def test_directions(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(beside, "run", watched)
     monkeypatch.setattr(beside, "POINTS", 1e6)
+    monkeypatch.setattr(beside, "MEETING", 1.0)  # with however many threads
     monkeypatch.setattr("rewrite.backends.flows.rounds.TABLE", 4096)
     proto = model(kind, 300, direction="bidirectional")
     program = rewrite.onnx.compile(proto, "c", fallback=False, cache=False)
@@ -88,6 +89,7 @@ def test_what_an_older_release_saved_runs(
 ) -> None:
     """Its library has nothing that runs lists at once."""
     monkeypatch.setattr(beside, "POINTS", 1e6)
+    monkeypatch.setattr(beside, "MEETING", 1.0)
     proto = model("GRU", 300, direction="bidirectional")
     with monkeypatch.context() as older:
         older.setattr(
