@@ -229,8 +229,8 @@ class Rounds(_Listed):
         """What rounds that change nothing stack."""
         assert self.ends is not None
         kind, j = self.loop.of(r).dtype.numpy, self.loop.output(r)
-        nbytes = self.sizes[self.outputs[j]] * rounds
-        there = np.frombuffer((ctypes.c_uint8 * nbytes).from_address(to), kind)
+        size = self.sizes[self.outputs[j]] * rounds
+        there = np.frombuffer((ctypes.c_uint8 * size).from_address(to), kind)
         there[...] = self.ends.idle[j]
 
 

@@ -6,6 +6,7 @@ through the same instances, and turns are counted on from one to the next.
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 
 from ...egraph.ir.dtypes import BOOL
@@ -256,11 +257,10 @@ class Besides(Multiplying):
         return out
 
     def wanted(self, s: Load, tensor: Tensor) -> Tensor:
-        """Without rows beyond the end: each makes one of the product, which, where
-        nothing else is summed, is stored nowhere."""
-        row, rows = s.tile.axes[0], self.extents[s.tile.axes[0]]
-        if row in self.summed() or tensor.windows or len(s.tile.axes) != 2:
+        """Without rows beyond the end."""
+        if not self.makes_its_own(s, 0, tensor):
             return tensor
+        rows = self.extents[s.tile.axes[0]]
         few = (
             min(n, ceil_div(there, MIXED) * MIXED) if n == rows else n
             for n, there in zip(tensor.sizes[1:], tensor.extents[1:], strict=True)
@@ -268,12 +268,18 @@ class Besides(Multiplying):
         return tensor._replace(sizes=(tensor.sizes[0], *few))
 
     def is_beyond(self, s: Load, tensor: Tensor, corner: tuple[Ex, ...]) -> bool:
-        """Whether a panel is of such rows of a side alone, which lie across in it."""
-        first, row = corner[0], s.tile.axes[-1]
-        if row in self.summed() or tensor.windows or len(s.tile.axes) != 2:
-            return False
-        return isinstance(first, Lit) and first.value >= tensor.extents[0]
+        """Whether all of a panel is, of a side that lies across."""
+        first = corner[0]
+        beyond = isinstance(first, Lit) and first.value >= tensor.extents[0]
+        return beyond and self.makes_its_own(s, 1, tensor)
 
+    def makes_its_own(self, s: Load, axis: int, tensor: Tensor) -> bool:
+        """Whether a place along a tile's axis makes places of its own of the product:
+        those of one beyond the end are stored nowhere."""
+        plain = len(s.tile.axes) == 2 and not tensor.windows
+        return plain and s.tile.axes[axis] not in self.summed
+
+    @cached_property
     def summed(self) -> frozenset[str]:
         """The axes along which anything is added up, or else reduced."""
         over: set[str] = set()

@@ -45,7 +45,9 @@ def test_what_they_hold_is_held_until_all_are_done() -> None:
     assert not again[2].writes
 
 
-@pytest.mark.skipif(thread_count() < 2, reason="loops share one thread in turns")
+@pytest.mark.skipif(
+    thread_count() < 2, reason="one processor: loops run one after the other"
+)
 @pytest.mark.parametrize("kind", ["GRU", "LSTM", "RNN"])
 def test_directions(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, with temporaries of their own, and in more than one list each."""
@@ -76,7 +78,9 @@ def test_directions(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert not {*one.tolist()} & {*other.tolist()}
 
 
-@pytest.mark.skipif(thread_count() < 2, reason="loops share one thread in turns")
+@pytest.mark.skipif(
+    thread_count() < 2, reason="one processor: loops run one after the other"
+)
 def test_small_loops_are_not_worth_waking_a_thread() -> None:
     proto = model("RNN", 4, direction="bidirectional")
     program = rewrite.onnx.compile(proto, "c", fallback=False, cache=False)
