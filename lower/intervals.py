@@ -1,4 +1,5 @@
-"""What is known of integers in loops: intervals, sums of multiples of loop variables.
+"""What is known of integers in loops: intervals, divisors, sums of multiples of loop
+variables.
 
 An interval holds whatever the loop runs through; a linear form is exact, so that its
 least and greatest value are attained.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
@@ -119,6 +121,21 @@ def truth(op: str, a: Interval, b: Interval) -> Interval | None:
             return Interval(min(a.low, b.low), min(a.high, b.high))
         case _:
             return Interval(max(a.low, b.low), max(a.high, b.high))
+
+
+def divisor(x: Ex, known: Mapping[str, int]) -> int:
+    """A number that divides the integer, by those of names; 0 divides only 0."""
+    match x:
+        case Lit(value):
+            return abs(int(value))
+        case Var(name):
+            return known.get(name, 1)
+        case Op("add" | "sub" | "imod", (a, b)):
+            return gcd(divisor(a, known), divisor(b, known))
+        case Op("mul", (a, b)):
+            return divisor(a, known) * divisor(b, known)
+        case _:
+            return 1
 
 
 class Linear(NamedTuple):

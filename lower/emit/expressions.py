@@ -13,6 +13,7 @@ import numpy as np
 from ...egraph.ir.dtypes import BOOL, F32, F64, U8, U16, U32, DType, compute
 from ...egraph.ir.scalars import BY_NAME
 from ..device import DeviceError
+from ..intervals import divisor
 from ..loops import Ex, Lit, Load, Op, Store, Var
 from .convert import FORMATS
 from .dialects import C_TYPES, KEYWORDS
@@ -49,20 +50,7 @@ class Scope:
         return replace(self, wide=names, multiple=known)
 
     def divisor(self, ex: Ex) -> int:
-        """A number that divides the index; 0 divides only 0."""
-        match ex:
-            case Lit(value=value):
-                return abs(int(value))
-            case Var(name=name):
-                return self.multiple.get(name, 1)
-            case Op(op="add" | "sub", args=(a, b)):
-                return math.gcd(self.divisor(a), self.divisor(b))
-            case Op(op="mul", args=(a, b)):
-                return self.divisor(a) * self.divisor(b)
-            case Op(op="imod", args=(a, b)):
-                return math.gcd(self.divisor(a), self.divisor(b))
-            case _:
-                return 1
+        return divisor(ex, self.multiple)
 
 
 @dataclass(slots=True)

@@ -7,18 +7,19 @@ ends are zeros, as a load has them where its test fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...egraph.ir.dtypes import F32, DType
 from ..families.nests.values import add, mul
 from ..fragments import EIGHTS, HALVES
+from ..intervals import divisor
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, panel
 from ..tiles import ir
 from ..tiles.shapes.shape import Never
+from .engine import BYTES
 from .layouts import Form, Scene
 
-BYTES = 16  # of which steps of a tensor are multiples
 AXES, ROWS = 5, 256  # of a tensor, and of a box, at most
 BROUGHT = (*HALVES, *EIGHTS, F32)  # what groups of warps multiply
 
@@ -67,7 +68,15 @@ def box_of(load: ir.Load, view: Scene, buffer: Param) -> Box | str:
         *((a.extent, a.step, a.size) for a in made), strict=True
     )
     corner = tuple(_place(a.axes, a.const, load.index.dtype) for a in made)
-    return Box(Tensor(buffer.name, extents, strides, sizes), corner)
+    return askew(corner, buffer, view) or Box(
+        Tensor(buffer.name, extents, strides, sizes), corner
+    )
+
+
+def askew(corner: Sequence[Ex], buffer: Param, view: Scene) -> str | None:
+    """Why rows of a box do not begin where the engine takes them."""
+    step = divisor(corner[0], view.steps) * buffer.dtype.itemsize
+    return f"rows from {step} bytes on" if step % BYTES else None
 
 
 def sent(s: ir.Store, view: Scene, buffer: Param) -> Box | str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from ..loops import Tensor, Windows
 
+BYTES = 16  # of which steps of a tensor, and where rows of a box begin, are multiples
 BITS = {3: 16, 4: 8, 5: 5}  # by axes of a tensor: of how far rows are moved
 STEP, COUNT = 8, 1024  # at most: from window to window, and rows
 

@@ -18,9 +18,9 @@ from ..families.nests.values import add, mul
 from ..loops import Ex, Lit, Op, Param, Tensor, Var, Windows, panel
 from ..tiles import ir
 from ..tiles.shapes.shape import Never
-from .boxes import AXES, BROUGHT, BYTES, box_of
+from .boxes import AXES, BROUGHT, askew, box_of
 from .digits import Access, Test, access
-from .engine import BITS, STEP
+from .engine import BITS, BYTES, STEP
 from .engine import refused as unfit
 from .layouts import Scene
 
@@ -131,7 +131,8 @@ class _Panels:
         along = zip(tensor.extents, strides, strict=True)
         if sum((n - 1) * step for n, step in along) >= self.buffer.size:
             return "it reaches beyond its buffer"
-        return unfit(tensor) or made
+        skewed = (askew(c, self.buffer, self.view) for c in made.corners)
+        return unfit(tensor) or next(filter(None, skewed), made)
 
     def stays(self, i: int, points: int) -> bool:
         """Whether so many points have one value of all digits but the first."""

@@ -10,7 +10,15 @@ from __future__ import annotations
 import math
 
 from ..fragments import WARP
-from ..intervals import Interval, Linear, extremes, interval, linear, of_loop
+from ..intervals import (
+    Interval,
+    Linear,
+    divisor,
+    extremes,
+    interval,
+    linear,
+    of_loop,
+)
 from ..loops import (
     Array,
     AsyncCopy,
@@ -33,9 +41,8 @@ from ..loops import (
     Sort,
     Stmt,
     Store,
-    Tensor,
 )  # fmt: skip
-from ..targets.engine import BITS
+from ..targets.engine import BITS, BYTES
 from .walk import Walk
 
 
@@ -44,11 +51,14 @@ class Places(Walk):
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
-        self.sizes = {p.name: p.size for p in (*function.params, *function.scratch)}
+        params = (*function.params, *function.scratch)
+        self.sizes = {p.name: p.size for p in params}
+        self.nbytes = {p.name: p.dtype.itemsize for p in params}  # of an element
         self.outside = dict.fromkeys(self.sizes, 0)
         self.shared: set[str] = set()
         self.known: dict[str, Interval] = {}
         self.forms: dict[str, Linear] = {}
+        self.divisors: dict[str, int] = {}
         self.loops: list[For] = []
         self.guards = 0
 
@@ -67,6 +77,7 @@ class Places(Walk):
                 self.forget(var.name)
                 if var.dtype.is_int and var.lanes == 1 and not mutable:
                     self.known[var.name] = interval(value, self.known)
+                    self.divisors[var.name] = divisor(value, self.divisors)
                     form = linear(value, self.forms)
                     if form is not None:
                         self.forms[var.name] = form
@@ -91,13 +102,13 @@ class Places(Walk):
                     for x in (b.at, *b.corner):
                         self.value(x)
                     self.inside(b.array, b.at, b.size)
-                    self.fits(b.tensor)
+                    self.fits(b)
                     self.shifts(b)
             case Send(box=box):
                 for x in (box.at, *box.corner):
                     self.value(x)
                 self.inside(box.array, box.at, self.function.threads // WARP * box.size)
-                self.fits(box.tensor)
+                self.fits(box)
             case Full(turn=turn) | Free(turn=turn):
                 self.value(turn)
             case Fetch(_, index):
@@ -122,8 +133,13 @@ class Places(Walk):
         self.inside(s.source, s.at, s.lanes)
         self.guards -= s.where is not None
 
-    def fits(self, t: Tensor) -> None:
-        """All of the tensor lies in its buffer."""
+    def fits(self, b: Box) -> None:
+        """All of the tensor lies in its buffer; rows of the box begin where the engine
+        for copies takes them."""
+        t = b.tensor
+        step = self.nbytes.get(t.source, 0) * divisor(b.corner[0], self.divisors)
+        if step % BYTES:
+            self.fault(f"a box of {t.source!r} from {step} bytes on, not {BYTES}")
         pairs = zip(t.extents, t.strides, strict=True)
         last = sum((n - 1) * step for n, step in pairs)
         if min(t.extents) < 1 or last >= self.sizes.get(t.source, 0):
@@ -142,12 +158,14 @@ class Places(Walk):
     def forget(self, name: str) -> None:
         self.known.pop(name, None)
         self.forms.pop(name, None)
+        self.divisors.pop(name, None)
 
     def loop(self, s: For) -> None:
         if s.extent <= 0 or s.step < 1:
             return
         self.known[s.var.name] = of_loop(s)
         self.forms[s.var.name] = Linear(((s.var.name, 1),), 0)
+        self.divisors[s.var.name] = s.step
         self.loops.append(s)
         self.body(s.body)
         self.loops.pop()

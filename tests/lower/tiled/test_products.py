@@ -14,7 +14,7 @@ import pytest
 
 from rewrite.backends.devices import device
 from rewrite.backends.nvidia.nvrtc import emit, usage
-from rewrite.egraph.ir.dtypes import BF16, F16, F32, DType
+from rewrite.egraph.ir.dtypes import BF16, F8E4M3, F16, F32, DType
 from rewrite.egraph.ir.graph import Builder
 from rewrite.extract.schedule.kernel import Kernel
 from rewrite.lower import fragments
@@ -38,6 +38,7 @@ from rewrite.lower.tiles.interpret import run
 from rewrite.lower.tiles.ir import TileProgram
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
+from rewrite.lower.verify import faults as loop_faults
 from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
 
@@ -111,6 +112,7 @@ def test_strictly_each_side_is_rounded_op_by_op() -> None:
                 close(kernel, buffers[kernel.reads :], want)
 
 
+BOXED = {"rows": 64, "columns": 64, "stages": 3, "down": 1, "across": 1, "beside": 128}
 SMALL = {"rows": 32, "columns": 32, "depth": 16, "stages": 3, "across": 1, "down": 2}
 
 
@@ -207,6 +209,35 @@ def test_warps_are_not_for_all() -> None:
     assert choose(kernel, model_of(LIKE_H200), strict=True)[0] is not BY_WARP
     assert choose(kernel, model_of(replace(LIKE_H200, warps=0)))[0] is not BY_WARP
     assert BY_WARP.accepts(matmul(64, 64, 64, "", F32)) == "sides of f32"
+
+
+@pytest.mark.parametrize("first", [0, 2, 4, 8, 12, 16])
+@pytest.mark.parametrize("dtype", [BF16, F16, F8E4M3])
+@pytest.mark.parametrize("turned", [False, True])
+def test_boxes_begin_at_multiples_of_16_bytes(
+    first: int, dtype: DType, turned: bool
+) -> None:
+    """Elsewhere the engine for copies ends the process ("an illegal instruction"); at
+    any row it may begin."""
+    b = Builder()
+    x = b.input("x", dtype, (160, 160))
+    x = b.slice(x, (3, first), (128, 128), (1, 1))
+    x = b.permute(x, (1, 0)) if turned else x
+    w = b.permute(b.input("w", dtype, (64, 128)), (1, 0))
+    y = b.matmul(b.cast(x, F32), b.cast(w, F32))
+    kernel = normalise(kernel_of(b, [b.cast(y, BF16)]))
+    holes = BOXED | {"depth": 128 // dtype.itemsize}
+    made = BY_GROUP.program(kernel, model_of(HOPPER), tuple(sorted(holes.items())))
+    lies = not turned or dtype is not F8E4M3
+    assert isinstance(made, TileProgram) == (lies and first * dtype.itemsize % 16 == 0)
+    if isinstance(made, TileProgram):
+        text = show_loops(verify_loops(lowered(made)))
+        assert not loop_faults(parse_loops(text))
+        moved = re.sub("= b0 at ", "= b0 at 1 + ", text)
+        assert moved != text
+        found = [str(f) for f in loop_faults(parse_loops(moved))]
+        nbytes = dtype.itemsize
+        assert f"a box of 'b0' from {nbytes} bytes on, not 16" in found[0], found
 
 
 def test_an_outer_product_sums_along_no_axis() -> None:
