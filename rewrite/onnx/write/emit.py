@@ -15,6 +15,7 @@ from ..order import captures
 from .bodies import rename_inside
 from .cover import FREE, Instruction
 from .select import Selection
+from .spelled import MARK, SPELLED
 
 
 def emit(model: onnx.ModelProto, found: Selection) -> onnx.ModelProto:
@@ -70,6 +71,9 @@ class _Writer:
 
     def node(self, c: int, how: Instruction) -> None:
         outputs = self.results(c)
+        if MARK in how.attrs:
+            self.spelled(how, outputs[0])
+            return
         made = self.made if how.step is None else self.kept
         node = made(how, outputs)
         self.append(node, node.name or f"{node.op_type}_{len(self.nodes)}")
@@ -82,6 +86,16 @@ class _Writer:
             node.name = f"{base}_{k}"
         self.node_names.add(node.name)
         self.nodes.append(node)
+
+    def spelled(self, how: Instruction, output: str) -> None:
+        """The nodes that stand for one operator."""
+        read = ["" if a is None else self.name(a) for a in how.args]
+        nodes = SPELLED[how.op]
+        for k, (op, reads, attrs) in enumerate(nodes, 1):
+            name = output if k == len(nodes) else self.fresh(f"{output}_{op.lower()}")
+            node = helper.make_node(op, [read[i] for i in reads], [name], **attrs)
+            self.append(node, f"{op}_{len(self.nodes)}")
+            read.append(name)
 
     def results(self, c: int) -> list[str]:
         """Names of what a node gives; a part that nobody reads is still named."""

@@ -15,6 +15,7 @@ from rewrite.extract.operators.tiles import Tiles
 
 from ..types import ELEMENTS
 from .cover import Cover
+from .spelled import GELU, spelled
 
 tile: Tiles[Cover] = Tiles()
 END = 2**63 - 1
@@ -63,6 +64,8 @@ def unary(t: Cover, c: int, node: ENode) -> None:
         t.way(c, "Gelu", (x,), ("approximate", "tanh"))
     elif op is not None and has(t, op, x):
         t.way(c, op, (x,))
+    elif op == "Gelu":
+        spelled(t, c, op, (x,), GELU)
 
 
 @tile("bin")
@@ -220,10 +223,17 @@ def norm(t: Cover, c: int, node: ENode) -> None:
     x, *parameters = node.args
     mask, epsilon = node.attrs
     axis = mask.index(1)
-    if not all(mask[axis:]) or not has(t, op, x):
+    if not all(mask[axis:]):
         return
     shape = t.shape(x)[axis:]
     result = [_parameter(t, p, shape) for p in parameters]
+    if not has(t, op, x):
+        # From 11 on axes may be counted from the end.
+        if len(shape) == 1 and len(result) == 2 and t.opset >= 11:
+            gain, bias = result
+            if gain is not None and bias is not None:
+                spelled(t, c, op, (x, gain, bias), (2.0, epsilon))
+        return
     if node.op == "layer_norm" and t.number(parameters[1]) == 0:
         result = result[:1]
     if None not in result:
