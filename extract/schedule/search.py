@@ -25,6 +25,7 @@ CLEARLY = 0.9  # of the cost of one start, that another must have
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
 JOINS = frozenset(("concat",))
+ORDERED = frozenset(("reshape", "expand"))  # views in whose order elements lie anyway
 SHOWS = VIEWS | {"cast"}  # what a product reads the elements of another value by
 
 
@@ -48,6 +49,7 @@ class Search(State):
     def rebuild(self) -> None:
         super().rebuild()
         self.touched: dict[int, int] = {}
+        self.folded: dict[int, tuple[int, set[int]]] = {}  # by stamps of kernels
 
     def fuse(self) -> None:
         """A better start: values are inlined at once in what reads them; or products in
@@ -287,7 +289,9 @@ class Search(State):
         """(e-node to take, whether to toggle the storage) of what is due at `c`."""
         touched = self.touched.get(c, 0)
         toggle = c in self.stored or self._may_store(c)
-        view = self._free(c) and c not in self.space.constant
+        view = self._free(c) and (
+            c not in self.space.constant or self.node(c).op in ORDERED
+        )
         if (
             touched > self.toggled.get(c, -1)
             and toggle
@@ -326,14 +330,33 @@ class Search(State):
 
     def _may_store(self, c: int) -> bool:
         """Where a kernel computes `c` once an element, storing it can only cost, unless
-        it is the same in every run."""
-        if c in self.space.constant:
+        it is the same in every run; so it is of all that follows the reductions, where
+        a kernel is cut behind the last of them or not at all."""
+        if c in self.space.constant or len(self.within[c]) > 1:
             return True
         for r in self.within[c]:
             traced = self.kern[r].traced
-            if traced is None or traced.kernel.reductions or c in traced.repeated:
+            if traced is None or c in traced.repeated or self.node(c).op in FOLDS:
                 return True
-        return len(self.within[c]) > 1
+            if traced.kernel.reductions and c in self._before_folds(r):
+                return True
+        return False
+
+    def _before_folds(self, r: int) -> set[int]:
+        """Members of a kernel that a reduction in it reads, itself or through others."""
+        k = self.kern[r]
+        if self.folded.get(r, (-1,))[0] != k.stamp:
+            members = set(k.members)
+            todo = [a for m in members if self.node(m).op in FOLDS
+                    for a in self.node(m).args]  # fmt: skip
+            found = set[int]()
+            while todo:
+                a = todo.pop()
+                if a in members and a not in found:
+                    found.add(a)
+                    todo += self.node(a).args
+            self.folded[r] = k.stamp, found
+        return self.folded[r][1]
 
     def sweep(self, budget: int, switching: bool) -> tuple[int, int]:
         """Moves at every class in use, operands first; (moves kept, moves tried)."""
