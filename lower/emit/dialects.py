@@ -144,6 +144,11 @@ typedef uint64_t u64;
 #define RW_FMA_256
 #endif
 #endif
+#if defined __AVX2__ && defined __GNUC__ && !defined __clang__
+#define RW_WIDEN_256
+typedef char rw_bytes __attribute__((vector_size(16)));
+typedef long long rw_pair __attribute__((vector_size(16)));
+#endif
 #define RW_FETCH(p, i, write) \\
   __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
 #if defined __AVX512F__
@@ -156,6 +161,9 @@ typedef uint64_t u64;
 #define RW_HOLD(v) (void)0
 #endif
 """
+
+# Of eight bytes, which lie in half of a vector; of clang `convert` is as good.
+_WIDER = "(i32x8)__builtin_ia32_pmov{}xbd256((rw_bytes)(rw_pair){{{{(i64){{a}}, 0}}}})"
 
 C = Dialect(
     name="C",
@@ -184,6 +192,8 @@ C = Dialect(
     whole={
         "rw_fma_f32_x8": ("RW_FMA_256", "__builtin_ia32_vfmaddps256({a}, {b}, {c})"),
         "rw_fma_f64_x4": ("RW_FMA_256", "__builtin_ia32_vfmaddpd256({a}, {b}, {c})"),
+        "rw_convert_i8_i32_x8": ("RW_WIDEN_256", _WIDER.format("s")),
+        "rw_convert_u8_i32_x8": ("RW_WIDEN_256", _WIDER.format("z")),
     },
     contract="",
     load_lanes="*(const {v}_u *)({a} + {i})",

@@ -16,6 +16,7 @@ from dataclasses import replace
 from ..device import DeviceError
 from ..loops import For, Function, Gemm, Param, Sort, Stmt
 from ..passes.abreast import abreast
+from ..passes.bytes import bytes_by_eights
 from ..passes.hoist import hoist
 from ..passes.widen import widen
 from ..walking import trips, walk
@@ -86,7 +87,7 @@ def source(functions: Sequence[Function]) -> str:
     for f in functions:
         if f.name in texts:
             raise DeviceError(f"two functions are called {f.name!r}")
-        texts[f.name] = _function(printer, widen(hoist(abreast(f))))
+        texts[f.name] = _function(printer, widen(bytes_by_eights(hoist(abreast(f)))))
     calls = (isinstance(s, Gemm) for f in functions for s in walk(f.body))
     library = (_LIBRARY,) if any(calls) else ()
     if any(isinstance(s, Sort) for f in functions for s in walk(f.body)):

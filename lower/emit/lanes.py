@@ -162,9 +162,9 @@ class Lanes:
             return f"({to}){text}"
         v, form = self.vector(to, lanes), self.dialect.convert
         self.vector(source, lanes)
-        if form:
-            return form.format(a=text, v=v, n=lanes, c=C_TYPES[to])
         name = f"rw_convert_{source}_{to}_x{lanes}"
+        if form and name not in self.dialect.whole:
+            return form.format(a=text, v=v, n=lanes, c=C_TYPES[to])
         return f"{self.lanewise(name, to, [source], f'({to}){{a}}', lanes)}({text})"
 
     def splat(self, text: str, dtype: DType, lanes: int) -> str:

@@ -20,6 +20,7 @@ from rewrite.lower.interpret import run
 from rewrite.lower.loops import Function
 from rewrite.lower.passes.abreast import abreast
 from rewrite.lower.passes.barriers import barriers
+from rewrite.lower.passes.bytes import bytes_by_eights
 from rewrite.lower.passes.hoist import hoist
 from rewrite.lower.passes.rebuild import unique
 from rewrite.lower.passes.widen import widen
@@ -37,7 +38,10 @@ from .replay import functions as made
 
 HERE = Path(__file__).parent / "passes"
 SMALL = 60_000  # operations that the interpreter does within a second
-PASSES = {"abreast": abreast, "barriers": barriers, "hoist": hoist, "widen": widen}
+PASSES = {
+    "abreast": abreast, "barriers": barriers, "bytes": bytes_by_eights, "hoist": hoist,
+    "widen": widen,
+}  # fmt: skip
 ORDERS = st.lists(st.sampled_from(sorted(PASSES)), max_size=6)
 
 

@@ -22,6 +22,11 @@ typedef uint64_t u64;
 #define RW_FMA_256
 #endif
 #endif
+#if defined __AVX2__ && defined __GNUC__ && !defined __clang__
+#define RW_WIDEN_256
+typedef char rw_bytes __attribute__((vector_size(16)));
+typedef long long rw_pair __attribute__((vector_size(16)));
+#endif
 #define RW_FETCH(p, i, write) \
   __builtin_prefetch((const void *)((uintptr_t)(p) + sizeof *(p) * (i)), write)
 #if defined __AVX512F__
