@@ -26,6 +26,8 @@ from .table import (
     sizes,
 )
 
+COPIED = 1 << 22  # elements of an operand that a product may copy at a time
+
 
 def _reduce_type(types: Types, attrs: Attrs) -> TensorType:
     (t,), (name, mask, acc) = types, attrs
@@ -136,12 +138,36 @@ def _contract(args: Sequence[Array], attrs: Attrs, out: TensorType) -> Array:
     missing = [i for i in range(rank) if i not in labels[0] and i not in labels[1]]
     kept = [i for i in range(rank) if not mask[i] and i not in missing]
     with np.errstate(all="ignore"):
-        r = np.einsum(ops[0], labels[0], ops[1], labels[1], kept, optimize=True)
+        r = _product(ops, labels, kept)
         for i in missing:  # an axis of neither operand: summed is scaled
             r = r * np.asarray(size[i]).astype(r.dtype) if mask[i] else r
     shape = [1 if mask[i] or i in missing else size[i] for i in range(rank)]
     r = np.broadcast_to(r.reshape(shape), sizes(out.shape))
     return r.astype(out.dtype.numpy, copy=False)
+
+
+def _product(
+    ops: Sequence[Array], labels: Sequence[Sequence[int]], kept: Sequence[int]
+) -> Array:
+    """By parts of a kept axis, where operands are large: einsum copies these, and one
+    may be a view of few elements (windows of an image)."""
+    large = max((0, 1), key=lambda i: ops[i].size)
+    parts = -(-ops[large].size // COPIED)
+    along = [i for i in kept if i in labels[large]]
+    if parts < 2 or not along:
+        return np.einsum(ops[0], labels[0], ops[1], labels[1], kept, optimize=True)
+    shape = dict(zip(labels[large], ops[large].shape, strict=True))
+    axis = max(along, key=shape.__getitem__)
+    made: list[Array] = []
+    for first in range(0, shape[axis], step := -(-shape[axis] // parts)):
+        a, b = (
+            x[(slice(None),) * ls.index(axis) + (slice(first, first + step),)]
+            if axis in ls
+            else x
+            for x, ls in zip(ops, labels, strict=True)
+        )
+        made.append(np.einsum(a, labels[0], b, labels[1], kept, optimize=True))
+    return np.concatenate(made, kept.index(axis))
 
 
 define("reduce", 1, "monoid:str mask:mask acc:dtype", _reduce_type, _reduce)

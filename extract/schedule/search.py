@@ -25,7 +25,7 @@ CLEARLY = 0.9  # of the cost of one start, that another must have
 NEAR = 24  # classes around a kept move that are tried again
 LONGEST = 6  # reductions that are tried as one pass at once
 JOINS = frozenset(("concat",))
-ORDERED = frozenset(("reshape", "expand"))  # views in whose order elements lie anyway
+ORDERED = frozenset(("reshape",))  # views in whose order elements lie anyway
 SHOWS = VIEWS | {"cast"}  # what a product reads the elements of another value by
 
 
@@ -343,7 +343,7 @@ class Search(State):
         return False
 
     def _before_folds(self, r: int) -> set[int]:
-        """Members of a kernel that a reduction in it reads, itself or through others."""
+        """What a reduction in a kernel reads of it, itself or through others."""
         k = self.kern[r]
         if self.folded.get(r, (-1,))[0] != k.stamp:
             members = set(k.members)

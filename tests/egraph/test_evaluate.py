@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from unittest.mock import patch
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from rewrite.egraph.ir import reduction
+from rewrite.egraph.ir.convolution import Frame
 from rewrite.egraph.ir.dims import symbol
 from rewrite.egraph.ir.dtypes import F16, F32, I32
-from rewrite.egraph.ir.evaluate import InputError, bind_inputs, evaluate
+from rewrite.egraph.ir.evaluate import (
+    InputError,
+    bind_inputs,
+    evaluate,
+    expand_macros,
+)
 from rewrite.egraph.ir.graph import Builder
+from tests.effort import draws
 
 B = symbol("b")
 
@@ -74,3 +87,44 @@ def test_calls_and_casts() -> None:
     np.testing.assert_array_equal(
         out, np.array([0.1, 7], np.float16).astype(np.float32) * 2
     )
+
+
+@settings(max_examples=draws(100))
+@given(st.integers(0, 10**6))
+def test_products_of_large_operands_are_made_in_parts(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    full = tuple(int(n) for n in rng.integers(1, 6, 4))
+    mask = tuple(int(m) for m in rng.integers(0, 2, 4))
+    b = Builder()
+    x, y = (
+        b.input(name, F32, tuple(n if rng.random() < 0.7 else 1 for n in full))
+        for name in "xy"
+    )
+    graph = b.build([b.contract(x, y, full, mask)])
+    inputs = {
+        n.attrs[0]: rng.integers(-8, 8, n.shape).astype("f4") for n in graph.inputs
+    }
+    (want,) = evaluate(graph, inputs).values()
+    with patch.object(reduction, "COPIED", 7):
+        (got,) = evaluate(graph, inputs).values()
+    assert np.array_equal(got, want)
+
+
+def test_a_product_of_windows_copies_a_part_of_them_at_a_time() -> None:
+    """7 x 7 windows of an image, with 49 times as many elements."""
+    b = Builder()
+    x = b.input("x", F32, (1, 64, 64, 64))
+    w = b.input("w", F32, (8, 64, 7, 7))
+    y = b.add(
+        "conv",
+        (x, w, b.const(0, F32, (8,))),
+        (Frame(1, (1, 1), (1, 1), (3, 3), (3, 3)).vector,),
+    )
+    graph = expand_macros(b.build([y]))
+    rng = np.random.default_rng(0)
+    inputs = {n.attrs[0]: rng.normal(size=n.shape).astype("f4") for n in graph.inputs}
+    tracemalloc.start()
+    evaluate(graph, inputs, "f64")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 80 << 20 < 8 * 49 * 64**3
