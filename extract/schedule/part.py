@@ -180,9 +180,10 @@ def _improved(
     notes = ("saturation was truncated",) if found.truncated else ()
     best, seconds = None, choice.seconds
     try:
-        best = _rebuilt(p, found, choice)
-        if p.values and not check_sizes(p.graph, best.graph):
+        made = _rebuilt(p, found, choice)
+        if p.values and not check_sizes(p.graph, made.graph):
             notes = (*notes, UNCOMPARED)
+        best = made
     except GraphError as e:
         notes = (*notes, f"the form chosen holds only for some sizes ({e}); kept as is")
         before = before or p.as_it_is(level.cost, moves)

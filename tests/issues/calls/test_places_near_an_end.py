@@ -15,6 +15,7 @@ from rewrite.core.options import Options
 from rewrite.egraph.ir.dims import floor_div, symbol
 from rewrite.egraph.ir.dtypes import F32
 from rewrite.egraph.ir.graph import Builder, Graph, GraphError
+from rewrite.extract.schedule import part
 from rewrite.extract.schedule.part import check_sizes
 from rewrite.pipeline import optimize_graph
 
@@ -43,3 +44,30 @@ def test_forms_of_graphs_that_take_no_small_sizes_are_compared() -> None:
     assert check_sizes(mirrored(), mirrored()) == [{"n": 449}, {"n": 1021}, {"n": 4099}]
     with pytest.raises(GraphError, match="differs at sizes"):
         check_sizes(mirrored(), mirrored(last=2))
+
+
+@pytest.mark.parametrize("answer", [GraphError("y differs at sizes {'n': 5}"), []])
+def test_a_form_that_is_refused_is_not_taken(
+    answer: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was noted, and taken all the same; one that was compared nowhere is noted."""
+
+    def checked(_: Graph, after: Graph) -> object:
+        tried.append(after)
+        if isinstance(answer, GraphError):
+            raise answer
+        return answer
+
+    tried: list[Graph] = []
+    monkeypatch.setattr(part, "check_sizes", checked)
+    b = Builder()
+    x = b.input("x", F32, (symbol("n"), 8))
+    graph = b.build({"y": b.un("exp", b.un("neg", b.un("neg", x)))})
+    found = optimize_graph(graph, "c", Options(cache=False)).plan
+    assert tried and len(tried[0].live) < len(graph.live)
+    if isinstance(answer, GraphError):
+        assert len(found.graph.live) == len(graph.live)
+        assert any("holds only for some sizes" in note for note in found.notes)
+    else:
+        assert len(found.graph.live) == len(tried[0].live)
+        assert part.UNCOMPARED in found.notes
