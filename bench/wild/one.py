@@ -22,7 +22,7 @@ import numpy as np
 from bench.onnx_tools import PEERS, nodes
 from rewrite.tuning.timing import turns
 
-ROUNDS = 9
+ROUNDS = 31
 THREADS = 2
 MOVED = 1e-6  # of a float
 LARGE = 1 << 16  # elements of all inputs: an image of 128 x 128, seconds of sound
