@@ -158,15 +158,18 @@ def _product(
         return np.einsum(ops[0], labels[0], ops[1], labels[1], kept, optimize=True)
     shape = dict(zip(labels[large], ops[large].shape, strict=True))
     axis = max(along, key=shape.__getitem__)
-    made: list[Array] = []
-    for first in range(0, shape[axis], step := -(-shape[axis] // parts)):
-        a, b = (
-            x[(slice(None),) * ls.index(axis) + (slice(first, first + step),)]
-            if axis in ls
-            else x
-            for x, ls in zip(ops, labels, strict=True)
-        )
-        made.append(np.einsum(a, labels[0], b, labels[1], kept, optimize=True))
+    step = -(-shape[axis] // parts)
+
+    def part(i: int, first: int) -> Array:
+        if axis not in labels[i]:
+            return ops[i]
+        before = (slice(None),) * labels[i].index(axis)
+        return ops[i][(*before, slice(first, first + step))]
+
+    made = [
+        np.einsum(part(0, k), labels[0], part(1, k), labels[1], kept, optimize=True)
+        for k in range(0, shape[axis], step)
+    ]
     return np.concatenate(made, kept.index(axis))
 
 

@@ -16,9 +16,8 @@ from .rebuild import first_of, substituted, variables_of, written_arrays
 LANES = 8
 BYTES = (I8, U8)
 WIDE = (F32, I32)  # what they are widened to
-EACH = frozenset(
-    ("add", "sub", "mul", "fma", "cast")
-)  # with one instruction of vectors
+# One instruction each, of vectors.
+EACH = frozenset(("add", "sub", "mul", "fma", "cast"))
 
 
 def bytes_by_eights(function: Function) -> Function:
