@@ -7,11 +7,12 @@ many instructions as the processor has for eight bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ...egraph.ir.dtypes import F32, I8, I32, U8
-from ..loops import Ex, For, Function, If, Let, Load, Op, Stmt, Store, Var
-from .rebuild import first_of, substituted, variables_of, written_arrays
+from ..loops import Ex, For, Function, Let, Load, Op, Stmt, Store, Var
+from .rebuild import first_of, substituted, variables_of, with_simd, written_arrays
 
 LANES = 8
 BYTES = (I8, U8)
@@ -26,23 +27,13 @@ def bytes_by_eights(function: Function) -> Function:
     narrow = frozenset(p.name for p in params if p.dtype in BYTES)
     if not narrow:
         return function
-    return replace(function, body=_body(function.body, narrow, together))
 
+    def change(s: For) -> Iterator[Stmt]:
+        fits = s.step == 1 and s.extent % LANES == 0
+        fits &= written_arrays(s.body).isdisjoint(together)
+        yield (fits and _Turns(s.var, narrow).loop(s)) or s
 
-def _body(
-    body: tuple[Stmt, ...], narrow: frozenset[str], together: frozenset[str]
-) -> tuple[Stmt, ...]:
-    out: list[Stmt] = []
-    for s in body:
-        if isinstance(s, For) and s.kind == "simd":
-            fits = s.step == 1 and s.extent % LANES == 0
-            fits &= written_arrays(s.body).isdisjoint(together)
-            out.append((fits and _Turns(s.var, narrow).loop(s)) or s)
-        elif isinstance(s, For | If):
-            out.append(replace(s, body=_body(s.body, narrow, together)))
-        else:
-            out.append(s)
-    return tuple(out)
+    return replace(function, body=with_simd(function.body, change))
 
 
 class _Unfit(Exception):

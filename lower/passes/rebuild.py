@@ -250,6 +250,21 @@ def _bound_anew(
     return s, rest if isinstance(s, For) else list(renamed(rest, names))
 
 
+def with_simd(
+    body: tuple[Stmt, ...], change: Callable[[For], Iterable[Stmt]]
+) -> tuple[Stmt, ...]:
+    """The body with what `change` makes of each `simd` loop in it."""
+    out: list[Stmt] = []
+    for s in body:
+        if isinstance(s, For) and s.kind == "simd":
+            out += change(s)
+        elif isinstance(s, For | If):
+            out.append(replace(s, body=with_simd(s.body, change)))
+        else:
+            out.append(s)
+    return tuple(out)
+
+
 def written_arrays(body: Iterable[Stmt]) -> frozenset[str]:
     """The arrays that a body stores to."""
     inner = tuple(walk(tuple(body)))

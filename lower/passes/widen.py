@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...egraph.ir.dtypes import BOOL, I32, U16, DType
-from ..loops import Array, Ex, For, Function, If, Let, Lit, Load, Op, Stmt, Store
-from .rebuild import Names, first_of, substituted, written_arrays
+from ..loops import Array, Ex, For, Function, Let, Lit, Load, Op, Stmt, Store
+from .rebuild import Names, first_of, substituted, with_simd, written_arrays
 
 TURNS = range(8, 64)  # of a short loop; 64 booleans fill the widest vectors
 LANES = 16  # of 32 bits, in the widest
@@ -23,21 +23,11 @@ LANES = 16  # of 32 bits, in the widest
 def widen(function: Function) -> Function:
     together = frozenset(p.name for p in function.params if p.shared)
     names = Names(function)
-    return replace(function, body=_body(function.body, names, together))
 
+    def change(s: For) -> Iterator[Stmt]:
+        return _loop(s, names, together)
 
-def _body(
-    body: tuple[Stmt, ...], names: Names, together: frozenset[str]
-) -> tuple[Stmt, ...]:
-    out: list[Stmt] = []
-    for s in body:
-        if isinstance(s, For) and s.kind == "simd":
-            out += _loop(s, names, together)
-        elif isinstance(s, For | If):
-            out.append(replace(s, body=_body(s.body, names, together)))
-        else:
-            out.append(s)
-    return tuple(out)
+    return replace(function, body=with_simd(function.body, change))
 
 
 def _loop(s: For, names: Names, together: frozenset[str]) -> Iterator[Stmt]:

@@ -38,7 +38,7 @@ from ..loops import (
     panel,
 )
 from ..orders import room
-from ..targets.engine import refused
+from ..targets.engine import BYTES, refused
 from .values import INDEX, Values
 
 BOX_ROW = 128  # bytes
@@ -206,7 +206,7 @@ class Types(Values):
             self.fault(f"a box of {t.source!r} at {b.array!r}")
             return
         row = here.itemsize * t.sizes[0]
-        line = not held.swizzle and max((*t.sizes[1:], 1)) == 1 and row % 16 == 0
+        line = not held.swizzle and max((*t.sizes[1:], 1)) == 1 and row % BYTES == 0
         lies = held.swizzle == t.sizes[0] and row == wide
         if here is not buffer.dtype or not (lies or (line and wide == BOX_ROW)):
             self.fault(f"rows of {t.sizes[0]} {buffer.dtype} at {b.array!r}")
@@ -218,7 +218,7 @@ class Types(Values):
         reason = refused(t) or ("both bring it" if t.windows and b.both else None)
         if reason:
             self.fault(f"windows of {t.source!r}: {reason}")
-        odd = [x for x in t.strides[1:] if x * here.itemsize % 16]
+        odd = [x for x in t.strides[1:] if x * here.itemsize % BYTES]
         if t.strides[0] != 1 or odd or not 0 < max(t.sizes) <= 256:
             self.fault(f"a tensor by {t.strides} in boxes of {t.sizes}")
         for x in b.corner:
