@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import importlib.resources
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..ir import files
 from .ruleset import CONTRACTS, Example, Precision, Rule, RuleFile, RuleSet
@@ -77,6 +79,21 @@ def _bundled() -> tuple[RuleFile, ...]:
         files.append(check(text, name, files, core=not files))
     files.append(check(composite_rules(), "composites", files))
     return tuple(replace(f, bundled=True) for f in files)
+
+
+def _bundled_as(name: str) -> RuleFile:
+    return next(f for f in _bundled() if f.name == name)
+
+
+def _pickled(file: RuleFile) -> str | tuple[Any, ...]:
+    """A bundled file by its name: a process that plans reads it by itself, where a
+    megabyte of small objects takes longer to write and as long to read."""
+    if any(file is f for f in _bundled()):
+        return _bundled_as, (file.name,)
+    return file.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
+
+
+copyreg.pickle(RuleFile, _pickled)
 
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from .sexpr import Atom, Expr, Form, Place, printed, spelled
 from .tables import facts
@@ -126,6 +126,10 @@ class RuleSet:
     files: tuple[RuleFile, ...]
     on: frozenset[str]
     precision: Precision = "default"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what its files hold; texts take longer to make than to read."""
+        return {k: v for k, v in vars(self).items() if k not in ("rules", "foreign")}
 
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:

@@ -25,14 +25,11 @@ def choose(
     cuts: frozenset[int] = frozenset(),
     before: Start | None = None,
 ) -> Extraction:
-    """The best that climbing finds, from the input's own terms, each of them stored or
-    just those of `cuts`, and from those with the least work; where it costs too much,
-    it starts again at `before`."""
+    """The best that climbing finds, from the input's own terms, each of them stored or,
+    where they are given, just those of `cuts`, and from those with the least work;
+    where it costs too much, it starts again at `before`."""
     known = Known(cost, space)
-    best = _climbed(space, known, moves)
-    if cuts and moves:
-        other = _climbed(space, known, moves, cuts)
-        best = min(best, other, key=lambda found: found.seconds)
+    best = _climbed(space, known, moves, cuts if moves else frozenset())
     best = _settled(space, known, moves, best)
     if moves:
         best = _with_less_work(space, known, moves, best)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 
 from .chosen import ELEMENTWISE, VIEWS
+from .kernel import nbytes
 from .search import Search
 
 NEAR = 12  # ops around a stored value that a cut may move to
@@ -47,11 +48,18 @@ def _movable(search: Search, c: int) -> bool:
 
 def _around(search: Search, c: int) -> list[int]:
     """The ops near `c` in the kernels that read and make it, the nearest first: beyond
-    what is next to it (a conversion, say, to a wider dtype) a cut may be cheaper."""
+    what is next to it (a conversion, say, to a wider dtype) a cut may be cheaper.  What
+    comes after it may be as large as `c`, since it is then computed once an element;
+    what comes before it is smaller."""
     above = {m for r in search.readers[c] for m in search.kern[r].members}
     below = set(search.kern[c].members)
-    near = dict.fromkeys((*_users(search, c, above), *_operands(search, c, below)))
-    return [d for d in near if d not in search.stored]
+
+    def size(d: int) -> int:
+        return nbytes(search.type(d))
+
+    users = [d for d in _users(search, c, above) if size(d) <= size(c)]
+    operands = [d for d in _operands(search, c, below) if size(d) < size(c)]
+    return [d for d in dict.fromkeys(users + operands) if d not in search.stored]
 
 
 def _users(search: Search, c: int, inside: set[int]) -> Iterator[int]:

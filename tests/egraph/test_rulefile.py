@@ -1,11 +1,13 @@
 """Rule files are data from strangers: every broken one is refused at its place."""
 
+import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rewrite.egraph.rules.rulefile import RuleFileError, check, load_rules
-from rewrite.egraph.rules.ruleset import PRECISIONS
+from rewrite.egraph.rules.ruleset import PRECISIONS, RuleSet
 from rewrite.egraph.rules.sexpr import parse
 
 BROKEN = sorted((Path(__file__).parent.parent / "broken").glob("*.egg"))
@@ -118,3 +120,23 @@ def test_an_example_is_not_nested_deeper_either() -> None:
     )
     with pytest.raises(RuleFileError, match=r"deep\.egg:3:.*nested deeper than"):
         check(text, "deep.egg", load_rules().files)
+
+
+def test_rules_go_to_another_process_whole_and_quickly(tmp_path: Path) -> None:
+    """Bundled files by their names; a user's, and a bundled one that was changed, as
+    they are."""
+    path = tmp_path / "mine.egg"
+    path.write_text(
+        "(ruleset mine)\n;; Twice.\n;;@ equal bitwise\n"
+        '(rewrite (Bin "add" x x) (Bin "add" x (Bin "max" x x))'
+        ' :ruleset mine :name "twice")\n'
+    )
+    rules = load_rules([path])
+    assert rules.sources and rules.rules and rules.foreign
+    sent = pickle.dumps(rules)
+    assert len(sent) < 1 << 19
+    assert pickle.loads(sent) == rules
+    assert pickle.loads(sent).sources == rules.sources
+    core, first, *rest = load_rules().files
+    changed = RuleSet((core, replace(first, rules=first.rules[1:]), *rest), frozenset())
+    assert pickle.loads(pickle.dumps(changed)) == changed

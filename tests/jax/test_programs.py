@@ -36,6 +36,7 @@ def agree(got: Any, want: Any, tolerance: float = 2e-5) -> None:
         assert np.abs(a - b).max(initial=0.0) <= tolerance * scale
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in LONG])
 def test_programs_agree(name: str) -> None:
     f, args = PROGRAMS[name]

@@ -127,6 +127,7 @@ WRITES = (
 )  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("hidden", [64, 2048], ids=["digested", "watched"])
 @pytest.mark.parametrize("write", WRITES, ids=lambda f: f.__name__.strip("_"))
 @torch.no_grad()

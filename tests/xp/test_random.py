@@ -54,6 +54,7 @@ DRAWS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("drawn", DRAWS)
 def test_devices_draw_the_same_numbers(drawn: str, name: str) -> None:

@@ -35,6 +35,7 @@ def loops_of(program: Any) -> list[Rounds]:
     return [x for x in ready.inner.values() if isinstance(x, Rounds)]
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("kind", ["GRU", "LSTM", "RNN"])
 @pytest.mark.parametrize("table", [1 << 12, 1 << 18])

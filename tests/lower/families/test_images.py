@@ -24,6 +24,7 @@ def pointwise(x: Any, w: Any, b: Any) -> Any:
     return y * xp.clip(y * 0.25 + 0.5, 0, 1)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("images", [1, 2, 5])
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 2), (3, 5), (7, 9), (23, 17), (32, 32)])
 @pytest.mark.parametrize(("channels", "filters"), [(5, 9), (24, 16)])

@@ -18,6 +18,7 @@ from rewrite.lower.lower import choose
 from rewrite.lower.model import DeviceModel, model_of
 from rewrite.lower.text import show
 from rewrite.lower.verify import faults
+from tests.effort import draws
 from tests.lower.harness import (
     CPU,
     NARROW,
@@ -89,7 +90,7 @@ def generated(seed: int) -> Kernel:
     return kernel_of(b, [y])
 
 
-SEEDS = range(60)
+SEEDS = range(draws(60, 2))
 MODEL = model_of(CPU)
 
 

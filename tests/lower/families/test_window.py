@@ -22,6 +22,7 @@ from rewrite.lower.families.window import WINDOW
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.loops import Array
 from rewrite.lower.model import Family, model_of
+from tests.effort import draws
 from tests.lower.harness import (
     CPU,
     NARROW,
@@ -72,7 +73,7 @@ def generated(seed: int) -> Kernel:
     return kernel_of(b, [y])
 
 
-SEEDS = range(40)
+SEEDS = range(draws(40, 2))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -35,6 +35,7 @@ from rewrite.lower.families.winograd import WINOGRAD
 from rewrite.lower.interpret import run as interpret
 from rewrite.lower.model import cheapest, model_of
 from rewrite.lower.registry import FAMILIES, families_for
+from tests.effort import draws
 from tests.lower.families.test_window import (
     conv,
     grouped,
@@ -86,7 +87,7 @@ def generated(seed: int) -> Kernel:
     return kernel_of(b, [y])
 
 
-SEEDS = range(40)
+SEEDS = range(draws(40, 2))
 
 
 @pytest.mark.sweep(4)

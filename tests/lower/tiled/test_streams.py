@@ -86,6 +86,7 @@ FEW = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(("case", "holes"), FEW, ids=str)
 def test_by_warps(case: Quantized, holes: Holes) -> None:
     """Both sides are registers: tiles, loops and their text."""

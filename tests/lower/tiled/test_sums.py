@@ -82,6 +82,7 @@ def test_as_loops() -> None:
 
 
 @pytest.mark.skipif(not emulate.COMPILER, reason="there is no C++ compiler")
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("kernel", "sizes"),
     [

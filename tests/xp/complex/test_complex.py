@@ -247,6 +247,7 @@ SQUARE = hnp.arrays(
 )  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", STRICT)
 @settings(max_examples=12, deadline=None)
 @given(x=SQUARE, seed=st.integers(0, 9))

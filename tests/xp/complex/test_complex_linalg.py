@@ -65,6 +65,7 @@ def close(got: Any, want: Any) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ONE)
 def test_beside_numpy(name: str) -> None:
     f, args = ONE[name]
