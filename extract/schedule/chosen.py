@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from typing import Any, Protocol
 
 from ...egraph.ir.ops import (
@@ -36,11 +37,36 @@ class Terms(Protocol):
     def type(self, c: int) -> TensorType: ...
 
 
+def spelled(terms: Terms, stored: Container[int], node: Term) -> tuple[Any, ...] | None:
+    """What a kernel makes of a node, where others are known to come to the same: sums
+    of products, whose operands may be expanded before or in the sum, and reshapes of
+    reshapes.  Two nodes of one class that are spelled alike are the same loops."""
+
+    def below(a: int, op: str) -> int:
+        while terms.node(a).op == op and a not in stored:
+            (a,) = terms.node(a).args
+        return a
+
+    def product(shape: Any, rest: tuple[Any, ...], args: Iterable[int]) -> Any:
+        return "contract", shape, *rest, sorted(below(a, "expand") for a in args)
+
+    if node.op == "contract":
+        return product(node.attrs[0], node.attrs[1:], node.args)
+    if node.op == "reduce" and node.attrs[0] == "sum":
+        (a,) = node.args
+        inner = terms.node(a)
+        if a not in stored and inner.op == "bin" and inner.attrs[0] == "mul":
+            return product(terms.type(a).shape, node.attrs[1:], inner.args)
+    if node.op == "reshape":
+        return "reshape", below(node.args[0], "reshape")
+    return None
+
+
 class Untraceable(Exception):
     """These values cannot share a kernel; says why."""
 
 
 __all__ = [
     "ELEMENTWISE", "FOLDS", "HOST", "LEAVES", "READS", "SORTS", "VARYING", "VIEWS",
-    "Term", "Terms", "Untraceable",
+    "Term", "Terms", "Untraceable", "spelled",
 ]  # fmt: skip

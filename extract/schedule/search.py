@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from .chosen import ELEMENTWISE, FOLDS, VIEWS, Term, Untraceable
+from .chosen import ELEMENTWISE, FOLDS, VIEWS, Term, Untraceable, spelled
 from .kernel import KernelCost
 from .known import Known
 from .seed import with_epilogues, with_sides
@@ -132,11 +132,15 @@ class Search(State):
 
     def _flips(self, c: int) -> Iterator[set[int]]:
         """Passes with `c` among them, and each of them with the sides of its products
-        stored that its kernels would compute."""
+        stored that its kernels would compute.  What windows read they read again and
+        again: no pass pays through them."""
         for these in self._passes(c):
+            kernels = these | self._read_by(these)
+            members = (m for k in kernels for m in self.kern[k].members)
+            if any(self.node(m).op == "window" for m in members):
+                continue
             yield these
-            sides = self._sides(these | self._read_by(these), these)
-            if sides:
+            if sides := self._sides(kernels, these):
                 yield these | sides
 
     def _sides(self, kernels: set[int], these: set[int]) -> set[int]:
@@ -289,22 +293,23 @@ class Search(State):
         """(e-node to take, whether to toggle the storage) of what is due at `c`."""
         touched = self.touched.get(c, 0)
         toggle = c in self.stored or self._may_store(c)
-        view = self._free(c) and (
-            c not in self.space.constant or self.node(c).op in ORDERED
-        )
-        if (
-            touched > self.toggled.get(c, -1)
-            and toggle
-            and (not view or c in self.stored)
-        ):
+        mine = c not in self.space.constant or self.node(c).op in ORDERED
+        due = touched > self.toggled.get(c, -1) and toggle
+        if due and (c in self.stored or not (mine and self._free(c))):
             yield None, True
         if not switching or touched <= self.switched.get(c, -1):
             return
-        for i in range(len(self.space.classes[c])):
-            if i != self.pick[c]:
+        node = self.node(c)
+        same = spelled(self, self.stored, node)
+        for i, other in enumerate(self.space.classes[c]):
+            if i == self.pick[c] or (
+                same and spelled(self, self.stored, other) == same
+            ):
+                continue
+            if c in self.stored or not {node.op, other.op} <= VIEWS:  # else the same
                 yield i, False
-                if toggle and c not in self.roots:
-                    yield i, True
+            if toggle and c not in self.roots:
+                yield i, True
 
     def turn(self) -> bool:
         """Weighs turned copies from here on, and first nothing else; False: there is

@@ -69,8 +69,12 @@ def parts(work: Work, jobs: int = 1) -> list[Part]:
     levels = work.remembering
     with contextlib.ExitStack() as stack:
         crew = [stack.enter_context(w) for w in _crew(work, work.workers(jobs))]
+        # The largest here, where all is ready: a worker starts for a second first.
+        first = left.popleft() if left else None
         for w in crew:
             w.start(left, made)
+        if first is not None:
+            made[first] = work.part(first, levels)
         while len(made) < len(order):
             try:
                 k = left.popleft()
