@@ -301,12 +301,10 @@ class Search(State):
             return
         node = self.node(c)
         same = spelled(self, self.stored, node)
-        for i, other in enumerate(self.space.classes[c]):
-            if i == self.pick[c] or (
-                same and spelled(self, self.stored, other) == same
-            ):
+        for i, n in enumerate(self.space.classes[c]):
+            if i == self.pick[c] or (same and spelled(self, self.stored, n) == same):
                 continue
-            if c in self.stored or not {node.op, other.op} <= VIEWS:  # else the same
+            if c in self.stored or not {node.op, n.op} <= VIEWS:  # else the same
                 yield i, False
             if toggle and c not in self.roots:
                 yield i, True
