@@ -44,6 +44,7 @@ from rewrite.report.prose import coloured, prose
 from rewrite.report.words import Words, scopes
 from tests.authoring.test_user_rules import CIRCLE, GRAPH
 from tests.effort import LONG
+from tests.transformers import transformer
 
 ROOT = Path(__file__).parents[2]
 REPLAY = ROOT / "tests" / "replay" / "models"
@@ -443,7 +444,8 @@ def test_limits_are_named() -> None:
     none = compiled(graph, effort=0).explain(run=False)
     assert none.limits == ()  # no moves were asked for
     part = compiled(graph).plan.parts[0]
-    few = plan(graph, saturator(load_rules()), cost_for("c"), moves=1).parts[0]
+    layer = transformer(1, 12, 8, 2)  # one move a class is too few for it
+    few = plan(layer, saturator(load_rules()), cost_for("c"), moves=1).parts[0]
     assert part.limits == () and few.limits == (Limit("moves"),)
 
 
