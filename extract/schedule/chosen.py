@@ -37,10 +37,10 @@ class Terms(Protocol):
     def type(self, c: int) -> TensorType: ...
 
 
-def spelled(terms: Terms, stored: Container[int], node: Term) -> tuple[Any, ...] | None:
-    """What a kernel makes of a node, where others are known to come to the same: sums
-    of products, whose operands may be expanded before or in the sum, and reshapes of
-    reshapes.  Two nodes of one class that are spelled alike are the same loops."""
+def normal(terms: Terms, stored: Container[int], node: Term) -> tuple[Any, ...] | None:
+    """The normal form of a node of which others are known to come to the same loops:
+    sums of products, whose operands may be expanded before or in the sum, and reshapes
+    of reshapes."""
 
     def below(a: int, op: str) -> int:
         while terms.node(a).op == op and a not in stored:
@@ -68,5 +68,5 @@ class Untraceable(Exception):
 
 __all__ = [
     "ELEMENTWISE", "FOLDS", "HOST", "LEAVES", "READS", "SORTS", "VARYING", "VIEWS",
-    "Term", "Terms", "Untraceable", "spelled",
+    "Term", "Terms", "Untraceable", "normal",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from .chosen import ELEMENTWISE, FOLDS, VIEWS, Term, Untraceable, spelled
+from .chosen import ELEMENTWISE, FOLDS, VIEWS, Term, Untraceable, normal
 from .kernel import KernelCost
 from .known import Known
 from .seed import with_epilogues, with_sides
@@ -300,11 +300,11 @@ class Search(State):
         if not switching or touched <= self.switched.get(c, -1):
             return
         node = self.node(c)
-        same = spelled(self, self.stored, node)
+        same = normal(self, self.stored, node)
         for i, n in enumerate(self.space.classes[c]):
-            if i == self.pick[c] or (same and spelled(self, self.stored, n) == same):
+            if i == self.pick[c] or (same and normal(self, self.stored, n) == same):
                 continue
-            if c in self.stored or not {node.op, n.op} <= VIEWS:  # else the same
+            if c in self.stored or not {node.op, n.op} <= VIEWS:  # else alike
                 yield i, False
             if toggle and c not in self.roots:
                 yield i, True

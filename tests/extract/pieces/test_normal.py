@@ -1,4 +1,4 @@
-"""Nodes of one class that are spelled alike, of which the search tries one: kernels of
+"""Nodes of one class with one normal form, of which the search tries one: kernels of
 the same ops that read the same at the same price."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from rewrite.egraph.ir.graph import Graph
 from rewrite.egraph.rules.rulefile import load_rules
 from rewrite.egraph.rules.ruleset import RuleSet
 from rewrite.egraph.saturate.saturate import saturate
-from rewrite.extract.schedule.chosen import spelled
+from rewrite.extract.schedule.chosen import normal
 from rewrite.extract.schedule.known import Known, Priced
 from rewrite.extract.schedule.space import space_of
 from rewrite.extract.schedule.state import State
@@ -24,7 +24,7 @@ from tests.transformers import transformer
 PRICE = kernel_cost(CAPS, FAMILIES)
 
 
-def test_nodes_that_are_spelled_alike_cost_the_same() -> None:
+def test_nodes_of_one_normal_form_cost_the_same() -> None:
     rules, compared = load_rules(), 0
     graphs = [random_graph(seed) for seed in range(draws(100))]
     for graph in [transformer(1, 12, 8, 2), *graphs]:
@@ -46,9 +46,9 @@ def _compared(graph: Graph, rules: RuleSet) -> int:
             state.pick[c] = pick
 
     for c in state.pos:
-        own = spelled(state, state.stored, state.node(c))
+        own = normal(state, state.stored, state.node(c))
         for i, node in enumerate(space.classes[c]):
-            new = i != state.pick[c] and spelled(state, state.stored, node) == own
+            new = i != state.pick[c] and normal(state, state.stored, node) == own
             if not new or own is None or _cyclic(state, c, i):
                 continue
             a, b = alone(c, state.pick[c]), alone(c, i)
