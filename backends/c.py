@@ -28,6 +28,7 @@ from .native.forms import Unit, form_of, open_text, unit_for
 from .native.libraries import address_of, found, function
 from .native.orders import join_orders
 from .native.pool import join_pool, thread_count
+from .native.pool import library as pool
 from .native.shares import shares, side_by_side
 from .native.toolchain import Toolchain, find_toolchain
 from .rates import rates
@@ -265,7 +266,8 @@ class CDevice:
         if to_compile:
             made = [name for name in by_name if name not in elsewhere]
             text = "\n".join((head, *to_compile))
-            library = self._library(text, contract, made)
+            library, apart = self._libraries(text, contract, made)
+            elsewhere |= apart
         else:
             library = next(iter(elsewhere.values()), known[0].library)
         return CModule(library, by_name, source.text, elsewhere, values, opened,
@@ -274,27 +276,29 @@ class CDevice:
     def _libraries(
         self, text: str, contract: bool, names: Sequence[str]
     ) -> tuple[ctypes.CDLL, dict[str, ctypes.CDLL]]:
-        """Compiled at a time, in so many parts as is worth it; which functions are in
-        another part than the first."""
+        """Compiled at a time, in so many parts as is worth it, and beside them what
+        each program calls; which functions are in another part than the first."""
         head, texts = functions_of(text)
-        dealt = shares(texts, thread_count())
-        if len(dealt) < 2:
-            return self._library(text, contract, names), {}
-        _ = self.toolchain  # found once, before there are threads
-        jobs = [
+        dealt, tools = shares(texts, thread_count()), self.toolchain
+        parts = [
             partial(self._library, "\n".join((head, *(texts[i] for i in part))),
                     contract, [names[i] for i in part])
             for part in dealt
         ]  # fmt: skip
-        first, *others = side_by_side(jobs)
+        called = partial(pool, tools), partial(aiming, tools)
+        made = side_by_side([*parts, *called])[: len(parts)]
+        first, *others = (self._joined(m) for m in made if m is not None)
         where = zip(others, dealt[1:], strict=True)
         return first, {names[i]: made for made, part in where for i in part}
 
     def _library(
         self, text: str, contract: bool, functions: Iterable[str]
-    ) -> ctypes.CDLL:
+    ) -> ctypes.CDLL | None:
         names = ("rw_run", *(host.entry_name(f) for f in functions))
-        library = self.toolchain.library(text, contract, names)
+        return self.toolchain.library(text, contract, names)
+
+    def _joined(self, library: ctypes.CDLL) -> ctypes.CDLL:
+        """Told where what it calls is."""
         join_pool(library, self.toolchain)
         join_blas(library)
         join_orders(library, self.toolchain)

@@ -24,7 +24,7 @@ def thread_count() -> int:
 
 
 @cache
-def _library(toolchain: Toolchain) -> ctypes.CDLL:
+def library(toolchain: Toolchain) -> ctypes.CDLL:
     source = files(__package__).joinpath("pool.c").read_text("utf-8")
     names = ("rw_pool_run", "rw_pool_threads")
     return toolchain.library(source, False, names)
@@ -32,7 +32,7 @@ def _library(toolchain: Toolchain) -> ctypes.CDLL:
 
 def pool_of(toolchain: Toolchain) -> int:
     """The address of what runs a job."""
-    pool = _library(toolchain)
+    pool = library(toolchain)
     pool.rw_pool_threads(thread_count())
     return ctypes.cast(pool.rw_pool_run, ctypes.c_void_p).value or 0
 

@@ -89,6 +89,11 @@ class Engine:
             self._process = None
             _close_pipes(process)
 
+    def stop(self) -> None:
+        """Ends the worker at once; to a thread that waits for it that is an error."""
+        if self._process is not None and self._owner == os.getpid():
+            self._process.kill()
+
     def call(self, request: tuple[Any, ...], timeout: float) -> Any:
         """One request; called by sessions, which hold the lock."""
         process = self._ready() if request[0] == "load" else self._process

@@ -10,6 +10,7 @@ long and does not repeat is cut at waists, for pieces are optimized side by side
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +26,10 @@ PLAIN = frozenset({"const", "iota"})  # built into each piece that reads them
 GRAM = 6  # nodes that must repeat to suggest a period
 MIN_PERIOD = 8
 SIBLINGS = 300  # nodes, from which on branches side by side are cut apart, too
-LONG = 400  # nodes, from which on what does not repeat is cut, too
-SHORT = 120  # nodes at least between such cuts
-WAIST = 4  # values at most that cross them
+LONG = 200  # nodes, from which on what does not repeat is cut, too
+SHORT = 100  # nodes at least between such cuts
+WAIST = 2  # values at most that cross them
+WIDE = 4  # values, where there are twice as many nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +135,15 @@ def _cuts(line: _Line, low: int, high: int) -> list[int]:
 def _waists(line: _Line, low: int, high: int) -> list[int]:
     """Where few values cross, each of which a kernel stores anyway: elementwise ops
     made them, and reductions, or views for them, come next."""
-    places = [(k, n) for k, n in _ends(line, low, high) if k >= low + SHORT]
+    places = list(_ends(line, low, high))
     cuts = [low]
-    while high - cuts[-1] >= LONG:
-        ahead = [(k, n) for k, n in places if cuts[-1] + SHORT <= k <= high - SHORT]
+    while (left := high - cuts[-1]) >= LONG:
+        most = WIDE if left >= 2 * LONG else WAIST
+        ahead = [
+            (k, n)
+            for k, n in places
+            if cuts[-1] + SHORT <= k <= high - SHORT and n <= most
+        ]
         near = [(n, k) for k, n in ahead if k < cuts[-1] + 2 * SHORT]
         if not ahead:
             break
@@ -145,9 +152,9 @@ def _waists(line: _Line, low: int, high: int) -> list[int]:
 
 
 def _ends(line: _Line, low: int, high: int) -> Iterator[tuple[int, int]]:
-    """(place, how many values cross there) where kernels end.  What crosses beside the
-    last value must be made by a reduction, with elementwise ops that follow it: a mask
-    would be computed where it is used."""
+    """(place, how many values cross there) where kernels end.  What crosses must be
+    made by a reduction, with elementwise ops that follow it, and of something of its
+    size: a mask would be computed where it is used."""
     nodes, order = line.graph.nodes, line.order
     crossing, reduced = set[int](), set[int]()
     for k in range(low + 1, high):
@@ -155,11 +162,28 @@ def _ends(line: _Line, low: int, high: int) -> Iterator[tuple[int, int]]:
         if last.op in FOLDS or not reduced.isdisjoint(last.args):
             reduced.add(order[k - 1])
         crossing = {x for x in (*crossing, k - 1) if line.until[x] >= k}
-        if len(crossing) > WAIST or _severed(line, k):
+        if len(crossing) > WIDE or _severed(line, k):
             continue
-        kept = all(order[x] in reduced for x in crossing)
+        kept = all(order[x] in reduced and not _spread(line, x) for x in crossing)
         if kept and nodes[order[k - 1]].op in ELEMENTWISE:
             yield k, len(crossing)
+
+
+def _spread(line: _Line, at: int) -> bool:
+    """Whether all that an elementwise op reads is smaller and spread over its shape."""
+    nodes = line.graph.nodes
+    node = nodes[line.order[at]]
+    if node.op not in ELEMENTWISE:
+        return False
+    todo, whole = list(node.args), _count(node.type)
+    while todo:
+        arg = nodes[todo.pop()]
+        if _count(arg.type) < whole:
+            continue
+        if arg.op not in VIEWS:
+            return False
+        todo += arg.args
+    return True
 
 
 def _run(line: _Line, within: range, at: int, period: int) -> range:
@@ -268,10 +292,11 @@ def _rotations(
 
 
 def _weight(t: TensorType) -> float:
-    total = float(t.dtype.itemsize)
-    for d in t.shape:
-        total *= d if isinstance(d, int) else 1000
-    return total + 1
+    return t.dtype.itemsize * _count(t) + 1
+
+
+def _count(t: TensorType) -> float:
+    return math.prod(float(d) if isinstance(d, int) else 1000.0 for d in t.shape)
 
 
 def structure(graph: Graph, piece: Piece) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...egraph.ir.graph import (
 )
 from ...egraph.ir.ops import TensorType, cast_array
 from ...egraph.ir.scalars import Array
+from ...egraph.saturate.beside import beside
 from ...egraph.saturate.encode import ENode
 from ...egraph.saturate.explore import Budget, Limit
 from ...egraph.saturate.saturate import Saturated
@@ -31,7 +33,15 @@ from .climb import choose
 from .kernel import KernelCost, nbytes
 from .search import EPSILON
 from .seed import with_epilogues
-from .space import Extraction, Space, Start, over_of, own_space, space_of
+from .space import (
+    Extraction,
+    Space,
+    Start,
+    constant_classes,
+    over_of,
+    own_space,
+    space_of,
+)
 from .start import Form, Level, seconds_of, start_at
 from .state import State
 
@@ -76,7 +86,7 @@ class Problem:
     nan_free: frozenset[int]
     constant: frozenset[int]  # inputs that are the same in every run
     values: Mapping[str, int]  # of its symbols, at the witness
-    weights: bool  # whether it reads data, or what was made of it
+    turns: bool  # whether it turns what is the same in every run
     share: bool = False  # whether its budget is a share of that of something longer
 
     @staticmethod
@@ -85,14 +95,12 @@ class Problem:
         nan_free: frozenset[int],
         constant: frozenset[int],
         hints: Mapping[str, int] | None,
-        weights: bool | None = None,
         share: bool = False,
     ) -> Problem:
-        """`weights`: as its constants say, where it is not known."""
-        if weights is None:
-            weights = bool(constant) or any(n.op == "data" for n in graph.nodes)
         values = witness(graph, hints)
-        return Problem(graph, nan_free, constant, values, weights, share)
+        same = constant_classes([[n] for n in graph.nodes], constant)
+        turns = any(graph.nodes[i].op == "permute" for i in same)
+        return Problem(graph, nan_free, constant, values, turns, share)
 
     @property
     def at_sizes(self) -> Graph:
@@ -129,12 +137,18 @@ def part_of(problem: Problem, levels: Sequence[Level], moves: int) -> Part:
     made: list[Part] = []
     budget = SHARE if problem.share else None
     for level in levels:
-        found = level.saturate(
-            problem.at_sizes, bool(problem.values), problem.nan_free, budget
-        )
-        first = not moves or problem.weights or len(levels) > 1
-        if not made and (first or _shares(problem, found)):
-            own = form = problem.as_it_is(level.cost, moves)
+        ask = partial(
+            level.saturate, problem.at_sizes, bool(problem.values), problem.nan_free,
+            budget,
+        )  # fmt: skip
+        if not made and (not moves or problem.turns or len(levels) > 1):
+            with beside(ask) as answer:
+                own = form = problem.as_it_is(level.cost, moves)
+                found = answer()
+        else:
+            found = ask()
+            if not made and _shares(problem, found):
+                own = form = problem.as_it_is(level.cost, moves)
         worth = 1.0 if made else CLEARLY
         part, form = _improved(problem, level, found, moves, own, form, worth)
         made.append(part)
@@ -168,12 +182,12 @@ def _improved(
     `worth` of it.
 
     A weight that is turned twice is the weight, by the rules; turned once, when the
-    program is made, it may be read faster.  So where there are weights the cuts of the
-    graph's `own` form are another start.
+    program is made, it may be read faster.  So where the graph turns one the cuts of
+    its `own` form are another start.
     """
     bar = p.seconds(before, level.cost) / worth + EPSILON if before else math.inf
     start = start_at(before, bar, p.values, found) if before else None
-    cuts = (found.own[i] for g in own.groups for i in g) if own and p.weights else ()
+    cuts = (found.own[i] for g in own.groups for i in g) if own and p.turns else ()
     stored = frozenset(c for c in cuts if c is not None)
     space = replace(space_of(found, p.constant), over=over_of(p.graph, found.own))
     choice = choose(space, level.cost, moves, stored, start)

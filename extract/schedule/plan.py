@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ...egraph.ir.evaluate import expand_macros
 from ...egraph.ir.graph import Builder, Graph, substitute, witness
@@ -51,8 +51,14 @@ class Plan:
         return dict(sorted(total.items()))
 
 
-@in_one_chunk
-@collector_paused()
+class Whole(NamedTuple):
+    """A graph to be planned, and those of its inputs that hold the same in most runs:
+    what depends on these alone is computed when they change."""
+
+    graph: Graph
+    constant_inputs: frozenset[str] = frozenset()
+
+
 def plan(
     graph: Graph,
     saturate: Saturator,
@@ -65,36 +71,68 @@ def plan(
     jobs: int = 1,
 ) -> Plan:
     """The cheapest schedule found for `graph`; `moves` bounds the effort per class.
-    What depends only on `constant_inputs` is to be computed when these change.  Pieces
-    are optimized by at most `jobs` processes.
+    Pieces are optimized by at most `jobs` processes.
 
     `before` are smaller sets of rules, the smallest first: the search for each set
     starts from what the one before it found (`start.py`).
     """
-    graph = expand_macros(graph)
-    known = saturate.facts(graph)  # of the whole: a piece does not know what it reads
-    same, held = constant_nodes(graph, constant_inputs), constant_nodes(graph)
+    levels = (*before, Level(saturate, cost))
+    (made,) = plan_all([Whole(graph, constant_inputs)], levels, moves, hints, jobs)
+    return made
+
+
+@in_one_chunk
+@collector_paused()
+def plan_all(
+    wholes: Sequence[Whole],
+    levels: Sequence[Level],
+    moves: int,
+    hints: Mapping[str, int] | None = None,
+    jobs: int = 1,
+) -> list[Plan]:
+    """As `plan`, of each; pieces that several have are optimized once."""
+    saturate, cost = levels[-1]
     problems: dict[Any, Problem] = {}
+    outlined: list[tuple[Graph, list[Piece], list[Any]]] = []
+    for whole in wholes:
+        graph = expand_macros(whole.graph)
+        same = constant_nodes(graph, whole.constant_inputs)
+        pieces = outline(graph, same)
+        keys = _problems(problems, graph, pieces, saturate.facts(graph), same, hints)
+        outlined.append((graph, pieces, keys))
+    work = Work(tuple(problems.values()), tuple(levels), moves)
+    found = dict(zip(problems, parts(work, jobs), strict=True))
+    made: list[Plan] = []
+    for (graph, pieces, keys), (_, given) in zip(outlined, wholes, strict=True):
+        bare, each = _bare(graph), [found[k] for k in keys]
+        price = _written(graph, bare, cost, hints)
+        result = _stitch(graph, list(zip(pieces, each, strict=True)), bare, price)
+        made.append(replace(result, constant_inputs=given))
+    return made
+
+
+def _problems(
+    problems: dict[Any, Problem], graph: Graph, pieces: Sequence[Piece],
+    known: frozenset[int], same: frozenset[int], hints: Mapping[str, int] | None,
+) -> list[Any]:  # fmt: skip
+    """The keys of the pieces, among `problems` now.  `known` is what holds no NaN, of
+    the whole: a piece does not know what it reads."""
     keys: list[Any] = []
-    pieces = outline(graph, same)
     for piece in pieces:
         facts = tuple(i in known for i in (*piece.inputs, *piece.nodes))
         given = tuple(i in same for i in piece.inputs)
-        weights = not held.isdisjoint(piece.inputs)
-        form = structure(graph, piece), _aliases(graph, piece)
-        key = form, facts, given, weights, piece.share
+        calls = (n.attrs[0] for i in piece.nodes if (n := graph.nodes[i]).op == "call")
+        key = (
+            structure(graph, piece), _aliases(graph, piece), facts, given, piece.share,
+            tuple(id(graph.calls[c]) for c in calls),
+        )  # fmt: skip
         keys.append(key)
         if key not in problems:
             cut, where = _extract(graph, piece)
             local = frozenset(where[i] for i in known.intersection(where))
             given = frozenset(where[i] for i in same.intersection(piece.inputs))
-            problems[key] = Problem.of(cut, local, given, hints, weights, piece.share)
-    work = Work(tuple(problems.values()), (*before, Level(saturate, cost)), moves)
-    found = dict(zip(problems, parts(work, jobs), strict=True))
-    made = [(piece, found[key]) for piece, key in zip(pieces, keys, strict=True)]
-    bare = _bare(graph)
-    return replace(_stitch(graph, made, bare, _written(graph, bare, cost, hints)),
-                   constant_inputs=constant_inputs)  # fmt: skip
+            problems[key] = Problem.of(cut, local, given, hints, piece.share)
+    return keys
 
 
 def constant_nodes(graph: Graph, inputs: Container[str] = ()) -> frozenset[int]:

@@ -31,6 +31,7 @@ log = logging.getLogger("rewrite")
 
 MOST = 8  # processes; each takes some 200 MiB, and an engine's
 WORTH = 8000  # units of work that are worth the start of processes, a few seconds
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}  # of NumPy in each; all have work
 IDLE_MOVES = 10  # moves per class that take as long as what is done without any
 
 
@@ -100,7 +101,7 @@ class _Worker:
             (sys.executable, "-m", __name__, str(theirs.fileno())),
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, **ONE_THREAD},
             start_new_session=True,  # no Ctrl-C reaches it
         )  # fmt: skip
         theirs.close()
@@ -162,11 +163,11 @@ def _main(pipe: Connection) -> None:
         finally:  # who asks is gone, or sends what cannot be read: done, whatever is on
             os._exit(0)
 
-    threading.Thread(target=listen, daemon=True).start()
-    arrived.acquire()
-    work: Work = requests.popleft()
-    levels = work.remembering
     with collector_paused():
+        threading.Thread(target=listen, daemon=True).start()
+        arrived.acquire()
+        work: Work = requests.popleft()
+        levels = work.remembering
         while True:
             arrived.acquire()
             try:

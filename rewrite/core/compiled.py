@@ -12,6 +12,7 @@ from rewrite.egraph.ir.graph import Graph, GraphError, substitute, witness
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.looping.flow import Flow, flow_of
 from rewrite.extract.memory.place import MemoryPlan, plan_memory
+from rewrite.extract.paused import collector_paused
 from rewrite.extract.schedule.kernel import Schedule
 from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import schedule
@@ -159,6 +160,7 @@ class Compiled:
                 if _refusal(body.source, own) is None:
                     yield Planned(target, flow, k, body, own, runs)
 
+    @collector_paused()
     def built(self, sizes: Mapping[str, int], others: Sequence[Forms] = ()) -> Built:
         """The program for these sizes and its text: kept, or made and kept.  `others`:
         forms of the program at other sizes, taken where they are about as good."""

@@ -7,7 +7,7 @@ With `fallback=False` the error is raised instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -17,9 +17,10 @@ from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
 from rewrite.egraph.looping.flow import flows_of
 from rewrite.extract.memory.remat import MemoryLimitError
+from rewrite.extract.paused import collector_paused
 from rewrite.extract.schedule.climb import choose
 from rewrite.extract.schedule.kernel import KernelCost
-from rewrite.extract.schedule.plan import Plan, plan
+from rewrite.extract.schedule.plan import Plan, Whole, plan_all
 from rewrite.extract.schedule.space import own_space
 from rewrite.lower.device import Device
 from rewrite.lower.model import model_of
@@ -38,6 +39,7 @@ from .options import MOVES, Options, check_options
 LEARN = "`rewrite bench MODEL --predict --learn`"
 
 
+@collector_paused()
 def planned(
     graph: Graph, device: str | Device | None = None, options: Options | None = None
 ) -> Compiled:
@@ -45,64 +47,80 @@ def planned(
     kernels lowered as `rewrite tune` has found; and those of the bodies of its loops
     and branches."""
     options = options or Options()
-    made = _planned_alone(graph, device, options)
-    bodies = {
-        target: tuple(
-            planned(body, device, replace(options, constant_inputs=flow.invariant(k)))
-            for k, body in enumerate(flow.bodies)
-        )
-        for target, flow in flows_of(graph)
-    }
-    return replace(made, bodies=bodies) if bodies else made
-
-
-def _planned_alone(
-    graph: Graph, device: str | Device | None, options: Options
-) -> Compiled:
     check_options(options)
-    target = pick_device(device)
+    every = [Whole(graph, options.constant_inputs), *_bodies(graph)]
+    made = iter(_planned_all(every, pick_device(device), options))
+
+    def joined(graph: Graph) -> Compiled:
+        compiled = next(made)
+        bodies = {t: tuple(map(joined, flow.bodies)) for t, flow in flows_of(graph)}
+        return replace(compiled, bodies=bodies) if bodies else compiled
+
+    return joined(graph)
+
+
+def _bodies(graph: Graph) -> Iterator[Whole]:
+    """Those of its loops and branches, each followed by its own."""
+    for _, flow in flows_of(graph):
+        for k, body in enumerate(flow.bodies):
+            yield Whole(body, flow.invariant(k))
+            yield from _bodies(body)
+
+
+def _planned_all(
+    wholes: Sequence[Whole], target: Device, options: Options
+) -> list[Compiled]:
+    """Each by itself, bodies apart: as it was kept, or planned beside the others."""
     started = perf_counter()
     price = cost_for(target, options.precision, options.cost)
     if isinstance(price, MeasuredCost) and not price.seconds:
         warn(f"no kernel was measured on {target.name}; {LEARN} does that")
     choices = choices_for(target, options.precision == "strict")
-    shelf = _shelf(graph, target, options)
-    kept = shelf.plan(graph) if shelf else None
-    if kept is not None:
+    asked = [replace(options, constant_inputs=w.constant_inputs) for w in wholes]
+    pairs = list(zip(wholes, asked, strict=True))
+    shelves = [_shelf(w.graph, target, own) for w, own in pairs]
+    kept = [
+        s.plan(w.graph) if s else None for s, w in zip(shelves, wholes, strict=True)
+    ]
+    fresh = [w for w, k in zip(wholes, kept, strict=True) if k is None]
+    planned_now = iter(_planned(fresh, target, options, price))
+    made: list[Compiled] = []
+    for (graph, _), own, shelf, found in zip(wholes, asked, shelves, kept, strict=True):
+        verb = "found the plan of" if found else "optimized"
+        if found is None:
+            chosen, complete = next(planned_now)
+            found, within = _fitted(graph, chosen, target, own, price)
+            shelf = shelf if complete and within else None
+            if shelf:
+                shelf.keep_plan(found)
         seconds = perf_counter() - started
-        log.info("found the plan of %d nodes in %.3f s", len(graph), seconds)
-        return Compiled(graph, kept, target, options, seconds, shelf, choices)
-    chosen, whole = _planned(graph, target, options, price)
-    chosen, within = _fitted(graph, chosen, target, options, price)
-    shelf = shelf if whole and within else None
-    if shelf:
-        shelf.keep_plan(chosen)
-    seconds = perf_counter() - started
-    log.info("optimized %d nodes in %.3f s", len(graph), seconds)
-    return Compiled(graph, chosen, target, options, seconds, shelf, choices)
+        log.info("%s %d nodes in %.3f s", verb, len(graph), seconds)
+        made.append(Compiled(graph, found, target, own, seconds, shelf, choices))
+    return made
 
 
 def _planned(
-    graph: Graph, target: Device, options: Options, price: KernelCost
-) -> tuple[Plan, bool]:
-    """The plan, and whether it is all that these options find."""
-    *before, last = levels(target, options, price)
-    moves = MOVES[options.effort]
+    wholes: Sequence[Whole], target: Device, options: Options, price: KernelCost
+) -> list[tuple[Plan, bool]]:
+    """The plan of each, and whether it is all that these options find."""
+    if not wholes:
+        return []
+    sets, moves = levels(target, options, price), MOVES[options.effort]
+    jobs = thread_count() if is_kept(options.cost) else 1
     try:
-        result = plan(
-            graph, last.saturate, last.cost, moves=moves, hints=options.hints,
-            before=before, constant_inputs=options.constant_inputs,
-            jobs=thread_count() if is_kept(options.cost) else 1,
-        )  # fmt: skip
+        found = plan_all(wholes, sets, moves, options.hints, jobs)
     except CostError:
         raise  # there is no schedule without prices
     except Exception as e:
         # A drop-in never fails by its optimizer: its own terms are fused without rules.
         if not options.fallback:
             raise
+        if len(wholes) > 1:  # perhaps of one alone
+            return [p for w in wholes for p in _planned([w], target, options, price)]
         warn(f"the rules could not be applied ({e}); scheduling the graph as it is")
-        return own_plan(graph, price, hints=options.hints), False
-    return result, not result.truncated  # by the clock: the next time more may be found
+        return [(own_plan(wholes[0].graph, price, hints=options.hints), False)]
+    # What was ended by the clock may be found the next time.
+    return [(made, not made.truncated) for made in found]
 
 
 def _fitted(

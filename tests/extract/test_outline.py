@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+import rewrite.onnx
 from rewrite.core.options import Options
 from rewrite.egraph.ir.dtypes import F32, F64
-from rewrite.egraph.ir.evaluate import evaluate
+from rewrite.egraph.ir.evaluate import evaluate, expand_macros
 from rewrite.egraph.ir.graph import Builder, Graph
 from rewrite.egraph.ir.ops import ELEMENTWISE, LEAVES, VIEWS
 from rewrite.extract.schedule.outline import LONG, SHORT, WAIST, outline, structure
 from rewrite.extract.schedule.plan import constant_nodes
 from rewrite.pipeline import optimize_graph
+from tests.replay.weights import fill, load
 from tests.transformers import transformer
 
 
@@ -150,8 +152,17 @@ def test_what_is_long_is_cut_where_kernels_end() -> None:
         assert graph.nodes[first].op not in ELEMENTWISE
 
 
+def test_no_mask_crosses_a_cut() -> None:
+    """What is spread from smaller values is made where it is used."""
+    graph = expand_macros(rewrite.onnx.load(fill(load("bert_layer"))))
+    pieces = outline(graph, constant_nodes(graph))
+    assert sum(len(p.nodes) for p in pieces) >= LONG
+    crossing = {graph.nodes[i].dtype for p in pieces[:-1] for i in p.outputs}
+    assert crossing <= {F32}
+
+
 def test_what_is_short_is_not() -> None:
-    (piece,) = outline(pyramid(layers=40))
+    (piece,) = outline(pyramid(layers=20))
     assert not piece.share and len(piece.nodes) < LONG
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,10 @@ import pytest
 import rewrite as rw
 from rewrite import xp
 from rewrite.backends import c
+from rewrite.backends.native import aiming, pool
 from rewrite.backends.native import shares as parts
 from rewrite.backends.native.shares import PART, shares, side_by_side
+from rewrite.backends.native.toolchain import Toolchain
 
 
 def test_parts_are_about_as_long_as_each_other() -> None:
@@ -49,3 +53,27 @@ def test_parts_run_as_one_program(
     for got, want in zip(made(x, y), (np.cumsum(s, 0), (s * s).sum(1), x + 1),
                          strict=True):  # fmt: skip
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_what_each_part_calls_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two parts that came for the pool at a time made one each, with as many threads
+    again."""
+    monkeypatch.setattr(parts, "PART", 1)
+    monkeypatch.setattr(c, "thread_count", lambda: 2)
+    made, compiled = list[Sequence[str]](), Toolchain.library
+
+    def library(
+        tools: Toolchain, source: str, contract: bool, names: Sequence[str] = ()
+    ) -> Any:
+        made.append(names)
+        sleep(0.1)  # the other part comes meanwhile
+        return compiled(tools, source, contract, names)
+
+    pool.library.cache_clear()
+    aiming.library.cache_clear()
+    monkeypatch.setattr(Toolchain, "library", library)
+    x = np.ones((24, 24), "f4")
+    f = rw.optimize(lambda x: (xp.cumulative_sum(x, axis=0), x @ x), x, cache=False)
+    assert np.all(f(x)[1] == 24)
+    assert len([n for n in made if "rw_run" in n]) == 2
+    assert sorted(n[0] for n in made if "rw_run" not in n) == ["rw_aim", "rw_pool_run"]

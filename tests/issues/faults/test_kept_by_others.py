@@ -242,12 +242,12 @@ def test_a_plan_under_another_key_is_not_run(cache: Path) -> None:
 def test_a_plan_that_the_clock_cut_short_is_not_kept(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole_plan = pipeline.plan
+    whole_plans = pipeline.plan_all
 
-    def hurried(*args: Any, **options: Any) -> Any:
-        return replace(whole_plan(*args, **options), truncated=True)
+    def hurried(*args: Any) -> Any:
+        return [replace(made, truncated=True) for made in whole_plans(*args)]
 
-    monkeypatch.setattr(pipeline, "plan", hurried)
+    monkeypatch.setattr(pipeline, "plan_all", hurried)
     rewrite.optimize(lambda x: x + 1, X, device="c", fallback=False)(X)
     assert not (cache / "plans").exists()
 
