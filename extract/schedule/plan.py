@@ -124,7 +124,7 @@ def _problems(
         calls = (n.attrs[0] for i in piece.nodes if (n := graph.nodes[i]).op == "call")
         key = (
             structure(graph, piece), _aliases(graph, piece), facts, given, piece.share,
-            tuple(id(graph.calls[c]) for c in calls),
+            tuple(id(graph.calls.get(c)) for c in calls),
         )  # fmt: skip
         keys.append(key)
         if key not in problems:
