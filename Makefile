@@ -4,6 +4,7 @@
 #   make test ARGS="-k softmax -x"           arguments for pytest
 #   make test JOBS=0                         without worker processes
 #   make test CONSTRAINTS=/dev/null          with the newest dependencies, in a new .venv
+#   make setup EXTRAS=test,torch             with PyTorch at once, in a new .venv
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,6 +12,7 @@ PACKAGES := egraph extract lower backends rewrite rules
 CODE := $(PACKAGES) tests bench examples .ci
 JOBS ?= auto
 CONSTRAINTS ?= .ci/constraints.txt
+EXTRAS ?= test
 ARGS ?=
 
 # Tests start a hundred processes: each would compile every module anew.
@@ -100,8 +102,8 @@ $(VENV)/installed: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/python
 	@echo "installing dependencies into $(VENV) (a few minutes the first time)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check 'setuptools>=77' \
 	    && $(BIN)/python -m pip install -q --disable-pip-version-check \
-	    --config-settings editable_mode=strict -c $(CONSTRAINTS) -e '.[test]' || { \
-	    echo "The dependencies of '.[test]' (pyproject.toml) could not be installed." \
+	    --config-settings editable_mode=strict -c $(CONSTRAINTS) -e '.[$(EXTRAS)]' || { \
+	    echo "The dependencies of '.[$(EXTRAS)]' (pyproject.toml) could not be installed." \
 	    "They come from a Python package index: check the network, or point pip at a" \
 	    "mirror (PIP_INDEX_URL) or a folder of wheels (PIP_FIND_LINKS), and run make" \
 	    "again." >&2; exit 1; }

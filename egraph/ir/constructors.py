@@ -18,6 +18,11 @@ SIGNATURES: dict[str, str] = {
     "Scatter": "sttti", "Sort": "tiii", "Argsort": "tiiis", "Call": "sisvT",
     "Macro1": "stvf", "Macro2": "sttvf", "Macro3": "stttvf",
 }  # fmt: skip
+# All that many graphs have, and that few rules make others of.
+COMMON = frozenset((
+    "Input", "Const", "Odd", "Data", "Un", "Bin", "Select", "Cast",
+    "Reshape", "Permute", "Expand", "Reduce", "Contract", "Macro1", "Macro2", "Macro3",
+))  # fmt: skip
 SORTS = {"t": "T", "T": "TV", "s": "String", "i": "i64", "f": "f64", "v": "IV"}
 
 # f64 holds every integer up to here as itself.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ..ir.constructors import COMMON
+from .reach import Way, deriving, reachable, rewriting
 from .sexpr import Atom, Expr, Form, Place, printed, spelled
 from .tables import facts
 
@@ -102,6 +104,14 @@ class RuleFile:
             if rule is None or rule in keep
         )
 
+    @property
+    def ways(self) -> Iterator[tuple[str, Way]]:
+        """What each rule needs to fire, and what it makes; facts that are derived have
+        no name."""
+        for r in self.rules:
+            yield from ((r.name, w) for w in rewriting(r.left, r.right, r.when, r.both))
+        yield from (("", deriving(f)) for f in self.forms if f.head == "rule")
+
     @functools.cached_property
     def _spelled(self) -> tuple[tuple[Form, str, str | None], ...]:
         """The forms, how each is spelled, and the name of the rule that it is: read
@@ -119,6 +129,9 @@ def reads_sizes(rule: Rule) -> bool:
     return not heads.isdisjoint(("count", "numel", "to-f64", "vec-get"))
 
 
+HELD = ("rules", "foreign", "common")  # of a rule set, that others can make again
+
+
 @dataclass(frozen=True)
 class RuleSet:
     """The rules of a run: files as checked, and the names of those that are on."""
@@ -129,7 +142,7 @@ class RuleSet:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what its files hold; texts take longer to make than to read."""
-        return {k: v for k, v in vars(self).items() if k not in ("rules", "foreign")}
+        return {k: v for k, v in vars(self).items() if k not in HELD}
 
     @functools.cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -179,6 +192,13 @@ class RuleSet:
         if chosen - known:
             raise KeyError(f"no rule is called {', '.join(sorted(chosen - known))}")
         return replace(self, on=chosen)
+
+    @functools.cached_property
+    def common(self) -> RuleSet:
+        """The rules that can fire where at first there are common constructors alone:
+        the others change nothing there, and the engine takes longer with them."""
+        ways = (way for f in self.files for way in f.ways)
+        return self.only(self.on & reachable(ways, COMMON))
 
     def for_any_size(self) -> RuleSet:
         """The rules that read no size as a number: those that hold for symbols too."""

@@ -74,6 +74,11 @@ class Encoded:
         return row
 
     @property
+    def heads(self) -> frozenset[str]:
+        """The constructors that it has."""
+        return frozenset(row[0] for row in self.rows)
+
+    @property
     def text(self) -> str:
         lines = ["(function Node (i64) T :no-merge)"]
         for i, row in enumerate(self.rows):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..ir.constructors import SIGNATURES
+from ..ir.constructors import COMMON, SIGNATURES
 from ..ir.evaluate import expand_macros
 from ..ir.graph import Graph
 from ..ir.ops import TensorType
@@ -64,8 +64,9 @@ def saturate(
     budget, engine = budget or Budget(), engine or shared()
     known = facts_for(graph, rules) if nan_free is None else nan_free
     encoded = encode(graph, nan_free=known)
+    able = rules.common if encoded.heads <= COMMON else rules
     try:
-        run, tables = _explore(encoded, rules, budget, engine)
+        run, tables = _explore(encoded, able, budget, engine)
     except EngineError as e:
         raise blamed(e, encoded, rules, budget, engine) from None
     roots = [encoded.row(i) for _, i in graph.outputs]

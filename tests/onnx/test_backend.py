@@ -26,7 +26,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "onnx.md"
 
 
 MARKS = {
-    "OnnxBackendNodeModelTest": pytest.mark.sweep(4),
+    "OnnxBackendNodeModelTest": pytest.mark.sweep(6),
     "OnnxBackendRealModelTest": pytest.mark.long,
 }
 

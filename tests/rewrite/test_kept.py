@@ -55,7 +55,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def fail(*_: Any, **__: Any) -> None:
         raise AssertionError("the optimizer ran")
 
-    return lambda: monkeypatch.setattr(pipeline, "plan", fail)
+    return lambda: monkeypatch.setattr(pipeline, "plan_all", fail)
 
 
 def inputs(graph: Graph, seed: int = 0) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def test_a_fallback_is_not_kept(monkeypatch: pytest.MonkeyPatch, folder: Path) -
     def fail(*_: Any, **__: Any) -> None:
         raise RuntimeError("no rules today")
 
-    monkeypatch.setattr(pipeline, "plan", fail)
+    monkeypatch.setattr(pipeline, "plan_all", fail)
     with pytest.warns(RuntimeWarning, match="no rules today"):
         optimize_graph(parse(SOFTMAX), "c", Options(cache=True))
     assert not folder.exists()

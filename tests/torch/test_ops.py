@@ -34,6 +34,7 @@ def test_readers_are_of_operators_that_there_are() -> None:
         ), name  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", sorted(CORE))
 def test_samples_of_core_operators(name: str) -> None:
     verdict = sweep.try_operator(CORE[name], ("float32",), most=draws(2, 2))

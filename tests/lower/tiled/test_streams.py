@@ -58,6 +58,7 @@ def kernel_for(case: Quantized) -> Kernel:
     return normalise(build_kernel(GraphTerms(graph), roots, ()).kernel)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_by_tiles_and_by_loops(case: Quantized) -> None:
     kernel = kernel_for(case)
@@ -132,6 +133,7 @@ def test_sides_that_lie_otherwise_are_no_fragments() -> None:
         verify(parse(turned))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "case",
     [

@@ -42,7 +42,7 @@ def test_none_is_left_out() -> None:
     assert not HERE - {c.op for c in CASES} - set(APART)
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(6)
 @pytest.mark.filterwarnings("ignore:.*a host runs:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:.*runs this model:RuntimeWarning")
 @pytest.mark.parametrize("around", (False, True), ids=("alone", "between"))
