@@ -117,21 +117,33 @@ def given(text: str, place: Place) -> tuple[Form, ...]:
     return tuple(facts)
 
 
-def examples(notes: Notes, word: str) -> tuple[Example, ...]:
-    out: list[Example] = []
-    for text, place in notes.get(word):
-        terms, _, facts = text.partition(" given ")
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An example of a comment, which takes as long to read as a rule."""
+
+    word: str  # fires or skips
+    text: str
+    place: Place
+
+    def read(self) -> Example:
+        place = self.place
+        terms, _, facts = self.text.partition(" given ")
         left, arrow, right = terms.partition("=>")
-        if (word == "fires") != bool(arrow):
-            shape = "TERM => TERM" if word == "fires" else "TERM"
-            raise place.error(f"';;@ {word} {shape}' expected, found {text!r}")
+        if (self.word == "fires") != bool(arrow):
+            shape = "TERM => TERM" if self.word == "fires" else "TERM"
+            raise place.error(
+                f"';;@ {self.word} {shape}' expected, found {self.text!r}"
+            )
         if not left.strip():
-            raise place.error(f"';;@ {word}' needs a term; write one behind it")
+            raise place.error(f"';;@ {self.word}' needs a term; write one behind it")
         blank = "?" if arrow and not right.strip() else right
         sides = [parse_one(t, place.file, place.line) for t in (left, blank) if t]
         told = given(facts, place)
-        out.append(Example(sides[0], sides[1] if arrow else None, place, told))
-    return tuple(out)
+        return Example(sides[0], sides[1] if arrow else None, place, told)
+
+
+def examples(notes: Notes, word: str) -> tuple[Told, ...]:
+    return tuple(Told(word, text, place) for text, place in notes.get(word))
 
 
 def contract_of(form: Form, notes: Notes) -> str:

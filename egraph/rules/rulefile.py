@@ -76,8 +76,8 @@ def _bundled() -> tuple[RuleFile, ...]:
     files: list[RuleFile] = []
     for name in ("ir.egg", *BUNDLED):
         text = folder.joinpath(name).read_text(encoding="utf-8")
-        files.append(check(text, name, files, core=not files))
-    files.append(check(composite_rules(), "composites", files))
+        files.append(check(text, name, files, core=not files, later=True))
+    files.append(check(composite_rules(), "composites", files, later=True))
     return tuple(replace(f, bundled=True) for f in files)
 
 

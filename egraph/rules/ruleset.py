@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from ..ir.constructors import COMMON
 from .reach import Way, deriving, reachable, rewriting
@@ -57,6 +57,12 @@ class Refused:
     place: Place
 
 
+class Told(Protocol):
+    """An example as a comment tells it."""
+
+    def read(self) -> Example: ...
+
+
 @dataclass(frozen=True)
 class Rule:
     """An equation between two patterns, with its premises and its contract."""
@@ -71,11 +77,19 @@ class Rule:
     subsume: bool  # the left side matches no more once the rule has fired
     contract: str
     doc: str
-    fires: tuple[Example, ...]
-    skips: tuple[Example, ...]
+    told_to_fire: tuple[Told, ...]
+    told_to_skip: tuple[Told, ...]
     any_size: bool = False  # holds for symbolic sizes although it reads one
     rtol: float | None = None  # what an approx rule promises, where it says so
     one_way: bool = False  # a real rule whose right side may be the more accurate one
+
+    @functools.cached_property
+    def fires(self) -> tuple[Example, ...]:
+        return tuple(told.read() for told in self.told_to_fire)
+
+    @functools.cached_property
+    def skips(self) -> tuple[Example, ...]:
+        return tuple(told.read() for told in self.told_to_skip)
 
     @property
     def promise(self) -> str:

@@ -73,12 +73,14 @@ MAX_FIELDS = 64  # of a declaration; the engine takes memory for the square of t
 
 
 def check(
-    text: str, name: str, before: Sequence[RuleFile] = (), *, core: bool = False
-) -> RuleFile:
-    """A file's rules, or a `RuleFileError`; `before` are the files loaded earlier."""
+    text: str, name: str, before: Sequence[RuleFile] = (), *, core: bool = False,
+    later: bool = False,
+) -> RuleFile:  # fmt: skip
+    """A file's rules, or a `RuleFileError`; `before` are the files loaded earlier.
+    Examples are read at once, or `later`, by who asks for them."""
     if len(text) > MAX_CHARACTERS:
         raise RuleFileError(f"{name}: over {MAX_CHARACTERS} characters; split it")
-    checker = Checker(name, core)
+    checker = Checker(name, core, later)
     checker.after(before)
     notes: list[Comment] = []
     for item in parse(text, name):
@@ -96,8 +98,8 @@ def check(
 class Checker:
     """Walks the forms of one file, keeping what is declared so far."""
 
-    def __init__(self, name: str, core: bool) -> None:
-        self.name, self.core = name, core
+    def __init__(self, name: str, core: bool, later: bool = False) -> None:
+        self.name, self.core, self.later = name, core, later
         self.heads: dict[str, int | None] = {}  # callable -> arity where known
         self.inputs: dict[str, tuple[str, ...]] = {}  # callable -> sorts
         self.sorts: set[str] = set(SORTS)
@@ -324,13 +326,16 @@ class Checker:
         check_bound(form, name, left, right, when, both)
         if ":subsume" in options:
             check_subsume(options[":subsume"], name, left, right, both)
-        return Rule(
+        made = Rule(
             name, str(options[":ruleset"]), form.place, left, right, when, both,
             ":subsume" in options,
             contract, notes.doc,
             examples(notes, "fires"), examples(notes, "skips"),
             any_size(notes), rtol(notes), one_way(notes),
         )  # fmt: skip
+        if not self.later:
+            _ = made.fires, made.skips
+        return made
 
     def _premise(self, fact: Expr) -> None:
         if isinstance(fact, Atom):
