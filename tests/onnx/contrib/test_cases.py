@@ -63,7 +63,9 @@ def test_is_a_graph(c: Case) -> None:
 
 
 def agree(c: Case, program: Any, model: Any) -> None:
-    wanted = session(model, optimized=False).run(c.inputs)
+    """With one thread: the runtime deals the rows of a quantized LSTM to its threads,
+    and each finds a scale of its own for what it feeds back."""
+    wanted = session(model, optimized=False, threads=1).run(c.inputs)
     found = list(program(c.inputs).values())
     for have, want in zip(found, wanted, strict=True):
         assert have.shape == want.shape and have.dtype == want.dtype
