@@ -118,7 +118,7 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = 
 SIZES = (5, 9, 17, 40, 57, 300, 64, 41, 1025, 256, 63, 40, 900)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", CASES)
 def test_programs_are_right_at_each_size(name: str) -> None:
     f, arguments = CASES[name]

@@ -122,7 +122,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_way_that_a_rule_can_end(tmp_path: Path, kept: Path) -> None:
     path = tmp_path / "my.egg"
     path.write_text(RIGHT + WRONG + OPEN)
-    code, shown = run(str(path), "--jobs", "1", "--timeout", "4")
+    code, shown = run(str(path), "--jobs", "1", "--timeout", "1")
     assert code == 1
     assert "3 rules  1 proved (1 at all ranks), 1 sampled only, 1 refuted" in shown
     assert "open  sampled only: the elements could not be shown equal" in shown
