@@ -77,11 +77,8 @@ def _planned_all(
         warn(f"no kernel was measured on {target.name}; {LEARN} does that")
     choices = choices_for(target, options.precision == "strict")
     asked = [replace(options, constant_inputs=w.constant_inputs) for w in wholes]
-    pairs = list(zip(wholes, asked, strict=True))
-    shelves = [_shelf(w.graph, target, own) for w, own in pairs]
-    kept = [
-        s.plan(w.graph) if s else None for s, w in zip(shelves, wholes, strict=True)
-    ]
+    shelves = [_shelf(w.graph, target, o) for w, o in zip(wholes, asked, strict=True)]
+    kept = [s and s.plan(w.graph) for s, w in zip(shelves, wholes, strict=True)]
     fresh = [w for w, k in zip(wholes, kept, strict=True) if k is None]
     planned_now = iter(_planned(fresh, target, options, price))
     made: list[Compiled] = []
