@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import lru_cache
 
 from ..extract.schedule.kernel import Cost, Kernel
 from ..extract.text.describe import describe
@@ -93,7 +94,14 @@ def choose(
     kernel: Kernel, model: DeviceModel, strict: bool = False
 ) -> tuple[Family, Cost]:
     """The family with the least cost, and that cost."""
-    families = families_for(strict)
+    return _chosen(kernel, families_for(strict), model)
+
+
+# A program asks for each kernel's form, layouts and reuse, and then for its statements.
+@lru_cache(maxsize=1024)
+def _chosen(
+    kernel: Kernel, families: tuple[Family, ...], model: DeviceModel
+) -> tuple[Family, Cost]:
     best = cheapest(kernel, families, model)
     if len(kernel.slots) > model.buffers:
         raise LoweringError(

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from itertools import product
 from math import prod
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from ....extract.schedule.kernel import Kernel, bits
 from ...axes import ceil_div, coefficient, numel
 from ...choice import Domains, Holes, hole
 from ...model import DeviceModel
-from ..nests.price import PACK, TURN, occupancy
+from ..nests.price import PACK, TURN
 from .blocking import DEPTH, HIGHEST, Blocking, even
 from .halo import Coordinate, coordinates
 from .products import Contraction, classify, fixed, flops_of, turned
@@ -31,6 +33,10 @@ MOST_VECTORS = 4  # of a row of a register tile
 APART = 40.0  # flops worth of storing a result by itself
 LINE = 48.0  # or of beginning a line of results that is turned
 PARTS = 16  # tiles along an axis, at most, beyond what the caches ask for
+
+
+type Ints = npt.NDArray[np.int64]
+type Floats = npt.NDArray[np.float64]
 
 
 class Register(NamedTuple):
@@ -118,15 +124,10 @@ def _tiled(
     holes: Holes,
 ) -> Sliding | None:  # fmt: skip
     made = (
-        Sliding(c, box, r, tile, blocks)
-        for r in _registers(kernel, c, model, holes)
-        for tile, blocks in _tiles(kernel, c, r, model)
+        _best(kernel, c, box, r, model) for r in _registers(kernel, c, model, holes)
     )
-    return min(
-        made,
-        key=lambda s: (_bytes(s) > SUMS, seconds(work(kernel, s), s.c, model)),
-        default=None,
-    )
+    best = min(made, key=lambda x: x[:2], default=None)
+    return best and best[2]
 
 
 def _registers(
@@ -155,31 +156,49 @@ def _registers(
             yield min(fits, key=waste)
 
 
-def _tiles(
-    kernel: Kernel, c: Contraction, r: Register, model: DeviceModel
-) -> Iterator[tuple[tuple[tuple[int, int], ...], Blocking]]:
+def _best(
+    kernel: Kernel, c: Contraction, box: tuple[Coordinate, ...], r: Register,
+    model: DeviceModel,
+) -> tuple[bool, float, Sliding]:  # fmt: skip
+    """The tiles that fit the caches, if any do, and of those the ones that take the
+    fewest seconds; first whether the caches are too small and what those are."""
+    lanes, n = model.vector_bytes // c.dtype.itemsize, numel(kernel.extents, c.n)
+    width, size, deep = r.vectors * lanes, c.dtype.itemsize, _deep(kernel, c)
+    columns = _parts(n, PARTS - 1, width)
+    rows = _rows(kernel, c, r)
+    tile = {a: np.array([[x[a]] for x in rows]) for a in c.m}
+    high = prod(tile.values())
+    tile |= {a: np.array([[k]]) for a, k in deep.items()}
+    works = _works(kernel, c, box, r, width, tile, np.array(columns))
+    boxed = _elements(box, tile) * size * (SUMS // BOX)
+    over = np.maximum(high * columns * size, boxed) > SUMS
+    costs = _seconds(works, c, model)
+    first = np.lexsort((costs.ravel(), over.ravel()))[0]
+    i, j = divmod(int(first), len(columns))
+    depth, rows_of = prod(deep.values()), prod(rows[i].values())
+    blocks = Blocking(lanes, r.vectors, r.height, rows_of, columns[j], depth)
+    made = Sliding(c, box, r, tuple({**rows[i], **deep}.items()), blocks)
+    return bool(over[i, j]), float(costs[i, j]), made
+
+
+def _parts(extent: int, most: int, unit: int) -> list[int]:
+    """The sizes of even parts, of up to so many."""
+    every = {even(extent, ceil_div(extent, p), unit) for p in range(1, most + 1)}
+    return sorted(every)
+
+
+def _rows(kernel: Kernel, c: Contraction, r: Register) -> list[dict[int, int]]:
     """Of the axes of m the outer ones singly, one in parts, the inner ones whole."""
-    extents, lanes = kernel.extents, model.vector_bytes // c.dtype.itemsize
-    n, width = numel(extents, c.n), r.vectors * lanes
-    deep = _deep(kernel, c)
-    depth = prod(deep.values())
-    columns = {even(n, ceil_div(n, p), width) for p in range(1, PARTS)}
+    extents, result = kernel.extents, list[dict[int, int]]()
     for cut, axis in enumerate(c.m):
-        unit = r.height if axis == r.along else 1
-        sizes = {even(extents[axis], ceil_div(extents[axis], p), unit)
-                 for p in range(1, PARTS + 1)}  # fmt: skip
-        for size, across in product(sorted(sizes), sorted(columns)):
+        if r.along in c.m[:cut] and r.height > 1:
+            continue
+        for size in _parts(extents[axis], PARTS, r.height if axis == r.along else 1):
             tile = {a: extents[a] for a in c.m[cut + 1 :]}
             tile |= dict.fromkeys(c.m[:cut], 1) | {axis: size}
-            if r.along in c.m[:cut] and r.height > 1:
-                continue
             tile[r.along] = ceil_div(tile[r.along], r.height) * r.height
-            rows = prod(tile.values())
-            whole = tuple({**tile, **deep}.items())
-            yield (
-                whole,
-                Blocking(lanes, r.vectors, r.height, rows, across, depth),
-            )
+            result.append(tile)
+    return result
 
 
 def _deep(kernel: Kernel, c: Contraction) -> dict[int, int]:
@@ -192,49 +211,70 @@ def _deep(kernel: Kernel, c: Contraction) -> dict[int, int]:
     return {first: size, **{a: kernel.extents[a] for a in rest}}
 
 
-def _bytes(s: Sliding) -> int:
-    """Of an output tile and the box beside it, scaled to the part that it may take."""
-    size = s.c.dtype.itemsize
-    boxed = prod(x.extent(dict(s.tile)) for x in s.box) * size
-    return max(s.blocks.rows * s.blocks.columns * size, boxed * (SUMS // BOX))
+class _Works(NamedTuple):
+    """`Work` of several tiles, in the rows, with several columns, in the columns."""
+
+    macs: Floats
+    scalar: Floats
+    tiles: Ints
 
 
 def work(kernel: Kernel, s: Sliding) -> Work:
     """What all tiles together multiply and pack, beyond the edges too."""
-    c, b, tile = s.c, s.blocks, dict(s.tile)
+    tile = {a: np.array([[size]]) for a, size in s.tile}
+    columns = np.array([s.blocks.columns])
+    w = _works(kernel, s.c, s.box, s.register, s.blocks.width, tile, columns)
+    return Work(float(w.macs[0, 0]), float(w.scalar[0, 0]), int(w.tiles[0, 0]))
+
+
+def _works(
+    kernel: Kernel, c: Contraction, box: tuple[Coordinate, ...], r: Register,
+    vector: int, tile: Mapping[int, Ints], columns: Ints,
+) -> _Works:  # fmt: skip
+    extents, (side, other) = kernel.extents, (c.products[0].a, c.products[0].b)
     batch, _, n, _ = c.sizes(kernel)
-    down = prod(ceil_div(kernel.extents[a], tile[a]) for a in c.m)
-    across = ceil_div(n, b.columns)
-    deep = prod(ceil_div(kernel.extents[a], tile[a]) for a in c.k)
-    tiles = batch * down * across
-    width = ceil_div(n, b.width) * b.width
-    r = s.register
+    rows, depth = (prod(tile[a] for a in axes) for axes in (c.m, c.k))
+    down, deep = (prod(-(-extents[a] // tile[a]) for a in axes) for axes in (c.m, c.k))
+    tiles = batch * down * -(-n // columns)
+    width = ceil_div(n, vector) * vector
     waste = r.slots / (r.height * r.vectors)
-    macs = batch * down * b.rows * width * deep * b.depth * waste
-    box = prod(x.extent(tile) for x in s.box)
-    scalar = (flops_of(kernel, bits(s.side), 0) + PACK) * box * tiles * deep
-    if not fixed(kernel, c, s.other):
-        each = flops_of(kernel, bits(s.other), 0) + PACK + TURN
-        scalar += each * batch * down * width * deep * b.depth
-    scalar += _stored(kernel, s) * batch * down * b.rows * n
-    return Work(macs, scalar, tiles)
+    macs = np.multiply(batch * down * rows * width * deep * depth, waste)
+    boxes = _elements(box, tile) * tiles * deep
+    scalar = (flops_of(kernel, bits(side), 0) + PACK) * boxes
+    if not fixed(kernel, c, other):
+        each = flops_of(kernel, bits(other), 0) + PACK + TURN
+        scalar = scalar + each * batch * down * width * deep * depth
+    stored = _stored(kernel, c, r.along, tile[r.along])
+    return _Works(macs, scalar + stored * batch * down * rows * n, tiles)
 
 
-def _stored(kernel: Kernel, s: Sliding) -> float:
+def _elements(box: tuple[Coordinate, ...], tile: Mapping[int, Ints]) -> Ints:
+    """Of the boxes that tiles touch."""
+    result = np.ones(1, np.int64)
+    for x in box:
+        result = result * (1 + sum(step * (tile[a] - 1) for a, step in x.steps))
+    return result
+
+
+def _stored(kernel: Kernel, c: Contraction, along: int, line: Ints) -> Floats:
     """Flops worth of storing a result, beyond what it is made of: where the columns of
     a tile do not lie side by side, its rows are turned line by line, and short lines
     take about as long as others."""
-    places = [kernel.outputs[i].offset for i in s.c.outputs]
-    if any(coefficient(p, s.c.n[-1]) == 1 for p in places):
-        return 0.0
-    along = s.register.along
+    places = [kernel.outputs[i].offset for i in c.outputs]
+    if any(coefficient(p, c.n[-1]) == 1 for p in places):
+        return np.zeros_like(line, float)
     apart = APART * any(coefficient(p, along) != 1 for p in places)
-    return TURN + apart + LINE / min(dict(s.tile)[along], kernel.extents[along])
+    return TURN + apart + LINE / np.minimum(line, kernel.extents[along])
 
 
 def seconds(w: Work, c: Contraction, model: DeviceModel) -> float:
     """Of multiplying and packing, as all units share them."""
-    spread = occupancy(w.tiles, model.units)
+    one = _Works(np.array(w.macs), np.array(w.scalar), np.array(w.tiles))
+    return float(_seconds(one, c, model))
+
+
+def _seconds(w: _Works, c: Contraction, model: DeviceModel) -> Floats:
+    spread = w.tiles / (-(-w.tiles // model.units) * model.units)  # as `occupancy`
     macs = w.macs / model.product_rate(c.dtype)
     return (macs + w.scalar / model.scalar_rate(c.dtype)) / spread
 
