@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from ..lower.emit.layout import functions_of
 from ..lower.loops import Function
 from . import host_memory
 from .blas import blas, join_blas
+from .forks import Lock
 from .limits import check_count
 from .memory import scratch_of
 from .native.aiming import Aim, Place
@@ -35,6 +38,8 @@ from .rates import rates
 from .store import DIGEST
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+_ONCE = Lock()
 
 type Step = tuple[str, Sequence[int]]
 
@@ -168,6 +173,19 @@ def _last_cache() -> int:
     return max(kib, default=0) << 10
 
 
+def _called(toolchain: Toolchain) -> ctypes.CDLL | None:
+    """What every program calls, compiled once, whoever comes first: the pool, and what
+    aims launches."""
+    with _ONCE:
+        pool(toolchain)
+        return aiming(toolchain)
+
+
+def _begun(toolchain: Toolchain) -> None:
+    with suppress(DeviceError):  # who needs it asks again, and is told
+        _called(toolchain)
+
+
 class CDevice:
     """The processors that this process may use."""
 
@@ -184,7 +202,15 @@ class CDevice:
             return Probe(False, str(e))
         return Probe(True, f"{tools.version}, {threads} threads")
 
+    @cached_property
+    def _beside(self) -> Thread:
+        """Compiles what every program calls, while one is planned."""
+        thread = Thread(target=_begun, args=(self.toolchain,))
+        thread.start()
+        return thread
+
     def caps(self) -> Caps:
+        _ = self._beside
         return Caps(
             self.name, cpu_like=True, dtypes=frozenset(dtypes.ALL),
             threads=thread_count(), max_threads=1, shared_bytes=1 << 18,
@@ -248,7 +274,7 @@ class CDevice:
         if not known:
             library, elsewhere = self._libraries(source.text, contract, list(by_name))
             return CModule(library, by_name, source.text, elsewhere,
-                           aims=aiming(self.toolchain))  # fmt: skip
+                           aims=_called(self.toolchain))  # fmt: skip
         head, texts = functions_of(source.text)
         forms = {k: form_of(text) for k, text in zip(by_name, texts, strict=True)}
         opened: dict[str, Unit] = {}
@@ -271,7 +297,7 @@ class CDevice:
         else:
             library = next(iter(elsewhere.values()), known[0].library)
         return CModule(library, by_name, source.text, elsewhere, values, opened,
-                       aiming(self.toolchain))  # fmt: skip
+                       _called(self.toolchain))  # fmt: skip
 
     def _libraries(
         self, text: str, contract: bool, names: Sequence[str]
@@ -285,8 +311,7 @@ class CDevice:
                     contract, [names[i] for i in part])
             for part in dealt
         ]  # fmt: skip
-        called = partial(pool, tools), partial(aiming, tools)
-        made = side_by_side([*parts, *called])[: len(parts)]
+        made = side_by_side([*parts, partial(_called, tools)])[: len(parts)]
         first, *others = (self._joined(m) for m in made if m is not None)
         where = zip(others, dealt[1:], strict=True)
         return first, {names[i]: made for made, part in where for i in part}

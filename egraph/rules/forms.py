@@ -123,6 +123,10 @@ def symbol(form: Form, i: int, what: str) -> str:
 
 
 def heads(e: Expr) -> frozenset[str]:
-    if isinstance(e, Atom):
-        return frozenset()
-    return frozenset([e.head]).union(*(heads(a) for a in e.args))
+    found, todo = set[str](), [e]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Form):
+            found.add(x.head)
+            todo += x.args
+    return frozenset(found)

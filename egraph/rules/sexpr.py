@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -141,18 +141,19 @@ def _check_number(text: str, place: Place) -> None:
 
 def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
     at, line, start = 0, 1, 0  # `start`: of the line
-    while at < len(text):
-        m = _TOKEN.match(text, at)
-        begin = m.start(1) if m else at + len(_spaces(text, at))
-        if down := text.count("\n", at, begin):
+    match, size = _TOKEN.match, len(text)
+    while at < size:
+        m = match(text, at)
+        begin, end = m.span(1) if m else (at + len(_spaces(text, at)), size)
+        if begin > at and (down := text.count("\n", at, begin)):
             line, start = line + down, text.rindex("\n", at, begin) + 1
         place = Place(file, line, begin - start + 1)
         if m is None:
             raise _no_token(text, begin, place)
-        if begin == len(text):
+        if begin == size:
             return
-        yield m[1], place
-        at = m.end()
+        yield text[begin:end], place
+        at = end
 
 
 def _spaces(text: str, at: int) -> str:
@@ -206,32 +207,29 @@ def parse(text: str, file: str) -> list[Expr | Comment]:
     out: list[Expr | Comment] = []
     stack: list[tuple[Place, list[Expr]]] = []
     for token, place in _tokens(text, file):
-        if token.startswith(";"):
-            if not stack:
-                out.append(Comment(token, place))
-        elif token == "(":
+        if token == "(":
             stack.append((place, []))
             if len(stack) > MAX_DEPTH:
                 raise place.error(f"nested deeper than {MAX_DEPTH}; split the term")
-        elif token == ")":
+            continue
+        if token == ")":
             if not stack:
                 raise place.error("')' closes nothing; remove it")
             opened, items = stack.pop()
-            _into(stack, out, Form(tuple(items), opened))
+            made = Form(tuple(items), opened)
+        elif token[0] != ";":
+            made = Atom(token, place)
         else:
-            _into(stack, out, Atom(token, place))
+            if not stack:
+                out.append(Comment(token, place))
+            continue
+        if stack:
+            stack[-1][1].append(made)
+        else:
+            out.append(made)
     if stack:
         raise stack[-1][0].error("'(' is never closed; add a ')'")
     return out
-
-
-def _into(
-    stack: Sequence[tuple[Place, list[Expr]]], out: list[Expr | Comment], e: Expr
-) -> None:
-    if stack:
-        stack[-1][1].append(e)
-    else:
-        out.append(e)
 
 
 def laid_out(form: Form) -> str:
@@ -320,6 +318,11 @@ def strings(e: Expr) -> frozenset[str]:
 
 def variables(e: Expr) -> frozenset[str]:
     """The symbols of a pattern that are no heads."""
-    if isinstance(e, Atom):
-        return frozenset([e.text]) if e.is_symbol else frozenset()
-    return frozenset[str]().union(*(variables(a) for a in e.args))
+    found, todo = set[str](), [e]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Form):
+            todo += x.args
+        elif x.is_symbol:
+            found.add(x.text)
+    return frozenset(found)

@@ -130,18 +130,21 @@ class Checker:
 
     def declare(self, form: Form) -> None:
         """Makes the name a form declares known to the forms after it."""
-        if form.head in ("constructor", "function", "relation", "primitive"):
+        head = form.head
+        if head in ("rewrite", "birewrite", "rule"):
+            return
+        if head in ("constructor", "function", "relation", "primitive"):
             name, inputs = form.items[1], form.items[2]
             assert isinstance(name, Atom) and isinstance(inputs, Form)
             self.heads[name.text] = len(inputs.items)
             self.inputs[name.text] = tuple(map(str, inputs.items))
-            if form.head == "relation":
+            if head == "relation":
                 self.relations.add(name.text)
-            elif form.head == "function":
+            elif head == "function":
                 self.functions.add(name.text)
-        elif form.head == "ruleset":
+        elif head == "ruleset":
             self.rulesets[str(form.items[1])] = form.place
-        elif form.head == "sort":
+        elif head == "sort":
             self.sorts.add(str(form.items[1]))
 
     def form(self, form: Form, notes: Notes) -> None:

@@ -9,12 +9,12 @@ from math import prod
 from typing import NamedTuple
 
 from ...axes import ceil_div, numel
-from ...choice import Domains, Holes, hole
+from ...choice import Domains, Holes
 from ...model import DeviceModel
 from ..nests.price import PACK, TURN, occupancy
 from .blocking import HIGHEST, even
 from .filtering import OUT, TAPS, Convolution
-from .slide import MOST_VECTORS, PARTS, Register
+from .slide import MOST_VECTORS, PARTS, Register, least_waste
 
 SPREAD = 512 << 10  # bytes of what is spread of an image at once, in the second cache
 JOINED = 256 << 10  # bytes of products that wait to be joined, beside it
@@ -98,7 +98,6 @@ def tiles(of: Convolution, model: DeviceModel, holes: Holes = ()) -> Tiles | Non
 
 def _choices(of: Convolution, model: DeviceModel, holes: Holes) -> Iterator[Tiles]:
     lanes = model.vector_bytes // of.dtype.itemsize
-    registers = 32 if model.vector_bytes >= 64 else 16
     summed = dict.fromkeys(of.k, 1) | dict.fromkeys((r for _, r in of.taps), TAPS)
     shares = sorted({ceil_div(of.filters, p) for p in SHARES})
     none = Register(of.m[-1], 1, 1)
@@ -107,7 +106,7 @@ def _choices(of: Convolution, model: DeviceModel, holes: Holes) -> Iterator[Tile
         first = Tiles(of, whole, none, lanes, 0, 0, 0)
         vectors = ceil_div(prod(first.places), lanes)
         for filters in shares:
-            fit = _register(filters, vectors, registers, holes)
+            fit = least_waste(filters, vectors, model.vector_bytes, holes)
             if fit is None:
                 return
             across = ceil_div(vectors, fit.vectors) * fit.vectors * lanes
@@ -119,27 +118,6 @@ def _choices(of: Convolution, model: DeviceModel, holes: Holes) -> Iterator[Tile
             most = JOINED // (of.products * across * of.dtype.itemsize * fit.height)
             parts = (s for s in range(strips, 1, -1) if strips % s == 0 and s <= most)
             yield made._replace(together=next(parts, 1) * fit.height)
-
-
-@lru_cache(maxsize=4096)
-def _register(
-    filters: int, vectors: int, registers: int, holes: Holes
-) -> Register | None:
-    """The tile that wastes least, or the one that is named."""
-    fits = (
-        Register(0, h, v)
-        for v in range(1, MOST_VECTORS + 1)
-        for h in range(1, min(filters, registers) + 1)
-        if h * v + v < registers
-        and v == hole(holes, "vectors", v)
-        and h == hole(holes, "height", h)
-    )
-
-    def waste(r: Register) -> tuple[int, int]:
-        count = ceil_div(filters, r.height) * ceil_div(vectors, r.vectors)
-        return count * r.slots, -r.height * r.vectors
-
-    return min(fits, key=waste, default=None)
 
 
 def _places(of: Convolution) -> Iterator[dict[int, int]]:

@@ -135,25 +135,40 @@ def _registers(
 ) -> Iterator[Register]:
     """For each axis the tile that wastes least, or the one that is named."""
     lanes = model.vector_bytes // c.dtype.itemsize
-    registers = 32 if model.vector_bytes >= 64 else 16
-    n = numel(kernel.extents, c.n)
+    vectors = ceil_div(numel(kernel.extents, c.n), lanes)
     for a in reversed(c.m):
-        extent = kernel.extents[a]
-        fits = [
-            Register(a, h, v)
-            for v in range(1, MOST_VECTORS + 1)
-            for h in range(1, min(extent, registers) + 1)
-            if h * v + v < registers
-            and v == hole(holes, "vectors", v)
-            and h == hole(holes, "height", h)
-        ]
+        found = least_waste(kernel.extents[a], vectors, model.vector_bytes, holes)
+        if found:
+            yield found._replace(along=a)
 
-        def waste(r: Register, extent: int = extent) -> tuple[int, int]:
-            down, across = ceil_div(extent, r.height), ceil_div(n, r.vectors * lanes)
-            return down * across * r.slots, -r.height * r.vectors
 
-        if fits:
-            yield min(fits, key=waste)
+@lru_cache(maxsize=4096)
+def least_waste(
+    rows: int, vectors: int, vector_bytes: int, holes: Holes
+) -> Register | None:
+    """The register tile, along no axis yet, that does so many rows of so many vectors
+    in the fewest steps."""
+
+    def waste(r: Register) -> tuple[int, int]:
+        count = ceil_div(rows, r.height) * ceil_div(vectors, r.vectors)
+        return count * r.slots, -r.height * r.vectors
+
+    fits = (r for r in _held(vector_bytes, holes) if r.height <= rows)
+    return min(fits, key=waste, default=None)
+
+
+@lru_cache(maxsize=256)
+def _held(vector_bytes: int, holes: Holes) -> tuple[Register, ...]:
+    """Those that the registers hold, or the one that is named."""
+    registers = 32 if vector_bytes >= 64 else 16
+    return tuple(
+        Register(0, h, v)
+        for v in range(1, MOST_VECTORS + 1)
+        for h in range(1, registers + 1)
+        if h * v + v < registers
+        and v == hole(holes, "vectors", v)
+        and h == hole(holes, "height", h)
+    )
 
 
 def _best(
