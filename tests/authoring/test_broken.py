@@ -45,7 +45,7 @@ def test_it_is_a_rule_and_says_why_it_is_wrong(path: Path) -> None:
     assert all(r.startswith("its sides") for r in reasons), "it does not do as it says"
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_it_is_refuted(path: Path) -> None:
     rule, rules = read(path)

@@ -30,7 +30,7 @@ def rules(precision: Precision = "default", goal: str = "kernels") -> RuleSet:
     return load_rules(precision=precision, goal=goal)  # type: ignore[arg-type]
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("path", CASES, ids=lambda p: p.stem)
 def test_case(path: Path) -> None:
     case = read_case(path)

@@ -216,6 +216,7 @@ def test_words_that_mean_nothing(tmp_path: Path, graph: Path) -> None:
         assert said in refused(*command), command
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("command", ["lint", "test", "prove"])
 @pytest.mark.parametrize("damage", [b"\xff\xfe", b"(rewrite\n", None])
 def test_one_unreadable_file_does_not_stop_the_others(

@@ -19,6 +19,7 @@ from rewrite.egraph.ir.evaluate import evaluate
 from rewrite.fuzz.pipeline import fuzz
 from rewrite.lower.device import CompileError, DeviceError, KernelSource
 from rewrite.pipeline import optimize_graph
+from tests.effort import draws
 from tests.transformers import transformer
 
 from .harness import open_device
@@ -76,8 +77,8 @@ def test_it_has_each_dtype_or_refuses_it(toy: Any, dtype: dtypes.DType) -> None:
 
 
 def test_it_passes_the_fuzzer(toy: Any) -> None:
-    assert fuzz([toy], 3, 20, "exact") == []
-    assert fuzz([toy], 3, 10, "smooth") == []
+    assert fuzz([toy], 3, draws(20, 2), "exact") == []
+    assert fuzz([toy], 3, draws(10, 2), "smooth") == []
 
 
 def test_its_errors_carry_the_log(toy: Any) -> None:

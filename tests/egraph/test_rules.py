@@ -35,8 +35,8 @@ def test_sampled_soundness(name: str) -> None:
     rule = RULES.rule(name)
     if LONG:
         assert sample_rule(rule, RULES, 1).counterexample is None
-    verdict = sample_rule(rule, RULES, count=draws(COUNT, 8))
-    if verdict.counterexample is None and rarest(verdict, rule) < draws(8, 8):
+    verdict = sample_rule(rule, RULES, count=draws(COUNT, 12))
+    if verdict.counterexample is None and rarest(verdict, rule) < draws(8, 12):
         verdict = sample_rule(rule, RULES)
         assert rarest(verdict, rule) >= 8, "too few samples met the premises"
     assert verdict.counterexample is None

@@ -20,6 +20,7 @@ from rewrite.egraph.saturate.clash import RuleError
 from rewrite.egraph.saturate.explore import RUNAWAY, Budget, Limit
 from rewrite.egraph.saturate.saturate import Saturated, saturate
 from rewrite.fuzz import random_graph as fuzzed
+from tests.effort import LONG
 from tests.egraph.choices import all_forms, random_choice
 
 from .models import transformer
@@ -251,7 +252,7 @@ def test_rules_that_feed_each_other_are_held_by_back_off() -> None:
     found = saturate(graph, rules.only(names))
     assert found.stopped == "e-nodes"
     assert found.enodes < 2 * RUNAWAY * Budget().enodes
-    assert found == saturate(graph, rules.only(names))
+    assert not LONG or found == saturate(graph, rules.only(names))
     assert saturate(graph, rules).stopped == ""
 
 

@@ -127,6 +127,7 @@ def test_planted_optimum_is_proved(seed: int) -> None:
         assert answer.cost == answer.bound == best
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_families(family: str) -> None:
     p = instance(family, 250)

@@ -76,7 +76,7 @@ def test_both_sides_of_a_law_are_equal(law: Law) -> None:
         )
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(7)
 @every
 def test_a_law_is_found_or_known_to_be_missed(law: Law) -> None:
     found = is_found(planned(law, SIZE, RULES), wanted(law, SIZE))

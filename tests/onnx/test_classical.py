@@ -106,6 +106,7 @@ def model(op: str, xs: list[Any], attrs: dict[str, Any], rows: str = "") -> Any:
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("rows", ["", "rows"])
 @pytest.mark.parametrize("op", DRAWS)
 def test_forms(op: str, rows: str) -> None:

@@ -97,6 +97,7 @@ def compared(proto: Any) -> None:
             np.testing.assert_allclose(have, w, 1e-5, 1e-6)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("how", COMPARE)
 @pytest.mark.parametrize("casts", [False, True])
 @pytest.mark.parametrize("index", [I64, 6])
@@ -108,6 +109,7 @@ def test_a_count_below_a_size(how: str, casts: bool, index: int) -> None:
     compared(proto)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("step", [1, 2, 3])
 @pytest.mark.parametrize("later", [True, False])
 @pytest.mark.parametrize("start", [0, 1])

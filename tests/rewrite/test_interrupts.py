@@ -54,6 +54,7 @@ PLACES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("where", PLACES)
 def test_a_command_ends_with_one_line(where: str, tmp_path: Path) -> None:
     path = tmp_path / "g.graph"

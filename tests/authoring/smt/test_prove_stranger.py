@@ -29,7 +29,7 @@ NEW = {
 }  # fmt: skip
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", [r.name for r in RULES.foreign])
 def test_it_is_proved_or_says_what_it_needs(name: str) -> None:
     found = judge(RULES.rule(name), LIBRARY, Limits(15))

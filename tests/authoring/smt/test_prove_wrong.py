@@ -39,7 +39,7 @@ def test_wrong_rules_are_refuted(name: str, tmp_path: Path) -> None:
 FILES = sorted((Path(__file__).parents[2] / "broken" / "rules").glob("*.egg"))
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_broken_rules_are_refuted(path: Path) -> None:
     """By a counterexample to a proof, or by the samples that follow one."""

@@ -304,6 +304,7 @@ def same(got: Array, want: Array, where: str) -> None:
     )
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("op", sorted(MAKERS))
 def test_meaning_agrees_with_the_evaluator(op: str) -> None:
     assert compared(op, 8 if op == "attention" else 30) >= 20

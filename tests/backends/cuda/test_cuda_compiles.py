@@ -57,7 +57,8 @@ def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 def test_workloads(arch: str) -> None:
     rules = load_rules()
-    graphs = [variants(kind, seed) for kind in KINDS for seed in range(draws(4, 4))]
+    kinds = KINDS if LONG else KINDS[::2]
+    graphs = [variants(kind, seed) for kind in kinds for seed in range(draws(4, 4))]
     if LONG:  # its plan takes longer than all else here
         graphs.append(transformer(1, 256, 256, 8))
     graphs += [variant(w, 1, real=True).graph for w in ("attention", "qkv", "conv")]
@@ -65,6 +66,7 @@ def test_workloads(arch: str) -> None:
     assert len(compile_only(made, arch)) > 1000
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("mode", ["exact", "smooth"])
 def test_random_graphs(mode: Any, arch: str) -> None:

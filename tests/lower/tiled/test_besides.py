@@ -25,6 +25,7 @@ from rewrite.lower.verify import faults as loop_faults
 from rewrite.lower.verify import verify as verify_loops
 from rewrite.lower.walking import walk
 from tests.backends import emulate
+from tests.effort import draws
 
 from ..harness import buffers_for, close, reference
 from .products import random_product
@@ -247,7 +248,7 @@ def test_random_products_as_loops() -> None:
     """Turned, batched, sliced sides, sizes that nothing divides; several instances a
     team; every access checked, copies as late and as early as may be."""
     count = shapes = 0
-    for seed in range(400, 600):
+    for seed in range(400, 400 + draws(200, 2)):
         made = small(64 + 64 * (seed % 2), 2 + seed % 3, 1 + seed % 3, seed)
         if isinstance(made, str):
             continue
@@ -261,7 +262,7 @@ def test_random_products_as_loops() -> None:
         boxes = [b for s in walk(function.body) if isinstance(s, Fill) for b in s.boxes]
         shapes += max(len(b.corner) for b in boxes) > 2
         count += 1
-    assert count > 15 and shapes > 3, (count, shapes)
+    assert count > draws(15, 2) and shapes > draws(3, 2), (count, shapes)
 
 
 @pytest.mark.sweep(2)

@@ -46,6 +46,7 @@ from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import faults as loop_faults
 from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
+from tests.effort import draws
 
 from ..harness import buffers_for, check_launched, close, kernel_of, reference
 from .kernels import chain
@@ -113,7 +114,7 @@ def programs(seed: int, plain: bool = False) -> tuple[Kernel, TileProgram] | Non
 
 def test_random_products() -> None:
     count = laid = 0
-    for seed in range(60):
+    for seed in range(draws(60, 2)):
         found = programs(seed, plain=seed % 4 == 0)
         if found is None:
             continue
@@ -125,7 +126,7 @@ def test_random_products() -> None:
         run(program, buffers)
         close(kernel, buffers[kernel.reads :], want)
         count, laid = count + 1, laid + (len(program.body) > 1)
-    assert count > 40 and laid > 20, (count, laid)
+    assert count > draws(40, 2) and laid > draws(20, 2), (count, laid)
 
 
 HOLES = {"rows": 64, "columns": 64, "stages": 3, "down": 1, "across": 1, "beside": 128}

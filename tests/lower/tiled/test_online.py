@@ -294,7 +294,7 @@ LATE = {"late": 1, "parts": 1}
 def test_weights_of_the_turn_before() -> None:
     """Products of weights go on beside the next turn's scores."""
     count = 0
-    for seed in range(40, 54):
+    for seed in range(40, 40 + draws(14, 2)):
         kernel = random_attention(seed)
         if ONLINE.accepts(kernel) is not None:
             continue
@@ -306,7 +306,7 @@ def test_weights_of_the_turn_before() -> None:
         want = reference(kernel, buffers)
         run(made, buffers)
         close(kernel, buffers[kernel.reads :], want)
-    assert count > 9
+    assert count > draws(9, 2)
 
 
 LATE_MUTANTS = {

@@ -27,6 +27,7 @@ from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
+from tests.effort import draws
 
 from ..folds import Score, alibi, attend, bias, causal, plain, soft_cap, weights, window
 from ..harness import buffers_for, close, kernel_of, reference
@@ -88,7 +89,7 @@ def check(kernel: Kernel, made: TileProgram, seed: int = 0) -> None:
 
 def test_few_rows_in_parts() -> None:
     grids: list[int] = []
-    for seed in range(24):
+    for seed in range(draws(24, 2)):
         kernel = few_rows(seed)
         made = verify(parted(kernel, (1, 2, 3, 4)[seed % 4], 1 + seed % 3), SHARED)
         assert parse(show(made)) == made

@@ -41,6 +41,7 @@ from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import faults as loop_faults
 from rewrite.lower.verify import verify as verify_loops
 from tests.backends import emulate
+from tests.effort import draws
 
 from ..cases import CASES
 from ..harness import GPU, buffers_for, check_launched, close, kernel_of, reference
@@ -88,7 +89,7 @@ def test_the_page_shows_what_the_tool_prints() -> None:
 
 def test_random_products() -> None:
     count = {f.name: 0 for f in MULTIPLIED}
-    for seed in range(90):
+    for seed in range(draws(90, 2)):
         kernel = random_product(seed)
         for family, program in programs(kernel, (WIDE, HOPPER, GPU)[seed % 3], seed):
             verify(program, 227 << 10)
@@ -98,7 +99,7 @@ def test_random_products() -> None:
             run(program, buffers)
             close(kernel, buffers[kernel.reads :], want)
             count[family.name] += 1
-    assert min(count.values()) > 20, count
+    assert min(count.values()) > draws(20, 2), count
 
 
 def test_strictly_each_side_is_rounded_op_by_op() -> None:

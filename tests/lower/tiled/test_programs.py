@@ -32,6 +32,7 @@ from rewrite.lower.tiles.streaming.warps import BY_WARPS
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
+from tests.effort import draws
 
 from ..cases import CASES
 from ..harness import GPU, buffers_for, check_launched, close, kernel_of, reference
@@ -130,7 +131,7 @@ def test_cases(name: str, strict: bool) -> None:
 
 def test_random_kernels() -> None:
     families: set[str] = set()
-    for seed in range(90):
+    for seed in range(draws(90, 2)):
         kernel = random_kernel(seed)
         for family, program in programs(kernel, (GPU, WIDE)[seed % 2], seed):
             check(kernel, program)
@@ -141,7 +142,7 @@ def test_random_kernels() -> None:
 def test_random_kernels_as_loops() -> None:
     """Threads that meet at barriers, each access checked."""
     count = 0
-    for seed in range(60):
+    for seed in range(draws(60, 2)):
         kernel = random_kernel(seed)
         if sum(n for _, n in kernel.slots) > 2000:
             continue  # the interpreter of loops is slow
@@ -152,7 +153,7 @@ def test_random_kernels_as_loops() -> None:
             run_loops(function, buffers)
             close(kernel, buffers[kernel.reads :], want)
             count += 1
-    assert count > 30
+    assert count > draws(30, 2)
 
 
 @pytest.mark.parametrize(

@@ -106,14 +106,14 @@ def test_gradients_of_filters(apart: bool) -> None:
     """Windows are walked along what is summed; also those of one image after another,
     as in parts of long sums."""
     count = 0
-    for seed in range(24):
+    for seed in range(draws(24, 2)):
         kernel = filter_gradient(seed, apart)
         made = small(kernel)
         if isinstance(made, str):
             continue
         interpreted(kernel, made)
         count += any(t.windows for t in tensors(made))
-    assert count > 16, count
+    assert count > draws(16, 2), count
 
 
 @pytest.mark.sweep(2)

@@ -184,6 +184,7 @@ def test_gradients_by_complex_arrays_have_a_slope_for_each_part() -> None:
             np.testing.assert_allclose(have[i], want, rtol=1e-6)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("f", [
     np.exp, np.abs, np.conj, np.conjugate, np.real, np.imag, np.angle, np.sum, np.prod,
     np.mean, np.std, np.transpose, np.ravel, np.any, np.isnan,
