@@ -113,9 +113,11 @@ def _window(args: Sequence[Array], attrs: Attrs, _: TensorType) -> Array:
     step, before, after = x.strides[axis], x.strides[:axis], x.strides[axis + 1 :]
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :], size)
     strides = (*before, step * stride, *after, step * dilation)
+    seen = np.lib.stride_tricks.as_strided
+    if x.dtype.hasobject:  # numbers of Python: exact ones
+        return seen(x, shape, strides, writeable=False)
     bits = x.view(f"V{x.itemsize}")  # NumPy has no views of small floats by strides
-    seen = np.lib.stride_tricks.as_strided(bits, shape, strides, writeable=False)
-    return seen.view(x.dtype)
+    return seen(bits, shape, strides, writeable=False).view(x.dtype)
 
 
 def _concat_type(types: Types, attrs: Attrs) -> TensorType:
