@@ -15,6 +15,7 @@ from .shift import shift
 from .space import Extraction, Space, Start
 
 LEAST = 0.999  # a cost that falls by less has not fallen
+MORE = 0.9  # of a cost: one that falls by less will not fall much further
 MUCH_LESS = 0.9  # of the work of the terms chosen, that a start of its own must have
 
 
@@ -82,9 +83,11 @@ def _settled(space: Space, known: Known, moves: int, best: Extraction) -> Extrac
     leaves where it had come to rest."""
     while moves:
         again = _climbed(replace(space, own=_used(space, best)), known, moves)
-        if again.seconds >= best.seconds * LEAST:
+        enough = again.seconds >= best.seconds * MORE
+        if again.seconds < best.seconds * LEAST:
+            best = _own(again, best)
+        if enough:
             break
-        best = _own(again, best)
     return best
 
 
