@@ -5,7 +5,8 @@ string; a layer that repeats is a period of that string.  What is constant, as a
 that lies otherwise, stands where it is first read.  Runs of the best period are
 cut where the fewest bytes cross, if each layer reads the one before.  Whether two
 pieces are the same is decided by their structure alone, not by the period.  What is
-long and does not repeat is cut at waists, for pieces are optimized side by side.
+long and does not repeat is cut at waists, for pieces are optimized side by side.  Views
+of something smaller, as a mask for every row, are made again in each piece.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ LONG = 200  # nodes, from which on what does not repeat is cut, too
 SHORT = 100  # nodes at least between such cuts
 WAIST = 2  # values at most that cross them
 WIDE = 4  # values, where there are twice as many nodes
+LITTLE = 8  # times less than what else crosses: then it may be anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,14 @@ class Piece:
 @dataclass(frozen=True, slots=True)
 class _Line:
     """The computing nodes of a graph in order, and the position of the last that reads
-    each; beyond the end for outputs."""
+    each; beyond the end for outputs.  `again`: nodes that each piece makes that reads
+    them; `constant`: nodes that have the same value in every run."""
 
     graph: Graph
     order: tuple[int, ...]
     until: tuple[int, ...]
+    again: frozenset[int]
+    constant: Container[int]
 
     @staticmethod
     def of(graph: Graph, constant: Container[int] = ()) -> _Line:
@@ -68,22 +73,46 @@ class _Line:
         for _, i in graph.outputs:
             if i in at:
                 until[at[i]] = len(order)
-        return _Line(graph, tuple(order), tuple(until))
+        again = [i for k, i in enumerate(order)
+                 if until[k] < len(order) and _enlarges(graph, i)]  # fmt: skip
+        for i in reversed(again):  # where it is read what it shows is
+            (a,) = graph.nodes[i].args
+            if a in at:
+                until[at[a]] = max(until[at[a]], until[at[i]])
+        return _Line(graph, tuple(order), tuple(until), frozenset(again), constant)
 
     def piece(self, a: int, b: int) -> Piece:
         """Of the nodes at `a` to `b`."""
-        span = self.order[a:b]
+        nodes, own, used = self.graph.nodes, list[int](), set[int]()
+        for i in reversed(self.order[a:b]):
+            if i in used or i not in self.again:
+                own.append(i)
+                used.update(nodes[i].args)
+        before = self.again.intersection(self.order[:a])
+        read = [x for i in reversed(own) for x in nodes[i].args]
+        views = postorder(read, lambda i: nodes[i].args if i in before else ())
+        span = (*(i for i in views if i in before), *reversed(own))
         inside = set(span)
         inputs: dict[int, None] = {}
         for i in span:
-            for x in self.graph.nodes[i].args:
-                if x not in inside and self.graph.nodes[x].op not in PLAIN:
+            for x in nodes[i].args:
+                if x not in inside and nodes[x].op not in PLAIN:
                     inputs[x] = None
-        outputs = (self.order[k] for k in range(a, b) if self.until[k] >= b)
+        outputs = (i for k, i in enumerate(self.order[a:b], a)
+                   if self.until[k] >= b and i not in self.again)  # fmt: skip
         return Piece(span, tuple(inputs), tuple(outputs))
 
     def key(self, a: int, b: int) -> tuple[Any, ...]:
         return structure(self.graph, self.piece(a, b))
+
+
+def _enlarges(graph: Graph, i: int) -> bool:
+    """Whether it is a view of something smaller."""
+    while (node := graph.nodes[i]).op in VIEWS and len(node.args) == 1:
+        (i,) = node.args
+        if _count(graph.nodes[i].type) < _count(node.type):
+            return True
+    return False
 
 
 def _late(graph: Graph, order: Sequence[int], constant: Container[int]) -> list[int]:
@@ -138,11 +167,12 @@ def _waists(line: _Line, low: int, high: int) -> list[int]:
     places = list(_ends(line, low, high))
     cuts = [low]
     while (left := high - cuts[-1]) >= LONG:
-        most = WIDE if left >= 2 * LONG else WAIST
+        wide = left >= 2 * LONG
         ahead = [
             (k, n)
-            for k, n in places
-            if cuts[-1] + SHORT <= k <= high - SHORT and n <= most
+            for k, n, plain in places
+            if cuts[-1] + SHORT <= k <= high - SHORT
+            and (n <= WIDE if wide else plain and n <= WAIST)
         ]
         near = [(n, k) for k, n in ahead if k < cuts[-1] + 2 * SHORT]
         if not ahead:
@@ -151,10 +181,11 @@ def _waists(line: _Line, low: int, high: int) -> list[int]:
     return cuts[1:]
 
 
-def _ends(line: _Line, low: int, high: int) -> Iterator[tuple[int, int]]:
-    """(place, how many values cross there) where kernels end.  What crosses must be
-    made by a reduction, with elementwise ops that follow it, and of something of its
-    size: a mask would be computed where it is used."""
+def _ends(line: _Line, low: int, high: int) -> Iterator[tuple[int, int, bool]]:
+    """(place, how many values cross there, whether nothing else does) where kernels
+    end.  What crosses must be made by a reduction, with elementwise ops that follow it,
+    and of something of its size: a mask would be computed where it is used.  Else there
+    may be what is constant, what is made again, and little."""
     nodes, order = line.graph.nodes, line.order
     crossing, reduced = set[int](), set[int]()
     for k in range(low + 1, high):
@@ -162,11 +193,18 @@ def _ends(line: _Line, low: int, high: int) -> Iterator[tuple[int, int]]:
         if last.op in FOLDS or not reduced.isdisjoint(last.args):
             reduced.add(order[k - 1])
         crossing = {x for x in (*crossing, k - 1) if line.until[x] >= k}
-        if len(crossing) > WIDE or _severed(line, k):
+        if last.op not in ELEMENTWISE or _severed(line, k):
             continue
-        kept = all(order[x] in reduced and not _spread(line, x) for x in crossing)
-        if kept and nodes[order[k - 1]].op in ELEMENTWISE:
-            yield k, len(crossing)
+        free = {x for x in crossing
+                if order[x] in line.again or order[x] in line.constant}  # fmt: skip
+        counted = crossing - free
+        if len(counted) > WIDE:
+            continue
+        made = {x for x in counted if order[x] in reduced and not _spread(line, x)}
+        sizes = {x: _count(nodes[order[x]].type) for x in counted}
+        most = max(sizes.values(), default=0.0)
+        if all(sizes[x] * LITTLE <= most for x in counted - made):
+            yield k, len(counted), made == crossing
 
 
 def _spread(line: _Line, at: int) -> bool:

@@ -161,6 +161,33 @@ def test_no_mask_crosses_a_cut() -> None:
     assert crossing <= {F32}
 
 
+def masked(layers: int = 100) -> Graph:
+    """Layers that all differ inside, each under the one mask of rows."""
+    b = Builder()
+    y, rows = b.input("x", F64, (8, 32)), b.un("relu", b.input("m", F64, (8, 1)))
+    mask = b.expand(rows, (8, 32))
+    for k in range(layers):
+        h = b.un("tanh", b.matmul(y, b.input(f"w{k}", F64, (32, 16 + k))))
+        y = b.un("tanh", b.matmul(h, b.input(f"v{k}", F64, (16 + k, 32))))
+        y = b.bin("mul", y, mask)
+    return b.build([y])
+
+
+def test_each_piece_makes_the_mask_that_it_reads() -> None:
+    graph = masked()
+    pieces = outline(graph)
+    (mask,) = (i for i, n in enumerate(graph.nodes) if n.op == "expand")
+    (rows,) = graph.nodes[mask].args
+    assert len(graph.live) >= 2 * LONG and len(pieces) > 2
+    assert all(mask in p.nodes and mask not in p.outputs for p in pieces)
+    assert all(rows in p.inputs for p in pieces[1:])
+    rng = np.random.default_rng(0)
+    x = {n.attrs[0]: rng.normal(0, 0.2, n.shape).astype("f8") for n in graph.inputs}
+    run = optimize_graph(graph, "c", Options(fallback=False, cache=False, effort=1))
+    want = evaluate(graph, x, "f64")["out0"]
+    np.testing.assert_allclose(run(x)["out0"], want, rtol=1e-9, atol=1e-12)
+
+
 def test_what_is_short_is_not() -> None:
     (piece,) = outline(pyramid(layers=20))
     assert not piece.share and len(piece.nodes) < LONG
