@@ -88,7 +88,7 @@ class _Line:
             if i in used or i not in self.again:
                 own.append(i)
                 used.update(nodes[i].args)
-        before = self.again.intersection(self.order[:a])
+        before = self.again.difference(self.order[a:b])
         read = [x for i in reversed(own) for x in nodes[i].args]
         views = postorder(read, lambda i: nodes[i].args if i in before else ())
         span = (*(i for i in views if i in before), *reversed(own))
