@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal, Inexact, localcontext
 from itertools import cycle
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -248,7 +249,8 @@ class _Decimals:
         axes = [i for i, m in enumerate(mask) if m]
         shape = tuple(1 if m else n for n, m in zip(a.shape, mask, strict=True))
         kept = [i for i in range(a.ndim) if i not in axes]
-        flat = np.transpose(a, [*kept, *axes]).reshape(*(a.shape[i] for i in kept), -1)
+        count = prod(a.shape[i] for i in axes)  # -1 says none of what is empty
+        flat = np.transpose(a, [*kept, *axes]).reshape(*(a.shape[i] for i in kept), count)
         start = Decimal(float(monoid.identity(DECIMAL)))
         join = np.frompyfunc(self._noted(monoid.op), 2, 1)
         result = np.full(flat.shape[:-1], start, object)
