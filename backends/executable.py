@@ -7,7 +7,7 @@ family run on the host where they stand, on arrays copied out and in again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -94,17 +94,11 @@ class Executable:
 
     def _running(self, bodies_of: BodiesOf) -> dict[int, Inner]:
         """What runs each loop and branch, by the buffer of its result."""
-        program, found = self.program, dict[int, Inner]()
-        buffers = program.schedule.buffers
-        for s in (*program.once, *program.steps):
-            if not isinstance(s, Host) or s.op != "call":
-                continue
-            flow = self.graph.calls.get(s.attrs[0])
-            if isinstance(flow, Flow):
-                given = [buffers[b] for b in s.args]
-                bodies = bodies_of(s.attrs[0], [concrete(x.type) for x in given])
-                if bodies is not None:
-                    found[s.out] = _running(flow, bodies, given)
+        found = dict[int, Inner]()
+        for out, target, flow, given in flows_of(self.program, self.graph):
+            bodies = bodies_of(target, [concrete(x.type) for x in given])
+            if bodies is not None:
+                found[out] = _running(flow, bodies, given)
         return found
 
     def _allocate(self) -> list[Any]:
@@ -283,6 +277,18 @@ class Executable:
             if b not in shared and buffer is not None:
                 self.device.free(buffer)
         self.device.free(self.arena)
+
+
+def flows_of(
+    program: Program, graph: Graph
+) -> Iterator[tuple[int, str, Flow, list[Buffer]]]:
+    """The loops and branches of a program: result, target, what it is, operands."""
+    buffers = program.schedule.buffers
+    for s in (*program.once, *program.steps):
+        if isinstance(s, Host) and s.op == "call":
+            flow = graph.calls.get(s.attrs[0])
+            if isinstance(flow, Flow):
+                yield s.out, s.attrs[0], flow, [buffers[b] for b in s.args]
 
 
 def _running(

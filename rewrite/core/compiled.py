@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
-from rewrite.backends.executable import Executable, Shapes
+from rewrite.backends.executable import Executable, Shapes, flows_of
 from rewrite.egraph.ir.dims import bind_shape
 from rewrite.egraph.ir.graph import Graph, GraphError, substitute, witness
 from rewrite.egraph.ir.scalars import Array
 from rewrite.egraph.looping.flow import Flow, flow_of
 from rewrite.extract.memory.place import MemoryPlan, plan_memory
 from rewrite.extract.paused import collector_paused
+from rewrite.extract.schedule.assemble import concrete
 from rewrite.extract.schedule.kernel import Schedule
 from rewrite.extract.schedule.plan import Plan
 from rewrite.extract.schedule.steps import schedule
 from rewrite.lower.alike import Forms
 from rewrite.lower.choice import Choices
-from rewrite.lower.device import Device
+from rewrite.lower.device import Device, Module
 from rewrite.lower.loops import Function
 from rewrite.lower.lower import NONE, tiles
 from rewrite.lower.program import Invoke, build
@@ -123,10 +125,23 @@ class Compiled:
         """The program for these sizes; of `others`, at other sizes, serves again what
         can."""
         made = self.built(sizes, [x.program.forms for x in reversed(others)])
-        functions = made.program.functions
-        earlier = [x.module for x in others]
-        module = self.device.build(made.source, functions, not self.strict, earlier)
+        module = self._module(made, [x.module for x in others])
         return Executable(made.program, self.source, self.device, module, self._bodies)
+
+    def _module(self, made: Built, earlier: Sequence[Module]) -> Module:
+        """Compiled, while this thread makes the programs of the bodies."""
+        functions = made.program.functions
+        build = partial(
+            self.device.build, made.source, functions, not self.strict, earlier
+        )
+        inner = list(flows_of(made.program, self.source)) if self.bodies else []
+        if not inner:
+            return build()
+        with ThreadPoolExecutor(1) as thread:
+            module = thread.submit(build)
+            for _, target, _, given in inner:
+                self._bodies(target, [concrete(x.type) for x in given])
+            return module.result()
 
     def _bodies(
         self, target: str, shapes: Shapes
