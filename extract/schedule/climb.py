@@ -25,20 +25,23 @@ def choose(
     moves: int,
     cuts: frozenset[int] = frozenset(),
     before: Start | None = None,
+    share: bool = False,
 ) -> Extraction:
     """The best that climbing finds, from the input's own terms, each of them stored or,
     where they are given, just those of `cuts`, and from those with the least work;
-    where it costs too much, it starts again at `before`."""
+    where it costs too much, it starts again at `before`.  In a `share` of something
+    longer it does not climb again from where it rests: there hardly anything is won."""
     known = Known(cost, space)
     best = _climbed(space, known, moves, cuts if moves else frozenset())
-    best = _settled(space, known, moves, best)
+    again = 0 if share else moves
+    best = _settled(space, known, again, best)
     if moves:
-        best = _with_less_work(space, known, moves, best)
+        best = _with_less_work(space, known, moves, again, best)
     if before and best.seconds > before.most:
         there = replace(space, own=before.pick)
         other = _climbed(there, known, moves, before.stored)
         if other.seconds < best.seconds:
-            best = _settled(space, known, moves, _own(other, best))
+            best = _settled(space, known, again, _own(other, best))
     return _turned(space, known, moves, best) if moves else best
 
 
@@ -48,7 +51,7 @@ def _own(choice: Extraction, like: Extraction) -> Extraction:
 
 
 def _with_less_work(
-    space: Space, known: Known, moves: int, best: Extraction
+    space: Space, known: Known, moves: int, again: int, best: Extraction
 ) -> Extraction:
     """Climbs from the terms with the least work too, where that is clearly less."""
     pick, work = least(space)
@@ -60,7 +63,7 @@ def _with_less_work(
         return best
     if other.seconds >= best.seconds * LEAST:
         return best
-    return _settled(space, known, moves, _own(other, best))
+    return _settled(space, known, again, _own(other, best))
 
 
 def _turned(space: Space, known: Known, moves: int, best: Extraction) -> Extraction:

@@ -124,7 +124,7 @@ class Problem:
         if not moves:
             stored = with_epilogues(State(space, cost))
             other = Start(space.own, stored, 0.0)
-        choice = choose(space, cost, moves, before=other)
+        choice = choose(space, cost, moves, before=other, share=self.share)
         return Form(self.graph, choice.groups, choice.stored)
 
 
@@ -191,7 +191,7 @@ def _improved(
     cuts = (found.own[i] for g in own.groups for i in g) if own and p.turns else ()
     stored = frozenset(c for c in cuts if c is not None)
     space = replace(space_of(found, p.constant), over=over_of(p.graph, found.own))
-    choice = choose(space, level.cost, moves, stored, start)
+    choice = choose(space, level.cost, moves, stored, start, p.share)
     notes = ("saturation was truncated",) if found.truncated else ()
     best, seconds = None, choice.seconds
     try:
