@@ -250,7 +250,8 @@ class _Decimals:
         shape = tuple(1 if m else n for n, m in zip(a.shape, mask, strict=True))
         kept = [i for i in range(a.ndim) if i not in axes]
         count = prod(a.shape[i] for i in axes)  # -1 says none of what is empty
-        flat = np.transpose(a, [*kept, *axes]).reshape(*(a.shape[i] for i in kept), count)
+        sizes = (*(a.shape[i] for i in kept), count)
+        flat = np.transpose(a, [*kept, *axes]).reshape(sizes)
         start = Decimal(float(monoid.identity(DECIMAL)))
         join = np.frompyfunc(self._noted(monoid.op), 2, 1)
         result = np.full(flat.shape[:-1], start, object)
