@@ -16,6 +16,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ..saturate.encode import Row
 from ..saturate.rows import kids, with_kids
@@ -23,11 +24,12 @@ from .detours import straightened, uses
 
 ALWAYS = 0  # the stamp of what rests on nothing
 NO_BOUND = sys.maxsize
+NEVER = float("inf")
 DEEP = 24  # congruences within congruences, from which on their length is guessed
 GUESS = 4.0  # steps
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edge:
     """`start` equals `end`, by an equation given, or (None) by congruence.
 
@@ -41,9 +43,11 @@ class Edge:
     stamp: int
     needs: tuple[tuple[int, int, int], ...] = ()
 
-    @property
-    def rests_on(self) -> list[Pair]:
-        return [ordered(a, b) for _, a, b in self.needs if a != b]
+    @cached_property
+    def rests_on(self) -> tuple[Pair, ...]:
+        """Each equation once: x * x rests on one."""
+        pairs = (ordered(a, b) for _, a, b in self.needs if a != b)
+        return tuple(dict.fromkeys(pairs))
 
     @property
     def back(self) -> Edge:
@@ -218,11 +222,11 @@ class Closure:
             if far > best[t]:
                 continue
             for other, edge in self._edges[t]:
-                if edge.stamp < bound:
+                if edge.stamp < bound and far < best.get(other, NEVER):
                     length = far + self._length(edge, depth)
-                    if length < best.get(other, float("inf")):
+                    if length < best.get(other, NEVER):
                         best[other] = length
-                        came[other] = edge if edge.start == t else edge.back
+                        came[other] = edge
                         heapq.heappush(heap, (length, other))
         self._lengths[a, b] = best[b]
         direct = self._direct(a, b, bound)
@@ -231,8 +235,9 @@ class Closure:
             return (direct,)
         out: list[Edge] = []
         while b != a:
-            out.append(came[b])
-            b = came[b].start
+            edge = came[b]
+            out.append(edge if edge.end == b else edge.back)
+            b = out[-1].start
         return self.joined(out[::-1])
 
     def _direct(self, a: int, b: int, bound: int) -> Edge | None:
@@ -265,12 +270,13 @@ class Closure:
 
     def _length(self, edge: Edge, depth: int) -> float:
         """About how many uses of rules an edge takes."""
-        apart = dict.fromkeys(edge.rests_on)  # x * x rests on one equation
-        needs = [self._distance(x, y, edge.stamp, depth) for x, y in apart]
-        return float(edge.given is not None) + (self._together(needs) if needs else 0.0)
+        own = 0.0 if edge.given is None else 1.0
+        if not edge.rests_on:
+            return own
+        needs = [self._distance(p, edge.stamp, depth) for p in edge.rests_on]
+        return own + self._together(needs)
 
-    def _distance(self, a: int, b: int, bound: int, depth: int) -> float:
-        pair = ordered(a, b)
+    def _distance(self, pair: Pair, bound: int, depth: int) -> float:
         if pair not in self._lengths:
             if depth == DEEP:
                 return GUESS
