@@ -36,10 +36,12 @@ def trips(loop: For) -> int:
 
 def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement, outer before inner."""
-    for stmt in body:
+    todo = [*reversed(body)]
+    while todo:
+        stmt = todo.pop()
         yield stmt
-        for body in bodies(stmt):
-            yield from walk(body)
+        for inner in reversed(bodies(stmt)):
+            todo.extend(reversed(inner))
 
 
 def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
@@ -105,9 +107,11 @@ def parts(ex: Ex) -> tuple[Ex, ...]:
 
 
 def subterms(ex: Ex) -> Iterator[Ex]:
-    yield ex
-    for part in parts(ex):
-        yield from subterms(part)
+    todo = [ex]
+    while todo:
+        ex = todo.pop()
+        yield ex
+        todo.extend(reversed(parts(ex)))
 
 
 def variables(ex: Ex) -> Iterator[Var]:

@@ -6,6 +6,7 @@ might read as something else than it was checked as.
 
 from __future__ import annotations
 
+import functools
 import re
 
 from ..ir.constructors import SIGNATURES
@@ -46,9 +47,15 @@ def check_variable(e: Atom, places: int | None) -> None:
                 f"{e} is no input of this primitive of {places} "
                 f"input{'s' * (places != 1)}; they are _0, _1 and so on"
             )
-    elif e.text in TRUTHS or not re.fullmatch("[A-Za-z][A-Za-z0-9_'-]*", e.text):
+    elif not _is_variable(e.text):
         vector = "; a vector is (vec-of 0 1)" if e.text.startswith("[") else ""
         raise e.place.error(f"a variable, number or string expected, found {e}{vector}")
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _is_variable(text: str) -> bool:
+    word = re.fullmatch("[A-Za-z][A-Za-z0-9_'-]*", text)
+    return word is not None and text not in TRUTHS
 
 
 def sort_of(literal: Atom) -> str:

@@ -98,6 +98,9 @@ class Rule:
         return f"{self.contract}{rtol}{' one-way' * self.one_way}"
 
 
+STATEMENTS = frozenset(("rewrite", "birewrite", "rule"))  # all else declares a name
+
+
 @dataclass(frozen=True)
 class RuleFile:
     """One file's forms, in order, and the rules among them."""
@@ -125,6 +128,10 @@ class RuleFile:
         for r in self.rules:
             yield from ((r.name, w) for w in rewriting(r.left, r.right, r.when, r.both))
         yield from (("", deriving(f)) for f in self.forms if f.head == "rule")
+
+    @functools.cached_property
+    def declarations(self) -> tuple[Form, ...]:
+        return tuple(f for f in self.forms if f.head not in STATEMENTS)
 
     @functools.cached_property
     def _spelled(self) -> tuple[tuple[Form, str, str | None], ...]:

@@ -25,10 +25,9 @@ _WORD = r"[!$-'*-:<-\[\]^_a-z|~]+"
 _ATOM = re.compile(
     rf"(?P<string>{_STRING})|(?P<number>(?:{_NUMBER})(?!{_WORD}))|(?P<word>{_WORD})"
 )
-_NUMERAL = re.compile(_NUMBER)
-_SPACE = r"[ \t\r\n]"
+_SPACE = r"[ \t\r]"
 _TOKEN = re.compile(
-    rf"(?:{_SPACE}*)(;[^\n]*|[()]|(?:{_STRING}|{_WORD})(?={_SPACE}|[();]|\Z)|\Z)"
+    rf"{_SPACE}*([()]|(?:{_STRING}|{_WORD})(?=[ \t\r();]|\Z)|;.*|\Z)", re.DOTALL
 )
 _SPACES = re.compile(rf"{_SPACE}*")
 _TEXT = re.compile(rf"[()]|{_STRING}|{_WORD}|[^ \n]")  # of what is printed here
@@ -75,11 +74,11 @@ class Atom:
 
     @property
     def is_number(self) -> bool:
-        return _is_numeral(self.text)
+        return _kind(self.text) == "number"
 
     @property
     def is_symbol(self) -> bool:
-        return not (self.is_string or self.is_number)
+        return _kind(self.text) == "word"
 
     @property
     def string(self) -> str:
@@ -116,11 +115,6 @@ def _kind(atom: str) -> str | None:
     return m and m.lastgroup
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _is_numeral(text: str) -> bool:
-    return _NUMERAL.fullmatch(text) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Comment:
     """A line comment, with its semicolons."""
@@ -140,20 +134,19 @@ def _check_number(text: str, place: Place) -> None:
 
 
 def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
-    at, line, start = 0, 1, 0  # `start`: of the line
-    match, size = _TOKEN.match, len(text)
-    while at < size:
-        m = match(text, at)
-        begin, end = m.span(1) if m else (at + len(_spaces(text, at)), size)
-        if begin > at and (down := text.count("\n", at, begin)):
-            line, start = line + down, text.rindex("\n", at, begin) + 1
-        place = Place(file, line, begin - start + 1)
-        if m is None:
-            raise _no_token(text, begin, place)
-        if begin == size:
-            return
-        yield text[begin:end], place
-        at = end
+    """None spans lines."""
+    match, new = _TOKEN.match, tuple.__new__
+    for number, line in enumerate(text.split("\n"), 1):
+        at, size = 0, len(line)
+        while at < size:
+            m = match(line, at)
+            if m is None:
+                at += len(_spaces(line, at))
+                raise _no_token(line, at, Place(file, number, at + 1))
+            token, at = m[1], m.end()
+            if token:
+                # As `Place(...)`, in half of its time.
+                yield token, new(Place, (file, number, m.start(1) + 1))
 
 
 def _spaces(text: str, at: int) -> str:

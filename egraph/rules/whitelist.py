@@ -46,7 +46,7 @@ from .notes import (
     refused,
     rtol,
 )
-from .ruleset import Refused, Rule, RuleFile
+from .ruleset import STATEMENTS, Refused, Rule, RuleFile
 from .sexpr import (
     Atom,
     Comment,
@@ -124,15 +124,13 @@ class Checker:
     def after(self, before: Sequence[RuleFile]) -> None:
         """Takes over what the files loaded earlier declare."""
         for f in before:
-            for form in f.forms:
+            for form in f.declarations:
                 self.declare(form)
             self.names.update((r.name, r.place) for r in f.rules)
 
     def declare(self, form: Form) -> None:
         """Makes the name a form declares known to the forms after it."""
         head = form.head
-        if head in ("rewrite", "birewrite", "rule"):
-            return
         if head in ("constructor", "function", "relation", "primitive"):
             name, inputs = form.items[1], form.items[2]
             assert isinstance(name, Atom) and isinstance(inputs, Form)
@@ -169,7 +167,8 @@ class Checker:
                 self._declaration(form)
         self.refused += refused(notes)
         self.forms.append(form)
-        self.declare(form)
+        if form.head not in STATEMENTS:
+            self.declare(form)
 
     def _owned(self, form: Form, table: Expr) -> None:
         """Refuses new rows of a table that other files read."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from .library import define, function_name, refusal
 from .stages import check_name
 
 
+@lru_cache(maxsize=1 << 12)
 def name_of(name: str) -> str:
     """A name of the IR as an identifier; keywords get an underscore."""
     check_name(name)
