@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import pytest
 
 LONG = os.environ.get("REWRITE_TESTS") == "long"
-SHARE = 5  # of the draws, by default one in so many
+SHARE = 7  # of the draws, by default one in so many
 
 
 def draws(count: int, share: int = SHARE) -> int:

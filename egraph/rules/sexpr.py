@@ -233,32 +233,30 @@ def laid_out(form: Form) -> str:
     """
     out: list[str] = []
     line, column, joins = form.place.line, form.place.column, False
-
-    def write(token: str, place: Place) -> None:
-        nonlocal line, column, joins
-        atom = token != "("
-        if place.line > line:
-            out.append("\n" * (place.line - line))
-            line, column, joins = place.line, 1, False
-        out.append(" " * max(place.column - column, joins and atom) + token)
-        column, joins = place.column + len(token), atom
-
-    def nested(e: Form) -> None:
-        nonlocal column, joins
-        write("(", e.place)
-        for item in e.items:
-            write(item.text, item.place) if isinstance(item, Atom) else nested(item)
-        out.append(")")
-        column, joins = column + 1, False
-
-    nested(form)
+    todo: list[Expr | None] = [form]
+    while todo:
+        e = todo.pop()
+        if e is None:
+            out.append(")")
+            column, joins = column + 1, False
+            continue
+        atom = isinstance(e, Atom)
+        token, (_, down, along) = e.text if atom else "(", e.place
+        if down > line:
+            out.append("\n" * (down - line))
+            line, column, joins = down, 1, False
+        out.append(" " * max(along - column, joins and atom) + token)
+        column, joins = along + len(token), atom
+        if not atom:
+            todo.append(None)
+            todo.extend(reversed(e.items))
     return "".join(out)
 
 
 def spelled(form: Form) -> str:
     """The form as the engine gets it, which reads as this form and no other."""
     text = laid_out(form)
-    if _TEXT.findall(text) != list(_flat(form)):
+    if _TEXT.findall(text) != _flat(form):
         raise form.place.error(
             "a form of this file reads otherwise once it is printed; report this file"
         )
@@ -282,15 +280,21 @@ def printed(forms: Iterable[tuple[Form, str]]) -> str:
     return "".join(out)
 
 
-def _flat(e: Expr) -> Iterator[str]:
+def _flat(e: Expr) -> list[str]:
     """The tokens of an expression, which tell it from every other."""
-    if isinstance(e, Atom):
-        yield e.text
-        return
-    yield "("
-    for item in e.items:
-        yield from _flat(item)
-    yield ")"
+    out: list[str] = []
+    todo: list[Expr | None] = [e]
+    while todo:
+        x = todo.pop()
+        if x is None:
+            out.append(")")
+        elif isinstance(x, Atom):
+            out.append(x.text)
+        else:
+            out.append("(")
+            todo.append(None)
+            todo.extend(reversed(x.items))
+    return out
 
 
 def parse_one(text: str, file: str, line: int) -> Expr:

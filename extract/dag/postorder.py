@@ -11,13 +11,13 @@ def postorder(
     """All that the roots need, each after its operands, in order of first need."""
     out: list[int] = []
     seen: set[int] = set()
-    stack = [(c, False) for c in reversed(roots)]
+    stack = [*reversed(roots)]  # ~c: where c is left
     while stack:
-        c, leaving = stack.pop()
-        if leaving:
-            out.append(c)
+        c = stack.pop()
+        if c < 0:
+            out.append(~c)
         elif c not in seen:
             seen.add(c)
-            stack.append((c, True))
-            stack += [(a, False) for a in reversed(tuple(operands(c))) if a not in seen]
+            stack.append(~c)
+            stack.extend([a for a in operands(c) if a not in seen][::-1])
     return out

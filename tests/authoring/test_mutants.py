@@ -65,10 +65,10 @@ def test_the_sample_is_refuted(sample: list[Judged]) -> None:
 @pytest.mark.parametrize(
     ("text", "fate", "by"),
     [
-        # The sign of the scale: a negative one makes a minimum of the maximum.
-        ("max-scale: premise-dropped: (> v 0.0)", "refuted", "values"),
         ('factor-left: opcode-replaced: Bin "add" to sub in right',
          "refuted", "values"),
+        # The sign of the scale: a negative one makes a minimum of the maximum.
+        ("max-scale: premise-dropped: (> v 0.0)", "refuted", "values"),
         ("permute-reduce: expression-changed: (pick m p) to m in right",
          "refuted", "types"),
         ("neg-sub: contract-strengthened: ieee to bitwise", "refuted", "values"),

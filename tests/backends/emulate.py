@@ -3,10 +3,13 @@
 Slow, but it runs the very text that NVRTC compiles, where there is no GPU.
 """
 
+import atexit
 import ctypes
 import re
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +21,19 @@ from rewrite.lower.emit import mma, rings, wgmma
 from rewrite.lower.loops import Function
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
+FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread")
 
-RUNTIME = r"""
-#include <atomic>
+HEADERS = """#include <atomic>
 #include <barrier>
 #include <cmath>
 #include <cstring>
 #include <deque>
 #include <thread>
+#include <utility>
 #include <vector>
+"""
+
+RUNTIME = r"""
 #define __global__
 #define __device__
 #define __shared__
@@ -86,7 +93,6 @@ static unsigned rw_to_half(float a) { return same_bits<unsigned short>((_Float16
 
 # What a warp does together: lanes show each other what they have.
 WARPS = r"""
-#include <utility>
 static u32 shown[1024][8];
 static void rw_meet() { warps[threadIdx.x / 32].arrive_and_wait(); }
 static void rw_meet_warp() { rw_meet(); }
@@ -384,6 +390,19 @@ template <int N, bool brain> void rw_pack(u32 *to, const f32 *c) {
 """
 
 
+@cache
+def headers() -> str:
+    """Read once in a process: they are most of what the compiler reads."""
+    assert COMPILER
+    folder = Path(tempfile.mkdtemp(prefix="rewrite-headers-"))
+    atexit.register(shutil.rmtree, folder)
+    file = folder / "headers.hpp"
+    file.write_text(HEADERS)
+    made = ["-x", "c++-header", str(file), "-o", f"{file}.gch"]
+    subprocess.run([COMPILER, *FLAGS, *made], check=True)
+    return str(file)
+
+
 def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     """The writable arrays after the function's launches, one after the other."""
     assert COMPILER
@@ -439,8 +458,8 @@ def run(function: Function, folder: Path, *arrays: Array) -> tuple[Array, ...]:
     file = folder / "kernel.cpp"
     file.write_text(RUNTIME + HALF + text + main)
     library = folder / "kernel.so"
-    flags = ("-std=c++20", "-O1", "-fPIC", "-shared", "-pthread")
-    subprocess.run([COMPILER, *flags, str(file), "-o", str(library)], check=True)
+    command = [COMPILER, *FLAGS, "-include", headers(), "-shared"]
+    subprocess.run([*command, str(file), "-o", str(library)], check=True)
     held = [a.ravel().copy() for a in arrays]
     held += [np.zeros(p.size, p.dtype.numpy) for p in function.scratch]
     table = (ctypes.c_void_p * len(held))(*(a.ctypes.data for a in held))

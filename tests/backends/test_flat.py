@@ -17,7 +17,7 @@ from tests.effort import draws
 
 from .harness import open_device
 
-TURNS = draws(5000, 2)
+TURNS = draws(5000, 4)
 BENCH = Path(__file__).parents[2] / "bench" / "flat.py"
 
 

@@ -57,7 +57,7 @@ def functions(graph: Graph, prefix: str, rules: Any) -> list[Function]:
 @pytest.mark.parametrize("arch", ["sm_90a", "sm_80"])
 def test_workloads(arch: str) -> None:
     rules = load_rules()
-    kinds = KINDS if LONG else KINDS[::2]
+    kinds = KINDS if LONG else KINDS[::4]
     graphs = [variants(kind, seed) for kind in kinds for seed in range(draws(4, 4))]
     if LONG:  # its plan takes longer than all else here
         graphs.append(transformer(1, 256, 256, 8))

@@ -83,7 +83,7 @@ def test_directions(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_small_loops_are_not_worth_waking_a_thread() -> None:
     proto = model("RNN", 4, direction="bidirectional")
-    program = rewrite.onnx.compile(proto, "c", fallback=False, cache=False)
+    program = rewrite.onnx.compile(proto, "c", fallback=False, cache=False, effort=0)
     compared(proto, program, 4)
     assert not program.compiled.executable()._groups
 
