@@ -11,7 +11,7 @@ import re
 
 from ..ir.constructors import SIGNATURES
 from .ruleset import ANALYSED
-from .sexpr import Atom, Expr, Form, variables
+from .sexpr import Atom, Expr, Form, heads, variables
 
 # Words of the engine's language, and what graphs and the journal are sent under.  A
 # relation called as a command would make commands of its rows.
@@ -127,13 +127,3 @@ def symbol(form: Form, i: int, what: str) -> str:
     if not good or not re.fullmatch("[A-Za-z][A-Za-z0-9_>-]*", str(item)):
         raise form.place.error(f"{what} was expected in ({form.head} …), found {item}")
     return str(item)
-
-
-def heads(e: Expr) -> frozenset[str]:
-    found, todo = set[str](), [e]
-    while todo:
-        x = todo.pop()
-        if isinstance(x, Form):
-            found.add(x.head)
-            todo += x.args
-    return frozenset(found)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..ir.constructors import SIGNATURES
-from .sexpr import Expr, Form
+from .sexpr import Expr, Form, heads
 
 TERMS = frozenset(SIGNATURES)
 
@@ -42,6 +42,4 @@ def deriving(form: Form) -> Way:
 
 def _terms(e: Expr) -> frozenset[str]:
     """The constructors in an expression."""
-    if not isinstance(e, Form):
-        return frozenset()
-    return (TERMS & {e.head}).union(*map(_terms, e.items))
+    return TERMS & heads(e)

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from ..ir.constructors import COMMON
 from .reach import Way, deriving, reachable, rewriting
-from .sexpr import Atom, Expr, Form, Place, printed, spelled
+from .sexpr import Atom, Expr, Form, Place, heads, printed, spelled
 from .tables import facts
 
 type Precision = Literal["strict", "default", "fast", "unstable"]
@@ -145,9 +145,8 @@ def reads_sizes(rule: Rule) -> bool:
     """Whether a rule computes with sizes: a count in a value, a size compared."""
     if rule.any_size:
         return False
-    words = " ".join(map(str, (rule.right, *rule.when)))
-    heads = set(words.replace("(", " ( ").split())
-    return not heads.isdisjoint(("count", "numel", "to-f64", "vec-get"))
+    asked = frozenset[str]().union(*map(heads, (rule.right, *rule.when)))
+    return not asked.isdisjoint(("count", "numel", "to-f64", "vec-get"))
 
 
 HELD = ("rules", "foreign", "common")  # of a rule set, that others can make again

@@ -135,7 +135,7 @@ def _check_number(text: str, place: Place) -> None:
 
 def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
     """None spans lines."""
-    match, new = _TOKEN.match, tuple.__new__
+    match = _TOKEN.match
     for number, line in enumerate(text.split("\n"), 1):
         at, size = 0, len(line)
         while at < size:
@@ -145,8 +145,7 @@ def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
                 raise _no_token(line, at, Place(file, number, at + 1))
             token, at = m[1], m.end()
             if token:
-                # As `Place(...)`, in half of its time.
-                yield token, new(Place, (file, number, m.start(1) + 1))
+                yield token, Place(file, number, m.start(1) + 1)
 
 
 def _spaces(text: str, at: int) -> str:
@@ -311,6 +310,17 @@ def strings(e: Expr) -> frozenset[str]:
     if isinstance(e, Atom):
         return frozenset([e.string]) if e.is_string else frozenset()
     return frozenset[str]().union(*(strings(a) for a in e.items))
+
+
+def heads(e: Expr) -> frozenset[str]:
+    """The first words of the forms in an expression."""
+    found, todo = set[str](), [e]
+    while todo:
+        x = todo.pop()
+        if isinstance(x, Form):
+            found.add(x.head)
+            todo += x.items
+    return frozenset(found)
 
 
 def variables(e: Expr) -> frozenset[str]:

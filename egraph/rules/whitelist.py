@@ -31,7 +31,6 @@ from .forms import (
     check_pattern,
     check_subsume,
     check_variable,
-    heads,
     shaped,
     sort_of,
     symbol,
@@ -54,6 +53,7 @@ from .sexpr import (
     Form,
     Place,
     RuleFileError,
+    heads,
     parse,
 )
 from .vocabulary import check_words

@@ -70,6 +70,17 @@ class Engine:
             session.call("load", [(name, text) for name, text in files])
             yield session
 
+    def begin(self) -> None:
+        """Starts a worker, if there is none, and does not wait for it.  Whoever asks it
+        first is told what is wrong."""
+        if not self._lock.acquire(blocking=False):
+            return  # it is at work
+        try:
+            with contextlib.suppress(EngineError, OSError):
+                self._ready()
+        finally:
+            self._lock.release()
+
     def forget(self) -> None:
         """In a forked child: the worker, and a lock a thread held, stay behind."""
         process, self._process = self._process, None

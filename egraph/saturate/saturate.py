@@ -9,9 +9,8 @@ from ..ir.evaluate import expand_macros
 from ..ir.graph import Graph
 from ..ir.ops import TensorType
 from ..ir.scalars import BY_NAME, SExpr
-from ..rules.forms import heads
 from ..rules.ruleset import RuleSet
-from ..rules.sexpr import Expr, strings
+from ..rules.sexpr import Expr, heads, strings
 from .clash import blamed, no_term
 from .encode import Encoded, EncodeError, ENode, encode
 from .engine import Engine, EngineError, Session, Tables, shared

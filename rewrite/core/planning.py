@@ -16,6 +16,7 @@ from rewrite.backends.native.pool import thread_count
 from rewrite.egraph.ir.evaluate import expand_macros
 from rewrite.egraph.ir.graph import Graph, witness
 from rewrite.egraph.looping.flow import flows_of
+from rewrite.egraph.saturate.engine import shared
 from rewrite.extract.memory.remat import MemoryLimitError
 from rewrite.extract.paused import collector_paused
 from rewrite.extract.schedule.climb import choose
@@ -102,6 +103,7 @@ def _planned(
     """The plan of each, and whether it is all that these options find."""
     if not wholes:
         return []
+    shared().begin()  # it starts while the rules are read
     sets, moves = levels(target, options, price), MOVES[options.effort]
     jobs = thread_count() if is_kept(options.cost) else 1
     try:

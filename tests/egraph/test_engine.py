@@ -44,6 +44,31 @@ def test_a_killed_worker_is_an_error_and_the_next_use_starts_another(
     assert engine.pid != first
 
 
+def test_a_worker_that_was_begun_is_the_one_that_answers(engine: Engine) -> None:
+    engine.begin()
+    first = engine.pid
+    engine.begin()
+    assert first is not None and count(engine) == 7 and engine.pid == first
+
+
+def test_nothing_begins_while_a_thread_is_in_the_engine(engine: Engine) -> None:
+    with engine.session([("count.egg", COUNT)]) as s:
+        beside = threading.Thread(target=engine.begin)
+        beside.start()
+        beside.join(10)
+        assert not beside.is_alive() and s.sizes()["Count"] == 1
+
+
+def test_what_keeps_a_worker_from_beginning_is_told_to_who_asks(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    engine.begin()
+    assert engine.pid is None
+    with pytest.raises(EngineError, match="pip install"):
+        count(engine)
+
+
 def test_a_worker_killed_while_idle_costs_nothing(engine: Engine) -> None:
     assert count(engine) == 7
     assert engine.pid is not None

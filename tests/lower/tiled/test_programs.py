@@ -32,7 +32,7 @@ from rewrite.lower.tiles.streaming.warps import BY_WARPS
 from rewrite.lower.tiles.text import parse, show
 from rewrite.lower.tiles.verify import verify
 from rewrite.lower.verify import verify as verify_loops
-from tests.effort import draws
+from tests.effort import LONG, draws
 
 from ..cases import CASES
 from ..harness import GPU, buffers_for, check_launched, close, kernel_of, reference
@@ -131,7 +131,7 @@ def test_cases(name: str, strict: bool) -> None:
 
 def test_random_kernels() -> None:
     families: set[str] = set()
-    for seed in range(draws(90, 2)):
+    for seed in range(90 if LONG else 60):
         kernel = random_kernel(seed)
         for family, program in programs(kernel, (GPU, WIDE)[seed % 2], seed):
             check(kernel, program)
