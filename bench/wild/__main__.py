@@ -27,8 +27,8 @@ the share of nodes that a host runs (of unrolled bodies, each); `off f64`: relat
 distance from what the model gives in f64, ours (ONNX Runtime's), at the larger and the
 smaller of two sizes; with `!` from ONNX Runtime, where the f64 is not known (how far it
 moves where its inputs move by 1e-6); `x`: ONNX Runtime's time over ours at the larger,
-two threads; `s`: to compile, with the first call; `GB`: the most that the process had,
-after ONNX Runtime's and after our call.
+two threads; `s`: to compile, with the first call, the median of three processes; `GB`:
+the most that a process had, after ONNX Runtime's and after our call.
 Sizes that a file leaves open are drawn: the first that it takes, which is small, and
 the largest of images up to 128 x 128, of signals and of rows up to 65,536 numbers.
 """
