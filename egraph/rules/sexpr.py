@@ -25,11 +25,10 @@ _WORD = r"[!$-'*-:<-\[\]^_a-z|~]+"
 _ATOM = re.compile(
     rf"(?P<string>{_STRING})|(?P<number>(?:{_NUMBER})(?!{_WORD}))|(?P<word>{_WORD})"
 )
-_SPACE = r"[ \t\r]"
+_SPACES = " \t\r"  # in a line
 _TOKEN = re.compile(
-    rf"{_SPACE}*([()]|(?:{_STRING}|{_WORD})(?=[ \t\r();]|\Z)|;.*|\Z)", re.DOTALL
+    rf"[{_SPACES}]*([()]|(?:{_STRING}|{_WORD})(?=[{_SPACES}();]|\Z)|;.*|\Z)", re.DOTALL
 )
-_SPACES = re.compile(rf"{_SPACE}*")
 _TEXT = re.compile(rf"[()]|{_STRING}|{_WORD}|[^ \n]")  # of what is printed here
 
 
@@ -141,17 +140,11 @@ def _tokens(text: str, file: str) -> Iterator[tuple[str, Place]]:
         while at < size:
             m = match(line, at)
             if m is None:
-                at += len(_spaces(line, at))
+                at = size - len(line[at:].lstrip(_SPACES))
                 raise _no_token(line, at, Place(file, number, at + 1))
             token, at = m[1], m.end()
             if token:
                 yield token, Place(file, number, m.start(1) + 1)
-
-
-def _spaces(text: str, at: int) -> str:
-    m = _SPACES.match(text, at)
-    assert m is not None
-    return m[0]
 
 
 def _no_token(text: str, at: int, place: Place) -> RuleFileError:

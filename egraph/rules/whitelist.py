@@ -45,7 +45,7 @@ from .notes import (
     refused,
     rtol,
 )
-from .ruleset import STATEMENTS, Refused, Rule, RuleFile
+from .ruleset import Refused, Rule, RuleFile
 from .sexpr import (
     Atom,
     Comment,
@@ -167,8 +167,7 @@ class Checker:
                 self._declaration(form)
         self.refused += refused(notes)
         self.forms.append(form)
-        if form.head not in STATEMENTS:
-            self.declare(form)
+        self.declare(form)
 
     def _owned(self, form: Form, table: Expr) -> None:
         """Refuses new rows of a table that other files read."""
