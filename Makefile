@@ -30,7 +30,7 @@ help:  ## this list
 
 setup: $(VENV)/linked  ## the environment in .venv; all other targets call it
 
-test: setup  ## all tests, a share of the cases (20 to 35 minutes on two cores)
+test: setup  ## all tests, a share of the cases (15 to 30 minutes on two cores)
 	@$(if $(ARGS),,rm -f $(VENV)/passed)
 	@$(fingerprint) > $(VENV)/passing
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
